@@ -1,0 +1,53 @@
+//! Why a use case did not do what it was asked.
+
+use domain::{Version, Violations};
+use thiserror::Error;
+
+use crate::RepositoryError;
+
+/// The outcomes of a use case other than success.
+#[derive(Debug, Error)]
+pub enum ApplicationError {
+    /// No such item in this scope.
+    #[error("no such item")]
+    ItemMissing,
+    /// The item that owns the scope, such as the proposal of a nested library, does not exist.
+    #[error("the owner of the collection does not exist")]
+    OwnerMissing,
+    /// The client's condition on the version does not hold.
+    #[error("the item is at version {current}, which the request's condition excludes")]
+    PreconditionFailed {
+        /// What the item is at.
+        current: Version,
+        /// What else its representation shows, for the entity tag in the answer.
+        relations: crate::Relations,
+    },
+    /// The body was read and is refused.
+    #[error("the body is refused")]
+    Invalid(Violations),
+    /// The page lies beyond the last.
+    #[error("page {page} of {page_count}")]
+    PageOutOfRange {
+        /// The page asked for.
+        page: u64,
+        /// How many there are.
+        page_count: u64,
+    },
+    /// Other writers kept changing the item for longer than the service tries.
+    #[error("the item is being changed by too many writers at once")]
+    Contended,
+    /// The store failed.
+    #[error(transparent)]
+    Store(RepositoryError),
+}
+
+impl From<RepositoryError> for ApplicationError {
+    fn from(error: RepositoryError) -> Self {
+        match error {
+            RepositoryError::ItemMissing => Self::ItemMissing,
+            RepositoryError::OwnerMissing => Self::OwnerMissing,
+            RepositoryError::VersionConflict => Self::Contended,
+            RepositoryError::Unavailable | RepositoryError::Full | RepositoryError::Corrupt => Self::Store(error),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What the use cases need from outside.
+
+use async_trait::async_trait;
+use domain::{Collection, Item, ItemId, Version};
+use jiff::Timestamp;
+use thiserror::Error;
+
+/// Makes identifiers.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+pub trait IdGenerator: Send + Sync {
+    /// A new identifier. MUST be a UUID version 7 and MUST sort after every identifier this process made before.
+    fn next_id(&self) -> ItemId;
+}
+
+/// Tells the time.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+pub trait Clock: Send + Sync {
+    /// Now, to the microsecond.
+    fn now(&self) -> Timestamp;
+}
+
+/// The part of the store a use case sees: a collection, or the items of it that belong to one owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The collection.
+    pub collection: Collection,
+    /// The owner, when only its items are seen.
+    pub parent: Option<ItemId>,
+}
+
+/// Which items of a scope a page holds: `limit` items after the first `offset`, in the order of their ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// How many items come before.
+    pub offset: u64,
+    /// How many are wanted at most.
+    pub limit: u64,
+}
+
+/// What an item's representation shows beside the item itself. Only what exists now is named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relations {
+    /// The item it continues.
+    pub continues: Option<ItemId>,
+    /// The items that continue it, oldest first.
+    pub continued_by: Vec<ItemId>,
+    /// The programme it refers to.
+    pub program: Option<ItemId>,
+}
+
+/// An item and what it relates to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownItem {
+    /// The item.
+    pub item: Item,
+    /// What it relates to.
+    pub relations: Relations,
+}
+
+/// Counts the writes to a scope; it differs whenever a member of the scope was created, changed or removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revision(pub i64);
+
+/// A page of a scope, and the scope's totals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedPage {
+    /// How many items the scope holds.
+    pub total_items: u64,
+    /// The scope's revision, not newer than the items.
+    pub revision: Revision,
+    /// The items of the window, by id.
+    pub items: Vec<ShownItem>,
+}
+
+/// An item about to be stored for the first time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewItem {
+    /// Its identifier.
+    pub id: ItemId,
+    /// Its members as compact JSON text of an object.
+    pub members: Box<str>,
+    /// The item of the same collection it continues.
+    pub continues: Option<ItemId>,
+    /// The programme its members name, whether or not it exists.
+    pub program: Option<ItemId>,
+}
+
+/// New members for an item that was read at `expected`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// The item.
+    pub id: ItemId,
+    /// The version the decision was made on.
+    pub expected: Version,
+    /// Its new members as compact JSON text of an object.
+    pub members: Box<str>,
+    /// The programme its members name, whether or not it exists.
+    pub program: Option<ItemId>,
+}
+
+/// What a write did, in the change log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// The item's first version.
+    Created,
+    /// All members were replaced.
+    Replaced,
+    /// A merge patch was applied.
+    Patched,
+    /// The item was removed; the deletion takes the version after the last.
+    Deleted,
+}
+
+impl ChangeKind {
+    /// The word the change log keeps.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Replaced => "replaced",
+            Self::Patched => "patched",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// Who writes, and when: what the change log keeps of every write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When (microseconds, UTC).
+    pub time: Timestamp,
+    /// The caller's name; `None` for an anonymous one.
+    pub caller: Option<Box<str>>,
+}
+
+/// Keeps the items. Every method is ONE atomic step: it happens whole or not at all, and when it has returned `Ok` it
+/// survives a crash of the process or the machine.
+///
+/// Every write MUST append one change per item written to the change log, with the members it superseded, and MUST
+/// adjust the totals and the revision of every scope that shows the item, in the same transaction.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
+pub trait ItemRepository: Send + Sync {
+    /// The item, if the scope holds it.
+    async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError>;
+
+    /// The items of `ids` that the scope holds, in any order.
+    async fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError>;
+
+    /// A page and the totals. MUST return `OwnerMissing` when the scope's parent does not exist. The items are at
+    /// least as new as the revision; an empty window of a non-empty scope is no error here.
+    async fn page(&self, scope: Scope, window: Window) -> Result<ListedPage, RepositoryError>;
+
+    /// Stores a new item at version 1. MUST return `OwnerMissing` when the scope's parent does not exist, and
+    /// `ItemMissing` when the item it continues does not.
+    async fn insert(&self, scope: Scope, item: NewItem, change: Change) -> Result<ShownItem, RepositoryError>;
+
+    /// Gives an item new members and the next version. MUST return `ItemMissing` when the
+    /// scope does not hold it and `VersionConflict` when it is not at the expected version. `updated_at` MUST NOT go
+    /// back, whatever the clock does.
+    async fn update(&self, scope: Scope, replacement: Replacement, kind: ChangeKind, change: Change) -> Result<ShownItem, RepositoryError>;
+
+    /// Removes an item and all items that belong to it. MUST return `ItemMissing` when the scope does not hold it and
+    /// `VersionConflict` when it is not at the expected version.
+    async fn delete(&self, scope: Scope, id: ItemId, expected: Version, change: Change) -> Result<(), RepositoryError>;
+
+    /// Makes the collection hold exactly the replaced and the new items, in one transaction: items named by
+    /// `replacements` are updated, all others removed, `additions` inserted. MUST return `VersionConflict` when a
+    /// replaced item is gone or not at its expected version.
+    async fn replace_all(
+        &self,
+        collection: Collection,
+        replacements: Vec<Replacement>,
+        additions: Vec<NewItem>,
+        change: Change,
+    ) -> Result<(), RepositoryError>;
+}
+
+/// Whether the service can do its work now.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
+pub trait Readiness: Send + Sync {
+    /// Asks the store something trivial.
+    async fn check(&self) -> Result<(), RepositoryError>;
+}
+
+/// Why the store did not do a step. The cause was logged where it arose.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum RepositoryError {
+    /// The scope does not hold the item.
+    #[error("the item does not exist")]
+    ItemMissing,
+    /// The scope's parent does not exist.
+    #[error("the owner of the collection does not exist")]
+    OwnerMissing,
+    /// The item is not at the expected version.
+    #[error("the item was written by somebody else")]
+    VersionConflict,
+    /// The store cannot be reached or is too busy; trying again later may help.
+    #[error("the store is unavailable")]
+    Unavailable,
+    /// The store has no room for the write.
+    #[error("the store is full")]
+    Full,
+    /// What the store holds or answers makes no sense.
+    #[error("the store's content is not understood")]
+    Corrupt,
+}

@@ -1,0 +1,407 @@
+//! The use cases of every group.
+
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use domain::{Collection, ItemId, Members, Pointer, Resource, Version, Violation, Violations, merge_patch};
+
+use crate::ports::{
+    Change, ChangeKind, Clock, IdGenerator, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError, Revision, Scope, ShownItem,
+    Window,
+};
+use crate::{ApplicationError, Caller};
+
+/// How often a write without a condition starts over when others write the same item, before it gives up.
+const MAX_ATTEMPTS: usize = 200;
+
+/// Members that carry the representation's own links and metadata: ignored in a body, so that what was fetched can be
+/// edited and sent back.
+const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
+
+/// A client's condition on the version it changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Precondition {
+    /// None: the write goes through.
+    #[default]
+    Unconditional,
+    /// The item must exist; which it must anyway.
+    AnyVersion,
+    /// The item must be at one of these versions.
+    OneOf(Vec<Version>),
+}
+
+impl Precondition {
+    fn check(&self, shown: &ShownItem) -> Result<(), ApplicationError> {
+        match self {
+            Self::OneOf(versions) if !versions.contains(&shown.item.version) => {
+                Err(ApplicationError::PreconditionFailed { current: shown.item.version, relations: shown.relations.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Which page of a collection is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// The page, from 1.
+    pub page: u64,
+    /// Items per page, from 1.
+    pub page_size: u64,
+}
+
+/// A page of a collection with what a reader needs to walk the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The page, from 1.
+    pub page: u64,
+    /// Items per page.
+    pub page_size: u64,
+    /// How many pages there are; 0 for an empty collection.
+    pub page_count: u64,
+    /// How many items there are.
+    pub total_items: u64,
+    /// The collection's revision.
+    pub revision: Revision,
+    /// The items of this page.
+    pub items: Vec<ShownItem>,
+}
+
+/// The elements of a collection's replacement as sent, each with its place in the body.
+#[derive(Clone, Debug)]
+pub struct ReplacementBody {
+    /// Each element's place and its members; `None` where the element is no object.
+    pub elements: Vec<(Pointer, Option<Members>)>,
+}
+
+/// The use cases of one group of items of kind `R`.
+pub struct ResourceService<R> {
+    collection: Collection,
+    repository: Arc<dyn ItemRepository>,
+    ids: Arc<dyn IdGenerator>,
+    clock: Arc<dyn Clock>,
+    resource: PhantomData<fn() -> R>,
+}
+
+impl<R: Resource> ResourceService<R> {
+    /// The use cases of `collection`.
+    #[must_use]
+    pub fn new(collection: Collection, repository: Arc<dyn ItemRepository>, ids: Arc<dyn IdGenerator>, clock: Arc<dyn Clock>) -> Self {
+        Self { collection, repository, ids, clock, resource: PhantomData }
+    }
+
+    /// A page of the collection, or of the part of it that belongs to `parent`.
+    ///
+    /// # Errors
+    /// `OwnerMissing`; `PageOutOfRange` beyond the last page of a collection that is not empty; `Store`.
+    pub async fn list(&self, _caller: &Caller, parent: Option<ItemId>, request: PageRequest) -> Result<Listing, ApplicationError> {
+        let PageRequest { page, page_size } = request;
+        let window = Window { offset: (page - 1).saturating_mul(page_size), limit: page_size };
+        let ListedPage { total_items, revision, items } = self.repository.page(self.scope(parent), window).await?;
+        let page_count = total_items.div_ceil(page_size);
+        if page > page_count.max(1) {
+            return Err(ApplicationError::PageOutOfRange { page, page_count });
+        }
+        Ok(Listing { page, page_size, page_count, total_items, revision, items })
+    }
+
+    /// One item.
+    ///
+    /// # Errors
+    /// `ItemMissing`; `Store`.
+    pub async fn get(&self, _caller: &Caller, parent: Option<ItemId>, id: ItemId) -> Result<ShownItem, ApplicationError> {
+        self.repository.find(self.scope(parent), id).await?.ok_or(ApplicationError::ItemMissing)
+    }
+
+    /// Makes a new item, which belongs to `parent` if there is one.
+    ///
+    /// # Errors
+    /// `OwnerMissing`; `Invalid`; `Store`.
+    pub async fn create(&self, caller: &Caller, parent: Option<ItemId>, body: Members) -> Result<ShownItem, ApplicationError> {
+        if let Some(parent) = parent {
+            self.require_owner(parent).await?;
+        }
+        let resource = judge(None, &body, Identity::New, |own| own)?;
+        self.insert(caller, parent, resource, None).await
+    }
+
+    /// Makes a new item that continues the one named `id`: a second phase, a resubmission, an amendment.
+    ///
+    /// # Errors
+    /// `ItemMissing`; `Invalid`; `Store`.
+    pub async fn continue_from(&self, caller: &Caller, id: ItemId, body: Members) -> Result<ShownItem, ApplicationError> {
+        self.get(caller, None, id).await?;
+        let resource = judge(None, &body, Identity::Named(id), |own| own)?;
+        self.insert(caller, None, resource, Some(id)).await
+    }
+
+    /// Replaces all members of an item.
+    ///
+    /// # Errors
+    /// `ItemMissing`; `PreconditionFailed`; `Invalid`; `Contended`; `Store`.
+    pub async fn replace(
+        &self,
+        caller: &Caller,
+        parent: Option<ItemId>,
+        id: ItemId,
+        precondition: &Precondition,
+        body: Members,
+    ) -> Result<ShownItem, ApplicationError> {
+        self.change(caller, parent, id, precondition, &Edit::Replace(body)).await
+    }
+
+    /// Applies a merge patch (RFC 7396) to an item. A patch that changes nothing writes nothing.
+    ///
+    /// # Errors
+    /// `ItemMissing`; `PreconditionFailed`; `Invalid`; `Contended`; `Store`.
+    pub async fn patch(
+        &self,
+        caller: &Caller,
+        parent: Option<ItemId>,
+        id: ItemId,
+        precondition: &Precondition,
+        patch: Members,
+    ) -> Result<ShownItem, ApplicationError> {
+        self.change(caller, parent, id, precondition, &Edit::Patch(patch)).await
+    }
+
+    /// Removes an item and what belongs to it.
+    ///
+    /// # Errors
+    /// `ItemMissing`; `PreconditionFailed`; `Contended`; `Store`.
+    pub async fn delete(
+        &self,
+        caller: &Caller,
+        parent: Option<ItemId>,
+        id: ItemId,
+        precondition: &Precondition,
+    ) -> Result<(), ApplicationError> {
+        for _ in 0..MAX_ATTEMPTS {
+            let shown = self.get(caller, parent, id).await?;
+            precondition.check(&shown)?;
+            match self.repository.delete(self.scope(parent), id, shown.item.version, self.change_by(caller)).await {
+                Err(RepositoryError::VersionConflict) => {}
+                done => return Ok(done?),
+            }
+        }
+        Err(ApplicationError::Contended)
+    }
+
+    /// Makes the collection hold exactly the given elements: those with a known `id` keep it, the others get one.
+    ///
+    /// # Errors
+    /// `Invalid` with the faults of all elements; `Contended`; `Store`.
+    pub async fn replace_all(&self, caller: &Caller, body: &ReplacementBody) -> Result<(), ApplicationError> {
+        for _ in 0..MAX_ATTEMPTS {
+            let (replacements, additions) = self.judge_all(body).await?;
+            match self.repository.replace_all(self.collection, replacements, additions, self.change_by(caller)).await {
+                Err(RepositoryError::VersionConflict) => {}
+                done => return Ok(done?),
+            }
+        }
+        Err(ApplicationError::Contended)
+    }
+
+    fn scope(&self, parent: Option<ItemId>) -> Scope {
+        Scope { collection: self.collection, parent }
+    }
+
+    fn change_by(&self, caller: &Caller) -> Change {
+        Change { time: self.clock.now(), caller: caller.name().map(Into::into) }
+    }
+
+    /// An unknown owner is reported before the body is judged; the store checks again when it writes.
+    async fn require_owner(&self, parent: ItemId) -> Result<(), ApplicationError> {
+        let owner = self.collection.owner().ok_or(ApplicationError::OwnerMissing)?;
+        let found = self.repository.find(Scope { collection: owner, parent: None }, parent).await?;
+        found.map(|_| ()).ok_or(ApplicationError::OwnerMissing)
+    }
+
+    async fn insert(
+        &self,
+        caller: &Caller,
+        parent: Option<ItemId>,
+        resource: R,
+        continues: Option<ItemId>,
+    ) -> Result<ShownItem, ApplicationError> {
+        let addition = self.addition(resource, continues);
+        Ok(self.repository.insert(self.scope(parent), addition, self.change_by(caller)).await?)
+    }
+
+    fn addition(&self, resource: R, continues: Option<ItemId>) -> NewItem {
+        let program = resource.program();
+        NewItem { id: self.ids.next_id(), members: resource.into_members().into_encoded(), continues, program }
+    }
+
+    /// The read-modify-write that replace and patch share.
+    async fn change(
+        &self,
+        caller: &Caller,
+        parent: Option<ItemId>,
+        id: ItemId,
+        precondition: &Precondition,
+        edit: &Edit,
+    ) -> Result<ShownItem, ApplicationError> {
+        for _ in 0..MAX_ATTEMPTS {
+            let shown = self.get(caller, parent, id).await?;
+            precondition.check(&shown)?;
+            let resource: R = edit.judge(&shown)?;
+            let program = resource.program();
+            let members = resource.into_members().into_encoded();
+            if edit.kind() == ChangeKind::Patched && members == shown.item.members {
+                return Ok(shown);
+            }
+            let replacement = Replacement { id, expected: shown.item.version, members, program };
+            match self.repository.update(self.scope(parent), replacement, edit.kind(), self.change_by(caller)).await {
+                Err(RepositoryError::VersionConflict) => {}
+                done => return Ok(done?),
+            }
+        }
+        Err(ApplicationError::Contended)
+    }
+
+    async fn judge_all(&self, body: &ReplacementBody) -> Result<(Vec<Replacement>, Vec<NewItem>), ApplicationError> {
+        let named: Vec<_> = body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
+        let known = self.repository.find_many(self.scope(None), &named).await?;
+        let mut known: HashMap<_, _> = known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
+        let (mut replacements, mut additions, mut violations) = (Vec::new(), Vec::new(), Violations::default());
+        for (pointer, element) in &body.elements {
+            match judge_element::<R>(element.as_ref(), &mut known) {
+                Ok((Some(shown), resource)) => replacements.push(replacement_of(&shown, resource)),
+                Ok((None, resource)) => additions.push(self.addition(resource, None)),
+                Err(ApplicationError::Invalid(faults)) => violations.extend_below(pointer, faults),
+                Err(error) => return Err(error),
+            }
+        }
+        if violations.is_empty() { Ok((replacements, additions)) } else { Err(ApplicationError::Invalid(violations)) }
+    }
+}
+
+/// What a write does to the members that are stored.
+enum Edit {
+    Replace(Members),
+    Patch(Members),
+}
+
+impl Edit {
+    const fn kind(&self) -> ChangeKind {
+        match self {
+            Self::Replace(_) => ChangeKind::Replaced,
+            Self::Patch(_) => ChangeKind::Patched,
+        }
+    }
+
+    /// What the item becomes.
+    fn judge<R: Resource>(&self, shown: &ShownItem) -> Result<R, ApplicationError> {
+        let identity = Identity::Named(shown.item.id);
+        match self {
+            Self::Replace(body) => judge(stored_resource(shown)?.as_ref(), body, identity, |own| own),
+            Self::Patch(patch) => {
+                let stored = stored_members(shown)?;
+                judge(stored_resource(shown)?.as_ref(), patch, identity, |own| merge_patch(&stored, &own))
+            }
+        }
+    }
+}
+
+/// Which `id` a body may name.
+#[derive(Clone, Copy)]
+enum Identity {
+    /// None: the service makes ids.
+    New,
+    /// That of the item the request's path names, or none.
+    Named(ItemId),
+}
+
+impl Identity {
+    fn fault(self, body: &Members) -> Option<Violation> {
+        let id = body.get("id")?;
+        match self {
+            Self::New => Some(Violation::of_member("id", "id_not_allowed", "the service makes ids; remove the `id`")),
+            Self::Named(expected) if id.as_text().as_deref() == Some(expected.to_string().as_str()) => None,
+            Self::Named(expected) => {
+                let detail = format!("the `id` must be that of the path, `{expected}`; correct or remove it");
+                Some(Violation::of_member("id", "id_mismatch", detail))
+            }
+        }
+    }
+}
+
+/// Judges a body: its `id`, then what `compose` makes of the members that are the client's to set.
+fn judge<R: Resource>(
+    before: Option<&R>,
+    body: &Members,
+    identity: Identity,
+    compose: impl FnOnce(Members) -> Members,
+) -> Result<R, ApplicationError> {
+    let own = body.clone().retain(|name, _| name != "id" && !IGNORED.contains(&name));
+    let judged = R::judge(before, compose(own));
+    match (identity.fault(body), judged) {
+        (None, judged) => judged.map_err(ApplicationError::Invalid),
+        (Some(fault), judged) => {
+            let mut violations = Violations::from(fault);
+            violations.extend_below(&Pointer::root(), judged.err().unwrap_or_default());
+            Err(ApplicationError::Invalid(violations))
+        }
+    }
+}
+
+/// Judges one element of a collection's replacement. Each known item is taken out of `known`, so that a second element
+/// with its id is told apart from one with an id that never was.
+fn judge_element<R: Resource>(
+    element: Option<&Members>,
+    known: &mut HashMap<ItemId, Option<ShownItem>>,
+) -> Result<(Option<ShownItem>, R), ApplicationError> {
+    let Some(members) = element else {
+        return Err(refused(Violation::new(Pointer::root(), "not_an_object", "an element of a collection is an object; send one")));
+    };
+    if members.get("id").is_none() {
+        return Ok((None, judge(None, members, Identity::New, |own| own)?));
+    }
+    match named_id(members).and_then(|id| known.get_mut(&id)).map(Option::take) {
+        Some(Some(shown)) => {
+            let resource = Edit::Replace(members.clone()).judge(&shown)?;
+            Ok((Some(shown), resource))
+        }
+        Some(None) => Err(refused(Violation::of_member("id", "duplicate_id", "an earlier element has the same `id`; send each item once"))),
+        None => {
+            let detail = "the collection holds no item with this `id`; remove the `id` to add a new item";
+            Err(refused(Violation::of_member("id", "unknown_id", detail)))
+        }
+    }
+}
+
+fn refused(violation: Violation) -> ApplicationError {
+    ApplicationError::Invalid(violation.into())
+}
+
+fn replacement_of<R: Resource>(shown: &ShownItem, resource: R) -> Replacement {
+    let program = resource.program();
+    Replacement { id: shown.item.id, expected: shown.item.version, members: resource.into_members().into_encoded(), program }
+}
+
+fn named_id(members: &Members) -> Option<ItemId> {
+    ItemId::parse(&members.get("id")?.as_text()?)
+}
+
+/// The members the store holds, which were judged when they were written.
+fn stored_members(shown: &ShownItem) -> Result<Members, ApplicationError> {
+    let members = Members::read(shown.item.members.as_bytes()).ok().flatten();
+    members.ok_or_else(|| {
+        tracing::error!(id = %shown.item.id, "the stored members are no JSON object");
+        ApplicationError::Store(RepositoryError::Corrupt)
+    })
+}
+
+/// The stored item as rules see it; none are asked, none is made.
+fn stored_resource<R: Resource>(shown: &ShownItem) -> Result<Option<R>, ApplicationError> {
+    if R::rules().is_empty() {
+        return Ok(None);
+    }
+    // Fields may have become stricter since the item was written: a draft is what can still be read of it.
+    Ok(Some(R::draft(stored_members(shown)?).0))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! What is stored and shown.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+/// A collection of the store. Groups of the interface show collections; the two libraries show the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Collection(&'static str);
+
+impl Collection {
+    /// Programmes that group projects.
+    pub const PROPOSED_PROGRAMS: Self = Self("proposedprograms");
+    /// Score sheets.
+    pub const GAD_SCORES: Self = Self("gadscores");
+    /// Status codes.
+    pub const STATUSES: Self = Self("statuses");
+    /// Descriptions of attachments.
+    pub const FILES: Self = Self("files");
+    /// Library items, with or without a proposal they belong to.
+    pub const LIB: Self = Self("lib");
+    /// Research proposals.
+    pub const PROPOSALS: Self = Self("proposals");
+    /// Monthly cash programmes.
+    pub const CASH_PROGRAM: Self = Self("cashprogram");
+    /// Status messages.
+    pub const STATUS: Self = Self("status");
+
+    /// The name under which the store keeps it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// The collection whose items own the items of this one, if it has owners.
+    #[must_use]
+    pub const fn owner(self) -> Option<Self> {
+        match self.0.as_bytes() {
+            b"lib" => Some(Self::PROPOSALS),
+            _ => None,
+        }
+    }
+}
+
+/// The identifier of an item: a UUID version 7 (RFC 9562), so identifiers sort by time of creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ItemId(Uuid);
+
+impl ItemId {
+    /// Wraps a UUID that an id generator made or the store holds.
+    #[must_use]
+    pub const fn from_uuid(uuid: Uuid) -> Self {
+        Self(uuid)
+    }
+
+    /// Reads the one textual form that names an item: 36 characters, lower case, with hyphens.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_canonical = text.len() == 36 && !text.bytes().any(|byte| byte.is_ascii_uppercase());
+        is_canonical.then(|| Uuid::try_parse(text).ok()).flatten().map(Self)
+    }
+
+    /// The UUID.
+    #[must_use]
+    pub const fn uuid(self) -> Uuid {
+        self.0
+    }
+}
+
+impl fmt::Display for ItemId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(formatter)
+    }
+}
+
+/// Counts the writes of one item, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(i64);
+
+impl Version {
+    /// The version of an item just created.
+    pub const FIRST: Self = Self(1);
+
+    /// Wraps a number the store holds.
+    #[must_use]
+    pub const fn from_number(number: i64) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+
+    /// The version after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// An item as it is stored and shown. Its members were judged when they were written and go to the wire as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Which item it is.
+    pub id: ItemId,
+    /// How often it was written.
+    pub version: Version,
+    /// When it was created (microseconds, UTC).
+    pub created_at: Timestamp,
+    /// When it was last written (microseconds, UTC).
+    pub updated_at: Timestamp,
+    /// Its members as compact JSON text of an object.
+    pub members: Box<str>,
+    /// The item it belongs to: the proposal of a library item.
+    pub parent: Option<ItemId>,
+    /// The item it continues.
+    pub continues: Option<ItemId>,
+}

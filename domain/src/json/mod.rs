@@ -1,0 +1,50 @@
+//! JSON text (RFC 8259) that keeps what its author wrote: member order, and every digit of a number.
+//!
+//! The general-purpose readers lose one of the two, accept duplicate member names, or build a tree many times the size
+//! of the text. [`read`] makes one pass, refuses what cannot be kept apart later, and yields compact text; a [`Value`]
+//! is a view into it that decodes only what is asked for.
+
+mod number;
+mod read;
+mod value;
+mod write;
+
+pub use number::is_storable_number;
+pub use read::{MAX_DEPTH, read};
+pub use value::{Elements, Entries, Kind, Value};
+pub use write::{encode_text, push_text};
+
+pub(crate) use value::decode as decode_name;
+
+use thiserror::Error;
+
+/// Why a text is not readable as JSON, and where.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("line {line}, column {column}: {detail}")]
+pub struct JsonFault {
+    /// What sort of fault it is.
+    pub kind: JsonFaultKind,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What was found and what was expected, for people.
+    pub detail: String,
+}
+
+/// The sorts of unreadable JSON a client can be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JsonFaultKind {
+    /// Nothing but white space.
+    Empty,
+    /// Not UTF-8 (RFC 8259 section 8.1).
+    NotUtf8,
+    /// Against the grammar.
+    Malformed,
+    /// Nested deeper than [`MAX_DEPTH`].
+    TooDeep,
+    /// A member name twice in one object (RFC 8259 section 4 leaves the meaning open; we refuse it).
+    DuplicateMember,
+    /// An escaped surrogate without its partner: no Unicode text (RFC 8259 section 8.2).
+    LoneSurrogate,
+}

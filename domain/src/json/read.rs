@@ -1,0 +1,316 @@
+//! The reader: one pass over the bytes, from RFC 8259 text to compact text.
+
+use std::ops::Range;
+
+use super::write::push_escaped;
+use super::{JsonFault, JsonFaultKind, is_storable_number};
+
+/// Most levels of nesting a text may have; the outermost array or object is the first.
+pub const MAX_DEPTH: usize = 128;
+
+/// Below this many members, comparing names pairwise beats sorting them.
+const FEW_MEMBERS: usize = 12;
+
+/// What [`read`] yields.
+#[derive(Debug)]
+pub struct Read {
+    /// The value without insignificant white space, its strings in canonical escaping, its numbers as written.
+    pub text: String,
+    /// Where the names (without quotes) and values of the outermost object stand in `text`; empty for other values.
+    pub entries: Vec<(Range<u32>, Range<u32>)>,
+    /// Whether a U+0000 or a number outside the store's range was met: worth a search for where.
+    pub has_unstorable: bool,
+}
+
+/// Reads one JSON value.
+///
+/// # Errors
+/// The first fault met. Texts of 4 GiB and more are not for this reader.
+pub fn read(bytes: &[u8]) -> Result<Read, JsonFault> {
+    let input = std::str::from_utf8(bytes).map_err(|error| {
+        let kind = JsonFaultKind::NotUtf8;
+        let valid = &bytes[..error.valid_up_to()];
+        fault_at(valid, valid.len(), kind, "the body is not UTF-8 from here on; send it as UTF-8".to_owned())
+    })?;
+    let mut reader = Reader { input, bytes, at: 0, out: String::with_capacity(input.len()), entries: Vec::new(), has_unstorable: false };
+    reader.skip_white_space();
+    if reader.at == bytes.len() {
+        return Err(reader.fault(JsonFaultKind::Empty, "the body is empty; send a JSON object"));
+    }
+    reader.value(1)?;
+    reader.skip_white_space();
+    if reader.at < bytes.len() {
+        return Err(reader.unexpected("the end of the body"));
+    }
+    Ok(Read { text: reader.out, entries: reader.entries, has_unstorable: reader.has_unstorable })
+}
+
+struct Reader<'a> {
+    input: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    out: String,
+    entries: Vec<(Range<u32>, Range<u32>)>,
+    has_unstorable: bool,
+}
+
+impl Reader<'_> {
+    fn value(&mut self, depth: usize) -> Result<(), JsonFault> {
+        match self.peek() {
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'"') => self.string(),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.literal("true"),
+            Some(b'f') => self.literal("false"),
+            Some(b'n') => self.literal("null"),
+            _ => Err(self.unexpected("a value")),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<(), JsonFault> {
+        self.enter(depth, '{')?;
+        let mut names = Vec::new();
+        while !self.closes(b'}', names.is_empty())? {
+            if self.peek() != Some(b'"') {
+                return Err(self.unexpected("a member name in double quotes"));
+            }
+            let name_at = self.at;
+            let name_from = self.out.len() + 1;
+            self.string()?;
+            names.push((name_from..self.out.len() - 1, name_at));
+            self.skip_white_space();
+            self.expect(b':')?;
+            self.skip_white_space();
+            let value_from = self.out.len();
+            self.value(depth + 1)?;
+            if depth == 1 {
+                let name = names.last().map_or(0..0, |(name, _)| name.clone());
+                self.entries.push((narrow(&name), narrow(&(value_from..self.out.len()))));
+            }
+        }
+        self.refuse_duplicates(&names)
+    }
+
+    fn array(&mut self, depth: usize) -> Result<(), JsonFault> {
+        self.enter(depth, '[')?;
+        let mut is_first = true;
+        while !self.closes(b']', is_first)? {
+            self.value(depth + 1)?;
+            is_first = false;
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, depth: usize, bracket: char) -> Result<(), JsonFault> {
+        if depth > MAX_DEPTH {
+            let detail = format!("the body is nested deeper than {MAX_DEPTH} levels");
+            return Err(fault_at(self.bytes, self.at, JsonFaultKind::TooDeep, detail));
+        }
+        self.at += 1;
+        self.out.push(bracket);
+        Ok(())
+    }
+
+    /// Consumes what stands between elements: the closing bracket (true), or what leads to the next element (false).
+    fn closes(&mut self, bracket: u8, is_first: bool) -> Result<bool, JsonFault> {
+        self.skip_white_space();
+        if self.peek() == Some(bracket) {
+            self.at += 1;
+            self.out.push(char::from(bracket));
+            return Ok(true);
+        }
+        if !is_first {
+            if self.peek() != Some(b',') {
+                return Err(self.unexpected(&format!("`,` or `{}`", char::from(bracket))));
+            }
+            self.expect(b',')?;
+            self.skip_white_space();
+        }
+        Ok(false)
+    }
+
+    fn refuse_duplicates(&self, names: &[(Range<usize>, usize)]) -> Result<(), JsonFault> {
+        let name_of = |(range, _): &(Range<usize>, usize)| &self.out[range.clone()];
+        let second = if names.len() <= FEW_MEMBERS {
+            (1..names.len()).find(|&later| names[..later].iter().any(|early| name_of(early) == name_of(&names[later])))
+        } else {
+            let mut order: Vec<u32> = (0..u32::try_from(names.len()).unwrap_or(u32::MAX)).collect();
+            order.sort_by_key(|&index| name_of(&names[index as usize]));
+            let same = |pair: &&[u32]| name_of(&names[pair[0] as usize]) == name_of(&names[pair[1] as usize]);
+            order.windows(2).find(same).map(|pair| pair[1] as usize)
+        };
+        match second {
+            None => Ok(()),
+            Some(index) => {
+                let detail = format!("the member \"{}\" stands twice in one object; send it once", shorten(name_of(&names[index])));
+                Err(fault_at(self.bytes, names[index].1, JsonFaultKind::DuplicateMember, detail))
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<(), JsonFault> {
+        self.at += 1;
+        self.out.push('"');
+        loop {
+            let clean_from = self.at;
+            while self.bytes.get(self.at).is_some_and(|&byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+                self.at += 1;
+            }
+            self.out.push_str(&self.input[clean_from..self.at]);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    self.out.push('"');
+                    return Ok(());
+                }
+                Some(b'\\') => self.escape()?,
+                Some(_) => return Err(self.fault(JsonFaultKind::Malformed, "a control character stands bare in a string; escape it")),
+                None => return Err(self.fault(JsonFaultKind::Malformed, "the body ends within a string")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), JsonFault> {
+        let character = match self.bytes.get(self.at + 1) {
+            Some(b'u') => return self.unicode_escape(),
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            _ => return Err(self.fault(JsonFaultKind::Malformed, "a backslash is followed by no known escape")),
+        };
+        self.at += 2;
+        self.push_character(character);
+        Ok(())
+    }
+
+    fn unicode_escape(&mut self) -> Result<(), JsonFault> {
+        let first = self.code_unit(self.at)?;
+        let lone = "an escaped surrogate stands without its partner; send the character itself or the whole pair";
+        let (code_point, length) = match first {
+            0xd800..=0xdbff => match self.code_unit(self.at + 6) {
+                Ok(second @ 0xdc00..=0xdfff) => (0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00), 12),
+                _ => return Err(self.fault(JsonFaultKind::LoneSurrogate, lone)),
+            },
+            _ => (first, 6),
+        };
+        let Some(character) = char::from_u32(code_point) else {
+            return Err(self.fault(JsonFaultKind::LoneSurrogate, lone));
+        };
+        self.has_unstorable |= character == '\0';
+        self.at += length;
+        self.push_character(character);
+        Ok(())
+    }
+
+    /// The value of the `\uXXXX` at `at`.
+    fn code_unit(&self, at: usize) -> Result<u32, JsonFault> {
+        let malformed = || self.fault(JsonFaultKind::Malformed, "`\\u` needs four hexadecimal digits");
+        let escape = self.bytes.get(at..at + 6).filter(|escape| escape.starts_with(b"\\u")).ok_or_else(malformed)?;
+        escape[2..].iter().try_fold(0, |value, &digit| char::from(digit).to_digit(16).map(|digit| value * 16 + digit).ok_or_else(malformed))
+    }
+
+    fn push_character(&mut self, character: char) {
+        push_escaped(&mut self.out, character.encode_utf8(&mut [0; 4]));
+    }
+
+    fn number(&mut self) -> Result<(), JsonFault> {
+        let from = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        let text = &self.input[from..self.at];
+        self.has_unstorable |= !is_storable_number(text);
+        self.out.push_str(text);
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), JsonFault> {
+        let from = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at == from { Err(self.unexpected("a digit")) } else { Ok(()) }
+    }
+
+    fn literal(&mut self, word: &'static str) -> Result<(), JsonFault> {
+        if !self.bytes[self.at..].starts_with(word.as_bytes()) {
+            return Err(self.unexpected("a value"));
+        }
+        self.at += word.len();
+        self.out.push_str(word);
+        Ok(())
+    }
+
+    fn skip_white_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), JsonFault> {
+        if self.peek() != Some(byte) {
+            return Err(self.unexpected(&format!("`{}`", char::from(byte))));
+        }
+        self.at += 1;
+        self.out.push(char::from(byte));
+        Ok(())
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn unexpected(&self, wanted: &str) -> JsonFault {
+        let detail = match self.input[self.at..].chars().next() {
+            Some(found) => format!("expected {wanted}, found `{}`", found.escape_debug()),
+            None => format!("expected {wanted}, but the body ends here"),
+        };
+        fault_at(self.bytes, self.at, JsonFaultKind::Malformed, detail)
+    }
+
+    fn fault(&self, kind: JsonFaultKind, detail: &str) -> JsonFault {
+        fault_at(self.bytes, self.at, kind, detail.to_owned())
+    }
+}
+
+fn fault_at(bytes: &[u8], at: usize, kind: JsonFaultKind, detail: String) -> JsonFault {
+    let before = String::from_utf8_lossy(&bytes[..at]);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    JsonFault { kind, line, column, detail }
+}
+
+/// Bodies are limited far below 4 GiB, so four bytes are enough and halve the index.
+fn narrow(range: &Range<usize>) -> Range<u32> {
+    let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    narrow(range.start)..narrow(range.end)
+}
+
+/// A name short enough to be repeated in an error message.
+fn shorten(name: &str) -> String {
+    let mut characters = name.chars();
+    let start: String = characters.by_ref().take(80).collect();
+    if characters.next().is_some() { start + "…" } else { start }
+}

@@ -1,0 +1,202 @@
+//! A view of a value within compact JSON text.
+
+use std::borrow::Cow;
+
+/// A value as [`super::read`] wrote it: valid, compact, canonical strings. Nothing is decoded before it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value<'a>(&'a str);
+
+/// The six kinds of JSON value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean,
+    /// A number of any size and precision.
+    Number,
+    /// A string.
+    Text,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl Kind {
+    /// The kind in an error message, with its article.
+    #[must_use]
+    pub const fn with_article(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "a boolean",
+            Self::Number => "a number",
+            Self::Text => "a text",
+            Self::Array => "an array",
+            Self::Object => "an object",
+        }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// Wraps text that [`super::read`] wrote.
+    pub(crate) const fn from_encoded(encoded: &'a str) -> Self {
+        Self(encoded)
+    }
+
+    /// The compact JSON text.
+    #[must_use]
+    pub const fn encoded(self) -> &'a str {
+        self.0
+    }
+
+    /// Which of the six kinds it is.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.0.as_bytes().first() {
+            Some(b'"') => Kind::Text,
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b't' | b'f') => Kind::Boolean,
+            Some(b'n') | None => Kind::Null,
+            Some(_) => Kind::Number,
+        }
+    }
+
+    /// Whether it is `null`.
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// The decoded text, if it is one.
+    #[must_use]
+    pub fn as_text(self) -> Option<Cow<'a, str>> {
+        (self.kind() == Kind::Text).then(|| decode(&self.0[1..self.0.len() - 1]))
+    }
+
+    /// The digits as written, if it is a number.
+    #[must_use]
+    pub fn as_number(self) -> Option<&'a str> {
+        (self.kind() == Kind::Number).then_some(self.0)
+    }
+
+    /// The elements, if it is an array.
+    #[must_use]
+    pub fn elements(self) -> Option<Elements<'a>> {
+        (self.kind() == Kind::Array).then(|| Elements { rest: &self.0[1..] })
+    }
+
+    /// The members, if it is an object: names in canonical escaping without quotes, and values.
+    #[must_use]
+    pub fn entries(self) -> Option<Entries<'a>> {
+        (self.kind() == Kind::Object).then(|| Entries { rest: &self.0[1..] })
+    }
+}
+
+/// The elements of an array in order.
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Value<'a>;
+
+    fn next(&mut self) -> Option<Value<'a>> {
+        self.rest = self.rest.strip_prefix(',').unwrap_or(self.rest);
+        if self.rest.starts_with(']') {
+            return None;
+        }
+        take_value(&mut self.rest).map(Value)
+    }
+}
+
+/// The members of an object in order.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = (&'a str, Value<'a>);
+
+    fn next(&mut self) -> Option<(&'a str, Value<'a>)> {
+        self.rest = self.rest.strip_prefix(',').unwrap_or(self.rest);
+        if self.rest.starts_with('}') {
+            return None;
+        }
+        let name = take_value(&mut self.rest)?;
+        self.rest = self.rest.strip_prefix(':')?;
+        let value = take_value(&mut self.rest)?;
+        Some((&name[1..name.len() - 1], Value(value)))
+    }
+}
+
+/// Splits the value off the front of `rest`.
+fn take_value<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let length = value_length(rest.as_bytes())?;
+    let (value, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    Some(value)
+}
+
+fn value_length(bytes: &[u8]) -> Option<usize> {
+    match bytes.first()? {
+        b'"' => string_length(bytes),
+        b'{' | b'[' => {
+            let (mut at, mut depth) = (0, 0_usize);
+            loop {
+                match bytes.get(at)? {
+                    b'"' => at += string_length(&bytes[at..])? - 1,
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' if depth == 1 => return Some(at + 1),
+                    b'}' | b']' => depth -= 1,
+                    _ => {}
+                }
+                at += 1;
+            }
+        }
+        _ => Some(bytes.iter().position(|byte| matches!(byte, b',' | b']' | b'}')).unwrap_or(bytes.len())),
+    }
+}
+
+fn string_length(bytes: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// Undoes the canonical escaping.
+pub(crate) fn decode(escaped: &str) -> Cow<'_, str> {
+    if !escaped.contains('\\') {
+        return Cow::Borrowed(escaped);
+    }
+    let mut out = String::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some((clean, after)) = rest.split_once('\\') {
+        out.push_str(clean);
+        let (character, length) = match after.as_bytes().first() {
+            Some(b'n') => ('\n', 1),
+            Some(b'r') => ('\r', 1),
+            Some(b't') => ('\t', 1),
+            Some(b'b') => ('\u{8}', 1),
+            Some(b'f') => ('\u{c}', 1),
+            Some(b'u') => {
+                let code_point = after.get(1..5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                (code_point.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
+            }
+            Some(&byte) => (char::from(byte), 1),
+            None => break,
+        };
+        out.push(character);
+        rest = after.get(length..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}

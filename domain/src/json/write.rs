@@ -1,0 +1,50 @@
+//! Writing JSON strings in one canonical form, so that equal texts are equal bytes.
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Appends `text` as a JSON string, with quotes, escaping only what RFC 8259 section 7 demands.
+pub fn push_text(out: &mut String, text: &str) {
+    out.push('"');
+    push_escaped(out, text);
+    out.push('"');
+}
+
+/// `text` as a JSON string, with quotes.
+#[must_use]
+pub fn encode_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    push_text(&mut out, text);
+    out
+}
+
+/// Appends `text` escaped, without quotes.
+pub(super) fn push_escaped(out: &mut String, text: &str) {
+    let mut clean_from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(&text[clean_from..at]);
+        clean_from = at + 1;
+        push_escape(out, byte);
+    }
+    out.push_str(&text[clean_from..]);
+}
+
+fn push_escape(out: &mut String, byte: u8) {
+    out.push_str(match byte {
+        b'"' => "\\\"",
+        b'\\' => "\\\\",
+        b'\n' => "\\n",
+        b'\r' => "\\r",
+        b'\t' => "\\t",
+        0x08 => "\\b",
+        0x0c => "\\f",
+        control => {
+            out.push_str("\\u00");
+            out.push(char::from(HEX[usize::from(control >> 4)]));
+            out.push(char::from(HEX[usize::from(control & 15)]));
+            return;
+        }
+    });
+}

@@ -1,0 +1,32 @@
+//! What a proposal is and when it is valid.
+//!
+//! This crate is pure: no I/O, no async, no clock. It holds
+//!
+//! - [`Members`], a JSON object as its author wrote it (member order and digits kept), and the reader that makes it;
+//! - [`Resource`], a kind of item: what turns members into a typed value and which [`Rule`]s judge it;
+//! - [`Proposal`], the typed resource with the specification's 21 fields, and [`Document`], the open one;
+//! - [`Item`], what is stored and shown;
+//! - [`Violations`], everything that is wrong with a body, all at once.
+//!
+//! **To add a proposal field**, add one line to the table in [`proposal::fields`]. **To add a business rule**, add one
+//! file beside [`proposal::rules::dates_in_order`] and one line to the list in [`proposal::rules`].
+
+pub mod document;
+pub mod item;
+pub mod json;
+pub mod members;
+pub mod merge_patch;
+pub mod proposal;
+pub mod resource;
+mod suggestion;
+pub mod violation;
+
+pub use document::Document;
+pub use item::{Collection, Item, ItemId, Version};
+pub use json::{JsonFault, JsonFaultKind, Value};
+pub use members::Members;
+pub use merge_patch::merge_patch;
+pub use proposal::Proposal;
+pub use resource::{Resource, Rule, Transition};
+pub use suggestion::nearest;
+pub use violation::{Pointer, Violation, Violations};

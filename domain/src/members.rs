@@ -1,0 +1,198 @@
+//! A JSON object as its author wrote it.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::json::{self, Kind, Value, encode_text, push_text};
+use crate::{JsonFault, Pointer, Violation, Violations};
+
+/// The members of an item: an ordered JSON object with unique names, every digit and code point kept.
+///
+/// It is one compact text and an index into it, so its size is bounded by that of the body it came from.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Members {
+    text: Box<str>,
+    entries: Vec<(Range<u32>, Range<u32>)>,
+    has_unstorable: bool,
+}
+
+impl Members {
+    /// Reads a body that must be a JSON object. `Ok(None)` is JSON of another kind.
+    ///
+    /// # Errors
+    /// The first fault that makes the text unreadable.
+    pub fn read(body: &[u8]) -> Result<Option<Self>, JsonFault> {
+        let read = json::read(body)?;
+        let is_object = read.text.starts_with('{');
+        Ok(is_object.then(|| Self { text: read.text.into(), entries: read.entries, has_unstorable: read.has_unstorable }))
+    }
+
+    /// The members of an object within a larger body that was read already; `None` for another kind of value.
+    ///
+    /// # Panics
+    /// Never: a [`Value`] is valid JSON.
+    #[must_use]
+    pub fn from_value(value: Value<'_>) -> Option<Self> {
+        Self::read(value.encoded().as_bytes()).ok().flatten()
+    }
+
+    /// The compact JSON text of the object.
+    #[must_use]
+    pub fn encoded(&self) -> &str {
+        &self.text
+    }
+
+    /// The compact JSON text, without a copy.
+    #[must_use]
+    pub fn into_encoded(self) -> Box<str> {
+        self.text
+    }
+
+    /// The member's value.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Value<'_>> {
+        let quoted = encode_text(name);
+        let encoded = &quoted[1..quoted.len() - 1];
+        self.encoded_entries().find(|(candidate, _)| *candidate == encoded).map(|(_, value)| value)
+    }
+
+    /// Names and values in the order written.
+    pub fn iter(&self) -> impl Iterator<Item = (std::borrow::Cow<'_, str>, Value<'_>)> {
+        self.encoded_entries().map(|(name, value)| (json::decode_name(name), value))
+    }
+
+    /// Names in canonical escaping, and values, in the order written.
+    pub(crate) fn encoded_entries(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
+        self.entries.iter().map(|(name, value)| (self.slice(name), Value::from_encoded(self.slice(value))))
+    }
+
+    /// How many members there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The same members without those whose name and value `keep` refuses.
+    #[must_use]
+    pub fn retain(self, keep: impl Fn(&str, Value<'_>) -> bool) -> Self {
+        if self.iter().all(|(name, value)| keep(&name, value)) {
+            return self;
+        }
+        let mut builder = MembersBuilder::new(self.has_unstorable);
+        for (name, value) in self.encoded_entries() {
+            if keep(&json::decode_name(name), value) {
+                builder.push_encoded(name, |out| out.push_str(value.encoded()));
+            }
+        }
+        builder.finish()
+    }
+
+    /// What the store cannot keep: U+0000 in a text or a name, and numbers outside its range.
+    #[must_use]
+    pub fn unstorable(&self) -> Violations {
+        let mut violations = Violations::default();
+        if self.has_unstorable {
+            find_unstorable(Value::from_encoded(&self.text), &Pointer::root(), &mut violations);
+        }
+        violations
+    }
+
+    pub(crate) const fn has_unstorable(&self) -> bool {
+        self.has_unstorable
+    }
+
+    fn slice(&self, range: &Range<u32>) -> &str {
+        &self.text[range.start as usize..range.end as usize]
+    }
+}
+
+impl fmt::Debug for Members {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+fn find_unstorable(value: Value<'_>, pointer: &Pointer, violations: &mut Violations) {
+    match value.kind() {
+        Kind::Text if value.encoded().contains("\\u0000") && value.as_text().is_some_and(|text| text.contains('\0')) => {
+            let detail = "the character U+0000 cannot be stored; remove it";
+            violations.push(Violation::new(pointer.clone(), "unstorable_character", detail));
+        }
+        Kind::Number if !json::is_storable_number(value.encoded()) => {
+            let detail = "the number is out of range: at most 131,072 digits before the decimal point and 16,383 after it can be stored; send it as a text";
+            violations.push(Violation::new(pointer.clone(), "number_out_of_range", detail));
+        }
+        Kind::Array => {
+            for (index, element) in value.elements().into_iter().flatten().enumerate() {
+                find_unstorable(element, &pointer.index(index), violations);
+            }
+        }
+        Kind::Object => {
+            for (name, member) in value.entries().into_iter().flatten() {
+                let name = json::decode_name(name);
+                let at = pointer.member(&name);
+                if name.contains('\0') {
+                    let detail = "the character U+0000 cannot be stored in a member name; remove it";
+                    violations.push(Violation::new(at.clone(), "unstorable_character", detail));
+                }
+                find_unstorable(member, &at, violations);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Writes an object member by member. Names must be unique; the callers take them from objects that were read.
+pub(crate) struct MembersBuilder {
+    text: String,
+    entries: Vec<(Range<u32>, Range<u32>)>,
+    has_unstorable: bool,
+}
+
+impl MembersBuilder {
+    pub(crate) fn new(has_unstorable: bool) -> Self {
+        Self { text: "{".to_owned(), entries: Vec::new(), has_unstorable }
+    }
+
+    /// Appends a member whose name is in canonical escaping; `write` appends its value.
+    pub(crate) fn push_encoded(&mut self, name: &str, write: impl FnOnce(&mut String)) {
+        if !self.entries.is_empty() {
+            self.text.push(',');
+        }
+        self.text.push('"');
+        let name_from = self.position();
+        self.text.push_str(name);
+        let name_to = self.position();
+        self.text.push_str("\":");
+        let value_from = self.position();
+        write(&mut self.text);
+        self.entries.push((name_from..name_to, value_from..self.position()));
+    }
+
+    pub(crate) fn finish(mut self) -> Members {
+        self.text.push('}');
+        Members { text: self.text.into(), entries: self.entries, has_unstorable: self.has_unstorable }
+    }
+
+    fn position(&self) -> u32 {
+        u32::try_from(self.text.len()).unwrap_or(u32::MAX)
+    }
+}
+
+/// Builds members from names and texts: for examples and tests, not for input.
+impl<'a> FromIterator<(&'a str, &'a str)> for Members {
+    fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(texts: I) -> Self {
+        let mut builder = MembersBuilder::new(false);
+        for (name, text) in texts {
+            let quoted = encode_text(name);
+            builder.push_encoded(&quoted[1..quoted.len() - 1], |out| push_text(out, text));
+        }
+        builder.finish()
+    }
+}

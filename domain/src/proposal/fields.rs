@@ -1,0 +1,191 @@
+//! The field table: the one place that names the 21 fields of a proposal.
+//!
+//! Validation, the `OpenAPI` schema, the SQL view `proposals` and the examples all read it. A new field is one line here.
+
+use jiff::civil::Date;
+use validator::Validate;
+
+use super::field_types::{FieldKind, FieldType, Text, TextOrInteger, TextOrTexts, not_blank};
+use crate::{Members, Violation, Violations};
+
+/// What is known of a field beside its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name, in JSON and in SQL.
+    pub name: &'static str,
+    /// What it holds, for people.
+    pub description: &'static str,
+    /// Which values it takes.
+    pub kind: FieldKind,
+    /// Whether a proposal must have it.
+    pub is_required: bool,
+    /// A realistic value, as JSON.
+    pub example: &'static str,
+}
+
+impl Field {
+    pub(super) fn violation(&self, code: &str) -> Violation {
+        match code {
+            "required" => Violation::of_member(self.name, "required", format!("`{}` is required; send {}", self.name, self.kind.wanted())),
+            _ => Violation::of_member(self.name, "blank", format!("`{}` must not be blank; send {}", self.name, self.kind.wanted())),
+        }
+    }
+}
+
+macro_rules! is_required {
+    (required) => {
+        true
+    };
+    (optional) => {
+        false
+    };
+}
+
+macro_rules! proposal_fields {
+    ($($presence:ident $name:ident: $type:ty, $description:literal, $(#[$validation:meta])? example $example:literal;)*) => {
+        /// A research proposal whose fields are sound. It is made from members only, and gives them back as written.
+        #[derive(Clone, Debug, Validate)]
+        pub struct Proposal {
+            pub(super) members: Members,
+            $($(#[$validation])? pub(super) $name: Option<$type>,)*
+        }
+
+        /// The fields in the order of the interface specification.
+        pub const FIELDS: &[Field] = &[$(Field {
+            name: stringify!($name),
+            description: $description,
+            kind: <$type as FieldType>::KIND,
+            is_required: is_required!($presence),
+            example: $example,
+        }),*];
+
+        impl Proposal {
+            pub(super) fn read_fields(members: Members, violations: &mut Violations) -> Self {
+                Self {
+                    $($name: read_field(&members, stringify!($name), violations),)*
+                    members,
+                }
+            }
+
+            $(
+                #[doc = $description]
+                #[must_use]
+                pub const fn $name(&self) -> Option<&$type> {
+                    self.$name.as_ref()
+                }
+            )*
+        }
+    };
+}
+
+proposal_fields! {
+    optional start_date: Date, "Day the project starts, `YYYY-MM-DD`.", example r#""2026-01-01""#;
+    optional end_date: Date, "Day the project ends, `YYYY-MM-DD`; not before `start_date`.", example r#""2027-12-31""#;
+    required proposal_type: TextOrInteger, "Type of the proposal, such as `R&D Project`, or its number in your own list.",
+        #[validate(required, custom(function = "not_blank"))] example r#""R&D Project""#;
+    optional program_id: TextOrInteger, "Programme the project belongs to. The `id` of an item of `proposedprograms` becomes a `program` link.",
+        example r#""PRG-2025-002""#;
+    optional project_id: TextOrInteger, "Project number at the agency.", example r#""PRJ-2025-0201""#;
+    required project_title: Text, "Title of the project.", #[validate(required, custom(function = "not_blank"))]
+        example r#""Climate-smart nutrient management for rainfed sweetpotato""#;
+    optional project_description: Text, "What the project is about, in a paragraph.",
+        example r#""Two cropping seasons of on-farm trials in eight barangays.""#;
+    optional description: Text, "Background and rationale.", example r#""Yields of rainfed sweetpotato have stagnated at 5 t/ha.""#;
+    optional general_objective: Text, "What the project is to achieve as a whole.",
+        example r#""To develop and validate nutrient management for rainfed sweetpotato.""#;
+    optional specific_objectives: TextOrTexts, "What is to be achieved in particular: a text, or a list of texts.",
+        example r#"["Establish the baseline of marketable yield.","Validate two fertilizer schemes on farm."]"#;
+    optional significance: Text, "Why it matters, and to whom.", example r#""About 4,000 upland households depend on the crop.""#;
+    optional literature: Text, "Review of related literature.", example r#""Split application raised yields by 18 % in comparable zones (Abrenica and Lim, 2009).""#;
+    optional methodology: Text, "How the work will be done.", example r#""Randomized complete block design, three treatments, four replications.""#;
+    optional sustainability: Text, "How results are kept up after the project.", example r#""The provincial office adopts the recommendation in its extension guide.""#;
+    optional outcomes: Text, "Expected outputs and outcomes.", example r#""A validated recommendation; 120 trained cooperators.""#;
+    optional social_impact: Text, "Expected social impact.", example r#""Fewer lean months for upland households.""#;
+    optional economic_impact: Text, "Expected economic impact.", example r#""Net income per hectare rises by ₱18,000 a season.""#;
+    optional limitations: Text, "Scope and limitations.", example r#""Irrigated fields are not covered.""#;
+    optional research_type: Text, "Type of research, such as `Basic`, `Applied` or `Pilot Testing`.", example r#""Applied""#;
+    optional researcher_id: TextOrInteger, "Leading researcher, by the agency's register.", example r#""R-00301""#;
+    optional implementation_sites: TextOrTexts, "Where the work takes place: a text, or a list of texts.",
+        example r#"["Bato, Catanduanes","Pili, Camarines Sur"]"#;
+}
+
+fn read_field<T: FieldType>(members: &Members, name: &str, violations: &mut Violations) -> Option<T> {
+    match T::read(members.get(name)?) {
+        Ok(value) => Some(value),
+        Err(fault) => {
+            violations.push(fault.in_member(name));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIELDS, Proposal};
+    use crate::{Members, Resource, Violations};
+
+    fn judge(text: &str) -> Result<Proposal, Violations> {
+        Proposal::judge(None, Members::read(text.as_bytes()).unwrap().unwrap())
+    }
+
+    fn faults(text: &str) -> Vec<(String, &'static str)> {
+        let violations = judge(text).err().unwrap_or_default();
+        violations.iter().map(|violation| (violation.pointer.to_string(), violation.code)).collect()
+    }
+
+    #[test]
+    fn the_examples_of_the_table_are_a_valid_proposal() {
+        let members: Vec<_> = FIELDS.iter().map(|field| format!("\"{}\":{}", field.name, field.example)).collect();
+        let text = format!("{{{}}}", members.join(","));
+        assert_eq!(judge(&text).unwrap().into_members().encoded(), text);
+    }
+
+    #[test]
+    fn every_fault_is_reported_at_once_with_its_place() {
+        let body = r#"{"start_date":"2026-02-30","project_title":" ","research_type":7,"implementation_sites":["a",1],"projct_id":"x"}"#;
+        let expected = [
+            ("/projct_id", "unknown_field"),
+            ("/start_date", "invalid_date"),
+            ("/research_type", "not_a_text"),
+            ("/implementation_sites/1", "not_a_text"),
+            ("/proposal_type", "required"),
+            ("/project_title", "blank"),
+        ];
+        assert_eq!(faults(body), expected.map(|(pointer, code)| (pointer.to_owned(), code)));
+    }
+
+    #[test]
+    fn null_is_absent_and_is_not_kept() {
+        let proposal = judge(r#"{"proposal_type":1,"end_date":null,"project_title":"T"}"#).unwrap();
+        assert_eq!(proposal.into_members().encoded(), r#"{"proposal_type":1,"project_title":"T"}"#);
+        assert_eq!(faults(r#"{"proposal_type":null,"project_title":"T"}"#), [("/proposal_type".to_owned(), "required")]);
+    }
+
+    #[test]
+    fn rules_speak_about_sound_fields_even_when_others_are_not() {
+        let body = r#"{"start_date":"2026-02-02","end_date":"2026-02-01","project_title":"T"}"#;
+        assert_eq!(faults(body), [("/proposal_type".to_owned(), "required"), ("/end_date".to_owned(), "dates_in_order")]);
+    }
+
+    #[test]
+    fn what_a_kind_takes_is_kept_as_given() {
+        for (field, value, fault) in [
+            ("start_date", r#""2024-02-29""#, None),
+            ("start_date", r#""2023-02-29""#, Some("invalid_date")),
+            ("start_date", r#""2024-2-29""#, Some("invalid_date")),
+            ("start_date", r#""2024-02-29T00:00:00Z""#, Some("invalid_date")),
+            ("start_date", "20240229", Some("invalid_date")),
+            ("project_id", "12345678901234567890123", None),
+            ("project_id", "1.0", Some("not_text_or_integer")),
+            ("project_id", "true", Some("not_text_or_integer")),
+            ("implementation_sites", r#""Albay""#, None),
+            ("implementation_sites", "[]", None),
+            ("implementation_sites", "{}", Some("not_text_or_texts")),
+            ("research_type", "[]", Some("not_a_text")),
+            ("research_type", r#""\u0000""#, Some("unstorable_character")),
+        ] {
+            let body = format!(r#"{{"proposal_type":"R","project_title":"T","{field}":{value}}}"#);
+            assert_eq!(faults(&body).first().map(|(_, code)| *code), fault, "{field}: {value}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The research proposal: the typed resource with the specification's 21 fields.
+
+mod field_types;
+pub mod fields;
+pub mod rules;
+
+pub use field_types::{FieldKind, Text, TextOrInteger, TextOrTexts};
+pub use fields::{FIELDS, Field, Proposal};
+
+use validator::{Validate, ValidationErrors, ValidationErrorsKind};
+
+use crate::{ItemId, Members, Resource, Rule, Violation, Violations, nearest};
+
+impl Resource for Proposal {
+    fn rules() -> &'static [&'static dyn Rule<Self>] {
+        rules::RULES
+    }
+
+    fn draft(members: Members) -> (Self, Violations) {
+        let members = members.retain(|_, value| !value.is_null());
+        let mut violations = Violations::default();
+        violations.extend(members.iter().filter_map(|(name, _)| unknown_field(&name)));
+        let proposal = Self::read_fields(members, &mut violations);
+        if let Err(errors) = proposal.validate() {
+            let found: Vec<_> = field_violations(&errors).collect();
+            let sound = |violation: &Violation| !violations.concern(&[&violation.pointer.field()]);
+            let news: Vec<_> = found.into_iter().filter(sound).collect();
+            violations.extend(news);
+        }
+        (proposal, violations)
+    }
+
+    fn into_members(self) -> Members {
+        self.members
+    }
+
+    fn program(&self) -> Option<ItemId> {
+        match &self.program_id {
+            Some(TextOrInteger::Text(id)) => ItemId::parse(id),
+            _ => None,
+        }
+    }
+}
+
+fn unknown_field(name: &str) -> Option<Violation> {
+    let names = || FIELDS.iter().map(|field| field.name);
+    if names().any(|known| known == name) {
+        return None;
+    }
+    let mend = match nearest(name, names()) {
+        Some(known) => format!("did you mean `{known}`?"),
+        None => "remove it; a proposal has exactly the 21 fields of the interface".to_owned(),
+    };
+    Some(Violation::of_member(name, "unknown_field", format!("a proposal has no such field; {mend}")))
+}
+
+/// The faults that `validator` found, in the order of the field table.
+fn field_violations(errors: &ValidationErrors) -> impl Iterator<Item = Violation> {
+    FIELDS.iter().filter_map(|field| match errors.errors().get(field.name)? {
+        ValidationErrorsKind::Field(faults) => faults.first().map(|fault| field.violation(&fault.code)),
+        _ => None,
+    })
+}

@@ -1,0 +1,43 @@
+//! A project does not end before it starts.
+
+use crate::{Proposal, Rule, Transition, Violation};
+
+pub(super) struct DatesInOrder;
+
+impl Rule<Proposal> for DatesInOrder {
+    fn code(&self) -> &'static str {
+        "dates_in_order"
+    }
+
+    fn fields(&self) -> &'static [&'static str] {
+        &["start_date", "end_date"]
+    }
+
+    fn check(&self, transition: &Transition<'_, Proposal>) -> Result<(), Violation> {
+        match (transition.after.start_date(), transition.after.end_date()) {
+            (Some(start), Some(end)) if end < start => {
+                let detail = format!("the project would end on {end}, before it starts on {start}; correct one of the two dates");
+                Err(Violation::of_member("end_date", self.code(), detail))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Members, Proposal, Resource};
+
+    #[test]
+    fn the_end_may_equal_but_not_precede_the_start() {
+        for (start, end, passes) in [
+            ("2026-01-01", "2026-01-02", true),
+            ("2026-01-01", "2026-01-01", true),
+            ("2026-01-02", "2026-01-01", false),
+            ("2026-01-01", "2025-12-31", false),
+        ] {
+            let members = [("proposal_type", "R&D Project"), ("project_title", "T"), ("start_date", start), ("end_date", end)];
+            assert_eq!(Proposal::judge(None, Members::from_iter(members)).is_ok(), passes, "{start} to {end}");
+        }
+    }
+}

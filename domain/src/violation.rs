@@ -1,0 +1,135 @@
+//! What is wrong with a body: every fault at once, each with its place.
+
+use std::fmt;
+
+/// Where a fault is: an RFC 6901 JSON Pointer into the request body.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// The whole body.
+    #[must_use]
+    pub const fn root() -> Self {
+        Self(String::new())
+    }
+
+    /// The pointer to a top-level member.
+    #[must_use]
+    pub fn to_member(name: &str) -> Self {
+        Self::root().member(name)
+    }
+
+    /// The pointer to a member of what this one points to.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Self {
+        Self(format!("{}/{}", self.0, name.replace('~', "~0").replace('/', "~1")))
+    }
+
+    /// The pointer to an element of what this one points to, from 0.
+    #[must_use]
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{}/{index}", self.0))
+    }
+
+    /// This pointer within what `base` points to.
+    #[must_use]
+    pub fn below(&self, base: &Self) -> Self {
+        Self(format!("{}{}", base.0, self.0))
+    }
+
+    /// The name of the top-level member it points into; empty for the whole body.
+    #[must_use]
+    pub fn field(&self) -> String {
+        self.0.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~")
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// One fault of a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Where it is.
+    pub pointer: Pointer,
+    /// A stable word for programs, such as `required`.
+    pub code: &'static str,
+    /// What is wrong and how to mend it, for people.
+    pub detail: String,
+}
+
+impl Violation {
+    /// A fault at `pointer`.
+    pub fn new(pointer: Pointer, code: &'static str, detail: impl Into<String>) -> Self {
+        Self { pointer, code, detail: detail.into() }
+    }
+
+    /// A fault of a top-level member.
+    pub fn of_member(name: &str, code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(Pointer::to_member(name), code, detail)
+    }
+}
+
+/// All faults of a body, in the order found; never more than [`Violations::LIMIT`] are kept, so that a hostile body
+/// cannot make an answer larger than itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Violations {
+    kept: Vec<Violation>,
+    omitted: usize,
+}
+
+impl Violations {
+    /// Most faults that are reported; the rest are counted.
+    pub const LIMIT: usize = 100;
+
+    /// Adds a fault.
+    pub fn push(&mut self, violation: Violation) {
+        if self.kept.len() < Self::LIMIT { self.kept.push(violation) } else { self.omitted += 1 }
+    }
+
+    /// Adds the faults of a part of the body that stands at `base`.
+    pub fn extend_below(&mut self, base: &Pointer, part: Self) {
+        self.omitted += part.omitted;
+        for violation in part.kept {
+            self.push(Violation { pointer: violation.pointer.below(base), ..violation });
+        }
+    }
+
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// The faults that are reported.
+    pub fn iter(&self) -> impl Iterator<Item = &Violation> {
+        self.kept.iter()
+    }
+
+    /// How many faults there are beyond those reported.
+    #[must_use]
+    pub const fn omitted(&self) -> usize {
+        self.omitted
+    }
+
+    /// Whether a reported fault lies in one of the top-level members `names`.
+    #[must_use]
+    pub fn concern(&self, names: &[&str]) -> bool {
+        self.kept.iter().any(|violation| names.contains(&violation.pointer.field().as_str()))
+    }
+}
+
+impl From<Violation> for Violations {
+    fn from(violation: Violation) -> Self {
+        Self { kept: vec![violation], omitted: 0 }
+    }
+}
+
+impl Extend<Violation> for Violations {
+    fn extend<I: IntoIterator<Item = Violation>>(&mut self, violations: I) {
+        violations.into_iter().for_each(|violation| self.push(violation));
+    }
+}
