@@ -100,7 +100,7 @@ impl<R: Resource> ResourceService<R> {
         let window = Window { offset: (page - 1).saturating_mul(page_size), limit: page_size };
         let ListedPage { total_items, revision, items } = self.repository.page(self.scope(parent), window).await?;
         let page_count = total_items.div_ceil(page_size);
-        if page > page_count.max(1) {
+        if page_count > 0 && page > page_count {
             return Err(ApplicationError::PageOutOfRange { page, page_count });
         }
         Ok(Listing { page, page_size, page_count, total_items, revision, items })

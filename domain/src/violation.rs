@@ -38,8 +38,7 @@ impl Pointer {
     }
 
     /// The name of the top-level member it points into; empty for the whole body.
-    #[must_use]
-    pub fn field(&self) -> String {
+    fn first_name(&self) -> String {
         self.0.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~")
     }
 }
@@ -55,6 +54,8 @@ impl fmt::Display for Pointer {
 pub struct Violation {
     /// Where it is.
     pub pointer: Pointer,
+    /// The member of the item that is at fault; empty when it is the item or the body as a whole.
+    pub field: String,
     /// A stable word for programs, such as `required`.
     pub code: &'static str,
     /// What is wrong and how to mend it, for people.
@@ -62,9 +63,9 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// A fault at `pointer`.
+    /// A fault at `pointer`, within an item.
     pub fn new(pointer: Pointer, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { pointer, code, detail: detail.into() }
+        Self { field: pointer.first_name(), pointer, code, detail: detail.into() }
     }
 
     /// A fault of a top-level member.
@@ -118,7 +119,7 @@ impl Violations {
     /// Whether a reported fault lies in one of the top-level members `names`.
     #[must_use]
     pub fn concern(&self, names: &[&str]) -> bool {
-        self.kept.iter().any(|violation| names.contains(&violation.pointer.field().as_str()))
+        self.kept.iter().any(|violation| names.contains(&violation.field.as_str()))
     }
 }
 

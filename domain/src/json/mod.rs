@@ -9,8 +9,11 @@ mod read;
 mod value;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use number::is_storable_number;
-pub use read::{MAX_DEPTH, read};
+pub use read::{MAX_DEPTH, Read, read};
 pub use value::{Elements, Entries, Kind, Value};
 pub use write::{encode_text, push_text};
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::write::push_escaped;
-use super::{JsonFault, JsonFaultKind, is_storable_number};
+use super::{JsonFault, JsonFaultKind, Value, is_storable_number};
 
 /// Most levels of nesting a text may have; the outermost array or object is the first.
 pub const MAX_DEPTH: usize = 128;
@@ -20,6 +20,14 @@ pub struct Read {
     pub entries: Vec<(Range<u32>, Range<u32>)>,
     /// Whether a U+0000 or a number outside the store's range was met: worth a search for where.
     pub has_unstorable: bool,
+}
+
+impl Read {
+    /// The value that was read.
+    #[must_use]
+    pub fn value(&self) -> Value<'_> {
+        Value::from_encoded(&self.text)
+    }
 }
 
 /// Reads one JSON value.

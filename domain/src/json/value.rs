@@ -81,6 +81,12 @@ impl<'a> Value<'a> {
         (self.kind() == Kind::Number).then_some(self.0)
     }
 
+    /// The value of a member, if it is an object that has it. Names that need escaping are not found.
+    #[must_use]
+    pub fn member(self, name: &str) -> Option<Self> {
+        self.entries()?.find(|(candidate, _)| *candidate == name).map(|(_, value)| value)
+    }
+
     /// The elements, if it is an array.
     #[must_use]
     pub fn elements(self) -> Option<Elements<'a>> {

@@ -87,7 +87,7 @@ proposal_fields! {
         example r#""PRG-2025-002""#;
     optional project_id: TextOrInteger, "Project number at the agency.", example r#""PRJ-2025-0201""#;
     required project_title: Text, "Title of the project.", #[validate(required, custom(function = "not_blank"))]
-        example r#""Climate-smart nutrient management for rainfed sweetpotato""#;
+        example r#""Example: climate-smart nutrient management for rainfed sweetpotato""#;
     optional project_description: Text, "What the project is about, in a paragraph.",
         example r#""Two cropping seasons of on-farm trials in eight barangays.""#;
     optional description: Text, "Background and rationale.", example r#""Yields of rainfed sweetpotato have stagnated at 5 t/ha.""#;

@@ -23,7 +23,7 @@ impl Resource for Proposal {
         let proposal = Self::read_fields(members, &mut violations);
         if let Err(errors) = proposal.validate() {
             let found: Vec<_> = field_violations(&errors).collect();
-            let sound = |violation: &Violation| !violations.concern(&[&violation.pointer.field()]);
+            let sound = |violation: &Violation| !violations.concern(&[&violation.field]);
             let news: Vec<_> = found.into_iter().filter(sound).collect();
             violations.extend(news);
         }

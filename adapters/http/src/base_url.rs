@@ -1,0 +1,75 @@
+//! Where clients reach the service: the root of every link it gives.
+
+use std::fmt;
+use std::str::FromStr;
+
+use poem::http::Uri;
+use thiserror::Error;
+
+/// An absolute `http` or `https` URL without trailing slash, query or fragment. The request's Host header is never
+/// trusted in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseUrl(String);
+
+/// Why a text is no base URL.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("`{text}` is no base URL: {fault}; give one such as https://proposals.example.org")]
+pub struct InvalidBaseUrl {
+    text: String,
+    fault: &'static str,
+}
+
+impl FromStr for BaseUrl {
+    type Err = InvalidBaseUrl;
+
+    fn from_str(text: &str) -> Result<Self, InvalidBaseUrl> {
+        let refuse = |fault| InvalidBaseUrl { text: text.to_owned(), fault };
+        let uri: Uri = text.parse().map_err(|_| refuse("it cannot be read as a URL"))?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) {
+            return Err(refuse("it does not start with http:// or https://"));
+        }
+        if uri.authority().is_none_or(|authority| authority.as_str().contains('@')) {
+            return Err(refuse("it names no host, or a user"));
+        }
+        if uri.query().is_some() || text.contains(['#', '"', '\\']) {
+            return Err(refuse("it has a query, a fragment or a character that needs escaping"));
+        }
+        Ok(Self(text.trim_end_matches('/').to_owned()))
+    }
+}
+
+impl BaseUrl {
+    /// The URL, without trailing slash.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BaseUrl;
+
+    #[test]
+    fn a_base_url_is_absolute_and_plain() {
+        for (text, kept) in [
+            ("http://127.0.0.1:8080", Some("http://127.0.0.1:8080")),
+            ("https://example.org/grants/", Some("https://example.org/grants")),
+            ("example.org", None),
+            ("/grants", None),
+            ("ftp://example.org", None),
+            ("http://user@example.org", None),
+            ("http://example.org/?a=b", None),
+            ("http://example.org/#a", None),
+            ("", None),
+        ] {
+            assert_eq!(text.parse::<BaseUrl>().ok().as_ref().map(BaseUrl::as_str), kept, "{text}");
+        }
+    }
+}

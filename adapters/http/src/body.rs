@@ -1,0 +1,201 @@
+//! Request bodies: bounded in size, in time, and in what all of them together take of the memory.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::ReplacementBody;
+use bytes::{Bytes, BytesMut};
+use domain::json::{Kind, Value};
+use domain::{Members, Pointer, Violation};
+use futures_util::StreamExt;
+use poem::http::header::{self, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
+use poem::http::{HeaderMap, HeaderValue};
+use poem::{Body, Request};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::problem::{Problem, kinds};
+
+/// What all request bodies in work may take together, in KiB. A request that would exceed it waits for others.
+const BUDGET_KIB: usize = 64 * 1024;
+/// How long a request waits for its share of the budget.
+const BUDGET_WAIT: Duration = Duration::from_secs(5);
+/// What is read and thrown away of a body that is refused, so that the client gets to read the answer.
+const DRAIN_LIMIT: usize = 32 * 1024 * 1024;
+/// How long that may take.
+const DRAIN_WAIT: Duration = Duration::from_secs(5);
+/// Most elements of a collection's replacement: each costs many times its bytes.
+const MAX_ELEMENTS: usize = 50_000;
+
+/// Reads bodies.
+pub struct BodyReader {
+    limit: usize,
+    time_limit: Duration,
+    budget: Arc<Semaphore>,
+}
+
+/// A body, and its share of the budget until it is dropped.
+pub struct ReceivedBody {
+    bytes: Bytes,
+    _share: Option<OwnedSemaphorePermit>,
+}
+
+impl BodyReader {
+    /// Reads bodies of up to `limit` bytes that arrive within `time_limit`.
+    #[must_use]
+    pub fn new(limit: usize, time_limit: Duration) -> Self {
+        Self { limit, time_limit, budget: Arc::new(Semaphore::new(BUDGET_KIB)) }
+    }
+
+    /// Reads the body.
+    ///
+    /// # Errors
+    /// 413 above the limit, 408 when it does not arrive, 503 when the budget stays used up.
+    pub async fn read(&self, request: &mut Request) -> Result<ReceivedBody, Problem> {
+        if declared_length(request.headers()).is_some_and(|length| length > self.limit as u64) {
+            drain(request).await;
+            return Err(self.too_large());
+        }
+        let body = request.take_body();
+        match timeout(self.time_limit, self.collect(body)).await {
+            Ok(received) => received,
+            Err(_) => Err(not_received("The body took too long to arrive.")),
+        }
+    }
+
+    async fn collect(&self, body: Body) -> Result<ReceivedBody, Problem> {
+        let mut stream = Box::pin(body.into_bytes_stream());
+        let mut share: Option<OwnedSemaphorePermit> = None;
+        let mut whole = BytesMut::new();
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(|_| not_received("The body stopped arriving."))?;
+            if whole.len() + chunk.len() > self.limit {
+                discard(stream).await;
+                return Err(self.too_large());
+            }
+            let more = self.reserve(chunk.len()).await?;
+            match &mut share {
+                Some(share) => share.merge(more),
+                None => share = Some(more),
+            }
+            whole.extend_from_slice(&chunk);
+        }
+        Ok(ReceivedBody { bytes: whole.freeze(), _share: share })
+    }
+
+    async fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
+        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+        match timeout(BUDGET_WAIT, Arc::clone(&self.budget).acquire_many_owned(kib)).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(Problem::unavailable("Too many large bodies are being received at once.")),
+        }
+    }
+
+    fn too_large(&self) -> Problem {
+        Problem::new(&kinds::BODY_TOO_LARGE, format!("A body may have at most {} bytes.", self.limit))
+    }
+}
+
+fn not_received(detail: &str) -> Problem {
+    Problem::new(&kinds::REQUEST_TIMEOUT, detail).with_header(header::CONNECTION, HeaderValue::from_static("close"))
+}
+
+impl ReceivedBody {
+    /// Whether nothing was sent.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The body as the members of an item.
+    ///
+    /// # Errors
+    /// 400 when it is not readable, or no object.
+    pub fn members(&self) -> Result<Members, Problem> {
+        Members::read(&self.bytes)?.ok_or_else(|| wrong_shape("The body is no JSON object; send one.".to_owned()))
+    }
+
+    /// The body as the replacement of a collection whose items stand under `_embedded.<name>`: an array, or a HAL
+    /// collection as GET returns it.
+    ///
+    /// # Errors
+    /// 400 when it is not readable or neither; 422 when it is only a part of the collection.
+    pub fn replacement(&self, name: &str) -> Result<ReplacementBody, Problem> {
+        let read = domain::json::read(&self.bytes)?;
+        let value = read.value();
+        let (elements, base) = match value.kind() {
+            Kind::Array => (Some(value), Pointer::root()),
+            Kind::Object => {
+                let elements = value.member("_embedded").and_then(|embedded| embedded.member(name));
+                (elements.filter(|elements| elements.kind() == Kind::Array), Pointer::to_member("_embedded").member(name))
+            }
+            _ => (None, Pointer::root()),
+        };
+        let Some(elements) = elements else {
+            let detail = format!("The body is neither an array of objects nor a HAL collection with `_embedded.{name}`; send one of them.");
+            return Err(wrong_shape(detail));
+        };
+        let count = elements.elements().into_iter().flatten().count();
+        refuse_excess(count)?;
+        refuse_part(value, count)?;
+        let elements = elements.elements().into_iter().flatten().enumerate();
+        Ok(ReplacementBody { elements: elements.map(|(index, element)| (base.index(index), Members::from_value(element))).collect() })
+    }
+}
+
+fn wrong_shape(detail: String) -> Problem {
+    Problem::of_whole_body(&kinds::NOT_AN_OBJECT, "not_an_object", detail)
+}
+
+fn refuse_excess(count: usize) -> Result<(), Problem> {
+    if count <= MAX_ELEMENTS {
+        return Ok(());
+    }
+    let detail = format!("a collection can be replaced by at most {MAX_ELEMENTS} items at once, not {count}; change items one by one");
+    Err(Problem::invalid(Violation::new(Pointer::root(), "too_many_elements", detail).into()))
+}
+
+/// Putting one page of several back would delete the others.
+fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
+    let total = collection.member("total_items").and_then(Value::as_number).and_then(|digits| digits.parse::<f64>().ok());
+    #[expect(clippy::cast_precision_loss, reason = "both counts are far below 2^52")]
+    let is_part = total.is_some_and(|total| total > count as f64);
+    if !is_part {
+        return Ok(());
+    }
+    let detail = format!(
+        "this is one page of a larger collection: `total_items` is above the {count} items embedded, and the others would be deleted; send all items, or an array of those to keep"
+    );
+    Err(Problem::invalid(Violation::of_member("total_items", "partial_collection", detail).into()))
+}
+
+fn declared_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Whether the request may have a body: it declares a length other than 0, or a transfer coding.
+#[must_use]
+pub fn may_have_body(headers: &HeaderMap) -> bool {
+    headers.contains_key(TRANSFER_ENCODING) || declared_length(headers).is_some_and(|length| length > 0)
+}
+
+/// Reads what is left of a refused request's body, within bounds: closing the connection on unread data would reset it,
+/// and the client might never see the answer. A client that waits for `100 Continue` has sent nothing yet.
+pub async fn drain(request: &mut Request) {
+    if may_have_body(request.headers()) && !request.headers().contains_key(EXPECT) {
+        discard(Box::pin(request.take_body().into_bytes_stream())).await;
+    }
+}
+
+async fn discard(mut stream: impl StreamExt<Item = Result<Bytes, std::io::Error>> + Unpin) {
+    let read = async {
+        let mut total = 0;
+        while let Some(Ok(chunk)) = stream.next().await {
+            total += chunk.len();
+            if total > DRAIN_LIMIT {
+                break;
+            }
+        }
+    };
+    let _ = timeout(DRAIN_WAIT, read).await;
+}

@@ -1,0 +1,200 @@
+//! Entity tags (RFC 9110 section 8.8.3) and the conditions made with them (section 13).
+//!
+//! An item's tag is `"<version>"`. Its representation also shows links that come and go without a write of the item (the
+//! programme exists or not; other items continue it): when there are any, a hash of them follows, `"<version>-<hash>"`, so
+//! that a cached copy is never taken for current. `If-Match` guards the members and compares the version alone. A
+//! compressed representation has a tag of its own, with `-gzip` at the end.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use application::{Precondition, Relations, Revision};
+use domain::Version;
+use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
+use poem::http::{HeaderMap, HeaderValue};
+
+use crate::problem::{Problem, kinds};
+
+const GZIP_SUFFIX: &str = "-gzip";
+
+/// A strong entity tag, without the quotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntityTag(String);
+
+impl EntityTag {
+    /// The tag of an item's representation.
+    #[must_use]
+    pub fn of_item(version: Version, relations: &Relations) -> Self {
+        if relations.program.is_none() && relations.continued_by.is_empty() {
+            return Self(version.to_string());
+        }
+        let mut hasher = DefaultHasher::new();
+        relations.program.hash(&mut hasher);
+        relations.continued_by.hash(&mut hasher);
+        Self(format!("{version}-{:016x}", hasher.finish()))
+    }
+
+    /// The tag of a page of a collection.
+    #[must_use]
+    pub fn of_collection(revision: Revision) -> Self {
+        Self(format!("r{}", revision.0))
+    }
+
+    /// The tag of a page that changes only with the program.
+    #[must_use]
+    pub fn of_content(content: &[u8]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        content.hash(&mut hasher);
+        Self(format!("{:016x}", hasher.finish()))
+    }
+
+    /// The value of an `ETag` header.
+    #[must_use]
+    pub fn header(&self) -> HeaderValue {
+        quoted(&self.0)
+    }
+
+    /// Whether `If-None-Match` names this tag (weak comparison, as section 13.1.2 demands), so that 304 is the answer.
+    ///
+    /// # Errors
+    /// 400 for a header that is no list of tags.
+    pub fn is_known_to(&self, headers: &HeaderMap) -> Result<bool, Problem> {
+        Ok(match tags(headers, &IF_NONE_MATCH)? {
+            None => false,
+            Some(Tags::Any) => true,
+            Some(Tags::Listed(tags)) => tags.iter().any(|tag| tag.opaque == self.0),
+        })
+    }
+}
+
+/// The tag of the same representation when it is compressed.
+#[must_use]
+pub fn compressed(tag: &HeaderValue) -> Option<HeaderValue> {
+    let opaque = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
+    Some(quoted(&format!("{opaque}{GZIP_SUFFIX}")))
+}
+
+/// The condition `If-Match` sets on a write. A weak tag never matches (strong comparison), nor does one that this
+/// service did not make.
+///
+/// # Errors
+/// 400 for a header that is no list of tags.
+pub fn precondition(headers: &HeaderMap) -> Result<Precondition, Problem> {
+    Ok(match tags(headers, &IF_MATCH)? {
+        None => Precondition::Unconditional,
+        Some(Tags::Any) => Precondition::AnyVersion,
+        Some(Tags::Listed(tags)) => Precondition::OneOf(tags.iter().filter_map(ClientTag::version).collect()),
+    })
+}
+
+enum Tags {
+    Any,
+    Listed(Vec<ClientTag>),
+}
+
+struct ClientTag {
+    opaque: String,
+    is_weak: bool,
+}
+
+impl ClientTag {
+    fn version(&self) -> Option<Version> {
+        if self.is_weak {
+            return None;
+        }
+        let number = self.opaque.split('-').next()?;
+        let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
+        is_plain.then(|| number.parse().ok()).flatten().map(Version::from_number)
+    }
+}
+
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Tags>, Problem> {
+    if !headers.contains_key(name) {
+        return Ok(None);
+    }
+    let malformed = || {
+        let detail =
+            format!("the {name} header is no list of entity tags; send \"*\" or tags as in ETag, such as \"3\", with their quotes");
+        Problem::new(&kinds::MALFORMED_CONDITION, detail)
+    };
+    let lines: Result<Vec<_>, _> = headers.get_all(name).iter().map(HeaderValue::to_str).collect();
+    let text = lines.map_err(|_| malformed())?.join(",");
+    if text.trim() == "*" {
+        return Ok(Some(Tags::Any));
+    }
+    let mut listed = Vec::new();
+    let mut rest = text.trim_start_matches([' ', '\t', ',']);
+    while !rest.is_empty() {
+        let (tag, after) = take_tag(rest).ok_or_else(malformed)?;
+        listed.push(tag);
+        let after = after.trim_start_matches([' ', '\t']);
+        rest = match after.strip_prefix(',') {
+            Some(next) => next.trim_start_matches([' ', '\t', ',']),
+            None if after.is_empty() => after,
+            None => return Err(malformed()),
+        };
+    }
+    if listed.is_empty() { Err(malformed()) } else { Ok(Some(Tags::Listed(listed))) }
+}
+
+fn take_tag(text: &str) -> Option<(ClientTag, &str)> {
+    let (is_weak, text) = match text.strip_prefix("W/") {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (opaque, after) = text.strip_prefix('"')?.split_once('"')?;
+    if opaque.contains(' ') {
+        return None;
+    }
+    let opaque = opaque.strip_suffix(GZIP_SUFFIX).unwrap_or(opaque).to_owned();
+    Some((ClientTag { opaque, is_weak }, after))
+}
+
+fn quoted(opaque: &str) -> HeaderValue {
+    HeaderValue::from_str(&format!("\"{opaque}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use application::{Precondition, Relations};
+    use domain::Version;
+    use poem::http::header::{IF_MATCH, IF_NONE_MATCH};
+    use poem::http::{HeaderMap, HeaderValue};
+
+    use super::{EntityTag, precondition};
+
+    fn headers(name: poem::http::header::HeaderName, line: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_str(line).unwrap())])
+    }
+
+    #[test]
+    fn if_match_compares_versions_strongly() {
+        let versions = |numbers: &[i64]| Some(Precondition::OneOf(numbers.iter().copied().map(Version::from_number).collect()));
+        for (line, expected) in [
+            ("\"3\"", versions(&[3])),
+            ("\"3-0123456789abcdef\"", versions(&[3])),
+            ("\"3-gzip\"", versions(&[3])),
+            ("\"3\", \"4\" ,\"x\"", versions(&[3, 4])),
+            ("W/\"3\"", versions(&[])),
+            ("*", Some(Precondition::AnyVersion)),
+            ("3", None),
+            ("\"3", None),
+            ("\"3\" \"4\"", None),
+            ("*, \"3\"", None),
+            ("", None),
+        ] {
+            assert_eq!(precondition(&headers(IF_MATCH, line)).ok(), expected, "{line}");
+        }
+        assert_eq!(precondition(&HeaderMap::new()).ok(), Some(Precondition::Unconditional));
+    }
+
+    #[test]
+    fn if_none_match_compares_tags_weakly() {
+        let tag = EntityTag::of_item(Version::from_number(3), &Relations::default());
+        for (line, expected) in
+            [("\"3\"", true), ("W/\"3\"", true), ("\"1\", \"3-gzip\"", true), ("*", true), ("\"4\"", false), ("\"3-0\"", false)]
+        {
+            assert_eq!(tag.is_known_to(&headers(IF_NONE_MATCH, line)).ok(), Some(expected), "{line}");
+        }
+        assert_eq!(tag.header(), "\"3\"");
+    }
+}

@@ -1,0 +1,197 @@
+//! Content negotiation (RFC 9110 section 12) over the few media types a path serves.
+//!
+//! Libraries were tried: one keeps `q=0` as a match and knows no specificity, another fails the whole header for one bad
+//! element. Over fixed candidates the rules are short.
+
+use poem::http::header::{ACCEPT, CONTENT_TYPE};
+use poem::http::{HeaderMap, HeaderValue};
+
+use crate::quality_list::{elements, split_unquoted};
+
+/// A media type the service names in responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediaType(&'static str);
+
+impl MediaType {
+    /// Hypertext Application Language (draft-kelly-json-hal).
+    pub const HAL: Self = Self("application/hal+json");
+    /// Plain JSON (RFC 8259).
+    pub const JSON: Self = Self("application/json");
+    /// A page for people.
+    pub const HTML: Self = Self("text/html");
+
+    /// A group's own type, `application/vnd.<group>.v1+json`.
+    #[must_use]
+    pub const fn vendor(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    /// The name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// The value of a Content-Type header. HTML says its charset; JSON has none (RFC 8259 section 11).
+    #[must_use]
+    pub fn header(self) -> HeaderValue {
+        HeaderValue::from_static(if self == Self::HTML { "text/html; charset=utf-8" } else { self.0 })
+    }
+}
+
+/// How well a media range fits a type; the better fit decides the quality.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Specificity {
+    Anything,
+    AnySubtype,
+    Exact,
+}
+
+fn specificity(range: &str, candidate: MediaType) -> Option<Specificity> {
+    let (kind, _) = candidate.0.split_once('/')?;
+    match range.split_once('/')? {
+        ("*", "*") => Some(Specificity::Anything),
+        (main, "*") => main.eq_ignore_ascii_case(kind).then_some(Specificity::AnySubtype),
+        _ => range.eq_ignore_ascii_case(candidate.0).then_some(Specificity::Exact),
+    }
+}
+
+/// The candidate the client wants most, or `None` when it accepts none of them.
+///
+/// The most specific range decides a candidate's quality; the highest quality wins, ties go to the client's order, then
+/// to the order of the candidates. No Accept header accepts everything.
+#[must_use]
+pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaType> {
+    let Some(accepted) = elements(headers, &ACCEPT) else {
+        return candidates.first().copied();
+    };
+    let mut best: Vec<Option<(Specificity, u16, usize)>> = vec![None; candidates.len()];
+    for (position, range) in accepted.enumerate() {
+        for (candidate, fit) in candidates.iter().zip(&mut best) {
+            let Some(found) = specificity(range.name, *candidate) else { continue };
+            let is_better = fit.is_none_or(|(known, quality, _)| found > known || (found == known && range.quality > quality));
+            if is_better {
+                *fit = Some((found, range.quality, position));
+            }
+        }
+    }
+    let weighed =
+        candidates.iter().zip(best).filter_map(|(candidate, fit)| fit.map(|(_, quality, position)| (*candidate, quality, position)));
+    // Of equals, `min_by_key` keeps the first: the candidates' own order.
+    weighed
+        .filter(|(_, quality, _)| *quality > 0)
+        .min_by_key(|(_, quality, position)| (1000 - quality, *position))
+        .map(|(candidate, ..)| candidate)
+}
+
+/// Whether the request names a Content-Type that is exactly one of `types`, with no parameter but a UTF-8 charset.
+#[must_use]
+pub fn has_content_type(headers: &HeaderMap, types: &[MediaType]) -> bool {
+    let mut lines = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(line), None) = (lines.next(), lines.next()) else { return false };
+    let Ok(text) = line.to_str() else { return false };
+    let mut parts = split_unquoted(text, ';').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    types.iter().any(|known| known.0.eq_ignore_ascii_case(name)) && parts.all(is_utf8_charset)
+}
+
+fn is_utf8_charset(parameter: &str) -> bool {
+    parameter.split_once('=').is_some_and(|(key, value)| {
+        let value = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
+        key.eq_ignore_ascii_case("charset") && value.eq_ignore_ascii_case("utf-8")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use poem::http::header::{ACCEPT, CONTENT_TYPE};
+    use poem::http::{HeaderMap, HeaderValue};
+    use proptest::prelude::*;
+
+    use super::{MediaType, has_content_type, negotiate};
+
+    const VENDOR: MediaType = MediaType::vendor("application/vnd.proposals.v1+json");
+    const CANDIDATES: [MediaType; 3] = [MediaType::HAL, VENDOR, MediaType::JSON];
+
+    fn accept(lines: &[&str]) -> Option<MediaType> {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(ACCEPT, HeaderValue::from_str(line).unwrap());
+        }
+        negotiate(&headers, &CANDIDATES)
+    }
+
+    #[test]
+    fn the_client_gets_what_it_wants_most() {
+        for (lines, expected) in [
+            (&[][..], Some(MediaType::HAL)),
+            (&["*/*"], Some(MediaType::HAL)),
+            (&["application/*"], Some(MediaType::HAL)),
+            (&["application/json"], Some(MediaType::JSON)),
+            (&["APPLICATION/VND.Proposals.V1+JSON"], Some(VENDOR)),
+            (&["application/json, application/hal+json"], Some(MediaType::JSON)),
+            (&["application/json;q=0.5, application/hal+json;q=0.6"], Some(MediaType::HAL)),
+            (&["application/json;q=0.5", "application/hal+json;q=0.6"], Some(MediaType::HAL)),
+            (&["*/*;q=0.9, application/hal+json;q=0.1"], Some(VENDOR)),
+            (&["application/hal+json;q=0, */*"], Some(VENDOR)),
+            (&["*/*, application/*;q=0"], None),
+            (&["application/json;q=0"], None),
+            (&["text/html"], None),
+            (&["text/html, */*;q=0.1"], Some(MediaType::HAL)),
+            (&["application/json;charset=utf-8;version=2"], Some(MediaType::JSON)),
+            (&["application/json;profile=\"a,b;q=0\""], Some(MediaType::JSON)),
+            (&["garbage, application/json"], Some(MediaType::JSON)),
+            (&["application/json;q=2, text/html"], None),
+            (&["application/json;q=0.1234"], None),
+            (&[""], None),
+            (&["application/vnd.lib.v1+json"], None),
+            (&["application/hal+json;q=0.001"], Some(MediaType::HAL)),
+        ] {
+            assert_eq!(accept(lines), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_content_type_is_taken_to_the_letter() {
+        for (lines, expected) in [
+            (&["application/json"][..], true),
+            (&["Application/JSON"], true),
+            (&["application/vnd.proposals.v1+json; charset=UTF-8"], true),
+            (&["application/json;charset=\"utf-8\""], true),
+            (&["application/json; charset=latin1"], false),
+            (&["application/json; version=1"], false),
+            (&["application/hal+json"], false),
+            (&["application/merge-patch+json"], false),
+            (&["text/plain"], false),
+            (&["application/json", "application/json"], false),
+            (&[""], false),
+            (&[], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(CONTENT_TYPE, HeaderValue::from_str(line).unwrap());
+            }
+            assert_eq!(has_content_type(&headers, &[VENDOR, MediaType::JSON]), expected, "{lines:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_value_makes_it_panic(line in "[ -~]{0,80}") {
+            accept(&[&line]);
+        }
+
+        #[test]
+        fn what_is_chosen_was_not_refused(qualities in prop::array::uniform3(0_u16..=1000)) {
+            let weigh = |(candidate, quality): (MediaType, u16)| format!("{};q={}", candidate.name(), f64::from(quality) / 1000.0);
+            let line: Vec<_> = CANDIDATES.into_iter().zip(qualities).map(weigh).collect();
+            let chosen = accept(&[&line.join(", ")]);
+            let highest = qualities.into_iter().max().unwrap_or_default();
+            prop_assert_eq!(chosen.is_some(), highest > 0);
+            if let Some(chosen) = chosen {
+                let index = CANDIDATES.iter().position(|candidate| *candidate == chosen).unwrap();
+                prop_assert_eq!(qualities[index], highest);
+            }
+        }
+    }
+}

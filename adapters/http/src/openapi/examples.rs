@@ -1,0 +1,87 @@
+//! Realistic examples, made by the code that makes the responses.
+
+use application::{Listing, Relations, Revision, ShownItem};
+use domain::proposal::FIELDS;
+use domain::{Item, ItemId, Version};
+use jiff::Timestamp;
+use poem::http::StatusCode;
+use serde_json::{Map, Value};
+
+use crate::base_url::BaseUrl;
+use crate::group::{Group, Members, Operation};
+use crate::page_query::{DEFAULT_PAGE_SIZE, PageLinks};
+use crate::problem::{Problem, kinds};
+use crate::representation;
+
+/// The members of a group's example item, as JSON text. The demonstration set is made of them.
+#[must_use]
+pub fn members<G: Group>() -> String {
+    let pairs: Vec<_> = match G::MEMBERS {
+        Members::Proposal => FIELDS.iter().map(|field| format!("\"{}\":{}", field.name, field.example)).collect(),
+        Members::Open(known) => known.iter().map(|member| format!("\"{}\":{}", member.name, member.example)).collect(),
+    };
+    format!("{{{}}}", pairs.join(","))
+}
+
+/// The example of an operation's request body.
+#[must_use]
+pub fn request<G: Group>(operation: Operation) -> Value {
+    let whole: Value = serde_json::from_str(&members::<G>()).unwrap_or_default();
+    match operation {
+        Operation::ReplaceAll => Value::Array(vec![whole]),
+        Operation::Patch => first_text(&whole),
+        _ => whole,
+    }
+}
+
+/// A patch of one member, so that the example shows that the others stay.
+fn first_text(whole: &Value) -> Value {
+    let members = whole.as_object().into_iter().flatten();
+    let text = members.filter(|(name, value)| value.is_string() && !name.ends_with("_id") && !name.ends_with("_date")).nth(1);
+    text.map_or(Value::Null, |(name, value)| Value::Object(Map::from_iter([(name.clone(), value.clone())])))
+}
+
+/// The example of a successful response.
+#[must_use]
+pub fn response<G: Group>(base_url: &BaseUrl, shows_page: bool) -> Value {
+    let owner = G::OWNER.and_then(|owner| ItemId::parse(owner.example_id));
+    let shown = shown::<G>(owner);
+    let text = if shows_page {
+        let listing =
+            Listing { page: 1, page_size: DEFAULT_PAGE_SIZE, page_count: 1, total_items: 1, revision: Revision(1), items: vec![shown] };
+        representation::collection::<G>(base_url, owner, &PageLinks::new(""), &listing)
+    } else {
+        representation::item::<G>(base_url, owner, &shown)
+    };
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+fn shown<G: Group>(owner: Option<ItemId>) -> ShownItem {
+    let time = Timestamp::constant(1_771_200_000, 0);
+    let item = Item {
+        id: ItemId::parse(G::EXAMPLE_ID).unwrap_or(ItemId::from_uuid(uuid::Uuid::nil())),
+        version: Version::FIRST,
+        created_at: time,
+        updated_at: time,
+        members: members::<G>().into(),
+        parent: owner,
+        continues: None,
+    };
+    ShownItem { item, relations: Relations::default() }
+}
+
+/// The example of an error response.
+#[must_use]
+pub fn problem<G: Group>(base_url: &BaseUrl, path: &str, status: u16) -> Option<Value> {
+    let kind = kinds::ALL.iter().find(|kind| kind.status.as_u16() == status && kind.code != kinds::NO_ROUTE.code)?;
+    let problem = if kind.status == StatusCode::UNPROCESSABLE_ENTITY { refusal::<G>() } else { Problem::new(kind, kind.explanation) };
+    Some(problem.to_json(base_url, path))
+}
+
+fn refusal<G: Group>() -> Problem {
+    let violation = match G::MEMBERS {
+        Members::Proposal => domain::Violation::of_member("project_title", "required", "`project_title` is required; send a text"),
+        Members::Open(_) => domain::Violation::of_member("id", "id_not_allowed", "the service makes ids; remove the `id`"),
+    };
+    Problem::invalid(violation.into())
+}

@@ -1,0 +1,230 @@
+//! The operations of a group, as poem-openapi's model has them.
+
+use poem_openapi::registry::{
+    MetaApi, MetaHeader, MetaMediaType, MetaOperation, MetaOperationParam, MetaParamIn, MetaPath, MetaRequest, MetaResponse, MetaResponses,
+    MetaSchema, MetaSchemaRef,
+};
+
+use super::schemas::{self, PROBLEM};
+use super::{documented_path, keep};
+use crate::group::{Group, Operation, PathForm};
+use crate::media::MediaType;
+use crate::page_query::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
+
+/// The paths of a group with all their operations.
+#[must_use]
+pub fn paths<G: Group>() -> MetaApi {
+    let forms = [(PathForm::Collection, G::PATH.to_owned()), (PathForm::Item, G::item_path())];
+    let paths = forms.map(|(form, path)| MetaPath {
+        path: documented_path(&path),
+        operations: G::operations().filter(|operation| operation.form() == form).map(operation::<G>).collect(),
+    });
+    MetaApi { paths: paths.into() }
+}
+
+fn operation<G: Group>(operation: Operation) -> MetaOperation {
+    let Words { summary, description, .. } = words::<G>(operation);
+    MetaOperation {
+        method: operation.method(),
+        tags: vec![G::NAME],
+        summary: Some(keep(summary)),
+        description: Some(keep(description)),
+        external_docs: None,
+        params: parameters::<G>(operation),
+        request: operation.takes_body().then(|| request::<G>(operation)),
+        responses: MetaResponses {
+            responses: statuses::<G>(operation).into_iter().map(|status| response::<G>(operation, status)).collect(),
+        },
+        deprecated: false,
+        security: Vec::new(),
+        operation_id: Some(keep(operation_id::<G>(operation))),
+        code_samples: Vec::new(),
+    }
+}
+
+/// The name of an operation in generated clients.
+#[must_use]
+pub fn operation_id<G: Group>(operation: Operation) -> String {
+    let stem = G::STEM;
+    match operation {
+        Operation::List => format!("list{stem}s"),
+        Operation::ReplaceAll => format!("replaceAll{stem}s"),
+        _ => format!("{}{stem}", words::<G>(operation).verb),
+    }
+}
+
+struct Words {
+    verb: &'static str,
+    summary: String,
+    description: String,
+}
+
+fn words<G: Group>(operation: Operation) -> Words {
+    let (item, items) = (G::ITEM_NAME, G::ITEMS_NAME);
+    let (verb, summary, description) = match operation {
+        Operation::List => ("list", format!("List {items}"), format!("A page of {items}, oldest first, with links to the other pages. The entity tag changes when a member does.")),
+        Operation::Create => ("create", format!("Create {item}"), format!("Makes {item} from the body. The service makes the `id`; `Location` names the new item. `_links`, `_embedded` and `_meta` in the body are ignored.")),
+        Operation::Get => ("get", format!("Read {item}"), format!("Returns {item} as it is stored, with links and its version.")),
+        Operation::Patch => ("patch", format!("Change members of {item}"), "A merge patch (RFC 7396): members in the body replace those stored, `null` removes one, all others stay. The result is checked as a whole.".to_owned()),
+        Operation::Replace => ("replace", format!("Replace {item}"), "Replaces all members. Send `If-Match` with the ETag that was read, so that nobody's changes in between are lost.".to_owned()),
+        Operation::Delete => ("delete", format!("Delete {item}"), format!("Removes {item}{}.", if G::NAME == "proposals" { " and the library items that belong to it" } else { "" })),
+        Operation::Continue => ("continue", format!("Create {item} that continues this one"), "Makes a new item from the body (a second phase, a resubmission, an amendment) and links the two: `continues` on the new, `continued-by` on the old.".to_owned()),
+        Operation::ReplaceAll => ("replaceAll", format!("Replace all {items}"), "Replaces the collection in one transaction: elements with a known `id` keep it, others get one, the rest go. Takes an array of objects, or a HAL collection that holds every item.".to_owned()),
+    };
+    Words { verb, summary, description }
+}
+
+fn parameters<G: Group>(operation: Operation) -> Vec<MetaOperationParam> {
+    let mut parameters = Vec::new();
+    if let Some(owner) = G::OWNER {
+        parameters.push(identifier(owner.parameter, "The proposal.", owner.example_id));
+    }
+    if operation.form() == PathForm::Item {
+        parameters.push(identifier(G::ITEM_PARAMETER, "The item.", G::EXAMPLE_ID));
+    }
+    match operation {
+        Operation::List => {
+            parameters.push(number("page", "Which page, from 1.", 1, None));
+            parameters.push(number("page_size", "Items per page, 1 to 250.", DEFAULT_PAGE_SIZE, Some(MAX_PAGE_SIZE)));
+            parameters.push(condition("If-None-Match", "Entity tags the client has: 304 when one is current."));
+        }
+        Operation::Get => parameters.push(condition("If-None-Match", "Entity tags the client has: 304 when one is current.")),
+        Operation::Patch | Operation::Replace | Operation::Delete => {
+            parameters.push(condition("If-Match", "The entity tag that was read: 412 when the item has changed since."));
+        }
+        Operation::Create | Operation::Continue | Operation::ReplaceAll => {}
+    }
+    parameters
+}
+
+fn identifier(name: &str, description: &str, example: &str) -> MetaOperationParam {
+    let schema = MetaSchema { example: Some(example.into()), ..MetaSchema::new_with_format("string", "uuid") };
+    parameter(name, MetaParamIn::Path, description, schema)
+}
+
+fn number(name: &str, description: &str, default: u64, most: Option<u64>) -> MetaOperationParam {
+    #[expect(clippy::cast_precision_loss, reason = "limits are small")]
+    let maximum = most.map(|most| most as f64);
+    let schema =
+        MetaSchema { default: Some(default.into()), minimum: Some(1.0), maximum, ..MetaSchema::new_with_format("integer", "int64") };
+    parameter(name, MetaParamIn::Query, description, schema)
+}
+
+fn condition(name: &str, description: &str) -> MetaOperationParam {
+    let schema = MetaSchema { pattern: Some(r#"^(\*|(W/)?"[!#-~]*"(, ?(W/)?"[!#-~]*")*)$"#.to_owned()), ..MetaSchema::new("string") };
+    parameter(name, MetaParamIn::Header, description, schema)
+}
+
+fn parameter(name: &str, in_type: MetaParamIn, description: &str, schema: MetaSchema) -> MetaOperationParam {
+    MetaOperationParam {
+        name: name.to_owned(),
+        schema: MetaSchemaRef::Inline(Box::new(schema)),
+        required: in_type == MetaParamIn::Path,
+        in_type,
+        description: Some(description.to_owned()),
+        deprecated: false,
+        explode: true,
+        style: None,
+    }
+}
+
+fn request<G: Group>(operation: Operation) -> MetaRequest {
+    let schema = schemas::body_name::<G>(operation);
+    MetaRequest { description: None, content: content(&G::request_types(), &schema), required: true }
+}
+
+fn content(types: &[MediaType], schema: &str) -> Vec<MetaMediaType> {
+    let entry = |media: &MediaType| MetaMediaType { content_type: media.name(), schema: MetaSchemaRef::Reference(schema.to_owned()) };
+    types.iter().map(entry).collect()
+}
+
+/// Every status an operation answers with; specification 4.2 to 4.5 and the contract.
+#[must_use]
+pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
+    let specific: &[u16] = match operation {
+        Operation::List => &[200, 304, 400, 409],
+        Operation::Get => &[200, 304, 400, 404],
+        Operation::Create => &[201, 400, 408, 413, 422, 507],
+        Operation::Continue => &[201, 400, 404, 408, 413, 422, 507],
+        Operation::Patch | Operation::Replace => &[200, 400, 404, 408, 412, 413, 422, 507],
+        Operation::ReplaceAll => &[200, 400, 408, 413, 422, 507],
+        Operation::Delete => &[204, 400, 404, 412, 507],
+    };
+    let mut statuses = [specific, &[406, 415, 503]].concat();
+    if G::OWNER.is_some() {
+        statuses.push(404);
+    }
+    statuses.sort_unstable();
+    statuses.dedup();
+    statuses
+}
+
+fn response<G: Group>(operation: Operation, status: u16) -> MetaResponse {
+    let shows_page = matches!(operation, Operation::List | Operation::ReplaceAll);
+    let schema = match status {
+        204 | 304 => None,
+        200 if shows_page => Some(schemas::collection_name::<G>()),
+        200 | 201 => Some(schemas::item_name::<G>()),
+        _ => Some(PROBLEM.to_owned()),
+    };
+    let types = if status == 406 { vec![MediaType::JSON] } else { G::response_types() };
+    MetaResponse {
+        description: meaning(status),
+        status: Some(status),
+        status_range: None,
+        content: schema.map(|schema| content(&types, &schema)).unwrap_or_default(),
+        headers: headers(status, shows_page),
+    }
+}
+
+/// What a status means here.
+#[must_use]
+pub const fn meaning(status: u16) -> &'static str {
+    match status {
+        200 => "Done.",
+        201 => "Created; `Location` names the new item.",
+        204 => "Deleted.",
+        304 => "Not modified since the entity tag in `If-None-Match`.",
+        400 => "Client error: the body, a condition or a query parameter cannot be read.",
+        404 => "Not found: no such item, or no such proposal.",
+        406 => "Not acceptable: the Accept header admits none of the path's media types.",
+        408 => "Request timeout: the body did not arrive in time.",
+        409 => "Conflict: the page lies beyond the last one.",
+        412 => "Precondition failed: the item is not at the version in `If-Match`.",
+        413 => "Payload too large.",
+        415 => "Unsupported media type of the request's body.",
+        422 => "Unprocessable entity: `errors` lists every fault.",
+        507 => "Insufficient storage: the store has no room for the write.",
+        _ => "Service unavailable: try again after the seconds in `Retry-After`.",
+    }
+}
+
+fn headers(status: u16, shows_page: bool) -> Vec<MetaHeader> {
+    let mut headers =
+        vec![header("Allow", "The methods this path serves."), header("X-Request-Id", "Names the request in the service's log.")];
+    if matches!(status, 200 | 201 | 304 | 412) {
+        headers.push(header("ETag", "Strong entity tag of the current representation."));
+    }
+    if matches!(status, 200 | 201) && !shows_page {
+        headers.push(header("Last-Modified", "When the item was last written."));
+    }
+    if status == 201 {
+        headers.push(header("Location", "URL of the new item."));
+    }
+    if status == 503 {
+        headers.push(header("Retry-After", "Seconds to wait."));
+    }
+    headers
+}
+
+/// A response header that is always there.
+#[must_use]
+pub fn header(name: &str, description: &str) -> MetaHeader {
+    MetaHeader {
+        name: name.to_owned(),
+        description: Some(description.to_owned()),
+        required: true,
+        deprecated: false,
+        schema: MetaSchemaRef::Inline(Box::new(MetaSchema::new("string"))),
+    }
+}

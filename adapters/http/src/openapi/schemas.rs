@@ -1,0 +1,273 @@
+//! The schemas of a group's bodies and representations.
+
+use domain::Violations;
+use domain::proposal::{FIELDS, Field, FieldKind};
+use poem_openapi::registry::{MetaSchema, MetaSchemaRef, MetaTag, Registry};
+use serde_json::Value;
+
+use super::keep;
+use crate::group::{Group, ItemLink, Members, Operation, WellKnownMember};
+
+/// The schema of every error.
+pub const PROBLEM: &str = "Problem";
+const FAULT: &str = "Fault";
+const LINK: &str = "Link";
+const META: &str = "Meta";
+const COLLECTION_LINKS: &str = "CollectionLinks";
+
+/// The name of the schema of an item's representation.
+#[must_use]
+pub fn item_name<G: Group>() -> String {
+    G::STEM.to_owned()
+}
+
+/// The name of the schema of a page.
+#[must_use]
+pub fn collection_name<G: Group>() -> String {
+    format!("{}Collection", G::STEM)
+}
+
+/// The name of the schema of an operation's request body.
+#[must_use]
+pub fn body_name<G: Group>(operation: Operation) -> String {
+    let suffix = match operation {
+        Operation::Create => "Body",
+        Operation::Patch => "Patch",
+        Operation::ReplaceAll => "Replacement",
+        _ => "Change",
+    };
+    format!("{}{suffix}", G::STEM)
+}
+
+/// Registers a group's tag and schemas, and those that all groups share.
+pub fn register<G: Group>(registry: &mut Registry) {
+    registry.create_tag(MetaTag { name: G::NAME, description: Some(G::DESCRIPTION), external_docs: None });
+    let mut add = |name: String, schema: MetaSchema| {
+        registry.schemas.insert(name, schema);
+    };
+    for operation in G::operations().filter(|operation| operation.takes_body()) {
+        add(body_name::<G>(operation), body::<G>(operation));
+    }
+    add(item_name::<G>(), item::<G>());
+    add(collection_name::<G>(), collection::<G>());
+    add(COLLECTION_LINKS.to_owned(), collection_links());
+    add(LINK.to_owned(), link());
+    add(META.to_owned(), meta());
+    add(PROBLEM.to_owned(), problem());
+    add(FAULT.to_owned(), fault());
+}
+
+fn inline(schema: MetaSchema) -> MetaSchemaRef {
+    MetaSchemaRef::Inline(Box::new(schema))
+}
+
+fn reference(name: &str) -> MetaSchemaRef {
+    MetaSchemaRef::Reference(name.to_owned())
+}
+
+fn described(schema: MetaSchema, description: &'static str) -> MetaSchemaRef {
+    inline(MetaSchema { description: Some(description), ..schema })
+}
+
+fn object(required: &[&'static str], properties: Vec<(&'static str, MetaSchemaRef)>) -> MetaSchema {
+    MetaSchema { required: required.to_vec(), properties, ..MetaSchema::new("object") }
+}
+
+fn array(items: MetaSchemaRef) -> MetaSchema {
+    MetaSchema { items: Some(Box::new(items)), ..MetaSchema::new("array") }
+}
+
+/// What a request body may say of a member.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// A body that becomes an item: required members are required.
+    Body,
+    /// A patch: nothing is required.
+    Patch,
+    /// A response: no `null`.
+    Shown,
+}
+
+fn body<G: Group>(operation: Operation) -> MetaSchema {
+    if operation == Operation::ReplaceAll {
+        return replacement::<G>();
+    }
+    let usage = if operation == Operation::Patch { Use::Patch } else { Use::Body };
+    let mut schema = members::<G>(usage);
+    if operation != Operation::Create {
+        let id = described(MetaSchema::new_with_format("string", "uuid"), "If sent, the identifier in the path.");
+        schema.properties.push(("id", id));
+    }
+    for (name, description) in [("_links", "Ignored."), ("_embedded", "Ignored."), ("_meta", "Ignored.")] {
+        schema.properties.push((name, described(MetaSchema::ANY, description)));
+    }
+    schema.description = Some(match G::MEMBERS {
+        Members::Proposal => {
+            "The 21 fields of a proposal. `null` means absent. Any other member is refused; `_links`, `_embedded` and `_meta` are ignored, so that a proposal that was read can be edited and sent back."
+        }
+        Members::Open(_) => "Any JSON object. The members named here are usual; none is required, and none is checked.",
+    });
+    schema
+}
+
+fn replacement<G: Group>() -> MetaSchema {
+    let element = || {
+        let mut element = members::<G>(Use::Body);
+        element.description = Some("An item: with the `id` of an existing one it replaces it, without it is new.");
+        element
+    };
+    let elements = || array(inline(element()));
+    let embedded = object(&[G::COLLECTION.name()], vec![(G::COLLECTION.name(), inline(elements()))]);
+    let hal = object(&["_embedded"], vec![("_embedded", inline(embedded))]);
+    MetaSchema {
+        description: Some("An array of items, or a HAL collection as GET returns it; at most 50,000 items."),
+        any_of: vec![inline(elements()), inline(hal)],
+        ..MetaSchema::ANY
+    }
+}
+
+fn item<G: Group>() -> MetaSchema {
+    let mut schema = members::<G>(Use::Shown);
+    schema
+        .properties
+        .insert(0, ("id", described(MetaSchema::new_with_format("string", "uuid"), "Identifier, made by the service (UUID version 7).")));
+    schema.properties.push(("_links", inline(item_links::<G>())));
+    schema.properties.push(("_meta", reference(META)));
+    schema.required.extend(["id", "_links", "_meta"]);
+    schema.description = Some(keep(format!("Representation of {}.", G::ITEM_NAME)));
+    schema
+}
+
+fn members<G: Group>(usage: Use) -> MetaSchema {
+    match G::MEMBERS {
+        Members::Proposal => {
+            let required = FIELDS.iter().filter(|field| field.is_required && usage != Use::Patch).map(|field| field.name).collect();
+            let properties = FIELDS.iter().map(|field| (field.name, proposal_field(field, usage))).collect();
+            MetaSchema { required, properties, ..MetaSchema::new("object") }
+        }
+        Members::Open(known) => {
+            let properties = known.iter().map(|member| (member.name, well_known(member))).collect();
+            MetaSchema { properties, additional_properties: Some(Box::new(inline(MetaSchema::ANY))), ..MetaSchema::new("object") }
+        }
+    }
+}
+
+fn well_known(member: &WellKnownMember) -> MetaSchemaRef {
+    // No `type`: what is usual is documented and never enforced, so a response may hold anything here.
+    inline(MetaSchema { description: Some(member.description), example: serde_json::from_str(member.example).ok(), ..MetaSchema::ANY })
+}
+
+fn proposal_field(field: &Field, usage: Use) -> MetaSchemaRef {
+    let nullable = usage != Use::Shown && !field.is_required;
+    let text = || MetaSchema {
+        nullable,
+        min_length: field.is_required.then_some(1),
+        pattern: field.is_required.then(|| r"\S".to_owned()),
+        ..MetaSchema::new("string")
+    };
+    let schema = match field.kind {
+        FieldKind::Date => MetaSchema { nullable, ..MetaSchema::new_with_format("string", "date") },
+        FieldKind::Text => text(),
+        FieldKind::TextOrInteger => either(text(), MetaSchema { nullable, ..MetaSchema::new("integer") }),
+        FieldKind::TextOrTexts => either(text(), MetaSchema { nullable, ..array(inline(MetaSchema::new("string"))) }),
+    };
+    let example = serde_json::from_str::<Value>(field.example).ok();
+    inline(MetaSchema { description: Some(field.description), example, ..schema })
+}
+
+fn either(one: MetaSchema, other: MetaSchema) -> MetaSchema {
+    MetaSchema { any_of: vec![inline(one), inline(other)], ..MetaSchema::ANY }
+}
+
+fn item_links<G: Group>() -> MetaSchema {
+    let mut properties = vec![("self", reference(LINK)), ("collection", reference(LINK))];
+    for link in G::LINKS {
+        match link {
+            ItemLink::Library => properties.push(("lib", reference(LINK))),
+            ItemLink::Program => properties.push(("program", reference(LINK))),
+            ItemLink::Proposal => properties.push(("proposal", reference(LINK))),
+            ItemLink::Continuations => {
+                properties.push(("continues", reference(LINK)));
+                properties.push(("continued-by", inline(array(reference(LINK)))));
+            }
+        }
+    }
+    MetaSchema {
+        description: Some("Links; `/rels/<name>` explains those that IANA does not."),
+        ..object(&["self", "collection"], properties)
+    }
+}
+
+fn collection<G: Group>() -> MetaSchema {
+    let embedded = object(&[G::COLLECTION.name()], vec![(G::COLLECTION.name(), inline(array(reference(&item_name::<G>()))))]);
+    let count = |description| described(MetaSchema { minimum: Some(0.0), ..MetaSchema::new_with_format("integer", "int64") }, description);
+    let properties = vec![
+        ("_links", reference(COLLECTION_LINKS)),
+        ("_embedded", inline(embedded)),
+        ("page_count", count("How many pages there are.")),
+        ("page_size", count("Items per page.")),
+        ("total_items", count("How many items there are.")),
+        ("page", count("This page, from 1.")),
+    ];
+    MetaSchema {
+        description: Some(keep(format!("A page of {}.", G::ITEMS_NAME))),
+        ..object(&["_links", "_embedded", "page_count", "page_size", "total_items", "page"], properties)
+    }
+}
+
+fn collection_links() -> MetaSchema {
+    let relations = ["self", "first", "prev", "next", "last", "up"];
+    let properties = relations.map(|relation| (relation, reference(LINK))).into();
+    MetaSchema { description: Some("Links to the other pages, as far as there are any."), ..object(&["self"], properties) }
+}
+
+fn link() -> MetaSchema {
+    object(&["href"], vec![("href", described(MetaSchema::new_with_format("string", "uri"), "Where it leads."))])
+}
+
+fn meta() -> MetaSchema {
+    let time = |description| described(MetaSchema::new_with_format("string", "date-time"), description);
+    let properties = vec![
+        (
+            "version",
+            described(
+                MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") },
+                "How often the item was written.",
+            ),
+        ),
+        ("created_at", time("When it was created (RFC 3339, UTC).")),
+        ("updated_at", time("When it was last written (RFC 3339, UTC).")),
+    ];
+    object(&["version", "created_at", "updated_at"], properties)
+}
+
+fn problem() -> MetaSchema {
+    let text = |description| described(MetaSchema::new("string"), description);
+    let messages = MetaSchema { additional_properties: Some(Box::new(inline(MetaSchema::new("string")))), ..MetaSchema::new("object") };
+    let by_field = MetaSchema { additional_properties: Some(Box::new(inline(messages))), ..MetaSchema::new("object") };
+    let properties = vec![
+        ("type", described(MetaSchema::new_with_format("string", "uri"), "A page that explains the problem and its mend.")),
+        ("title", text("What happened, in a phrase.")),
+        ("status", described(MetaSchema::new_with_format("integer", "int32"), "The HTTP status.")),
+        ("code", text("A stable word for programs.")),
+        ("detail", text("What is wrong with this request.")),
+        ("instance", described(MetaSchema::new_with_format("string", "uri"), "The path asked for.")),
+        ("errors", described(MetaSchema { max_items: Some(Violations::LIMIT), ..array(reference(FAULT)) }, "Every fault of the body.")),
+        ("validation_messages", described(by_field, "The same by field and code, for Laminas clients.")),
+    ];
+    MetaSchema {
+        description: Some("Problem details (RFC 9457)."),
+        ..object(&["type", "title", "status", "code", "detail", "instance"], properties)
+    }
+}
+
+fn fault() -> MetaSchema {
+    let text = |description| described(MetaSchema::new("string"), description);
+    let properties = vec![
+        ("pointer", text("Where, as a JSON Pointer into the body (RFC 6901).")),
+        ("field", text("The member at fault; empty for the body as a whole.")),
+        ("code", text("Which rule, as a stable word.")),
+        ("detail", text("What is wrong and how to mend it.")),
+    ];
+    object(&["pointer", "field", "code", "detail"], properties)
+}

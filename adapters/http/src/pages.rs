@@ -1,0 +1,94 @@
+//! Pages that explain: a problem, a link relation. For a browser as HTML, for a program as HAL.
+
+use std::sync::Arc;
+
+use poem::endpoint::BoxEndpoint;
+use poem::http::{Method, StatusCode};
+use poem::{Endpoint, EndpointExt, Request, Response, Result};
+use serde_json::json;
+
+use crate::base_url::BaseUrl;
+use crate::media::MediaType;
+use crate::path_endpoint::{Negotiated, PathEndpoint};
+use crate::problem::{ProblemKind, kinds};
+
+/// The types pages are served in: programs that do not say get HAL, browsers ask for HTML.
+pub const PAGE_TYPES: [MediaType; 3] = [MediaType::HAL, MediaType::JSON, MediaType::HTML];
+
+/// Our own link relations and what they mean; registered ones are IANA's to explain.
+pub const RELATIONS: &[(&str, &str)] = &[
+    ("program", "From a proposal to the programme its `program_id` names. It is there while the programme is."),
+    ("lib", "From a proposal to the library items that belong to it."),
+    ("proposal", "From a library item to the proposal it belongs to."),
+    (
+        "continues",
+        "From an item to the one it continues: a second phase, a resubmission, an amended cash programme. Made by POST on the item to continue.",
+    ),
+    ("continued-by", "From an item to those that continue it, oldest first: always a list."),
+];
+
+struct Page {
+    url: String,
+    title: String,
+    text: &'static str,
+    facts: serde_json::Value,
+}
+
+impl Endpoint for Page {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        let media = request.data::<Negotiated>().map_or(MediaType::HAL, |negotiated| negotiated.0);
+        let body = if media == MediaType::HTML { self.html() } else { self.hal().to_string() };
+        Ok(Response::builder().content_type(media.header().to_str().unwrap_or_default()).body(body))
+    }
+}
+
+impl Page {
+    fn hal(&self) -> serde_json::Value {
+        json!({ "title": self.title, "description": self.text, "facts": self.facts, "_links": { "self": { "href": self.url } } })
+    }
+
+    fn html(&self) -> String {
+        let (title, text) = (escape(&self.title), escape(self.text));
+        format!(
+            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>body{{font:16px/1.5 sans-serif;max-width:42em;margin:3em auto;padding:0 1em}}</style></head><body><h1>{title}</h1><p>{text}</p><p><a href=\"/docs\">All operations</a></p></body></html>"
+        )
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// A path that serves GET in the types of a page.
+pub fn get(base_url: &Arc<BaseUrl>, endpoint: BoxEndpoint<'static>) -> PathEndpoint {
+    PathEndpoint::new(Arc::clone(base_url), PAGE_TYPES.to_vec(), [(Method::GET, endpoint)])
+}
+
+/// The pages of all problems and relations, with their paths.
+pub fn all(base_url: &Arc<BaseUrl>) -> Vec<(String, PathEndpoint)> {
+    let problems = kinds::ALL.iter().map(problem_page);
+    let relations = RELATIONS.iter().map(|(name, text)| {
+        (
+            format!("/rels/{name}"),
+            Page { url: String::new(), title: format!("Link relation “{name}”"), text, facts: json!({ "relation": name }) },
+        )
+    });
+    let mounted = problems.chain(relations).map(|(path, page)| {
+        let page = Page { url: format!("{base_url}{path}"), ..page };
+        (path, get(base_url, page.boxed()))
+    });
+    mounted.collect()
+}
+
+fn problem_page(kind: &ProblemKind) -> (String, Page) {
+    let ProblemKind { code, status, title, explanation } = *kind;
+    let page = Page {
+        url: String::new(),
+        title: format!("{} — {title}", StatusCode::as_u16(&status)),
+        text: explanation,
+        facts: json!({ "code": code, "status": status.as_u16() }),
+    };
+    (format!("/problems/{code}"), page)
+}

@@ -1,0 +1,152 @@
+//! All routes, put together.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::{Clock, IdGenerator, ItemRepository, Readiness, ResourceService};
+use poem::endpoint::BoxEndpoint;
+use poem::http::{HeaderValue, Method};
+use poem::{Endpoint, EndpointExt, Response, Route};
+use poem_openapi::{LicenseObject, OpenApi, OpenApiService};
+
+use crate::base_url::BaseUrl;
+use crate::body::BodyReader;
+use crate::cors::Cors;
+use crate::documentation::StaticText;
+use crate::entry_point::EntryPoint;
+use crate::frame::Frame;
+use crate::group::Group;
+use crate::group_api::{GroupApi, Surroundings};
+use crate::groups::for_each_group;
+use crate::health::{Health, Ready};
+use crate::media::MediaType;
+use crate::openapi::{self, ServicePaths};
+use crate::pages;
+use crate::path_endpoint::PathEndpoint;
+
+/// What the service is made to work with.
+#[derive(Clone)]
+pub struct Ports {
+    /// Keeps the items.
+    pub items: Arc<dyn ItemRepository>,
+    /// Tells whether the store answers.
+    pub readiness: Arc<dyn Readiness>,
+    /// Makes identifiers, of items and of requests.
+    pub ids: Arc<dyn IdGenerator>,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// What an operator can set.
+#[derive(Clone, Debug)]
+pub struct HttpOptions {
+    /// The root of all links.
+    pub base_url: BaseUrl,
+    /// Most bytes of a request body.
+    pub max_body: usize,
+    /// How long a body may take to arrive.
+    pub body_timeout: Duration,
+    /// How long a use case may take.
+    pub request_timeout: Duration,
+    /// Origins whose pages may call the service from a browser; none by default.
+    pub cors_origins: Vec<HeaderValue>,
+}
+
+/// The whole service as one endpoint, to be given to [`crate::serve`].
+#[must_use]
+pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Response> + 'static {
+    let base_url = Arc::new(options.base_url);
+    let surroundings = Arc::new(Surroundings {
+        base_url: Arc::clone(&base_url),
+        bodies: BodyReader::new(options.max_body, options.body_timeout),
+        time_limit: options.request_timeout,
+    });
+    let mut routes = Route::new();
+    for (path, endpoint) in own_paths(ports, &base_url) {
+        routes = routes.at(path, endpoint);
+    }
+    macro_rules! mount_groups {
+        ($($group:path,)*) => { $(routes = mount::<$group>(routes, ports, &surroundings);)* };
+    }
+    for_each_group!(mount_groups);
+    let routes = routes.at("/*path", PathEndpoint::no_route(Arc::clone(&base_url)));
+    Frame::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
+}
+
+fn mount<G: Group>(mut routes: Route, ports: &Ports, surroundings: &Arc<Surroundings>) -> Route {
+    let service = ResourceService::new(G::COLLECTION, Arc::clone(&ports.items), Arc::clone(&ports.ids), Arc::clone(&ports.clock));
+    let mut table = HashMap::new();
+    GroupApi::<G>::new(service, Arc::clone(surroundings)).add_routes(&mut table);
+    for (path, methods) in table {
+        routes = routes.at(path, PathEndpoint::new(Arc::clone(&surroundings.base_url), G::response_types(), methods));
+    }
+    routes
+}
+
+fn own_paths(ports: &Ports, base_url: &Arc<BaseUrl>) -> Vec<(String, PathEndpoint)> {
+    let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
+        PathEndpoint::new(Arc::clone(base_url), types.to_vec(), [(Method::GET, endpoint)])
+    };
+    let documents = Documents::new(base_url);
+    // The document and its page are served as they are, whatever is asked for: there is nothing to choose from.
+    let unnegotiated =
+        |kind: MediaType, text: StaticText| PathEndpoint::unnegotiated(Arc::clone(base_url), kind, [(Method::GET, text.boxed())]);
+    let mut paths = pages::all(base_url);
+    paths.extend([
+        ("/".to_owned(), pages::get(base_url, EntryPoint::new(Arc::clone(base_url)).boxed())),
+        ("/healthz".to_owned(), get(&[MediaType::JSON], Health.boxed())),
+        ("/readyz".to_owned(), get(&[MediaType::JSON], Ready(Arc::clone(&ports.readiness)).boxed())),
+        ("/openapi.json".to_owned(), unnegotiated(MediaType::JSON, StaticText::new("application/json", documents.openapi))),
+        ("/docs".to_owned(), unnegotiated(MediaType::HTML, StaticText::new("text/html; charset=utf-8", documents.swagger_ui))),
+    ]);
+    paths
+}
+
+/// The `OpenAPI` document of a service reached at `base_url`, as `/openapi.json` serves it.
+#[must_use]
+pub fn openapi_document(base_url: &BaseUrl) -> String {
+    Documents::new(base_url).openapi
+}
+
+struct Documents {
+    openapi: String,
+    swagger_ui: String,
+}
+
+impl Documents {
+    fn new(base_url: &BaseUrl) -> Self {
+        let service = OpenApiService::new(Documented, "Research Proposal Service", env!("CARGO_PKG_VERSION"))
+            .description(include_str!("openapi/description.md"))
+            .license(LicenseObject::new("MIT OR Apache-2.0").url("https://opensource.org/license/mit"));
+        let written = service.spec();
+        let openapi = openapi::finish(&written, base_url);
+        // Swagger UI comes from poem-openapi with every asset embedded. It stands in a script: no `<` may end it.
+        let embedded = openapi.replace('<', "\\u003c");
+        let swagger_ui = service.swagger_ui_html().replacen(&written, &embedded, 1);
+        Self { openapi, swagger_ui }
+    }
+}
+
+/// All groups and the service's own paths, for the document.
+struct Documented;
+
+macro_rules! document_groups {
+    ($($group:path,)*) => {
+        impl OpenApi for Documented {
+            fn meta() -> Vec<poem_openapi::registry::MetaApi> {
+                let mut meta = ServicePaths::meta();
+                $(meta.extend(GroupApi::<$group>::meta());)*
+                meta
+            }
+
+            fn register(registry: &mut poem_openapi::registry::Registry) {
+                ServicePaths::register(registry);
+                $(GroupApi::<$group>::register(registry);)*
+            }
+
+            fn add_routes(self, _route_table: &mut HashMap<String, HashMap<Method, BoxEndpoint<'static>>>) {}
+        }
+    };
+}
+for_each_group!(document_groups);

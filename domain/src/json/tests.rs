@@ -1,0 +1,140 @@
+//! The reader against serde_json, which reads the same language but loses what ours keeps.
+
+use proptest::prelude::*;
+
+use super::{JsonFaultKind, MAX_DEPTH, read};
+use crate::Members;
+
+fn kind_of(text: &str) -> Option<JsonFaultKind> {
+    read(text.as_bytes()).err().map(|fault| fault.kind)
+}
+
+#[test]
+fn what_is_kept_and_what_is_refused() {
+    for (text, kept) in [
+        (
+            r#" { "b" : 1.50 , "a" : [ 1e5 , -0 , 123456789012345678901234567890 ] } "#,
+            Some(r#"{"b":1.50,"a":[1e5,-0,123456789012345678901234567890]}"#),
+        ),
+        (r#""\u00e9\ud83d\ude00\/\u000a\"\\""#, Some("\"é😀/\\n\\\"\\\\\"")),
+        (r#"["",{},[],true,false,null]"#, Some(r#"["",{},[],true,false,null]"#)),
+        ("[1,]", None),
+        ("[01]", None),
+        ("[1.]", None),
+        ("[.5]", None),
+        ("[+1]", None),
+        ("[1e]", None),
+        ("{\"a\":1,}", None),
+        ("{a:1}", None),
+        ("{\"a\"}", None),
+        ("['a']", None),
+        ("[NaN]", None),
+        ("nul", None),
+        ("{} {}", None),
+        ("\"\t\"", None),
+        ("\"\\x\"", None),
+        ("\u{feff}{}", None),
+    ] {
+        assert_eq!(read(text.as_bytes()).ok().map(|read| read.text).as_deref(), kept, "{text}");
+    }
+}
+
+#[test]
+fn faults_are_told_apart() {
+    for (text, kind) in [
+        ("", JsonFaultKind::Empty),
+        (" \n", JsonFaultKind::Empty),
+        ("{", JsonFaultKind::Malformed),
+        (r#"{"a":1,"b":2,"a":3}"#, JsonFaultKind::DuplicateMember),
+        (r#"{"a":{"x":1,"\u0078":2}}"#, JsonFaultKind::DuplicateMember),
+        (r#"["\ud800"]"#, JsonFaultKind::LoneSurrogate),
+        (r#"["\udc00\ud800"]"#, JsonFaultKind::LoneSurrogate),
+        (r#"["\ud800\u0041"]"#, JsonFaultKind::LoneSurrogate),
+    ] {
+        assert_eq!(kind_of(text), Some(kind), "{text}");
+    }
+    assert_eq!(read(b"{\"a\":\"\xff\"}").err().map(|fault| (fault.kind, fault.column)), Some((JsonFaultKind::NotUtf8, 7)));
+}
+
+#[test]
+fn a_fault_names_its_line_and_column() {
+    let fault = read("{\n  \"é\": tru\n}".as_bytes()).unwrap_err();
+    assert_eq!((fault.line, fault.column), (2, 8));
+    assert_eq!(fault.to_string(), "line 2, column 8: expected a value, found `t`");
+}
+
+#[test]
+fn depth_is_bounded_to_the_level() {
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    assert_eq!(kind_of(&nested(MAX_DEPTH)), None);
+    assert_eq!(kind_of(&nested(MAX_DEPTH + 1)), Some(JsonFaultKind::TooDeep));
+    assert_eq!(kind_of(&"[".repeat(1_000_000)), Some(JsonFaultKind::TooDeep));
+}
+
+#[test]
+fn duplicates_are_found_among_many() {
+    let many: Vec<_> = (0..1000).map(|index| format!("\"m{index}\":{index}")).collect();
+    assert_eq!(kind_of(&format!("{{{}}}", many.join(","))), None);
+    assert_eq!(kind_of(&format!("{{{},\"m7\":0}}", many.join(","))), Some(JsonFaultKind::DuplicateMember));
+}
+
+fn any_json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        any::<String>().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(5, 64, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
+            prop::collection::hash_map(any::<String>(), inner, 0..20)
+                .prop_map(|map| map.into_iter().collect::<serde_json::Map<_, _>>().into()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_serde_json_writes_is_read_equal(value in any_json()) {
+        for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let read = read(text.as_bytes()).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<serde_json::Value>(&read.text).unwrap(), &value);
+            let again = super::read(read.text.as_bytes()).unwrap();
+            prop_assert_eq!(again.text, read.text, "what was read is canonical");
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_accepted_exactly_when_serde_json_accepts_them(bytes in prop::collection::vec(prop::sample::select(br#"{}[],:"\u0d8c1e-+.tfn a"#.to_vec()), 0..24)) {
+        // Within these bytes the two differ only in what we refuse on purpose.
+        let theirs = serde_json::from_slice::<serde_json::Value>(&bytes).is_ok();
+        match read(&bytes) {
+            Ok(_) => prop_assert!(theirs || String::from_utf8_lossy(&bytes).contains('e'), "only a number beyond the range of f64 is ours alone"),
+            Err(fault) => prop_assert!(!theirs || fault.kind == JsonFaultKind::DuplicateMember, "{fault}"),
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        let _ = read(&bytes);
+    }
+
+    #[test]
+    fn members_find_what_was_written(map in prop::collection::hash_map(any::<String>(), any::<String>(), 0..20)) {
+        let text = serde_json::to_string(&map).unwrap();
+        let members = Members::read(text.as_bytes()).unwrap().unwrap();
+        prop_assert_eq!(members.len(), map.len());
+        for (name, value) in &map {
+            let found = members.get(name).and_then(crate::Value::as_text);
+            prop_assert_eq!(found.as_deref(), Some(value.as_str()));
+        }
+    }
+
+    #[test]
+    fn a_patch_with_itself_changes_nothing(map in prop::collection::hash_map(any::<String>(), any::<i32>(), 0..20)) {
+        let text = serde_json::to_string(&map).unwrap();
+        let members = Members::read(text.as_bytes()).unwrap().unwrap();
+        prop_assert_eq!(&crate::merge_patch(&members, &members), &members);
+    }
+}
