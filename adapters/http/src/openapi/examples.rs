@@ -2,13 +2,14 @@
 
 use application::{Listing, Relations, Revision, ShownItem};
 use domain::proposal::FIELDS;
-use domain::{Item, ItemId, Version};
+use domain::{Item, ItemId, Version, Violation, Violations};
 use jiff::Timestamp;
 use poem::http::StatusCode;
 use serde_json::{Map, Value};
 
 use crate::base_url::BaseUrl;
 use crate::group::{Group, Members, Operation};
+use crate::groups::Proposals;
 use crate::page_query::{DEFAULT_PAGE_SIZE, PageLinks};
 use crate::problem::{Problem, kinds};
 use crate::representation;
@@ -70,18 +71,24 @@ fn shown<G: Group>(owner: Option<ItemId>) -> ShownItem {
     ShownItem { item, relations: Relations::default() }
 }
 
-/// The example of an error response.
+/// An example of every error, by status. Where several problems share a status, the first of the list stands for them.
 #[must_use]
-pub fn problem<G: Group>(base_url: &BaseUrl, path: &str, status: u16) -> Option<Value> {
-    let kind = kinds::ALL.iter().find(|kind| kind.status.as_u16() == status && kind.code != kinds::NO_ROUTE.code)?;
-    let problem = if kind.status == StatusCode::UNPROCESSABLE_ENTITY { refusal::<G>() } else { Problem::new(kind, kind.explanation) };
-    Some(problem.to_json(base_url, path))
+pub fn problems(base_url: &BaseUrl) -> Vec<(u16, Value)> {
+    let mut examples: Vec<(u16, Value)> = Vec::new();
+    for kind in kinds::ALL.iter().filter(|kind| kind.code != kinds::NO_ROUTE.code) {
+        let status = kind.status.as_u16();
+        if examples.iter().all(|(known, _)| *known != status) {
+            let problem = if kind.status == StatusCode::UNPROCESSABLE_ENTITY { refusal() } else { Problem::new(kind, kind.explanation) };
+            examples.push((status, problem.to_json(base_url, Proposals::PATH)));
+        }
+    }
+    examples.retain(|(status, _)| ![405, 500].contains(status));
+    examples
 }
 
-fn refusal<G: Group>() -> Problem {
-    let violation = match G::MEMBERS {
-        Members::Proposal => domain::Violation::of_member("project_title", "required", "`project_title` is required; send a text"),
-        Members::Open(_) => domain::Violation::of_member("id", "id_not_allowed", "the service makes ids; remove the `id`"),
-    };
-    Problem::invalid(violation.into())
+fn refusal() -> Problem {
+    let mut violations = Violations::default();
+    violations.push(Violation::of_member("project_title", "required", "`project_title` is required; send a text"));
+    violations.push(Violation::of_member("end_date", "invalid_date", "there is no such day in the calendar; send a day as \"YYYY-MM-DD\""));
+    Problem::invalid(violations)
 }

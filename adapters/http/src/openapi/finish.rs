@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::operations::{operation_id, statuses};
-use super::{documented_path, examples};
+use super::{documented_path, examples, schemas};
 use crate::base_url::BaseUrl;
 use crate::group::{Group, Members, Operation, PathForm};
 use crate::groups::for_each_group;
@@ -21,65 +21,117 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> String {
         ($($group:path,)*) => { $(finish_group::<$group>(&mut document, base_url);)* };
     }
     for_each_group!(finish_groups);
+    for (status, example) in examples::problems(base_url) {
+        document["components"]["examples"][problem_example_name(status)] = json!({ "value": example });
+    }
+    share_headers(&mut document);
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
 }
 
 fn finish_group<G: Group>(document: &mut Value, base_url: &BaseUrl) {
+    add_examples::<G>(document, base_url);
     for operation in G::operations() {
         let path = match operation.form() {
             PathForm::Collection => documented_path(G::PATH),
             PathForm::Item => documented_path(&G::item_path()),
         };
         let method = operation.method().as_str().to_lowercase();
-        let entry = &mut document["paths"][&path][&method];
-        add_request_example::<G>(entry, operation);
+        let mut entry = document["paths"][&path][&method].take();
+        if operation.takes_body() {
+            refer_to_example(&mut entry["requestBody"], &request_example_name::<G>(operation));
+        }
         for status in statuses::<G>(operation) {
-            let response = &mut entry["responses"][status.to_string()];
-            add_response_example::<G>(response, base_url, operation, status);
-            if status == 201 {
-                response["links"] = links::<G>();
+            finish_response::<G>(document, &mut entry["responses"][status.to_string()], operation, status);
+        }
+        document["paths"][&path][&method] = entry;
+    }
+    close_bodies::<G>(document);
+}
+
+fn add_examples<G: Group>(document: &mut Value, base_url: &BaseUrl) {
+    let examples = &mut document["components"]["examples"];
+    examples[G::STEM] = json!({ "value": examples::response::<G>(base_url, false) });
+    examples[schemas::collection_name::<G>()] = json!({ "value": examples::response::<G>(base_url, true) });
+    for operation in G::operations().filter(|operation| operation.takes_body()) {
+        examples[request_example_name::<G>(operation)] = json!({ "value": examples::request::<G>(operation) });
+    }
+}
+
+fn request_example_name<G: Group>(operation: Operation) -> String {
+    // What is sent to replace or continue an item is what is sent to create one.
+    let operation = if matches!(operation, Operation::Patch | Operation::ReplaceAll) { operation } else { Operation::Create };
+    schemas::body_name::<G>(operation)
+}
+
+/// Gives a response its example and links. Errors are the same for all operations of a group, so they stand once.
+fn finish_response<G: Group>(document: &mut Value, response: &mut Value, operation: Operation, status: u16) {
+    let shows_page = matches!(operation, Operation::List | Operation::ReplaceAll);
+    match status {
+        200 | 201 if shows_page => refer_to_example(response, &schemas::collection_name::<G>()),
+        200 | 201 => refer_to_example(response, G::STEM),
+        204 | 304 => {}
+        _ => refer_to_example(response, &problem_example_name(status)),
+    }
+    if status == 201 {
+        response["links"] = links::<G>();
+    }
+    if status >= 400 {
+        let name = format!("{}{status}", G::STEM);
+        let reference = json!({ "$ref": format!("#/components/responses/{name}") });
+        document["components"]["responses"][&name] = std::mem::replace(response, reference);
+    }
+}
+
+fn problem_example_name(status: u16) -> String {
+    format!("Problem{status}")
+}
+
+fn refer_to_example(holder: &mut Value, name: &str) {
+    for media in holder.get_mut("content").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        media["examples"] = json!({ name: { "$ref": format!("#/components/examples/{name}") } });
+    }
+}
+
+/// Says which members a body must not have.
+fn close_bodies<G: Group>(document: &mut Value) {
+    let schemas = &mut document["components"]["schemas"];
+    if matches!(G::MEMBERS, Members::Proposal) {
+        for operation in [Operation::Create, Operation::Replace, Operation::Patch] {
+            schemas[schemas::body_name::<G>(operation)]["additionalProperties"] = false.into();
+        }
+    } else {
+        // The service makes ids: a create that names one is refused.
+        schemas[schemas::body_name::<G>(Operation::Create)]["not"] = json!({ "properties": { "id": {} }, "required": ["id"] });
+    }
+}
+
+/// Lets every response header of the document stand once.
+fn share_headers(document: &mut Value) {
+    let mut shared = Map::new();
+    share_headers_within(document, &mut shared);
+    document["components"]["headers"] = Value::Object(shared);
+}
+
+fn share_headers_within(value: &mut Value, shared: &mut Map<String, Value>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::Object(headers) if name == "headers" => {
+                        for (header, definition) in headers {
+                            let reference = json!({ "$ref": format!("#/components/headers/{header}") });
+                            shared.insert(header.clone(), std::mem::replace(definition, reference));
+                        }
+                    }
+                    _ => share_headers_within(member, shared),
+                }
             }
         }
+        Value::Array(elements) => elements.iter_mut().for_each(|element| share_headers_within(element, shared)),
+        _ => {}
     }
-    if matches!(G::MEMBERS, Members::Proposal) {
-        for suffix in ["Body", "Change", "Patch"] {
-            document["components"]["schemas"][format!("{}{suffix}", G::STEM)]["additionalProperties"] = false.into();
-        }
-    } else if let Some(body) = document["components"]["schemas"].get_mut(format!("{}Body", G::STEM)) {
-        // The service makes ids: a body that names one is refused.
-        body["not"] = json!({ "required": ["id"] });
-    }
-}
-
-fn add_request_example<G: Group>(entry: &mut Value, operation: Operation) {
-    if operation.takes_body() {
-        let example = examples::request::<G>(operation);
-        for media in media_types(&mut entry["requestBody"]) {
-            media["example"] = example.clone();
-        }
-    }
-}
-
-fn add_response_example<G: Group>(response: &mut Value, base_url: &BaseUrl, operation: Operation, status: u16) {
-    let shows_page = matches!(operation, Operation::List | Operation::ReplaceAll);
-    let example = match status {
-        200 | 201 => Some(examples::response::<G>(base_url, shows_page)),
-        _ => examples::problem::<G>(
-            base_url,
-            &G::collection_path(None).replace(":proposals_id", super::super::groups::Proposals::EXAMPLE_ID),
-            status,
-        ),
-    };
-    let Some(example) = example else { return };
-    for media in media_types(response) {
-        media["example"] = example.clone();
-    }
-}
-
-fn media_types(holder: &mut Value) -> impl Iterator<Item = &mut Value> {
-    holder.get_mut("content").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
 }
 
 /// From a new item to what can be done with it.
