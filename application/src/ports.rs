@@ -38,7 +38,7 @@ pub struct Window {
 }
 
 /// What an item's representation shows beside the item itself. Only what exists now is named.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Relations {
     /// The item it continues.
     pub continues: Option<ItemId>,

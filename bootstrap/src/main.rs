@@ -1,1 +1,183 @@
-fn main() {}
+//! The composition root: chooses the adapters, gives them to each other, and starts and stops them. It decides nothing
+//! else.
+//!
+//! - [`cli`] is what an operator can say, [`fault`] what the operator is told when it does not work;
+//! - [`logging`], [`signals`] and [`sockets`] are the process's dealings with the system;
+//! - [`identifiers`] is where ids and time come from.
+
+mod cli;
+mod fault;
+mod identifiers;
+mod logging;
+mod quantities;
+mod signals;
+mod sockets;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_adapter::{BaseUrl, DemoError, Drained, HttpOptions, Ports, ServerLimits};
+use storage_adapter::{Store, StoreOptions};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use cli::{Command, DatabaseOptions, MigrateMode, ServeOptions};
+use fault::Fault;
+use identifiers::{SystemClock, UuidV7Generator};
+use signals::Signals;
+use sockets::Port;
+
+/// How long the store may take to open, and a request to get a connection to it.
+const STORE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the store may take to close.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+
+fn main() -> ExitCode {
+    match cli::command().and_then(run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            // There is nobody left to tell if this fails.
+            let _ = writeln!(io::stderr(), "proposal-service: {fault}");
+            fault.exit_code()
+        }
+    }
+}
+
+fn run(command: Command) -> Result<(), Fault> {
+    match command {
+        Command::Openapi(options) => print(&http_adapter::openapi_document(&options.base_url)),
+        Command::Migrate(options) => {
+            logging::start(&options.logging)?;
+            within_runtime(migrate(&options.database))
+        }
+        Command::Serve(options) => {
+            logging::start(&options.logging)?;
+            within_runtime(serve(*options))
+        }
+    }
+}
+
+fn print(document: &str) -> Result<(), Fault> {
+    match writeln!(io::stdout(), "{document}") {
+        // The reader has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(Fault::Output),
+    }
+}
+
+fn within_runtime(work: impl Future<Output = Result<(), Fault>>) -> Result<(), Fault> {
+    let runtime = Runtime::new().map_err(Fault::Runtime)?;
+    let outcome = runtime.block_on(work);
+    // What still runs was given its time to finish.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn migrate(options: &DatabaseOptions) -> Result<(), Fault> {
+    let store = connect(options).await?;
+    store.migrate().await?;
+    tracing::info!("the database is prepared");
+    close(store).await;
+    Ok(())
+}
+
+async fn serve(options: ServeOptions) -> Result<(), Fault> {
+    let mut signals = Signals::listen().map_err(Fault::Signals)?;
+    let (listener, store) = tokio::select! {
+        started = start(&options) => started?,
+        signal = signals.next() => {
+            tracing::info!(signal, "stopped before it served");
+            return Ok(());
+        }
+    };
+    let address = listener.local_addr().map_err(|cause| Fault::Listen { address: options.listen, cause })?;
+    let base_url = options.base_url.clone().map_or_else(|| cli::base_url_of(address), Ok)?;
+    let ports = ports(&store);
+    if options.demo {
+        load_demo(&ports).await?;
+    }
+    let limits = limits(&options);
+    let endpoint = http_adapter::service(&ports, http_options(&options, base_url.clone()));
+    tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
+    let drained = http_adapter::serve(listener, endpoint, limits, stop(signals)).await;
+    if let Drained::CutOff(connections) = drained {
+        tracing::warn!(connections, "cut off requests that did not finish in time");
+    }
+    drop(ports);
+    close(store).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Takes the port before it touches the database: an instance started twice by mistake, perhaps of another version, must
+/// not migrate the store under the one that serves. Opens the port only afterwards, so that whoever starts earlier or asks
+/// too soon is refused at once and tries again, instead of waiting for an instance that waits for a migration.
+async fn start(options: &ServeOptions) -> Result<(TcpListener, Store), Fault> {
+    let port = Port::take(options.listen)?;
+    let store = connect(&options.database).await?;
+    match options.migrate {
+        MigrateMode::Auto => store.migrate().await?,
+        MigrateMode::Never if store.is_migrated().await? => {}
+        MigrateMode::Never => return Err(Fault::NotMigrated),
+    }
+    Ok((port.open()?, store))
+}
+
+async fn connect(options: &DatabaseOptions) -> Result<Store, Fault> {
+    let options =
+        StoreOptions { url: options.database_url.clone(), connections: options.database_connections, acquire_timeout: STORE_PATIENCE };
+    Ok(Store::connect(&options).await?)
+}
+
+fn ports(store: &Store) -> Ports {
+    Ports { items: store.items(), readiness: store.readiness(), ids: Arc::new(UuidV7Generator), clock: Arc::new(SystemClock) }
+}
+
+/// A restart with `--demo` finds the items of the first start, and goes on with them.
+async fn load_demo(ports: &Ports) -> Result<(), Fault> {
+    match http_adapter::load_demo(ports).await {
+        Ok(()) => tracing::info!("loaded the demonstration items"),
+        Err(DemoError::NotEmpty) => tracing::info!("the store is not empty; no demonstration items were loaded"),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
+}
+
+fn http_options(options: &ServeOptions, base_url: BaseUrl) -> HttpOptions {
+    HttpOptions {
+        base_url,
+        max_body: options.max_body.bytes(),
+        body_timeout: options.body_timeout.duration(),
+        request_timeout: options.request_timeout.duration(),
+        // An origin that was accepted is a URL, which every header can hold.
+        cors_origins: options.cors_origins.iter().filter_map(|origin| origin.as_str().parse().ok()).collect(),
+    }
+}
+
+fn limits(options: &ServeOptions) -> ServerLimits {
+    ServerLimits {
+        connections: sockets::affordable(options.max_connections, options.database.database_connections),
+        drain_timeout: options.drain_timeout.duration(),
+        ..ServerLimits::default()
+    }
+}
+
+/// Done at the first signal. A second one ends the process at once.
+async fn stop(mut signals: Signals) {
+    let signal = signals.next().await;
+    tracing::info!(signal, "stopping: requests in flight may finish; another signal stops at once");
+    tokio::spawn(async move {
+        let signal = signals.next().await;
+        tracing::warn!(signal, "stopped at once");
+        std::process::exit(1);
+    });
+}
+
+async fn close(store: Store) {
+    if tokio::time::timeout(CLOSE_PATIENCE, store.close()).await.is_err() {
+        tracing::warn!("the store did not close in time");
+    }
+}

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use domain::json::{Kind, Value};
 use domain::{Members, Pointer, Violation};
 use futures_util::StreamExt;
-use poem::http::header::{self, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
+use poem::http::header::{self, CONTENT_LENGTH, TRANSFER_ENCODING};
 use poem::http::{HeaderMap, HeaderValue};
 use poem::{Body, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -20,10 +20,6 @@ use crate::problem::{Problem, kinds};
 const BUDGET_KIB: usize = 64 * 1024;
 /// How long a request waits for its share of the budget.
 const BUDGET_WAIT: Duration = Duration::from_secs(5);
-/// What is read and thrown away of a body that is refused, so that the client gets to read the answer.
-const DRAIN_LIMIT: usize = 32 * 1024 * 1024;
-/// How long that may take.
-const DRAIN_WAIT: Duration = Duration::from_secs(5);
 /// Most elements of a collection's replacement: each costs many times its bytes.
 const MAX_ELEMENTS: usize = 50_000;
 
@@ -53,7 +49,6 @@ impl BodyReader {
     /// 413 above the limit, 408 when it does not arrive, 503 when the budget stays used up.
     pub async fn read(&self, request: &mut Request) -> Result<ReceivedBody, Problem> {
         if declared_length(request.headers()).is_some_and(|length| length > self.limit as u64) {
-            drain(request).await;
             return Err(self.too_large());
         }
         let body = request.take_body();
@@ -70,7 +65,6 @@ impl BodyReader {
         while let Some(chunk) = stream.next().await {
             let chunk = chunk.map_err(|_| not_received("The body stopped arriving."))?;
             if whole.len() + chunk.len() > self.limit {
-                discard(stream).await;
                 return Err(self.too_large());
             }
             let more = self.reserve(chunk.len()).await?;
@@ -177,25 +171,4 @@ fn declared_length(headers: &HeaderMap) -> Option<u64> {
 #[must_use]
 pub fn may_have_body(headers: &HeaderMap) -> bool {
     headers.contains_key(TRANSFER_ENCODING) || declared_length(headers).is_some_and(|length| length > 0)
-}
-
-/// Reads what is left of a refused request's body, within bounds: closing the connection on unread data would reset it,
-/// and the client might never see the answer. A client that waits for `100 Continue` has sent nothing yet.
-pub async fn drain(request: &mut Request) {
-    if may_have_body(request.headers()) && !request.headers().contains_key(EXPECT) {
-        discard(Box::pin(request.take_body().into_bytes_stream())).await;
-    }
-}
-
-async fn discard(mut stream: impl StreamExt<Item = Result<Bytes, std::io::Error>> + Unpin) {
-    let read = async {
-        let mut total = 0;
-        while let Some(Ok(chunk)) = stream.next().await {
-            total += chunk.len();
-            if total > DRAIN_LIMIT {
-                break;
-            }
-        }
-    };
-    let _ = timeout(DRAIN_WAIT, read).await;
 }

@@ -1,7 +1,7 @@
 //! Entity tags (RFC 9110 section 8.8.3) and the conditions made with them (section 13).
 //!
 //! An item's tag is `"<version>"`. Its representation also shows links that come and go without a write of the item (the
-//! programme exists or not; other items continue it): when there are any, a hash of them follows, `"<version>-<hash>"`, so
+//! programme or the item it continues exists or not; other items continue it): when there are any, a hash of them follows, `"<version>-<hash>"`, so
 //! that a cached copy is never taken for current. `If-Match` guards the members and compares the version alone. A
 //! compressed representation has a tag of its own, with `-gzip` at the end.
 
@@ -24,12 +24,11 @@ impl EntityTag {
     /// The tag of an item's representation.
     #[must_use]
     pub fn of_item(version: Version, relations: &Relations) -> Self {
-        if relations.program.is_none() && relations.continued_by.is_empty() {
+        if *relations == Relations::default() {
             return Self(version.to_string());
         }
         let mut hasher = DefaultHasher::new();
-        relations.program.hash(&mut hasher);
-        relations.continued_by.hash(&mut hasher);
+        relations.hash(&mut hasher);
         Self(format!("{version}-{:016x}", hasher.finish()))
     }
 

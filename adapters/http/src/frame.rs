@@ -11,7 +11,7 @@ use tracing::{Instrument, Span, info_span};
 use crate::base_url::BaseUrl;
 use crate::compression;
 use crate::cors::Cors;
-use crate::media::MediaType;
+use crate::media::{MediaType, negotiate};
 use crate::problem::{Problem, kinds};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -39,12 +39,12 @@ impl<E: Endpoint<Output = Response>> Frame<E> {
         given.cloned().unwrap_or_else(|| HeaderValue::from_str(&self.ids.next_id().to_string()).unwrap_or(HeaderValue::from_static("-")))
     }
 
+    /// Every path ends in an endpoint that answers its own faults; what has no path ends here.
     async fn answer(&self, request: Request) -> Response {
-        let uri = request.uri().clone();
-        // Every path ends in an endpoint that answers its own faults; what has no path (`OPTIONS *`) ends here.
+        let (uri, media) = (request.uri().clone(), negotiate(request.headers(), &[MediaType::HAL, MediaType::JSON]));
         self.inner.call(request).await.unwrap_or_else(|_| {
             let problem = Problem::new(&kinds::NO_ROUTE, "This service has no such path; `/` links all it has.");
-            let mut response = problem.into_response(MediaType::JSON, &self.base_url, uri.path());
+            let mut response = problem.into_response(media.unwrap_or(MediaType::JSON), &self.base_url, uri.path());
             response.headers_mut().insert(ALLOW, HeaderValue::from_static(""));
             response
         })

@@ -15,7 +15,7 @@ use poem_openapi::OpenApi;
 use poem_openapi::registry::{MetaApi, Registry};
 
 use crate::base_url::BaseUrl;
-use crate::body::{BodyReader, ReceivedBody, drain, may_have_body};
+use crate::body::{BodyReader, ReceivedBody, may_have_body};
 use crate::entity_tag::{EntityTag, precondition};
 use crate::group::{Group, Operation, PathForm};
 use crate::media::{MediaType, has_content_type};
@@ -105,7 +105,6 @@ impl<G: Group> GroupApi<G> {
         let types = G::request_types();
         let is_supported = has_content_type(request.headers(), &types);
         if operation.takes_body() && !is_supported {
-            drain(request).await;
             return Err(unsupported(&types));
         }
         let body = self.surroundings.bodies.read(request).await?;
@@ -121,7 +120,7 @@ impl<G: Group> GroupApi<G> {
             Operation::Create => self.create(request, members()?).await,
             Operation::Continue => self.continue_from(request, members()?).await,
             Operation::Replace | Operation::Patch => self.change(operation, request, members()?).await,
-            Operation::ReplaceAll => self.replace_all(request, body).await,
+            Operation::ReplaceAll => self.replace_all(body).await,
         }
     }
 
@@ -178,11 +177,10 @@ impl<G: Group> GroupApi<G> {
         Ok(StatusCode::NO_CONTENT.into())
     }
 
-    async fn replace_all(&self, request: &Request, body: Option<&ReceivedBody>) -> Result<Response, Problem> {
+    async fn replace_all(&self, body: Option<&ReceivedBody>) -> Result<Response, Problem> {
         let replacement = body.ok_or_else(missing_body)?.replacement(G::COLLECTION.name())?;
-        let page = page_request(request.uri().query().unwrap_or_default())?;
         self.service.replace_all(&Caller::Anonymous, &replacement).await?;
-        let first = application::PageRequest { page: 1, ..page };
+        let first = page_request("")?;
         let listing = self.service.list(&Caller::Anonymous, None, first).await?;
         let text = representation::collection::<G>(&self.surroundings.base_url, None, &PageLinks::new(""), &listing);
         Ok(with_tag(Response::builder().body(text), &EntityTag::of_collection(listing.revision)))

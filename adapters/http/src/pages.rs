@@ -8,6 +8,8 @@ use poem::{Endpoint, EndpointExt, Request, Response, Result};
 use serde_json::json;
 
 use crate::base_url::BaseUrl;
+use crate::group::Group;
+use crate::groups::for_each_group;
 use crate::media::MediaType;
 use crate::path_endpoint::{Negotiated, PathEndpoint};
 use crate::problem::{ProblemKind, kinds};
@@ -18,7 +20,7 @@ pub const PAGE_TYPES: [MediaType; 3] = [MediaType::HAL, MediaType::JSON, MediaTy
 /// Our own link relations and what they mean; registered ones are IANA's to explain.
 pub const RELATIONS: &[(&str, &str)] = &[
     ("program", "From a proposal to the programme its `program_id` names. It is there while the programme is."),
-    ("lib", "From a proposal to the library items that belong to it."),
+    ("lib", "From a proposal to the library items that belong to it; from the entry point to all library items."),
     ("proposal", "From a library item to the proposal it belongs to."),
     (
         "continues",
@@ -69,17 +71,29 @@ pub fn get(base_url: &Arc<BaseUrl>, endpoint: BoxEndpoint<'static>) -> PathEndpo
 /// The pages of all problems and relations, with their paths.
 pub fn all(base_url: &Arc<BaseUrl>) -> Vec<(String, PathEndpoint)> {
     let problems = kinds::ALL.iter().map(problem_page);
-    let relations = RELATIONS.iter().map(|(name, text)| {
-        (
-            format!("/rels/{name}"),
-            Page { url: String::new(), title: format!("Link relation “{name}”"), text, facts: json!({ "relation": name }) },
-        )
-    });
-    let mounted = problems.chain(relations).map(|(path, page)| {
+    let relations = RELATIONS.iter().map(|(name, text)| relation_page(name, text));
+    let mounted = problems.chain(relations).chain(collections()).map(|(path, page)| {
         let page = Page { url: format!("{base_url}{path}"), ..page };
         (path, get(base_url, page.boxed()))
     });
     mounted.collect()
+}
+
+/// The entry point links each collection under its group's name.
+fn collections() -> Vec<(String, Page)> {
+    macro_rules! pages_of_groups {
+        ($($group:path,)*) => {
+            [$((<$group>::NAME, <$group>::DESCRIPTION, <$group>::OWNER.is_none())),*]
+        };
+    }
+    let groups = for_each_group!(pages_of_groups).into_iter();
+    let unexplained = groups.filter(|(name, _, is_linked)| *is_linked && RELATIONS.iter().all(|(known, _)| known != name));
+    unexplained.map(|(name, description, _)| relation_page(name, description)).collect()
+}
+
+fn relation_page(name: &str, text: &'static str) -> (String, Page) {
+    let title = format!("Link relation “{name}”");
+    (format!("/rels/{name}"), Page { url: String::new(), title, text, facts: json!({ "relation": name }) })
 }
 
 fn problem_page(kind: &ProblemKind) -> (String, Page) {

@@ -10,7 +10,6 @@ use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Endpoint, Request, Response, Result};
 
 use crate::base_url::BaseUrl;
-use crate::body::drain;
 use crate::media::{MediaType, negotiate};
 use crate::problem::{Problem, kinds};
 
@@ -54,31 +53,16 @@ impl PathEndpoint {
         Self { is_negotiated: false, ..Self::new(base_url, vec![kind], methods) }
     }
 
-    /// A path that is none: 404 with an empty Allow.
-    #[must_use]
-    pub fn no_route(base_url: Arc<BaseUrl>) -> Self {
-        let allow = HeaderValue::from_static("");
-        Self { methods: Vec::new(), allow, media_types: vec![MediaType::HAL, MediaType::JSON], is_negotiated: true, base_url }
-    }
-
     async fn answer(&self, mut request: Request, negotiated: Option<MediaType>) -> Result<Response, Problem> {
-        if self.methods.is_empty() {
-            drain(&mut request).await;
-            return Err(Problem::new(&kinds::NO_ROUTE, "This service has no such path; `/` links all it has."));
-        }
         let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
         if method == Method::OPTIONS {
-            drain(&mut request).await;
             return Ok(StatusCode::NO_CONTENT.into());
         }
         let Some((_, endpoint)) = self.methods.iter().find(|(served, _)| served == method) else {
             let allow = self.allow.to_str().unwrap_or_default();
-            let problem = Problem::new(&kinds::METHOD_NOT_ALLOWED, format!("This path serves {allow}."));
-            drain(&mut request).await;
-            return Err(problem);
+            return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, format!("This path serves {allow}.")));
         };
         let Some(media) = negotiated else {
-            drain(&mut request).await;
             let served: Vec<_> = self.media_types.iter().map(|media| media.name()).collect();
             return Err(Problem::new(&kinds::NOT_ACCEPTABLE, format!("This path answers in {}; accept one of them.", served.join(", "))));
         };
@@ -109,7 +93,7 @@ impl Endpoint for PathEndpoint {
         let mut response = answer.unwrap_or_else(|problem| problem.into_response(fallback, &self.base_url, uri.path()));
         let headers = response.headers_mut();
         headers.insert(ALLOW, self.allow.clone());
-        headers.entry(CONTENT_TYPE).or_insert_with(|| if self.methods.is_empty() { MediaType::JSON } else { self.media_types[0] }.header());
+        headers.entry(CONTENT_TYPE).or_insert_with(|| self.media_types[0].header());
         headers.append(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
         Ok(response)
     }

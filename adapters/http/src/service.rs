@@ -70,7 +70,6 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
         ($($group:path,)*) => { $(routes = mount::<$group>(routes, ports, &surroundings);)* };
     }
     for_each_group!(mount_groups);
-    let routes = routes.at("/*path", PathEndpoint::no_route(Arc::clone(&base_url)));
     Frame::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
 }
 

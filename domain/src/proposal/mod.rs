@@ -49,7 +49,7 @@ fn unknown_field(name: &str) -> Option<Violation> {
     }
     let mend = match nearest(name, names()) {
         Some(known) => format!("did you mean `{known}`?"),
-        None => "remove it; a proposal has exactly the 21 fields of the interface".to_owned(),
+        None => "it has exactly the 21 fields of the interface; remove this member".to_owned(),
     };
     Some(Violation::of_member(name, "unknown_field", format!("a proposal has no such field; {mend}")))
 }

@@ -25,9 +25,23 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> String {
         document["components"]["examples"][problem_example_name(status)] = json!({ "value": example });
     }
     share_headers(&mut document);
+    document["tags"] = in_order_of_groups(document["tags"].take());
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
+}
+
+/// The groups as the specification lists them, then what is beside them; poem-openapi sorts by name.
+fn in_order_of_groups(mut tags: Value) -> Value {
+    macro_rules! names {
+        ($($group:path,)*) => { [$(<$group>::NAME),*] };
+    }
+    let names = for_each_group!(names);
+    let place = |tag: &Value| names.iter().position(|name| tag["name"] == *name).unwrap_or(names.len());
+    if let Some(tags) = tags.as_array_mut() {
+        tags.sort_by_key(place);
+    }
+    tags
 }
 
 fn finish_group<G: Group>(document: &mut Value, base_url: &BaseUrl) {

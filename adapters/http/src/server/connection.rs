@@ -1,0 +1,148 @@
+//! The life of one connection: wait for its first byte, let hyper speak HTTP on it, close it without losing an answer.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::combinators::BoxBody;
+use hyper::body::{Body as _, Incoming};
+use hyper::http::uri::Scheme;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use poem::web::{LocalAddr, RemoteAddr};
+use poem::{Endpoint, Request};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::progress::{Progress, WatchedBody};
+use super::refusal;
+use super::timed_stream::TimedStream;
+use super::{ServerLimits, Stage, Stages};
+
+/// The largest request head, and the most that is read or buffered at once.
+pub(super) const MAX_HEAD: usize = 64 * 1024;
+
+/// What every connection is served with.
+pub(super) struct Connection<E> {
+    pub(super) endpoint: Arc<E>,
+    pub(super) limits: Arc<ServerLimits>,
+    pub(super) stages: Stages,
+}
+
+impl<E> Clone for Connection<E> {
+    fn clone(&self) -> Self {
+        Self { endpoint: Arc::clone(&self.endpoint), limits: Arc::clone(&self.limits), stages: self.stages.clone() }
+    }
+}
+
+impl<E: Endpoint + 'static> Connection<E> {
+    pub(super) async fn serve(mut self, stream: TcpStream) {
+        let (Ok(local), Ok(remote)) = (stream.local_addr(), stream.peer_addr()) else {
+            return; // the client is gone
+        };
+        // An answer is one write: there is nothing to wait for that Nagle's algorithm could join to it.
+        let _ = stream.set_nodelay(true);
+        if self.has_first_byte(&stream).await {
+            // Boxed, so that a connection that says nothing costs a small task.
+            Box::pin(self.converse(stream, local, remote)).await;
+        }
+    }
+
+    /// Waits for the first byte. It is only looked at: `readable` would not do, as tokio takes a new socket to be readable.
+    async fn has_first_byte(&mut self, stream: &TcpStream) -> bool {
+        let mut byte = [0];
+        tokio::select! {
+            biased;
+            peeked = timeout(self.limits.first_byte_timeout, stream.peek(&mut byte)) => matches!(peeked, Ok(Ok(1..))),
+            () = self.stages.reached(Stage::Draining) => false,
+        }
+    }
+
+    async fn converse(mut self, stream: TcpStream, local: SocketAddr, remote: SocketAddr) {
+        let progress = Arc::new(Progress::default());
+        let mut io = TokioIo::new(TimedStream::new(stream, Arc::clone(&progress), Arc::clone(&self.limits)));
+        let Some(outcome) = self.speak_http(&mut io, &progress, local, remote).await else {
+            return; // cut off
+        };
+        let timed = io.into_inner();
+        let (refusal, unread) = (timed.refusal(&outcome), timed.may_have_unread_input());
+        let mut stream = timed.into_stream();
+        let ending = async {
+            if let Some(status) = refusal {
+                let _ = timeout(self.limits.write_timeout, stream.write_all(&refusal::answer(status))).await;
+            }
+            let _ = stream.shutdown().await;
+            if unread {
+                linger(&mut stream, self.limits.linger_timeout).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = ending => {}
+            () = self.stages.reached(Stage::Draining) => {}
+        }
+    }
+
+    /// Serves requests until the connection ends; `None` if it was cut off.
+    async fn speak_http(
+        &mut self,
+        io: &mut TokioIo<TimedStream>,
+        progress: &Arc<Progress>,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> Option<hyper::Result<()>> {
+        let endpoint = Arc::clone(&self.endpoint);
+        let addresses = (LocalAddr(local.into()), RemoteAddr(remote.into()));
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let (endpoint, progress, (local, remote)) = (Arc::clone(&endpoint), Arc::clone(progress), addresses.clone());
+            let has_body = !request.body().is_end_stream();
+            progress.request_begins(has_body);
+            let mut request = Request::from((request, local, remote, Scheme::HTTP));
+            if has_body {
+                watch_body(&mut request, &progress);
+            }
+            async move {
+                let response = endpoint.get_response(request).await;
+                progress.request_is_answered();
+                Ok::<hyper::Response<_>, Infallible>(response.into())
+            }
+        });
+        let mut connection = pin!(protocol().serve_connection(io, service));
+        tokio::select! {
+            biased;
+            outcome = connection.as_mut() => return Some(outcome),
+            () = self.stages.reached(Stage::Draining) => connection.as_mut().graceful_shutdown(),
+        }
+        tokio::select! {
+            biased;
+            outcome = connection.as_mut() => Some(outcome),
+            () = self.stages.reached(Stage::Over) => None,
+        }
+    }
+}
+
+fn watch_body(request: &mut Request, progress: &Arc<Progress>) {
+    let body: BoxBody<Bytes, io::Error> = request.take_body().into();
+    request.set_body(BoxBody::new(WatchedBody { body, progress: Arc::clone(progress) }));
+}
+
+/// HTTP/1.1 as it is spoken here. Clients may close their half after the request. Timeouts are [`TimedStream`]'s. The
+/// number of headers stays at hyper's 100: setting any number, even the same, costs an allocation per request.
+fn protocol() -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.half_close(true).header_read_timeout(None).max_buf_size(MAX_HEAD);
+    builder
+}
+
+/// Reads and forgets what the client still sends, until it closes too or the time is over.
+async fn linger(stream: &mut TcpStream, limit: Duration) {
+    let mut forgotten = vec![0; 16 * 1024];
+    let reading = async { while matches!(stream.read(&mut forgotten).await, Ok(1..)) {} };
+    let _ = timeout(limit, reading).await;
+}

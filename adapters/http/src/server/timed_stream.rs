@@ -1,0 +1,212 @@
+//! The socket as hyper sees it: no wait on it is without end.
+//!
+//! hyper's `header_read_timeout` starts when hyper begins to wait for a head, not at the head's first byte: it would have
+//! to be one value for an idle connection and for a half-sent head. For bodies and responses hyper has no timeout. Both
+//! are known here, because hyper reads and writes through this type and the service tells where a request begins and ends.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use hyper::StatusCode;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::ServerLimits;
+use super::progress::{Phase, Progress};
+
+/// What is waited for, each with a timeout of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Request,
+    Head,
+    Body,
+    Response,
+}
+
+/// A timer that is set when a wait begins and fires unless the wait is stopped.
+#[derive(Default)]
+struct Deadline {
+    sleep: Option<Pin<Box<Sleep>>>,
+    running: Option<Wait>,
+}
+
+impl Deadline {
+    /// Ready when this wait has taken `limit`. A wait of another kind starts anew.
+    fn poll(&mut self, cx: &mut Context<'_>, wait: Wait, limit: Duration) -> Poll<()> {
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep(limit)));
+        if self.running != Some(wait) {
+            sleep.as_mut().reset(Instant::now() + limit);
+            self.running = Some(wait);
+        }
+        sleep.as_mut().poll(cx)
+    }
+
+    fn stop(&mut self) {
+        self.running = None;
+    }
+}
+
+/// A socket whose waits end.
+pub(super) struct TimedStream {
+    stream: TcpStream,
+    progress: Arc<Progress>,
+    limits: Arc<ServerLimits>,
+    reading: Deadline,
+    writing: Deadline,
+    timed_out: Option<Wait>,
+    /// The client closed its half.
+    ended: bool,
+    /// The first line of the head that is being read is complete.
+    request_line_read: bool,
+    /// A part of a response waits to be written.
+    write_blocked: bool,
+    /// The status hyper refused a head with.
+    refused: Option<StatusCode>,
+}
+
+impl TimedStream {
+    pub(super) fn new(stream: TcpStream, progress: Arc<Progress>, limits: Arc<ServerLimits>) -> Self {
+        Self {
+            stream,
+            progress,
+            limits,
+            reading: Deadline::default(),
+            writing: Deadline::default(),
+            timed_out: None,
+            ended: false,
+            request_line_read: false,
+            write_blocked: false,
+            refused: None,
+        }
+    }
+
+    pub(super) fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
+    /// The status that is still owed to a client whose request did not get as far as the endpoint.
+    pub(super) fn refusal(&self, outcome: &hyper::Result<()>) -> Option<StatusCode> {
+        if self.progress.phase() != Phase::Head {
+            return None;
+        }
+        match (self.refused, outcome) {
+            // hyper has one limit for the whole head.
+            (Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE), _) if !self.request_line_read => Some(StatusCode::URI_TOO_LONG),
+            (Some(status), _) => Some(status),
+            (None, Ok(())) => None,
+            (None, Err(_)) if self.timed_out.is_some() => Some(StatusCode::REQUEST_TIMEOUT),
+            (None, Err(error)) if error.is_parse_version_h2() => Some(StatusCode::HTTP_VERSION_NOT_SUPPORTED),
+            (None, Err(_)) => Some(StatusCode::BAD_REQUEST),
+        }
+    }
+
+    /// Whether the client may be sending what nobody will read.
+    pub(super) fn may_have_unread_input(&self) -> bool {
+        let mid_request = matches!(self.progress.phase(), Phase::Head | Phase::Body | Phase::Unread);
+        mid_request && !self.ended && self.timed_out.is_none()
+    }
+
+    fn note_read(&mut self, bytes: &[u8]) {
+        match self.progress.phase() {
+            _ if bytes.is_empty() => self.ended = true,
+            // The time for a head is not prolonged by its parts: a client could send it byte by byte.
+            Phase::Head => self.request_line_read |= bytes.contains(&b'\n'),
+            Phase::Quiet => {
+                self.reading.stop();
+                self.progress.head_begins();
+                self.request_line_read = bytes.contains(&b'\n');
+            }
+            Phase::Body | Phase::Exchange | Phase::Unread => self.reading.stop(),
+        }
+    }
+
+    fn wait_to_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let (wait, limit) = match self.progress.phase() {
+            Phase::Quiet | Phase::Exchange | Phase::Unread => (Wait::Request, self.limits.idle_timeout),
+            Phase::Head => (Wait::Head, self.limits.header_timeout),
+            Phase::Body => (Wait::Body, self.limits.body_timeout),
+        };
+        ready!(self.reading.poll(cx, wait, limit));
+        self.timed_out = Some(wait);
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client sent nothing more")))
+    }
+
+    fn wait_to_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.write_blocked = true;
+        ready!(self.writing.poll(cx, Wait::Response, self.limits.write_timeout));
+        self.timed_out = Some(Wait::Response);
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read the response")))
+    }
+
+    /// Writes with `write`, unless it is hyper's own answer to a head it refuses: that has neither a body nor the headers
+    /// every answer of this service has. Its status is kept, and the answer written when hyper is done.
+    fn write(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+        len: usize,
+        write: impl FnOnce(Pin<&mut TcpStream>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if self.progress.phase() == Phase::Head && !self.write_blocked {
+            self.refused = status_of(bytes);
+            return Poll::Ready(Ok(len));
+        }
+        match write(Pin::new(&mut self.stream), cx) {
+            Poll::Pending => self.wait_to_write(cx),
+            done @ Poll::Ready(_) => {
+                self.write_blocked = false;
+                self.writing.stop();
+                done
+            }
+        }
+    }
+}
+
+/// The status in the first line of an answer.
+fn status_of(answer: &[u8]) -> Option<StatusCode> {
+    StatusCode::from_bytes(answer.strip_prefix(b"HTTP/1.1 ")?.get(..3)?).ok()
+}
+
+impl AsyncRead for TimedStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        match Pin::new(&mut this.stream).poll_read(cx, buffer) {
+            Poll::Pending => this.wait_to_read(cx),
+            Poll::Ready(Ok(())) => {
+                this.note_read(&buffer.filled()[before..]);
+                Poll::Ready(Ok(()))
+            }
+            failed @ Poll::Ready(_) => failed,
+        }
+    }
+}
+
+impl AsyncWrite for TimedStream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.get_mut().write(cx, bytes, bytes.len(), |stream, cx| stream.poll_write(cx, bytes))
+    }
+
+    fn poll_write_vectored(self: Pin<&mut Self>, cx: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let first = slices.first().map_or(&[][..], |slice| slice);
+        let len = slices.iter().map(|slice| slice.len()).sum();
+        self.get_mut().write(cx, first, len, |stream, cx| stream.poll_write_vectored(cx, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+    }
+
+    /// Does nothing: when hyper is done, an answer may still have to be written, and the rest of the input be read.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

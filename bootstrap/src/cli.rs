@@ -1,0 +1,282 @@
+//! What an operator can say: commands, options, and the environment variables that stand for them.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use http_adapter::BaseUrl;
+use thiserror::Error;
+
+use crate::fault::Fault;
+use crate::quantities::{ByteSize, Timeout};
+
+/// The libraries' lines say little to an operator unless something is wrong.
+const DEFAULT_LOG_FILTER: &str = "info,sqlx=warn,sea_orm=warn,sea_orm_migration=warn";
+
+const EXAMPLES: &str = "\
+Examples:
+  proposal-service --demo
+  proposal-service --listen 0.0.0.0:8080 --base-url https://proposals.example.org
+  DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service migrate";
+
+/// Without a command, the options of `serve` may follow at once.
+#[derive(Debug, Parser)]
+#[command(name = "proposal-service", version, about, args_conflicts_with_subcommands = true, disable_help_subcommand = true, after_help = EXAMPLES)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeOptions,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve requests until SIGTERM or SIGINT; this is what happens without a command, too
+    Serve(Box<ServeOptions>),
+    /// Bring the database's schema up to date, and exit
+    Migrate(MigrateOptions),
+    /// Print the OpenAPI document, and exit
+    Openapi(OpenapiOptions),
+}
+
+/// How to serve.
+#[derive(Args, Debug)]
+pub struct ServeOptions {
+    /// Where to listen; port 0 lets the system choose
+    #[arg(long, env, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080", value_parser = listen_address)]
+    pub listen: SocketAddr,
+    /// Where clients reach the service: the root of all links [default: where it listens]
+    #[arg(long, env, value_name = "URL")]
+    pub base_url: Option<BaseUrl>,
+    /// Origins whose web pages may call the service, such as `https://example.org`; `*` for all
+    #[arg(long = "cors-origin", env = "CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
+    pub cors_origins: Vec<Origin>,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+    /// Whether to bring the database's schema up to date first, or to refuse to start if it is not
+    #[arg(long, env, value_name = "WHEN", value_enum, default_value_t = MigrateMode::Auto, help_heading = "Database")]
+    pub migrate: MigrateMode,
+    /// Put one example of everything into a database that is empty
+    #[arg(long, help_heading = "Database")]
+    pub demo: bool,
+    /// Largest request body
+    #[arg(long, env, value_name = "BYTES", default_value = "8MiB", help_heading = "Limits")]
+    pub max_body: ByteSize,
+    /// Most connections open at a time
+    #[arg(long, env, value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    pub max_connections: u32,
+    /// How long the work on a request may take
+    #[arg(long, env, value_name = "TIME", default_value = "30s", help_heading = "Limits")]
+    pub request_timeout: Timeout,
+    /// How long a request's body may take to arrive
+    #[arg(long, env, value_name = "TIME", default_value = "60s", help_heading = "Limits")]
+    pub body_timeout: Timeout,
+    /// How long requests in flight may go on after a signal to stop
+    #[arg(long, env, value_name = "TIME", default_value = "10s", help_heading = "Limits")]
+    pub drain_timeout: Timeout,
+    #[command(flatten)]
+    pub logging: LoggingOptions,
+}
+
+/// How to migrate.
+#[derive(Args, Debug)]
+pub struct MigrateOptions {
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+    #[command(flatten)]
+    pub logging: LoggingOptions,
+}
+
+/// How to print the document.
+#[derive(Args, Debug)]
+pub struct OpenapiOptions {
+    /// Where clients reach the service: the document's server
+    #[arg(long, env, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    pub base_url: BaseUrl,
+}
+
+/// Where the items are.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Database")]
+pub struct DatabaseOptions {
+    /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`
+    // Values from the environment are not shown: they hold a password.
+    #[arg(long, env, value_name = "URL", default_value = "sqlite://data/proposals.db?mode=rwc", hide_env_values = true)]
+    pub database_url: String,
+    /// Most connections to PostgreSQL, or readers of an SQLite file
+    #[arg(long, env, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub database_connections: u32,
+}
+
+/// What to log.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Logging")]
+pub struct LoggingOptions {
+    /// Text, or JSON with an object on every line
+    #[arg(long = "log-format", env = "LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub format: LogFormat,
+    /// What to log: off, error, warn, info, debug or trace, also by module; `RUST_LOG` is read too
+    #[arg(long = "log", env = "LOG", value_name = "FILTER", default_value_t = default_log_filter())]
+    pub filter: String,
+}
+
+/// Whether serving begins with a migration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MigrateMode {
+    /// Yes; instances that start together wait for each other
+    Auto,
+    /// No; the schema must be up to date
+    Never,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// For machines
+    Json,
+}
+
+/// A web origin (RFC 6454) as browsers send it, or `*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(String);
+
+/// Why a text is no origin.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("give a scheme and a host in lower case, with a port if it is not the usual one, and nothing after, as in https://example.org")]
+pub struct InvalidOrigin;
+
+impl Origin {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Origin {
+    type Err = InvalidOrigin;
+
+    fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
+        let is_url = text.parse::<BaseUrl>().is_ok() && !text.contains(|letter: char| letter.is_ascii_uppercase());
+        let ends_with_host = text.split_once("://").is_some_and(|(_, host)| !host.contains('/'));
+        if text == "*" || is_url && ends_with_host { Ok(Self(text.to_owned())) } else { Err(InvalidOrigin) }
+    }
+}
+
+/// What the command line asks for. Prints help and the version by itself, and ends the process then.
+pub fn command() -> Result<Command, Fault> {
+    let said = CommandLine::try_parse().map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
+        _ => Fault::Usage(one_line(&error.render().to_string())),
+    })?;
+    Ok(said.command.unwrap_or_else(|| Command::Serve(Box::new(said.serve))))
+}
+
+/// Where clients on this machine reach a service that listens on `address`.
+pub fn base_url_of(address: SocketAddr) -> Result<BaseUrl, Fault> {
+    let reachable = if address.ip().is_unspecified() { SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), address.port()) } else { address };
+    format!("http://{reachable}").parse().map_err(|error| Fault::Usage(format!("{error}; set --base-url")))
+}
+
+fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080")
+}
+
+fn default_log_filter() -> String {
+    std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty()).unwrap_or_else(|| DEFAULT_LOG_FILTER.to_owned())
+}
+
+/// clap's message without its layout and its reminder of the usage.
+fn one_line(message: &str) -> String {
+    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said: Vec<_> = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information")).collect();
+    let said = said.join(" ").replace(" tip: ", "; ");
+    let said = said.strip_prefix("error: ").unwrap_or(&said);
+    format!("{}; see --help", without_credentials(said))
+}
+
+/// A URL given in the wrong place is repeated in the message, but not its user and password.
+fn without_credentials(text: &str) -> String {
+    let mut parts = text.split("://");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |clean, part| {
+        let end = part.find(['/', ' ', '\'']).unwrap_or(part.len());
+        let host = part[..end].rfind('@').map_or(0, |at| at + 1);
+        format!("{clean}://{}", &part[host..])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory as _, Parser as _};
+
+    use super::{Command, CommandLine, MigrateMode, Origin, base_url_of, one_line, without_credentials};
+
+    #[test]
+    fn the_definition_is_sound() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn options_mean_the_same_with_and_without_the_word_serve() {
+        for words in [&["p", "--listen", "[::1]:0", "--migrate", "never"][..], &["p", "serve", "--listen", "[::1]:0", "--migrate", "never"]]
+        {
+            let said = CommandLine::try_parse_from(words).unwrap();
+            let Command::Serve(options) = said.command.unwrap_or(Command::Serve(Box::new(said.serve))) else { panic!("another command") };
+            assert_eq!((options.listen.to_string().as_str(), options.migrate), ("[::1]:0", MigrateMode::Never));
+        }
+    }
+
+    #[test]
+    fn origins_are_repeated_or_listed() {
+        let said = CommandLine::try_parse_from(["p", "--cors-origin", "http://a,http://b", "--cors-origin", "*"]).unwrap();
+        assert_eq!(said.serve.cors_origins.iter().map(Origin::as_str).collect::<Vec<_>>(), ["http://a", "http://b", "*"]);
+    }
+
+    #[test]
+    fn an_origin_has_scheme_and_host_alone() {
+        for (text, valid) in [
+            ("*", true),
+            ("https://example.org", true),
+            ("http://127.0.0.1:3000", true),
+            ("https://example.org/", false),
+            ("https://example.org/app", false),
+            ("https://Example.org", false),
+            ("example.org", false),
+            ("null", false),
+            ("", false),
+        ] {
+            assert_eq!(text.parse::<Origin>().is_ok(), valid, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_base_url_is_one_that_can_be_opened() {
+        for (address, url) in
+            [("127.0.0.1:80", "http://127.0.0.1:80"), ("0.0.0.0:8080", "http://127.0.0.1:8080"), ("[::1]:80", "http://[::1]:80")]
+        {
+            assert_eq!(base_url_of(address.parse().unwrap()).unwrap().as_str(), url);
+        }
+    }
+
+    #[test]
+    fn messages_take_one_line() {
+        let message = "error: no such argument '--a'\n\n  tip: it is '--b'\n\nUsage: p [OPTIONS]\n\nFor more information, try '--help'.\n";
+        assert_eq!(one_line(message), "no such argument '--a'; it is '--b'; see --help");
+    }
+
+    #[test]
+    fn messages_show_no_password() {
+        for (text, clean) in [
+            ("unexpected 'postgres://me:secret@host/db' found", "unexpected 'postgres://host/db' found"),
+            ("postgres://me:p@ss@host", "postgres://host"),
+            ("http://host/a@b", "http://host/a@b"),
+            ("nothing", "nothing"),
+        ] {
+            assert_eq!(without_credentials(text), clean);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What keeps the service from starting, as one line that says what to mend.
+
+use std::io;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use http_adapter::DemoError;
+use storage_adapter::StoreError;
+use thiserror::Error;
+
+/// Why the process ends without having done what it was asked to.
+#[derive(Debug, Error)]
+pub enum Fault {
+    /// The command line or an environment variable is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {}", listen_mend(.cause))]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// The store cannot be opened or prepared.
+    #[error("{0}{mend}", mend = store_mend(.0))]
+    Store(#[from] StoreError),
+    /// The store lacks a schema, or has that of an earlier version.
+    #[error("the database is not prepared for this version: run `proposal-service migrate` once, or serve with --migrate auto")]
+    NotMigrated,
+    /// The demonstration set cannot be loaded.
+    #[error("cannot load the demonstration items: {0}")]
+    Demo(#[from] DemoError),
+    /// The output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(io::Error),
+    /// The system gives no threads.
+    #[error("cannot start the runtime: {0}")]
+    Runtime(io::Error),
+    /// The system gives no signals.
+    #[error("cannot wait for signals: {0}")]
+    Signals(io::Error),
+}
+
+impl Fault {
+    /// 2 for what the command line says, as is usual; 1 for all else.
+    pub fn exit_code(&self) -> ExitCode {
+        use StoreError::{InMemory, InvalidUrl, UnknownScheme};
+        let is_usage = matches!(self, Self::Usage(_) | Self::Store(UnknownScheme | InvalidUrl(_) | InMemory));
+        ExitCode::from(if is_usage { 2 } else { 1 })
+    }
+}
+
+fn store_mend(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Connect { .. } => "; see that it runs, that it lets this user in, and that --database-url is right",
+        StoreError::Folder { .. } => "; make it, or name a file elsewhere with --database-url",
+        _ => "",
+    }
+}
+
+fn listen_mend(cause: &io::Error) -> String {
+    match cause.kind() {
+        io::ErrorKind::AddrInUse => "another process uses it; stop that one, or choose another port with --listen".into(),
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address; --listen 0.0.0.0:PORT takes all it has".into(),
+        io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose another with --listen".into(),
+        _ => cause.to_string(),
+    }
+}

@@ -1,0 +1,62 @@
+//! Where identifiers and time come from: the one place that asks the system for them.
+
+use application::{Clock, IdGenerator};
+use domain::ItemId;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+/// Makes identifiers that sort by time, and by a counter within a millisecond.
+pub struct UuidV7Generator;
+
+impl IdGenerator for UuidV7Generator {
+    #[expect(clippy::disallowed_methods, reason = "this is the port's implementation")]
+    fn next_id(&self) -> ItemId {
+        ItemId::from_uuid(Uuid::now_v7())
+    }
+}
+
+/// The system's clock.
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the port's implementation")]
+    fn now(&self) -> Timestamp {
+        to_the_microsecond(Timestamp::now())
+    }
+}
+
+/// What is stored has microseconds; what is answered before it is stored should be the same.
+fn to_the_microsecond(time: Timestamp) -> Timestamp {
+    Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use application::{Clock as _, IdGenerator as _};
+    use jiff::Timestamp;
+
+    use super::{SystemClock, UuidV7Generator, to_the_microsecond};
+
+    #[test]
+    fn identifiers_are_version_7_and_ascend() {
+        let ids: Vec<_> = (0..100_000).map(|_| UuidV7Generator.next_id()).collect();
+        assert!(ids.is_sorted_by(|one, next| one < next));
+        assert!(ids.iter().all(|id| id.uuid().get_version_num() == 7));
+    }
+
+    #[test]
+    fn identifiers_ascend_across_threads() {
+        let before = UuidV7Generator.next_id();
+        let made = thread::spawn(move || UuidV7Generator.next_id()).join().unwrap();
+        assert!(before < made && made < UuidV7Generator.next_id());
+    }
+
+    #[test]
+    fn time_is_cut_to_the_microsecond() {
+        let time: Timestamp = "2026-11-21T01:02:03.123456789Z".parse().unwrap();
+        assert_eq!(to_the_microsecond(time).to_string(), "2026-11-21T01:02:03.123456Z");
+        assert_eq!(SystemClock.now().subsec_nanosecond() % 1000, 0);
+    }
+}

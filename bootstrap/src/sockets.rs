@@ -1,0 +1,78 @@
+//! The listening socket, and how many others the system lets the process have.
+
+use std::net::SocketAddr;
+
+use tokio::net::{TcpListener, TcpSocket};
+
+use crate::fault::Fault;
+
+/// Connections the system keeps for us until they are accepted. The system may allow fewer.
+const BACKLOG: u32 = 4096;
+
+/// Files that are neither a client's nor the database's: the runtime's, standard streams, and some to spare.
+const OWN_FILES: u32 = 128;
+
+/// Files of one connection to the database: with SQLite the file, its log and the log's index.
+const FILES_PER_DATABASE_CONNECTION: u32 = 3;
+
+/// A port that is ours but not yet open.
+pub struct Port {
+    address: SocketAddr,
+    socket: TcpSocket,
+}
+
+impl Port {
+    /// Takes the port, so that no other process can. Connections to it are refused for now.
+    pub fn take(address: SocketAddr) -> Result<Self, Fault> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+        let taken = socket.and_then(|socket| {
+            // A restart need not wait for the connections of the process before to be forgotten.
+            socket.set_reuseaddr(true)?;
+            socket.bind(address)?;
+            Ok(socket)
+        });
+        taken.map(|socket| Self { address, socket }).map_err(|cause| Fault::Listen { address, cause })
+    }
+
+    /// Opens it.
+    pub fn open(self) -> Result<TcpListener, Fault> {
+        let address = self.address;
+        self.socket.listen(BACKLOG).map_err(|cause| Fault::Listen { address, cause })
+    }
+}
+
+/// Raises the limit of open files as far as it goes, and says how many of the connections that are `wanted` it allows.
+pub fn affordable(wanted: u32, database_connections: u32) -> u32 {
+    match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(files) => {
+            let connections = wanted.min(share_of(files, database_connections));
+            if connections < wanted {
+                tracing::warn!("the limit of {files} open files allows {connections} connections, not {wanted}; raise it with `ulimit -n`");
+            }
+            connections
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the limit of open files is not known");
+            wanted
+        }
+    }
+}
+
+/// The connections that `files` allow; when there are few, half of them.
+fn share_of(files: u64, database_connections: u32) -> u32 {
+    let files = u32::try_from(files).unwrap_or(u32::MAX);
+    let reserved = OWN_FILES.saturating_add(database_connections.saturating_mul(FILES_PER_DATABASE_CONNECTION));
+    files.saturating_sub(reserved).max(files / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share_of;
+
+    #[test]
+    fn connections_leave_files_for_the_rest() {
+        for (files, connections) in [(u64::MAX, u32::MAX - 176), (1024, 848), (352, 176), (100, 50)] {
+            assert_eq!(share_of(files, 16), connections, "of {files}");
+        }
+    }
+}
