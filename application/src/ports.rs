@@ -1,5 +1,7 @@
 //! What the use cases need from outside.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::{Collection, Item, ItemId, Version};
 use jiff::Timestamp;
@@ -20,7 +22,7 @@ pub trait Clock: Send + Sync {
 }
 
 /// The part of the store a use case sees: a collection, or the items of it that belong to one owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scope {
     /// The collection.
     pub collection: Collection,
@@ -29,7 +31,7 @@ pub struct Scope {
 }
 
 /// Which items of a scope a page holds: `limit` items after the first `offset`, in the order of their ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Window {
     /// How many items come before.
     pub offset: u64,
@@ -78,7 +80,7 @@ pub struct NewItem {
     /// Its identifier.
     pub id: ItemId,
     /// Its members as compact JSON text of an object.
-    pub members: Box<str>,
+    pub members: Arc<str>,
     /// The item of the same collection it continues.
     pub continues: Option<ItemId>,
     /// The programme its members name, whether or not it exists.
@@ -93,7 +95,7 @@ pub struct Replacement {
     /// The version the decision was made on.
     pub expected: Version,
     /// Its new members as compact JSON text of an object.
-    pub members: Box<str>,
+    pub members: Arc<str>,
     /// The programme its members name, whether or not it exists.
     pub program: Option<ItemId>,
 }

@@ -1,6 +1,7 @@
 //! What is stored and shown.
 
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -38,6 +39,16 @@ impl Collection {
     pub const fn owner(self) -> Option<Self> {
         match self.0.as_bytes() {
             b"lib" => Some(Self::PROPOSALS),
+            _ => None,
+        }
+    }
+
+    /// The collection whose items are linked from representations of this one's while they exist, so that a write there
+    /// may change what a page of this one shows.
+    #[must_use]
+    pub const fn linked(self) -> Option<Self> {
+        match self.0.as_bytes() {
+            b"proposals" => Some(Self::PROPOSED_PROGRAMS),
             _ => None,
         }
     }
@@ -119,7 +130,7 @@ pub struct Item {
     /// When it was last written (microseconds, UTC).
     pub updated_at: Timestamp,
     /// Its members as compact JSON text of an object.
-    pub members: Box<str>,
+    pub members: Arc<str>,
     /// The item it belongs to: the proposal of a library item.
     pub parent: Option<ItemId>,
     /// The item it continues.

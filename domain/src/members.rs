@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::json::{self, Kind, Value, encode_text, push_text};
 use crate::{JsonFault, Pointer, Violation, Violations};
@@ -11,7 +12,7 @@ use crate::{JsonFault, Pointer, Violation, Violations};
 /// It is one compact text and an index into it, so its size is bounded by that of the body it came from.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Members {
-    text: Box<str>,
+    text: Arc<str>,
     entries: Vec<(Range<u32>, Range<u32>)>,
     has_unstorable: bool,
 }
@@ -44,7 +45,7 @@ impl Members {
 
     /// The compact JSON text, without a copy.
     #[must_use]
-    pub fn into_encoded(self) -> Box<str> {
+    pub fn into_encoded(self) -> Arc<str> {
         self.text
     }
 

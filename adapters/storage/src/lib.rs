@@ -1,1 +1,45 @@
+//! The only crate that knows SQL: it keeps the items of [`application::ItemRepository`] in `SQLite` or `PostgreSQL`.
+//!
+//! # How it works
+//! [`Store::connect`] reads the URL's scheme and opens one of two engines behind the same trait (`engine.rs`). Reads are
+//! the same SQL text on both (`statements.rs`), shared by those who wait for them at the same time (`read_queue.rs`), and
+//! their rows become items in one place (`rows.rs`). Writes are data
+//! (`write.rs`), so that they can be queued and run again, and each engine performs them its own way:
+//!
+//! - `postgres_writes.rs`: one statement with data-modifying CTEs per write, which decides, writes, logs and counts;
+//! - `sqlite_writer.rs` and `sqlite_writes.rs`: one task owns the one writing connection and puts whatever has queued
+//!   up into one transaction (group commit), so that a disk flush is shared by many writes.
+//!
+//! # What it keeps
+//! | table | content |
+//! |---|---|
+//! | `items` | the current version of every item of every collection |
+//! | `changes` | one row per write, append-only, with the members that the write superseded |
+//! | `collection_totals` | how many items and how many writes each scope has, split into shards so that writers do not queue |
+//! | `proposals` (view) | the proposals with a column per field, for people who query with SQL |
+//!
+//! # How to change it
+//! A new proposal field needs nothing here: [`Store::migrate`] makes the view anew when its columns differ from the field
+//! table. A new table or column is one file in `migration/` and one line in its list. A new condition on a write is a
+//! clause in both `*_writes.rs`, and a case in `tests/tests/repository.rs`, which runs on both engines.
 
+mod dialect;
+mod engine;
+mod errors;
+mod item_repository;
+mod migration;
+mod postgres;
+mod postgres_writes;
+mod proposals_view;
+mod read_queue;
+mod rows;
+mod sqlite;
+mod sqlite_totals;
+mod sqlite_writer;
+mod sqlite_writes;
+mod statements;
+mod store;
+mod write;
+
+pub use errors::StoreError;
+pub use store::{Store, StoreOptions};

@@ -1,0 +1,59 @@
+//! The few words the two engines spell differently, so that every longer text can be shared.
+
+use sea_orm::{DbBackend, Statement, Value};
+
+/// One engine's spellings. Where a word names a column, the column is that of the row called `n`, or of the only table.
+#[derive(Debug)]
+pub(crate) struct Dialect {
+    /// Which engine it is.
+    pub backend: DbBackend,
+    /// The type of an identifier.
+    pub uuid: &'static str,
+    /// The type that keeps a JSON text as it is: order, digits and all. Never `jsonb`.
+    pub json: &'static str,
+    /// The type of a primary key that the engine counts up.
+    pub sequence: &'static str,
+    /// `n.id` as a text that reads back as a UUID.
+    pub id_text: &'static str,
+    /// A query over the identifiers in `$1`, a JSON array of their texts.
+    pub listed_ids: &'static str,
+    /// `id` as people write it.
+    pub readable_id: &'static str,
+    /// A column of microseconds since the epoch, as a time people can read.
+    pub readable_time: fn(&str) -> String,
+    /// The names of the columns of the view `proposals`, in order.
+    pub view_columns: &'static str,
+}
+
+pub(crate) static SQLITE: Dialect = Dialect {
+    backend: DbBackend::Sqlite,
+    uuid: "BLOB",
+    json: "TEXT",
+    sequence: "INTEGER PRIMARY KEY AUTOINCREMENT",
+    id_text: "hex(n.id)",
+    listed_ids: "SELECT unhex(value, '-') FROM json_each($1)",
+    readable_id: "lower(substr(hex(id), 1, 8) || '-' || substr(hex(id), 9, 4) || '-' || substr(hex(id), 13, 4) \
+                  || '-' || substr(hex(id), 17, 4) || '-' || substr(hex(id), 21))",
+    readable_time: |column| format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')"),
+    view_columns: "SELECT name FROM pragma_table_info('proposals') ORDER BY cid",
+};
+
+pub(crate) static POSTGRES: Dialect = Dialect {
+    backend: DbBackend::Postgres,
+    uuid: "uuid",
+    json: "json",
+    sequence: "bigserial PRIMARY KEY",
+    id_text: "n.id::text",
+    listed_ids: "SELECT value::uuid FROM json_array_elements_text($1::json)",
+    readable_id: "id::text",
+    readable_time: |column| format!("timestamptz 'epoch' + {column} * interval '1 microsecond'"),
+    view_columns: "SELECT column_name::text AS name FROM information_schema.columns \
+                   WHERE table_schema = current_schema() AND table_name = 'proposals' ORDER BY ordinal_position",
+};
+
+impl Dialect {
+    /// `text` with `$1`, `$2`, … standing for `values`.
+    pub fn statement(&self, text: &str, values: impl IntoIterator<Item = Value>) -> Statement {
+        Statement::from_sql_and_values(self.backend, text, values)
+    }
+}

@@ -1,0 +1,32 @@
+//! What the rest of the crate asks of a database engine.
+
+use async_trait::async_trait;
+use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
+
+use crate::dialect::Dialect;
+use crate::write::{Answer, Write};
+
+/// An open database of one of the two engines.
+#[async_trait]
+pub(crate) trait Engine: Send + Sync {
+    /// How it spells things.
+    fn dialect(&self) -> &'static Dialect;
+
+    /// How many statements of a kind of read are under way at most; the reads that wait meanwhile share the next ones.
+    fn lanes(&self) -> usize;
+
+    /// Runs a statement that changes nothing.
+    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr>;
+
+    /// Does a write, whole or not at all; it is on disk when this returns `Ok`.
+    async fn write(&self, write: Write) -> Answer;
+
+    /// A connection on which the schema can be looked at.
+    fn schema(&self) -> &DatabaseConnection;
+
+    /// A transaction that no other process preparing this database is in at the same time.
+    async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr>;
+
+    /// Waits for the writes under way and closes all connections.
+    async fn close(&self);
+}

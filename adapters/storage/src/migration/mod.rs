@@ -1,0 +1,14 @@
+//! The migrations in their order: each is one file here and one line in the list.
+
+use sea_orm_migration::{MigrationTrait, MigratorTrait};
+
+mod m20261121_000001_items;
+
+/// Brings a database's schema up to date.
+pub(crate) struct Migrator;
+
+impl MigratorTrait for Migrator {
+    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+        vec![Box::new(m20261121_000001_items::Migration)]
+    }
+}

@@ -1,0 +1,163 @@
+//! `PostgreSQL`: one pool for reads and writes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use sea_orm::sqlx::Connection;
+use sea_orm::sqlx::postgres::PgConnectOptions;
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqlxPostgresConnector, Statement,
+    TransactionTrait,
+};
+
+use crate::StoreOptions;
+use crate::dialect::{Dialect, POSTGRES};
+use crate::engine::Engine;
+use crate::errors::{StoreError, is_lost, logged};
+use crate::postgres_writes::PostgresWrites;
+use crate::write::{Answer, Write};
+
+/// Few, so that many reads share a statement; more than one, so that a large page does not hold up the others.
+const LANES: usize = 4;
+
+/// Names the advisory lock under which the schema is prepared, among all that use this database.
+const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
+
+/// A connection idle for this long may have been cut by something in between, so it is tried before it is used.
+const TRUSTED_FOR: Duration = Duration::from_secs(10);
+
+/// How long after a loss a connection may still come back into the pool that had been in use at the time.
+const SETTLING: Duration = Duration::from_secs(1);
+
+/// Statements a connection keeps prepared: more than this crate has.
+const STATEMENTS_KEPT: usize = 256;
+
+/// A pool of connections to a `PostgreSQL` database.
+pub(crate) struct Postgres {
+    pool: DatabaseConnection,
+    losses: Arc<Losses>,
+    writes: PostgresWrites,
+}
+
+impl Postgres {
+    pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
+        let parsed: PgConnectOptions =
+            options.url.parse().map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
+        let target = format!("{} at {}:{}", parsed.get_database().unwrap_or("postgres"), parsed.get_host(), parsed.get_port());
+        let losses = Arc::new(Losses::default());
+        let pool = SqlxPostgresConnector::connect(pool_options(options, &losses)).await;
+        let pool = pool.map_err(|error| StoreError::connect(target, &error))?;
+        Ok(Self { pool, losses, writes: PostgresWrites::new() })
+    }
+}
+
+#[async_trait]
+impl Engine for Postgres {
+    fn dialect(&self) -> &'static Dialect {
+        &POSTGRES
+    }
+
+    /// A read whose connection was lost, as all are when the server restarts, is done once more on another.
+    fn lanes(&self) -> usize {
+        LANES
+    }
+
+    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        match self.pool.query_all_raw(statement.clone()).await {
+            Err(error) if is_lost(&error) => {
+                tracing::info!(%error, "a connection was lost; reading again on another");
+                self.losses.note();
+                self.pool.query_all_raw(statement).await
+            }
+            done => done,
+        }
+    }
+
+    /// A write whose connection was lost may have happened, so it is not done again.
+    async fn write(&self, write: Write) -> Answer {
+        self.writes.perform(&self.pool, &write).await.unwrap_or_else(|error| {
+            if is_lost(&error) {
+                self.losses.note();
+            }
+            Err(logged(&error, "write"))
+        })
+    }
+
+    fn schema(&self) -> &DatabaseConnection {
+        &self.pool
+    }
+
+    async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
+        let transaction = self.pool.begin().await?;
+        transaction.execute_raw(POSTGRES.statement("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK.into()])).await?;
+        Ok(transaction)
+    }
+
+    async fn close(&self) {
+        if let Err(error) = self.pool.close_by_ref().await {
+            tracing::warn!(%error, "the PostgreSQL connections did not close cleanly");
+        }
+    }
+}
+
+/// When a connection was last found dead. Where one is, the others that were open then may be as well; so they are tried
+/// before they are used, and no others: a ping before every use would double the round trips.
+#[derive(Default)]
+struct Losses(Mutex<Option<Instant>>);
+
+impl Losses {
+    fn note(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether a connection that is so old, and has been idle for so long, may be dead.
+    fn is_suspect(&self, age: Duration, idle_for: Duration) -> bool {
+        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = last.map(|last| last.elapsed());
+        idle_for >= TRUSTED_FOR || since.is_some_and(|since| age >= since && idle_for + SETTLING >= since)
+    }
+}
+
+fn pool_options(options: &StoreOptions, losses: &Arc<Losses>) -> ConnectOptions {
+    let mut pool = ConnectOptions::new(options.url.as_str());
+    pool.max_connections(options.connections.max(1)).min_connections(1).acquire_timeout(options.acquire_timeout);
+    pool.test_before_acquire(false).sqlx_logging(false);
+    pool.map_sqlx_postgres_opts(|server| server.statement_cache_capacity(STATEMENTS_KEPT));
+    let losses = Arc::clone(losses);
+    pool.map_sqlx_postgres_before_acquire(move |connection, use_so_far| {
+        let is_suspect = losses.is_suspect(use_so_far.age, use_so_far.idle_for);
+        Box::pin(async move {
+            if is_suspect {
+                connection.ping().await?;
+            }
+            Ok(true)
+        })
+    });
+    pool
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Losses, TRUSTED_FOR};
+
+    const OLD: Duration = Duration::from_mins(1);
+    const BRIEF: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn connections_older_than_a_loss_are_suspect() {
+        let losses = Losses::default();
+        assert!(!losses.is_suspect(OLD, BRIEF));
+        losses.note();
+        assert!(losses.is_suspect(OLD, BRIEF));
+        std::thread::sleep(BRIEF * 5);
+        assert!(!losses.is_suspect(BRIEF, Duration::ZERO), "it was opened after the loss");
+    }
+
+    #[test]
+    fn connections_long_idle_are_suspect() {
+        assert!(Losses::default().is_suspect(OLD, TRUSTED_FOR));
+    }
+}

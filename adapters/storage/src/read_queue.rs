@@ -1,0 +1,79 @@
+//! Reads that wait at the same time share a statement.
+//!
+//! What a read costs is mostly the way to the database and back. A few lanes take turns: each takes all the reads that have
+//! queued up while the others were busy, and does them with as few statements as it can. Items of a scope are found
+//! together; the same page is read once for all who want it. A read only ever joins statements that begin after it was
+//! asked for, so it sees every write that was acknowledged before. When nothing else is going on a read goes out at once.
+
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::RepositoryError;
+use async_trait::async_trait;
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::time::timeout;
+
+/// How many reads may wait.
+const QUEUE: usize = 4096;
+
+/// How many reads a lane takes at most.
+const TAKEN: usize = 64;
+
+/// What is read, and how several are read together.
+#[async_trait]
+pub(crate) trait SharedRead: Send + Sync + 'static {
+    /// What is asked for.
+    type Key: Clone + Eq + Hash + Send + Sync + 'static;
+    /// What comes back.
+    type Found: Clone + Send + 'static;
+
+    /// Reads for each key, in the order of the keys. Keys may be equal.
+    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>>;
+}
+
+struct Job<R: SharedRead> {
+    key: R::Key,
+    reply: oneshot::Sender<Result<R::Found, RepositoryError>>,
+}
+
+/// The queue to the lanes. They end when it is dropped.
+pub(crate) struct ReadQueue<R: SharedRead> {
+    jobs: mpsc::Sender<Job<R>>,
+    patience: Duration,
+}
+
+impl<R: SharedRead> ReadQueue<R> {
+    pub fn start(read: R, lanes: usize, patience: Duration) -> Self {
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        let (read, queue) = (Arc::new(read), Arc::new(Mutex::new(queue)));
+        for _ in 0..lanes {
+            tokio::spawn(serve(Arc::clone(&read), Arc::clone(&queue)));
+        }
+        Self { jobs, patience }
+    }
+
+    /// Queues a read and waits for what it finds.
+    pub async fn read(&self, key: R::Key) -> Result<R::Found, RepositoryError> {
+        let (reply, found) = oneshot::channel();
+        let queued = timeout(self.patience, self.jobs.send(Job { key, reply })).await;
+        if !matches!(queued, Ok(Ok(()))) {
+            tracing::warn!("a read was not done: the queue of reads is full");
+            return Err(RepositoryError::Unavailable);
+        }
+        found.await.unwrap_or(Err(RepositoryError::Unavailable))
+    }
+}
+
+async fn serve<R: SharedRead>(read: Arc<R>, queue: Arc<Mutex<mpsc::Receiver<Job<R>>>>) {
+    let mut jobs = Vec::with_capacity(TAKEN);
+    while queue.lock().await.recv_many(&mut jobs, TAKEN).await > 0 {
+        // Nobody waits for the answer when the client hung up.
+        jobs.retain(|job| !job.reply.is_closed());
+        let keys: Vec<_> = jobs.iter().map(|job| job.key.clone()).collect();
+        let found = read.read(&keys).await;
+        for (job, found) in jobs.drain(..).zip(found) {
+            let _ = job.reply.send(found);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `SQLite`: a pool of readers and one writer on the same file.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sea_orm::sqlx::Connection;
+use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqliteTransactionMode,
+    SqlxSqliteConnector, Statement, TransactionOptions, TransactionTrait,
+};
+
+use crate::StoreOptions;
+use crate::dialect::{Dialect, SQLITE};
+use crate::engine::Engine;
+use crate::errors::StoreError;
+use crate::sqlite_writer::SqliteWriter;
+use crate::write::{Answer, Write};
+
+/// How long a connection waits for another process that has the file locked.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Statements a connection keeps prepared: more than this crate has.
+const STATEMENTS_KEPT: usize = 256;
+
+/// Kibibytes of pages each connection keeps; negative, as the pragma wants it. The operating system keeps the rest, once
+/// for all. The file is not mapped into memory: every connection would map it anew, and each mapping counts as the
+/// service's memory.
+const CACHED_KIBIBYTES: &str = "-4096";
+
+/// Bytes the write-ahead log is cut back to after a checkpoint.
+const KEPT_LOG_BYTES: &str = "67108864";
+
+/// An open `SQLite` file.
+pub(crate) struct Sqlite {
+    readers: DatabaseConnection,
+    writing: DatabaseConnection,
+    writer: SqliteWriter,
+}
+
+impl Sqlite {
+    pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
+        let file = file(&options.url)?;
+        let connect_error = |error: DbErr| StoreError::connect(file.display().to_string(), &error);
+        // The writer comes first: it makes the file and turns the write-ahead log on, which readers cannot.
+        let writing = SqlxSqliteConnector::connect(writer_options(options)).await.map_err(connect_error)?;
+        let readers = SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
+        let writer = SqliteWriter::start(writing.clone(), options.acquire_timeout);
+        Ok(Self { readers, writing, writer })
+    }
+}
+
+#[async_trait]
+impl Engine for Sqlite {
+    fn dialect(&self) -> &'static Dialect {
+        &SQLITE
+    }
+
+    fn lanes(&self) -> usize {
+        processors()
+    }
+
+    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.readers.query_all_raw(statement).await
+    }
+
+    async fn write(&self, write: Write) -> Answer {
+        self.writer.write(write).await
+    }
+
+    fn schema(&self) -> &DatabaseConnection {
+        &self.readers
+    }
+
+    async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
+        begin(&self.writing).await
+    }
+
+    async fn close(&self) {
+        self.writer.close().await;
+        for connection in [&self.readers, &self.writing] {
+            if let Err(error) = connection.close_by_ref().await {
+                tracing::warn!(%error, "an SQLite connection did not close cleanly");
+            }
+        }
+    }
+}
+
+/// A transaction that has the write lock from the start: one that reads first and asks for it later fails at random.
+pub(crate) async fn begin(connection: &DatabaseConnection) -> Result<DatabaseTransaction, DbErr> {
+    let mode = TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..TransactionOptions::default() };
+    connection.begin_with_options(mode).await
+}
+
+/// The file a URL names; its folder is there afterwards.
+fn file(url: &str) -> Result<Arc<Path>, StoreError> {
+    let parsed: SqliteConnectOptions = url.parse().map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
+    let (location, parameters) = url.split_once('?').unwrap_or((url, ""));
+    if location.ends_with(":memory:") || parameters.contains("mode=memory") || parsed.get_filename().as_os_str().is_empty() {
+        return Err(StoreError::InMemory);
+    }
+    let folder = parsed.get_filename().parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|_| parameters.contains("mode=rwc")) {
+        std::fs::create_dir_all(folder).map_err(|cause| StoreError::Folder { path: folder.to_owned(), cause })?;
+    }
+    Ok(parsed.get_filename().into())
+}
+
+fn reader_options(options: &StoreOptions) -> ConnectOptions {
+    // Items and pages have lanes of their own; one more connection answers what is neither.
+    let wanted = u32::try_from(2 * processors() + 1).unwrap_or(u32::MAX);
+    let mut readers = pool_options(options, options.connections.min(wanted));
+    readers.map_sqlx_sqlite_opts(|file| common(file).pragma("query_only", "ON"));
+    readers
+}
+
+fn writer_options(options: &StoreOptions) -> ConnectOptions {
+    let mut writer = pool_options(options, 1);
+    writer.map_sqlx_sqlite_opts(|file| {
+        common(file)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .pragma("journal_size_limit", KEPT_LOG_BYTES)
+    });
+    // When the disk is full SQLite ends the transaction itself, and the driver goes on counting one: such a connection is
+    // replaced, or its next transaction would be a savepoint that no rollback ends.
+    writer.map_sqlx_sqlite_before_acquire(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }));
+    writer
+}
+
+/// More statements than processors at a time gain nothing: SQLite reads within this process.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, 16))
+}
+
+fn pool_options(options: &StoreOptions, connections: u32) -> ConnectOptions {
+    let mut pool = ConnectOptions::new(options.url.as_str());
+    pool.max_connections(connections.max(1)).min_connections(connections.max(1));
+    pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None);
+    pool.test_before_acquire(false).sqlx_logging(false);
+    pool
+}
+
+fn common(file: SqliteConnectOptions) -> SqliteConnectOptions {
+    file.busy_timeout(BUSY_TIMEOUT).statement_cache_capacity(STATEMENTS_KEPT).pragma("cache_size", CACHED_KIBIBYTES)
+}

@@ -1,0 +1,39 @@
+//! What a transaction does to the totals, added up in memory and written once at its end.
+
+use std::collections::BTreeMap;
+
+use sea_orm::{Statement, Value};
+use uuid::Uuid;
+
+use crate::dialect::SQLITE;
+
+/// `SQLite` has one writer, so one shard.
+const ADD: &str = "INSERT INTO collection_totals (collection, parent, shard, items, writes) VALUES ($1, $2, 0, $3, $4) \
+                   ON CONFLICT (collection, parent, shard) DO UPDATE SET items = items + excluded.items, writes = writes + excluded.writes";
+
+/// The items and writes to be added to each scope.
+#[derive(Debug, Default)]
+pub(crate) struct Totals(BTreeMap<(String, Uuid), (i64, i64)>);
+
+impl Totals {
+    /// One write, which changed the number of items by `items`, seen by the collection and by the parent's part of it.
+    pub fn count(&mut self, collection: &str, parent: Option<Uuid>, items: i64) {
+        for scope in [Some(Uuid::nil()), parent].into_iter().flatten() {
+            let totals = self.0.entry((collection.to_owned(), scope)).or_default();
+            *totals = (totals.0 + items, totals.1 + 1);
+        }
+    }
+
+    /// The parent was removed, and with it what belonged to it.
+    pub fn forget(&mut self, parent: Uuid) {
+        self.0.retain(|(_, scope), _| *scope != parent);
+    }
+
+    /// The statements that add it all up in the database.
+    pub fn into_statements(self) -> impl Iterator<Item = Statement> {
+        self.0.into_iter().map(|((collection, parent), (items, writes))| {
+            let values: [Value; 4] = [collection.into(), parent.into(), items.into(), writes.into()];
+            SQLITE.statement(ADD, values)
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! Opening, preparing and closing a store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::{ItemRepository, Readiness};
+use sea_orm::DbErr;
+use sea_orm_migration::MigratorTrait;
+
+use crate::engine::Engine;
+use crate::errors::StoreError;
+use crate::item_repository::SqlItemRepository;
+use crate::migration::Migrator;
+use crate::postgres::Postgres;
+use crate::proposals_view;
+use crate::sqlite::Sqlite;
+
+/// Where the store is and how it is reached.
+#[derive(Clone)]
+pub struct StoreOptions {
+    /// `sqlite://PATH?mode=rwc` (a path relative to the working folder, or absolute with a third slash) or
+    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
+    pub url: String,
+    /// How many connections `PostgreSQL` is asked for at most, or how many readers an `SQLite` file has.
+    pub connections: u32,
+    /// How long a request waits for a connection, or a write for its place in the queue, before the store counts as
+    /// unavailable.
+    pub acquire_timeout: Duration,
+}
+
+/// An open store. Clones share it.
+#[derive(Clone)]
+pub struct Store {
+    engine: Arc<dyn Engine>,
+    items: Arc<SqlItemRepository>,
+}
+
+impl Store {
+    /// Opens the store; it may still have to be [migrated](Self::migrate). The folder of an `SQLite` file is made when the
+    /// URL says `mode=rwc`.
+    ///
+    /// # Errors
+    /// Where the URL is no use or the database cannot be reached: one line for the operator.
+    pub async fn connect(options: &StoreOptions) -> Result<Self, StoreError> {
+        let engine: Arc<dyn Engine> = match options.url.split_once(':') {
+            Some(("sqlite", _)) => Arc::new(Sqlite::open(options).await?),
+            Some(("postgres" | "postgresql", _)) => Arc::new(Postgres::open(options).await?),
+            _ => return Err(StoreError::UnknownScheme),
+        };
+        let items = Arc::new(SqlItemRepository::new(Arc::clone(&engine), options.acquire_timeout));
+        Ok(Self { engine, items })
+    }
+
+    /// Brings the schema up to date. Any number of instances may do so at once: one works, the others wait and find it done.
+    ///
+    /// # Errors
+    /// Where the database refuses, or was prepared by a newer version of the service.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        self.bring_up_to_date().await.map_err(|error| StoreError::schema(&error))
+    }
+
+    /// Whether nothing is left to [migrate](Self::migrate).
+    ///
+    /// # Errors
+    /// Where the database cannot be asked, or was prepared by a newer version of the service.
+    pub async fn is_migrated(&self) -> Result<bool, StoreError> {
+        let pending = Migrator::get_pending_migrations_read_only(self.engine.schema()).await;
+        pending.map(|pending| pending.is_empty()).map_err(|error| StoreError::schema(&error))
+    }
+
+    /// The items.
+    #[must_use]
+    pub fn items(&self) -> Arc<dyn ItemRepository> {
+        Arc::<SqlItemRepository>::clone(&self.items)
+    }
+
+    /// Whether the store answers.
+    #[must_use]
+    pub fn readiness(&self) -> Arc<dyn Readiness> {
+        Arc::<SqlItemRepository>::clone(&self.items)
+    }
+
+    /// Waits for the writes that were accepted, then closes all connections. What is asked of the store afterwards fails
+    /// as unavailable.
+    pub async fn close(self) {
+        self.engine.close().await;
+    }
+
+    async fn bring_up_to_date(&self) -> Result<(), DbErr> {
+        let transaction = self.engine.begin_migration().await?;
+        // Asked first, because even a migration that does nothing needs the right to create tables.
+        if !Migrator::get_pending_migrations_read_only(&transaction).await?.is_empty() {
+            Migrator::up(&transaction, None).await?;
+        }
+        proposals_view::refresh(&transaction, self.engine.dialect()).await?;
+        transaction.commit().await
+    }
+}

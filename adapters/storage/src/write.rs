@@ -1,0 +1,84 @@
+//! Writes as data: what is to be done, apart from how an engine does it, so that a write can wait in a queue and be run
+//! again.
+
+use std::collections::HashMap;
+
+use application::{Change, ChangeKind, NewItem, Replacement, RepositoryError, Scope, ShownItem};
+use domain::{Collection, ItemId, Version};
+use sea_orm::{DbErr, QueryResult, Value};
+use uuid::Uuid;
+
+use crate::rows;
+use crate::statements::{owner_name, parent};
+
+/// A write of [`application::ItemRepository`].
+#[derive(Debug)]
+pub(crate) enum Write {
+    Insert { scope: Scope, item: NewItem, change: Change },
+    Update { scope: Scope, replacement: Replacement, kind: ChangeKind, change: Change },
+    Delete { scope: Scope, id: ItemId, expected: Version, change: Change },
+    ReplaceAll { collection: Collection, replacements: Vec<Replacement>, additions: Vec<NewItem>, change: Change },
+}
+
+/// How a write ended: with the item as it now is, where one is left to show.
+pub(crate) type Answer = Result<Option<ShownItem>, RepositoryError>;
+
+/// `$1` time, `$2` caller: what every write begins its parameters with.
+pub(crate) fn change_values(change: &Change) -> [Value; 2] {
+    [change.time.as_microsecond().into(), change.caller.as_deref().map(str::to_owned).into()]
+}
+
+/// `$3` id, `$4` collection, `$5` parent, `$6` owner's collection, `$7` predecessor, `$8` program, `$9` members.
+pub(crate) fn insert_values(scope: Scope, item: &NewItem, change: &Change) -> Vec<Value> {
+    let own: [Value; 7] = [
+        item.id.uuid().into(),
+        scope.collection.name().into(),
+        parent(scope).into(),
+        owner_name(scope.collection).into(),
+        item.continues.map(ItemId::uuid).into(),
+        item.program.map(ItemId::uuid).into(),
+        item.members.as_ref().into(),
+    ];
+    change_values(change).into_iter().chain(own).collect()
+}
+
+/// `$3` id, `$4` collection, `$5` parent, `$6` expected version, `$7` kind, `$8` program, `$9` members.
+pub(crate) fn update_values(scope: Scope, replacement: &Replacement, kind: ChangeKind, change: &Change) -> Vec<Value> {
+    let own: [Value; 3] = [kind.name().into(), replacement.program.map(ItemId::uuid).into(), replacement.members.as_ref().into()];
+    delete_values(scope, replacement.id, replacement.expected, change).into_iter().chain(own).collect()
+}
+
+/// `$3` id, `$4` collection, `$5` parent, `$6` expected version.
+pub(crate) fn delete_values(scope: Scope, id: ItemId, expected: Version, change: &Change) -> Vec<Value> {
+    let own: [Value; 4] = [id.uuid().into(), scope.collection.name().into(), parent(scope).into(), expected.number().into()];
+    change_values(change).into_iter().chain(own).collect()
+}
+
+/// Why an item that should have been at a version was not written.
+pub(crate) fn not_written(found: Option<i64>) -> RepositoryError {
+    if found.is_some() { RepositoryError::VersionConflict } else { RepositoryError::ItemMissing }
+}
+
+/// The version of every item of a collection, from rows of `id` and `version`.
+pub(crate) fn versions(rows: &[QueryResult]) -> Result<HashMap<Uuid, i64>, DbErr> {
+    rows.iter().map(|row| Ok((rows::get(row, "id")?, rows::get(row, "version")?))).collect()
+}
+
+/// Which of the `current` items a replacement of the whole collection removes, with their versions; or why it cannot be done.
+pub(crate) fn removed_by(
+    current: &HashMap<Uuid, i64>,
+    replacements: &[Replacement],
+    additions: &[NewItem],
+) -> Result<Vec<(ItemId, Version)>, RepositoryError> {
+    let mut removed = current.clone();
+    for replacement in replacements {
+        if removed.remove(&replacement.id.uuid()) != Some(replacement.expected.number()) {
+            return Err(RepositoryError::VersionConflict);
+        }
+    }
+    let continued = additions.iter().filter_map(|addition| addition.continues);
+    if continued.into_iter().any(|id| !current.contains_key(&id.uuid())) {
+        return Err(RepositoryError::ItemMissing);
+    }
+    Ok(removed.into_iter().map(|(id, version)| (ItemId::from_uuid(id), Version::from_number(version))).collect())
+}
