@@ -29,6 +29,9 @@ use identifiers::{SystemClock, UuidV7Generator};
 use signals::Signals;
 use sockets::Port;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How long the store may take to open, and a request to get a connection to it.
 const STORE_PATIENCE: Duration = Duration::from_secs(5);
 
