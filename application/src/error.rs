@@ -22,6 +22,12 @@ pub enum ApplicationError {
         /// What else its representation shows, for the entity tag in the answer.
         relations: crate::Relations,
     },
+    /// The client's condition on the collection's revision does not hold.
+    #[error("the collection has changed, which the request's condition excludes")]
+    CollectionChanged {
+        /// What the collection is at.
+        current: crate::Revision,
+    },
     /// The body was read and is refused.
     #[error("the body is refused")]
     Invalid(Violations),

@@ -15,7 +15,7 @@ mod resource_service;
 pub use caller::Caller;
 pub use error::ApplicationError;
 pub use ports::{
-    Change, ChangeKind, Clock, IdGenerator, ItemRepository, ListedPage, NewItem, Readiness, Relations, Replacement, RepositoryError,
-    Revision, Scope, ShownItem, Window,
+    Change, ChangeKind, Clock, CollectionContent, IdGenerator, ItemRepository, ListedPage, NewItem, Readiness, Relations, Replacement,
+    RepositoryError, Revision, Scope, ShownItem, Window,
 };
 pub use resource_service::{Listing, PageRequest, Precondition, ReplacementBody, ResourceService};

@@ -100,6 +100,17 @@ pub struct Replacement {
     pub program: Option<ItemId>,
 }
 
+/// What a collection is to hold, and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CollectionContent {
+    /// Items that it holds now and shall hold with new members.
+    pub replacements: Vec<Replacement>,
+    /// Items it shall hold beside them.
+    pub additions: Vec<NewItem>,
+    /// The revision the decision was made on, if it matters.
+    pub expected: Option<Revision>,
+}
+
 /// What a write did, in the change log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
@@ -166,16 +177,10 @@ pub trait ItemRepository: Send + Sync {
     /// `VersionConflict` when it is not at the expected version.
     async fn delete(&self, scope: Scope, id: ItemId, expected: Version, change: Change) -> Result<(), RepositoryError>;
 
-    /// Makes the collection hold exactly the replaced and the new items, in one transaction: items named by
-    /// `replacements` are updated, all others removed, `additions` inserted. MUST return `VersionConflict` when a
-    /// replaced item is gone or not at its expected version.
-    async fn replace_all(
-        &self,
-        collection: Collection,
-        replacements: Vec<Replacement>,
-        additions: Vec<NewItem>,
-        change: Change,
-    ) -> Result<(), RepositoryError>;
+    /// Makes the collection hold exactly the content, in one transaction: items named by replacements are updated, all
+    /// others removed, additions inserted. MUST return `VersionConflict` when a replaced item is gone or not at its
+    /// expected version, or the collection not at the expected revision.
+    async fn replace_all(&self, collection: Collection, content: CollectionContent, change: Change) -> Result<(), RepositoryError>;
 }
 
 /// Whether the service can do its work now.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use domain::{Collection, ItemId, Members, Pointer, Resource, Version, Violation, Violations, merge_patch};
 
 use crate::ports::{
-    Change, ChangeKind, Clock, IdGenerator, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError, Revision, Scope, ShownItem,
-    Window,
+    Change, ChangeKind, Clock, CollectionContent, IdGenerator, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError, Revision,
+    Scope, ShownItem, Window,
 };
 use crate::{ApplicationError, Caller};
 
@@ -19,27 +19,29 @@ const MAX_ATTEMPTS: usize = 200;
 /// edited and sent back.
 const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
 
-/// A client's condition on the version it changes.
+/// A client's condition on what it changes: on an item's version, or on a collection's revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Precondition {
+pub enum Precondition<T> {
     /// None: the write goes through.
     #[default]
     Unconditional,
-    /// The item must exist; which it must anyway.
-    AnyVersion,
-    /// The item must be at one of these versions.
-    OneOf(Vec<Version>),
+    /// It must exist; which it must anyway.
+    Any,
+    /// It must be at one of these.
+    OneOf(Vec<T>),
 }
 
-impl Precondition {
-    fn check(&self, shown: &ShownItem) -> Result<(), ApplicationError> {
-        match self {
-            Self::OneOf(versions) if !versions.contains(&shown.item.version) => {
-                Err(ApplicationError::PreconditionFailed { current: shown.item.version, relations: shown.relations.clone() })
-            }
-            _ => Ok(()),
-        }
+impl<T: PartialEq> Precondition<T> {
+    fn excludes(&self, current: &T) -> bool {
+        matches!(self, Self::OneOf(wanted) if !wanted.contains(current))
     }
+}
+
+fn check(precondition: &Precondition<Version>, shown: &ShownItem) -> Result<(), ApplicationError> {
+    if precondition.excludes(&shown.item.version) {
+        return Err(ApplicationError::PreconditionFailed { current: shown.item.version, relations: shown.relations.clone() });
+    }
+    Ok(())
 }
 
 /// Which page of a collection is asked for.
@@ -145,7 +147,7 @@ impl<R: Resource> ResourceService<R> {
         caller: &Caller,
         parent: Option<ItemId>,
         id: ItemId,
-        precondition: &Precondition,
+        precondition: &Precondition<Version>,
         body: Members,
     ) -> Result<ShownItem, ApplicationError> {
         self.change(caller, parent, id, precondition, &Edit::Replace(body)).await
@@ -160,7 +162,7 @@ impl<R: Resource> ResourceService<R> {
         caller: &Caller,
         parent: Option<ItemId>,
         id: ItemId,
-        precondition: &Precondition,
+        precondition: &Precondition<Version>,
         patch: Members,
     ) -> Result<ShownItem, ApplicationError> {
         self.change(caller, parent, id, precondition, &Edit::Patch(patch)).await
@@ -175,11 +177,11 @@ impl<R: Resource> ResourceService<R> {
         caller: &Caller,
         parent: Option<ItemId>,
         id: ItemId,
-        precondition: &Precondition,
+        precondition: &Precondition<Version>,
     ) -> Result<(), ApplicationError> {
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.get(caller, parent, id).await?;
-            precondition.check(&shown)?;
+            check(precondition, &shown)?;
             match self.repository.delete(self.scope(parent), id, shown.item.version, self.change_by(caller)).await {
                 Err(RepositoryError::VersionConflict) => {}
                 done => return Ok(done?),
@@ -191,11 +193,18 @@ impl<R: Resource> ResourceService<R> {
     /// Makes the collection hold exactly the given elements: those with a known `id` keep it, the others get one.
     ///
     /// # Errors
-    /// `Invalid` with the faults of all elements; `Contended`; `Store`.
-    pub async fn replace_all(&self, caller: &Caller, body: &ReplacementBody) -> Result<(), ApplicationError> {
+    /// `CollectionChanged`; `Invalid` with the faults of all elements; `Contended`; `Store`.
+    pub async fn replace_all(
+        &self,
+        caller: &Caller,
+        precondition: &Precondition<Revision>,
+        body: &ReplacementBody,
+    ) -> Result<(), ApplicationError> {
         for _ in 0..MAX_ATTEMPTS {
+            let expected = self.expected_revision(precondition).await?;
             let (replacements, additions) = self.judge_all(body).await?;
-            match self.repository.replace_all(self.collection, replacements, additions, self.change_by(caller)).await {
+            let content = CollectionContent { replacements, additions, expected };
+            match self.repository.replace_all(self.collection, content, self.change_by(caller)).await {
                 Err(RepositoryError::VersionConflict) => {}
                 done => return Ok(done?),
             }
@@ -240,12 +249,12 @@ impl<R: Resource> ResourceService<R> {
         caller: &Caller,
         parent: Option<ItemId>,
         id: ItemId,
-        precondition: &Precondition,
+        precondition: &Precondition<Version>,
         edit: &Edit,
     ) -> Result<ShownItem, ApplicationError> {
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.get(caller, parent, id).await?;
-            precondition.check(&shown)?;
+            check(precondition, &shown)?;
             let resource: R = edit.judge(&shown)?;
             let program = resource.program();
             let members = resource.into_members().into_encoded();
@@ -259,6 +268,15 @@ impl<R: Resource> ResourceService<R> {
             }
         }
         Err(ApplicationError::Contended)
+    }
+
+    /// The revision a replacement is decided on, if the client cares.
+    async fn expected_revision(&self, precondition: &Precondition<Revision>) -> Result<Option<Revision>, ApplicationError> {
+        if !matches!(precondition, Precondition::OneOf(_)) {
+            return Ok(None);
+        }
+        let current = self.repository.page(self.scope(None), Window { offset: 0, limit: 1 }).await?.revision;
+        if precondition.excludes(&current) { Err(ApplicationError::CollectionChanged { current }) } else { Ok(Some(current)) }
     }
 
     async fn judge_all(&self, body: &ReplacementBody) -> Result<(Vec<Replacement>, Vec<NewItem>), ApplicationError> {

@@ -1,5 +1,6 @@
 //! What is wrong with a body: every fault at once, each with its place.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// Where a fault is: an RFC 6901 JSON Pointer into the request body.
@@ -19,10 +20,10 @@ impl Pointer {
         Self::root().member(name)
     }
 
-    /// The pointer to a member of what this one points to.
+    /// The pointer to a member of what this one points to. A name of absurd length is cut short.
     #[must_use]
     pub fn member(&self, name: &str) -> Self {
-        Self(format!("{}/{}", self.0, name.replace('~', "~0").replace('/', "~1")))
+        Self(format!("{}/{}", self.0, shorten(name).replace('~', "~0").replace('/', "~1")))
     }
 
     /// The pointer to an element of what this one points to, from 0.
@@ -88,7 +89,12 @@ impl Violations {
 
     /// Adds a fault.
     pub fn push(&mut self, violation: Violation) {
-        if self.kept.len() < Self::LIMIT { self.kept.push(violation) } else { self.omitted += 1 }
+        self.push_with(|| violation);
+    }
+
+    /// Adds a fault that is only made if it is kept: its text may take long to find.
+    pub fn push_with(&mut self, make: impl FnOnce() -> Violation) {
+        if self.kept.len() < Self::LIMIT { self.kept.push(make()) } else { self.omitted += 1 }
     }
 
     /// Adds the faults of a part of the body that stands at `base`.
@@ -132,5 +138,14 @@ impl From<Violation> for Violations {
 impl Extend<Violation> for Violations {
     fn extend<I: IntoIterator<Item = Violation>>(&mut self, violations: I) {
         violations.into_iter().for_each(|violation| self.push(violation));
+    }
+}
+
+/// A name that can be repeated in an answer, however long the one that was sent.
+pub(crate) fn shorten(name: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 200;
+    match name.char_indices().nth(LONGEST) {
+        None => name.into(),
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
     }
 }

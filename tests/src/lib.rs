@@ -1,1 +1,24 @@
+//! Tests of the whole service from outside, and its benchmark.
+//!
+//! A test starts the real binary over a database of its own ([`Service`], [`on_each_store`]), says what it asks for as a sentence
+//! ([`Request`]), and what it expects as another ([`Answer`]).
 
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    reason = "an assertion panics by its nature, and says what it expects in its name"
+)]
+
+mod answer;
+pub mod benchmark;
+pub mod binary;
+mod client;
+mod exact_json;
+mod service;
+pub mod stores;
+
+pub use answer::{Answer, Fault};
+pub use client::{Request, send_bytes};
+pub use exact_json::ExactJson;
+pub use service::{Item, Service, Store, on_each_store};

@@ -1,6 +1,6 @@
 //! Request bodies: bounded in size, in time, and in what all of them together take of the memory.
 
-use std::sync::Arc;
+use std::pin::pin;
 use std::time::Duration;
 
 use application::ReplacementBody;
@@ -11,15 +11,18 @@ use futures_util::StreamExt;
 use poem::http::header::{self, CONTENT_LENGTH, TRANSFER_ENCODING};
 use poem::http::{HeaderMap, HeaderValue};
 use poem::{Body, Request};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::budget::{Budget, Share};
 use crate::problem::{Problem, kinds};
 
-/// What all request bodies in work may take together, in KiB. A request that would exceed it waits for others.
-const BUDGET_KIB: usize = 64 * 1024;
-/// How long a request waits for its share of the budget.
-const BUDGET_WAIT: Duration = Duration::from_secs(5);
+/// Bodies up to this size take their share as they arrive; for the rest of a larger one it is taken at once. Large bodies
+/// therefore wait for each other without holding much, and small ones never wait for large ones.
+const SMALL: usize = 1024 * 1024;
+/// What small bodies, and the beginnings of large ones, may take together.
+const SMALL_BUDGET_MIB: u16 = 32;
+/// What large bodies may take together. In work, a body takes several times its size.
+const LARGE_BUDGET_MIB: u16 = 16;
 /// Most elements of a collection's replacement: each costs many times its bytes.
 const MAX_ELEMENTS: usize = 50_000;
 
@@ -27,62 +30,68 @@ const MAX_ELEMENTS: usize = 50_000;
 pub struct BodyReader {
     limit: usize,
     time_limit: Duration,
-    budget: Arc<Semaphore>,
+    small: Budget,
+    large: Budget,
 }
 
-/// A body, and its share of the budget until it is dropped.
+/// A body, and its share of the memory.
 pub struct ReceivedBody {
     bytes: Bytes,
-    _share: Option<OwnedSemaphorePermit>,
+    share: Option<Share>,
 }
 
 impl BodyReader {
     /// Reads bodies of up to `limit` bytes that arrive within `time_limit`.
     #[must_use]
     pub fn new(limit: usize, time_limit: Duration) -> Self {
-        Self { limit, time_limit, budget: Arc::new(Semaphore::new(BUDGET_KIB)) }
+        Self { limit, time_limit, small: Budget::of_mib(SMALL_BUDGET_MIB), large: Budget::of_mib(LARGE_BUDGET_MIB) }
     }
 
     /// Reads the body.
     ///
     /// # Errors
-    /// 413 above the limit, 408 when it does not arrive, 503 when the budget stays used up.
+    /// 413 above the limit, 408 when it does not arrive, 503 when the memory for bodies stays used up.
     pub async fn read(&self, request: &mut Request) -> Result<ReceivedBody, Problem> {
-        if declared_length(request.headers()).is_some_and(|length| length > self.limit as u64) {
+        let declared = declared_length(request.headers());
+        if declared.is_some_and(|length| length > self.limit as u64) {
             return Err(self.too_large());
         }
+        let expected = declared.and_then(|length| usize::try_from(length).ok()).unwrap_or(self.limit);
         let body = request.take_body();
-        match timeout(self.time_limit, self.collect(body)).await {
+        match timeout(self.time_limit, self.collect(body, expected)).await {
             Ok(received) => received,
             Err(_) => Err(not_received("The body took too long to arrive.")),
         }
     }
 
-    async fn collect(&self, body: Body) -> Result<ReceivedBody, Problem> {
-        let mut stream = Box::pin(body.into_bytes_stream());
-        let mut share: Option<OwnedSemaphorePermit> = None;
+    async fn collect(&self, body: Body, expected: usize) -> Result<ReceivedBody, Problem> {
+        let mut stream = pin!(body.into_bytes_stream());
+        let (mut share, mut is_large) = (None::<Share>, false);
         let mut whole = BytesMut::new();
         while let Some(chunk) = stream.next().await {
             let chunk = chunk.map_err(|_| not_received("The body stopped arriving."))?;
-            if whole.len() + chunk.len() > self.limit {
+            let size = whole.len() + chunk.len();
+            if size > self.limit {
                 return Err(self.too_large());
             }
-            let more = self.reserve(chunk.len()).await?;
-            match &mut share {
-                Some(share) => share.merge(more),
-                None => share = Some(more),
+            let more = match (size > SMALL, is_large) {
+                (false, _) => Some(self.small.take(chunk.len()).await?),
+                (true, true) => None,
+                (true, false) => {
+                    whole.reserve(expected.saturating_sub(whole.len()));
+                    is_large = true;
+                    Some(self.large.take(expected.max(size)).await?)
+                }
+            };
+            match (&mut share, more) {
+                (_, None) => {}
+                // Shares of different budgets cannot be joined: the large one covers the whole body.
+                (Some(share), Some(more)) if !is_large => share.add(more),
+                (share, more) => *share = more,
             }
             whole.extend_from_slice(&chunk);
         }
-        Ok(ReceivedBody { bytes: whole.freeze(), _share: share })
-    }
-
-    async fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
-        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        match timeout(BUDGET_WAIT, Arc::clone(&self.budget).acquire_many_owned(kib)).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(Problem::unavailable("Too many large bodies are being received at once.")),
-        }
+        Ok(ReceivedBody { bytes: whole.freeze(), share })
     }
 
     fn too_large(&self) -> Problem {
@@ -99,6 +108,11 @@ impl ReceivedBody {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    /// What the body takes of the memory, to be kept for as long as it is worked on.
+    pub fn take_share(&mut self) -> Option<Share> {
+        self.share.take()
     }
 
     /// The body as the members of an item.

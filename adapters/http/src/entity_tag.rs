@@ -72,17 +72,36 @@ pub fn compressed(tag: &HeaderValue) -> Option<HeaderValue> {
     Some(quoted(&format!("{opaque}{GZIP_SUFFIX}")))
 }
 
-/// The condition `If-Match` sets on a write. A weak tag never matches (strong comparison), nor does one that this
-/// service did not make.
+/// The condition `If-Match` sets on a write of an item. A weak tag never matches (strong comparison), nor does one that
+/// this service did not make.
 ///
 /// # Errors
 /// 400 for a header that is no list of tags.
-pub fn precondition(headers: &HeaderMap) -> Result<Precondition, Problem> {
+pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, Problem> {
+    precondition(headers, |opaque| number(opaque.split('-').next()?).map(Version::from_number))
+}
+
+/// The condition `If-Match` sets on a write of a whole collection.
+///
+/// # Errors
+/// 400 for a header that is no list of tags.
+pub fn collection_precondition(headers: &HeaderMap) -> Result<Precondition<Revision>, Problem> {
+    precondition(headers, |opaque| number(opaque.strip_prefix('r')?).map(Revision))
+}
+
+fn precondition<T>(headers: &HeaderMap, read: impl Fn(&str) -> Option<T>) -> Result<Precondition<T>, Problem> {
     Ok(match tags(headers, &IF_MATCH)? {
         None => Precondition::Unconditional,
-        Some(Tags::Any) => Precondition::AnyVersion,
-        Some(Tags::Listed(tags)) => Precondition::OneOf(tags.iter().filter_map(ClientTag::version).collect()),
+        Some(Tags::Any) => Precondition::Any,
+        Some(Tags::Listed(tags)) => {
+            Precondition::OneOf(tags.iter().filter(|tag| !tag.is_weak).filter_map(|tag| read(&tag.opaque)).collect())
+        }
     })
+}
+
+/// A number as a tag has it: digits alone.
+fn number(text: &str) -> Option<i64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 enum Tags {
@@ -93,17 +112,6 @@ enum Tags {
 struct ClientTag {
     opaque: String,
     is_weak: bool,
-}
-
-impl ClientTag {
-    fn version(&self) -> Option<Version> {
-        if self.is_weak {
-            return None;
-        }
-        let number = self.opaque.split('-').next()?;
-        let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
-        is_plain.then(|| number.parse().ok()).flatten().map(Version::from_number)
-    }
 }
 
 fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Tags>, Problem> {
@@ -154,12 +162,12 @@ fn quoted(opaque: &str) -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
-    use application::{Precondition, Relations};
+    use application::{Precondition, Relations, Revision};
     use domain::Version;
     use poem::http::header::{IF_MATCH, IF_NONE_MATCH};
     use poem::http::{HeaderMap, HeaderValue};
 
-    use super::{EntityTag, precondition};
+    use super::{EntityTag, collection_precondition, item_precondition};
 
     fn headers(name: poem::http::header::HeaderName, line: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_str(line).unwrap())])
@@ -174,16 +182,18 @@ mod tests {
             ("\"3-gzip\"", versions(&[3])),
             ("\"3\", \"4\" ,\"x\"", versions(&[3, 4])),
             ("W/\"3\"", versions(&[])),
-            ("*", Some(Precondition::AnyVersion)),
+            ("*", Some(Precondition::Any)),
             ("3", None),
             ("\"3", None),
             ("\"3\" \"4\"", None),
             ("*, \"3\"", None),
             ("", None),
         ] {
-            assert_eq!(precondition(&headers(IF_MATCH, line)).ok(), expected, "{line}");
+            assert_eq!(item_precondition(&headers(IF_MATCH, line)).ok(), expected, "{line}");
         }
-        assert_eq!(precondition(&HeaderMap::new()).ok(), Some(Precondition::Unconditional));
+        assert_eq!(item_precondition(&HeaderMap::new()).ok(), Some(Precondition::Unconditional));
+        let tags = headers(IF_MATCH, "\"r12\", \"12\", W/\"r13\"");
+        assert_eq!(collection_precondition(&tags).ok(), Some(Precondition::OneOf(vec![Revision(12)])));
     }
 
     #[test]

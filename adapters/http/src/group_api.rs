@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, ResourceService, ShownItem};
+use application::{Caller, Listing, ReplacementBody, ResourceService, ShownItem};
 use domain::{ItemId, Members};
 use poem::endpoint::BoxEndpoint;
 use poem::http::header::{CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION};
@@ -16,7 +16,8 @@ use poem_openapi::registry::{MetaApi, Registry};
 
 use crate::base_url::BaseUrl;
 use crate::body::{BodyReader, ReceivedBody, may_have_body};
-use crate::entity_tag::{EntityTag, precondition};
+use crate::budget::{Budget, Share};
+use crate::entity_tag::{EntityTag, collection_precondition, item_precondition};
 use crate::group::{Group, Operation, PathForm};
 use crate::media::{MediaType, has_content_type};
 use crate::openapi;
@@ -31,8 +32,20 @@ pub struct Surroundings {
     pub base_url: Arc<BaseUrl>,
     /// Reads request bodies.
     pub bodies: BodyReader,
+    /// What large responses may take of the memory until they are sent.
+    pub responses: Budget,
     /// How long a use case may take.
     pub time_limit: Duration,
+}
+
+/// Responses from this size on take a share of the memory while they are made and sent: nobody knows how slowly a client
+/// reads.
+const LARGE_RESPONSE: usize = 256 * 1024;
+
+impl Surroundings {
+    async fn share_for(&self, size: usize) -> Result<Option<Share>, Problem> {
+        if size < LARGE_RESPONSE { Ok(None) } else { self.responses.take(size).await.map(Some) }
+    }
 }
 
 /// Serves a group: its operations, and their part of the `OpenAPI` document.
@@ -88,9 +101,12 @@ impl<G: Group> Endpoint for OperationEndpoint<G> {
 impl<G: Group> GroupApi<G> {
     async fn answer(&self, operation: Operation, request: &mut Request) -> Result<Response, Problem> {
         let media = request.data::<Negotiated>().map_or(MediaType::HAL, |negotiated| negotiated.0);
-        let body = self.read_body(operation, request).await?;
+        let mut body = self.read_body(operation, request).await?;
+        // The text is done with once it is read; its share of the memory is kept for what was made of it.
+        let _share = body.as_mut().and_then(ReceivedBody::take_share);
+        let input = input::<G>(operation, body)?;
         // Nothing is written before this point, and what follows is bounded in time.
-        let work = self.perform(operation, request, body.as_ref());
+        let work = self.perform(operation, request, input);
         let answer = tokio::time::timeout(self.surroundings.time_limit, work).await;
         let mut response = answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")))?;
         response.headers_mut().insert(CONTENT_TYPE, media.header());
@@ -111,16 +127,16 @@ impl<G: Group> GroupApi<G> {
         if operation.takes_body() || is_supported || body.is_empty() { Ok(Some(body)) } else { Err(unsupported(&types)) }
     }
 
-    async fn perform(&self, operation: Operation, request: &Request, body: Option<&ReceivedBody>) -> Result<Response, Problem> {
-        let members = || body.map_or_else(|| Err(missing_body()), ReceivedBody::members);
-        match operation {
-            Operation::List => self.list(request).await,
-            Operation::Get => self.get(request).await,
-            Operation::Delete => self.delete(request).await,
-            Operation::Create => self.create(request, members()?).await,
-            Operation::Continue => self.continue_from(request, members()?).await,
-            Operation::Replace | Operation::Patch => self.change(operation, request, members()?).await,
-            Operation::ReplaceAll => self.replace_all(body).await,
+    async fn perform(&self, operation: Operation, request: &Request, input: Input) -> Result<Response, Problem> {
+        match (operation, input) {
+            (Operation::List, _) => self.list(request).await,
+            (Operation::Get, _) => self.get(request).await,
+            (Operation::Delete, _) => self.delete(request).await,
+            (Operation::Create, Input::Members(members)) => self.create(request, members).await,
+            (Operation::Continue, Input::Members(members)) => self.continue_from(request, members).await,
+            (Operation::Replace | Operation::Patch, Input::Members(members)) => self.change(operation, request, members).await,
+            (Operation::ReplaceAll, Input::Replacement(replacement)) => self.replace_all(request, &replacement).await,
+            _ => Err(missing_body()),
         }
     }
 
@@ -133,8 +149,7 @@ impl<G: Group> GroupApi<G> {
         if tag.is_known_to(request.headers())? {
             return Ok(not_modified(&tag));
         }
-        let text = representation::collection::<G>(&self.surroundings.base_url, owner, &PageLinks::new(query), &listing);
-        Ok(with_tag(Response::builder().body(text), &tag))
+        self.show_page(owner, query, &listing).await
     }
 
     async fn get(&self, request: &Request) -> Result<Response, Problem> {
@@ -144,64 +159,92 @@ impl<G: Group> GroupApi<G> {
         if tag.is_known_to(request.headers())? {
             return Ok(not_modified(&tag));
         }
-        Ok(self.show(StatusCode::OK, owner, &shown))
+        self.show(StatusCode::OK, owner, &shown).await
     }
 
     async fn create(&self, request: &Request, members: Members) -> Result<Response, Problem> {
         let owner = owner_of::<G>(request)?;
         let shown = self.service.create(&Caller::Anonymous, owner, members).await?;
-        Ok(self.show_created(owner, &shown))
+        self.show_created(owner, &shown).await
     }
 
     async fn continue_from(&self, request: &Request, members: Members) -> Result<Response, Problem> {
         let (owner, id) = target::<G>(request)?;
         let shown = self.service.continue_from(&Caller::Anonymous, id, members).await?;
-        Ok(self.show_created(owner, &shown))
+        self.show_created(owner, &shown).await
     }
 
     async fn change(&self, operation: Operation, request: &Request, members: Members) -> Result<Response, Problem> {
-        let condition = precondition(request.headers())?;
+        let condition = item_precondition(request.headers())?;
         let (owner, id) = target::<G>(request)?;
         let caller = Caller::Anonymous;
         let shown = match operation {
             Operation::Patch => self.service.patch(&caller, owner, id, &condition, members).await?,
             _ => self.service.replace(&caller, owner, id, &condition, members).await?,
         };
-        Ok(self.show(StatusCode::OK, owner, &shown))
+        self.show(StatusCode::OK, owner, &shown).await
     }
 
     async fn delete(&self, request: &Request) -> Result<Response, Problem> {
-        let condition = precondition(request.headers())?;
+        let condition = item_precondition(request.headers())?;
         let (owner, id) = target::<G>(request)?;
         self.service.delete(&Caller::Anonymous, owner, id, &condition).await?;
         Ok(StatusCode::NO_CONTENT.into())
     }
 
-    async fn replace_all(&self, body: Option<&ReceivedBody>) -> Result<Response, Problem> {
-        let replacement = body.ok_or_else(missing_body)?.replacement(G::COLLECTION.name())?;
-        self.service.replace_all(&Caller::Anonymous, &replacement).await?;
+    async fn replace_all(&self, request: &Request, replacement: &ReplacementBody) -> Result<Response, Problem> {
+        let condition = collection_precondition(request.headers())?;
+        self.service.replace_all(&Caller::Anonymous, &condition, replacement).await?;
         let first = page_request("")?;
         let listing = self.service.list(&Caller::Anonymous, None, first).await?;
-        let text = representation::collection::<G>(&self.surroundings.base_url, None, &PageLinks::new(""), &listing);
-        Ok(with_tag(Response::builder().body(text), &EntityTag::of_collection(listing.revision)))
+        self.show_page(None, "", &listing).await
     }
 
-    fn show(&self, status: StatusCode, owner: Option<ItemId>, shown: &ShownItem) -> Response {
+    async fn show_page(&self, owner: Option<ItemId>, query: &str, listing: &Listing) -> Result<Response, Problem> {
+        let share = self.surroundings.share_for(representation::collection_size(listing)).await?;
+        let text = representation::collection::<G>(&self.surroundings.base_url, owner, &PageLinks::new(query), listing);
+        Ok(with_tag(Response::builder().body(held(share, text)), &EntityTag::of_collection(listing.revision)))
+    }
+
+    async fn show(&self, status: StatusCode, owner: Option<ItemId>, shown: &ShownItem) -> Result<Response, Problem> {
+        let share = self.surroundings.share_for(representation::item_size(shown)).await?;
         let text = representation::item::<G>(&self.surroundings.base_url, owner, shown);
-        let mut response = Response::builder().status(status).body(Body::from(text));
+        let mut response = Response::builder().status(status).body(held(share, text));
         if let Ok(modified) = HeaderValue::from_str(&last_modified(shown)) {
             response.headers_mut().insert(LAST_MODIFIED, modified);
         }
-        with_tag(response, &EntityTag::of_item(shown.item.version, &shown.relations))
+        Ok(with_tag(response, &EntityTag::of_item(shown.item.version, &shown.relations)))
     }
 
-    fn show_created(&self, owner: Option<ItemId>, shown: &ShownItem) -> Response {
-        let mut response = self.show(StatusCode::CREATED, owner, shown);
+    async fn show_created(&self, owner: Option<ItemId>, shown: &ShownItem) -> Result<Response, Problem> {
+        let mut response = self.show(StatusCode::CREATED, owner, shown).await?;
         let url = format!("{}/{}", representation::collection_url::<G>(&self.surroundings.base_url, owner), shown.item.id);
         if let Ok(location) = HeaderValue::from_str(&url) {
             response.headers_mut().insert(LOCATION, location);
         }
-        response
+        Ok(response)
+    }
+}
+
+/// A body as its operation takes it.
+enum Input {
+    Nothing,
+    Members(Members),
+    Replacement(ReplacementBody),
+}
+
+fn input<G: Group>(operation: Operation, body: Option<ReceivedBody>) -> Result<Input, Problem> {
+    match body.filter(|_| operation.takes_body()) {
+        None => Ok(Input::Nothing),
+        Some(body) if operation == Operation::ReplaceAll => body.replacement(G::COLLECTION.name()).map(Input::Replacement),
+        Some(body) => body.members().map(Input::Members),
+    }
+}
+
+fn held(share: Option<Share>, text: String) -> Body {
+    match share {
+        Some(share) => share.hold_while_sending(text.into()),
+        None => Body::from(text),
     }
 }
 

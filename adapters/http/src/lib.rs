@@ -7,6 +7,7 @@
 
 pub mod base_url;
 mod body;
+mod budget;
 mod compression;
 mod cors;
 mod demo;

@@ -79,8 +79,8 @@ problem_kinds! {
         "The Accept header admits none of the types this path serves: `application/hal+json`, `application/json` and the group's own. Name one of them, or `*/*`.";
     PAGE_OUT_OF_RANGE = "page-out-of-range" CONFLICT "There is no such page":
         "The page lies beyond the last one. Follow `_links.next` until it is absent, or start at `_links.first`.";
-    PRECONDITION_FAILED = "precondition-failed" PRECONDITION_FAILED "The item has changed":
-        "If-Match names another version than the current one: somebody wrote the item since it was read. Read it again, repeat the change on what is there now, and send it with the new ETag.";
+    PRECONDITION_FAILED = "precondition-failed" PRECONDITION_FAILED "The item or collection has changed":
+        "If-Match names another version than the current one: somebody wrote since it was read. Read it again, repeat the change on what is there now, and send it with the new ETag.";
     BODY_TOO_LARGE = "body-too-large" PAYLOAD_TOO_LARGE "The body is too large":
         "Bodies are limited; `detail` says to how many bytes. Store large attachments elsewhere and describe them in `files`.";
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "The body's media type is not supported":
@@ -238,6 +238,10 @@ impl From<ApplicationError> for Problem {
                 let tag = EntityTag::of_item(current, &relations).header();
                 let detail = format!("The item is at version {current} now; its current entity tag is in the ETag header.");
                 Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, tag)
+            }
+            ApplicationError::CollectionChanged { current } => {
+                let detail = "The collection has changed; its current entity tag is in the ETag header.";
+                Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, EntityTag::of_collection(current).header())
             }
             ApplicationError::Invalid(violations) => Self::invalid(violations),
             ApplicationError::PageOutOfRange { page, page_count } => {

@@ -1,7 +1,7 @@
 //! Comma-separated header lists with quality values (RFC 9110 section 12.4.2), as in Accept and Accept-Encoding.
 
-use poem::http::HeaderMap;
 use poem::http::header::HeaderName;
+use poem::http::{HeaderMap, HeaderValue};
 
 /// One well-formed element of a list.
 #[derive(Debug, PartialEq)]
@@ -16,7 +16,15 @@ pub struct Element<'a> {
 pub fn elements<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<impl Iterator<Item = Element<'a>>> {
     let lines = headers.get_all(name);
     lines.iter().next()?;
-    Some(lines.iter().filter_map(|line| line.to_str().ok()).flat_map(|line| split_unquoted(line, ',')).filter_map(element))
+    Some(lines.iter().flat_map(elements_of_line).filter_map(element))
+}
+
+/// Where a line has bytes that are no text, only the elements that have them are lost.
+fn elements_of_line(line: &HeaderValue) -> Vec<&str> {
+    match line.to_str() {
+        Ok(text) => split_unquoted(text, ',').collect(),
+        Err(_) => line.as_bytes().split(|byte| *byte == b',').filter_map(|part| std::str::from_utf8(part).ok()).collect(),
+    }
 }
 
 fn element(text: &str) -> Option<Element<'_>> {

@@ -25,10 +25,22 @@ pub fn collection_url<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>) -> St
     format!("{base_url}{}", G::collection_path(owner))
 }
 
+/// About how many bytes an item's representation has.
+#[must_use]
+pub fn item_size(shown: &ShownItem) -> usize {
+    shown.item.members.len() + ENVELOPE
+}
+
+/// About how many bytes a page's representation has.
+#[must_use]
+pub fn collection_size(listing: &Listing) -> usize {
+    listing.items.iter().map(item_size).sum::<usize>() + ENVELOPE
+}
+
 /// An item on its own.
 #[must_use]
 pub fn item<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>, shown: &ShownItem) -> String {
-    let mut out = String::with_capacity(shown.item.members.len() + ENVELOPE);
+    let mut out = String::with_capacity(item_size(shown));
     push_item::<G>(&mut out, base_url, &collection_url::<G>(base_url, owner), shown);
     out
 }
@@ -36,8 +48,7 @@ pub fn item<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>, shown: &ShownIt
 /// A page of a collection.
 #[must_use]
 pub fn collection<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>, links: &PageLinks<'_>, listing: &Listing) -> String {
-    let members: usize = listing.items.iter().map(|shown| shown.item.members.len() + ENVELOPE).sum();
-    let mut out = String::with_capacity(members + ENVELOPE);
+    let mut out = String::with_capacity(collection_size(listing));
     let url = collection_url::<G>(base_url, owner);
     out.push_str("{\"_links\":{");
     links.push(&mut out, &url, listing);

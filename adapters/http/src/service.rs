@@ -12,6 +12,7 @@ use poem_openapi::{LicenseObject, OpenApi, OpenApiService};
 
 use crate::base_url::BaseUrl;
 use crate::body::BodyReader;
+use crate::budget::Budget;
 use crate::cors::Cors;
 use crate::documentation::StaticText;
 use crate::entry_point::EntryPoint;
@@ -24,6 +25,9 @@ use crate::media::MediaType;
 use crate::openapi::{self, ServicePaths};
 use crate::pages;
 use crate::path_endpoint::PathEndpoint;
+
+/// What large responses may take together until they are sent.
+const RESPONSE_BUDGET_MIB: u16 = 64;
 
 /// What the service is made to work with.
 #[derive(Clone)]
@@ -60,6 +64,7 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     let surroundings = Arc::new(Surroundings {
         base_url: Arc::clone(&base_url),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
+        responses: Budget::of_mib(RESPONSE_BUDGET_MIB),
         time_limit: options.request_timeout,
     });
     let mut routes = Route::new();

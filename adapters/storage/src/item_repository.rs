@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{
-    Change, ChangeKind, ItemRepository, ListedPage, NewItem, Readiness, Replacement, RepositoryError, Scope, ShownItem, Window,
+    Change, ChangeKind, CollectionContent, ItemRepository, ListedPage, NewItem, Readiness, Replacement, RepositoryError, Scope, ShownItem,
+    Window,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
@@ -67,14 +68,8 @@ impl ItemRepository for SqlItemRepository {
         self.write(Write::Delete { scope, id, expected, change }).await.map(|_| ())
     }
 
-    async fn replace_all(
-        &self,
-        collection: Collection,
-        replacements: Vec<Replacement>,
-        additions: Vec<NewItem>,
-        change: Change,
-    ) -> Result<(), RepositoryError> {
-        self.write(Write::ReplaceAll { collection, replacements, additions, change }).await.map(|_| ())
+    async fn replace_all(&self, collection: Collection, content: CollectionContent, change: Change) -> Result<(), RepositoryError> {
+        self.write(Write::ReplaceAll { collection, content, change }).await.map(|_| ())
     }
 }
 

@@ -6,7 +6,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use application::{Change, NewItem, Replacement, RepositoryError};
+use application::{Change, CollectionContent, NewItem, Replacement, RepositoryError};
 use domain::{Collection, ItemId, Version};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, TransactionTrait};
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::dialect::POSTGRES;
 use crate::errors::is_worth_retrying;
 use crate::rows;
-use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, json_array, shown_columns};
+use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, json_array, shown_columns};
 use crate::write::{Answer, Write, change_values, delete_values, insert_values, not_written, removed_by, update_values, versions};
 
 /// How often a write is begun that the database rolls back for the sake of others.
@@ -90,9 +90,7 @@ impl PostgresWrites {
                 let found = found_version(&rows)?;
                 Ok(if found == Some(expected.number()) { Ok(None) } else { Err(not_written(found)) })
             }
-            Write::ReplaceAll { collection, replacements, additions, change } => {
-                self.replace_all(pool, *collection, replacements, additions, change).await
-            }
+            Write::ReplaceAll { collection, content, change } => self.replace_all(pool, *collection, content, change).await,
         }
     }
 
@@ -101,20 +99,22 @@ impl PostgresWrites {
         &self,
         pool: &DatabaseConnection,
         collection: Collection,
-        replacements: &[Replacement],
-        additions: &[NewItem],
+        content: &CollectionContent,
         change: &Change,
     ) -> Result<Answer, DbErr> {
         let transaction = pool.begin().await?;
         run(&transaction, POSTGRES.statement(LOCK_COLLECTION, [REPLACEMENT_LOCK.into(), collection.name().into()])).await?;
         let rows = run(&transaction, POSTGRES.statement(LOCK_VERSIONS, [collection.name().into()])).await?;
-        let removed = match removed_by(&versions(&rows)?, replacements, additions) {
+        // Asked after the rows are locked: what was written before counts, what is written after comes after.
+        let revision = run(&transaction, POSTGRES.statement(REVISION, [collection.name().into(), Uuid::nil().into()])).await?;
+        let revision = revision.first().map(|row| rows::get(row, "revision")).transpose()?;
+        let removed = match removed_by(&versions(&rows)?, revision, content) {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
         let steps = [
-            (&self.update_all, replacements.iter().map(replacement_record).collect::<Vec<_>>()),
-            (&self.insert_all, additions.iter().map(addition_record).collect()),
+            (&self.update_all, content.replacements.iter().map(replacement_record).collect::<Vec<_>>()),
+            (&self.insert_all, content.additions.iter().map(addition_record).collect()),
             (&self.delete_all, removed.iter().map(|(id, _): &(ItemId, Version)| quoted(Some(*id))).collect()),
         ];
         for (text, records) in steps.into_iter().filter(|(_, records)| !records.is_empty()) {

@@ -24,6 +24,11 @@ impl Totals {
         }
     }
 
+    /// How many writes to a collection wait to be added.
+    pub fn writes_to(&self, collection: &str) -> i64 {
+        self.0.get(&(collection.to_owned(), Uuid::nil())).map_or(0, |(_, writes)| *writes)
+    }
+
     /// The parent was removed, and with it what belonged to it.
     pub fn forget(&mut self, parent: Uuid) {
         self.0.retain(|(_, scope), _| *scope != parent);

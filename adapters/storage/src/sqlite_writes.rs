@@ -3,14 +3,15 @@
 //! A write that is refused (`Ok(Err(…))`) has changed nothing, because its first statement decides. An `Err` means that
 //! the transaction is spoilt. The texts hold several statements at a time, which spares round trips to the driver's thread.
 
-use application::{Change, ChangeKind, NewItem, Replacement, RepositoryError, Scope};
+use application::{Change, ChangeKind, CollectionContent, NewItem, Replacement, RepositoryError, Scope};
 use domain::{Collection, ItemId, Version};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, QueryResult, Value};
+use uuid::Uuid;
 
 use crate::dialect::SQLITE;
 use crate::rows;
 use crate::sqlite_totals::Totals;
-use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, owner_name, parent, shown_columns};
+use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, owner_name, parent, shown_columns};
 use crate::write::{Answer, Write, delete_values, insert_values, not_written, removed_by, update_values, versions};
 
 const OWNER: &str = "SELECT id FROM items WHERE id = $1 AND collection = $2";
@@ -67,9 +68,7 @@ impl SqliteWrites {
             Write::Insert { scope, item, change } => performing.insert(*scope, item, change).await,
             Write::Update { scope, replacement, kind, change } => performing.update(*scope, replacement, *kind, change).await,
             Write::Delete { scope, id, expected, change } => performing.delete(*scope, *id, *expected, change).await,
-            Write::ReplaceAll { collection, replacements, additions, change } => {
-                performing.replace_all(*collection, replacements, additions, change).await
-            }
+            Write::ReplaceAll { collection, content, change } => performing.replace_all(*collection, content, change).await,
         }
     }
 }
@@ -113,23 +112,20 @@ impl Performing<'_> {
     }
 
     /// Nothing comes between the look at the versions and the writes: there is one writer, and it has the lock.
-    async fn replace_all(
-        &mut self,
-        collection: Collection,
-        replacements: &[Replacement],
-        additions: &[NewItem],
-        change: &Change,
-    ) -> Result<Answer, DbErr> {
+    async fn replace_all(&mut self, collection: Collection, content: &CollectionContent, change: &Change) -> Result<Answer, DbErr> {
         let current = versions(&self.run(VERSIONS, vec![collection.name().into()]).await?)?;
-        let removed = match removed_by(&current, replacements, additions) {
+        let revision = self.run(REVISION, vec![collection.name().into(), Uuid::nil().into()]).await?;
+        let counted = self.totals.writes_to(collection.name());
+        let revision = revision.first().map(|row| rows::get::<i64>(row, "revision")).transpose()?.map(|stored| stored + counted);
+        let removed = match removed_by(&current, revision, content) {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
         let scope = Scope { collection, parent: None };
-        for replacement in replacements {
+        for replacement in &content.replacements {
             sound(self.update(scope, replacement, ChangeKind::Replaced, change).await?)?;
         }
-        for addition in additions {
+        for addition in &content.additions {
             sound(self.insert(scope, addition, change).await?)?;
         }
         for (id, version) in removed {

@@ -25,6 +25,10 @@ pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
     )
 }
 
+/// How often a collection, `$1`, was written: its revision, where nothing is linked. `$2` is the nil UUID.
+pub(crate) const REVISION: &str = "SELECT CAST(COALESCE(SUM(writes), 0) AS BIGINT) AS revision FROM collection_totals \
+                                   WHERE collection = $1 AND parent = $2";
+
 /// The texts of the reads, made once.
 #[derive(Debug)]
 pub(crate) struct Statements {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use application::{Change, ChangeKind, NewItem, Replacement, RepositoryError, Scope, ShownItem};
+use application::{Change, ChangeKind, CollectionContent, NewItem, Replacement, RepositoryError, Scope, ShownItem};
 use domain::{Collection, ItemId, Version};
 use sea_orm::{DbErr, QueryResult, Value};
 use uuid::Uuid;
@@ -17,7 +17,7 @@ pub(crate) enum Write {
     Insert { scope: Scope, item: NewItem, change: Change },
     Update { scope: Scope, replacement: Replacement, kind: ChangeKind, change: Change },
     Delete { scope: Scope, id: ItemId, expected: Version, change: Change },
-    ReplaceAll { collection: Collection, replacements: Vec<Replacement>, additions: Vec<NewItem>, change: Change },
+    ReplaceAll { collection: Collection, content: CollectionContent, change: Change },
 }
 
 /// How a write ended: with the item as it now is, where one is left to show.
@@ -67,16 +67,19 @@ pub(crate) fn versions(rows: &[QueryResult]) -> Result<HashMap<Uuid, i64>, DbErr
 /// Which of the `current` items a replacement of the whole collection removes, with their versions; or why it cannot be done.
 pub(crate) fn removed_by(
     current: &HashMap<Uuid, i64>,
-    replacements: &[Replacement],
-    additions: &[NewItem],
+    revision: Option<i64>,
+    content: &CollectionContent,
 ) -> Result<Vec<(ItemId, Version)>, RepositoryError> {
+    if content.expected.is_some_and(|expected| revision != Some(expected.0)) {
+        return Err(RepositoryError::VersionConflict);
+    }
     let mut removed = current.clone();
-    for replacement in replacements {
+    for replacement in &content.replacements {
         if removed.remove(&replacement.id.uuid()) != Some(replacement.expected.number()) {
             return Err(RepositoryError::VersionConflict);
         }
     }
-    let continued = additions.iter().filter_map(|addition| addition.continues);
+    let continued = content.additions.iter().filter_map(|addition| addition.continues);
     if continued.into_iter().any(|id| !current.contains_key(&id.uuid())) {
         return Err(RepositoryError::ItemMissing);
     }

@@ -120,8 +120,7 @@ async fn a_change_gives_up_in_the_end() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, "{}"))));
     repository.expect_update().times(super::MAX_ATTEMPTS).returning(|_, _, _, _| Err(RepositoryError::VersionConflict));
-    let replaced =
-        service::<Document>(Collection::FILES, repository).replace(ANYONE, None, id(1), &Precondition::AnyVersion, members("{}")).await;
+    let replaced = service::<Document>(Collection::FILES, repository).replace(ANYONE, None, id(1), &Precondition::Any, members("{}")).await;
     assert!(matches!(replaced, Err(ApplicationError::Contended)));
 }
 
@@ -176,7 +175,16 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
     ];
     let elements = bodies.iter().enumerate().map(|(index, text)| (Pointer::root().index(index), Members::read(text.as_bytes()).unwrap()));
     let service = service::<Document>(Collection::CASH_PROGRAM, repository);
-    let refused = service.replace_all(ANYONE, &ReplacementBody { elements: elements.collect() }).await;
+    let refused = service.replace_all(ANYONE, &Precondition::Unconditional, &ReplacementBody { elements: elements.collect() }).await;
     let expected = [("/2/id", "duplicate_id"), ("/3/id", "unknown_id"), ("/4/id", "unknown_id"), ("/5", "not_an_object")];
     assert_eq!(codes(refused.unwrap_err()), expected.map(|(pointer, code)| (pointer.to_owned(), code)));
+}
+
+#[tokio::test]
+async fn a_collection_that_has_changed_is_not_replaced() {
+    let mut repository = MockItemRepository::new();
+    repository.expect_page().returning(|_, _| Ok(ListedPage { total_items: 1, revision: Revision(8), items: Vec::new() }));
+    let service = service::<Document>(Collection::CASH_PROGRAM, repository);
+    let refused = service.replace_all(ANYONE, &Precondition::OneOf(vec![Revision(7)]), &ReplacementBody { elements: Vec::new() }).await;
+    assert!(matches!(refused, Err(ApplicationError::CollectionChanged { current: Revision(8) })));
 }

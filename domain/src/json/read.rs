@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::write::push_escaped;
 use super::{JsonFault, JsonFaultKind, Value, is_storable_number};
+use crate::violation::shorten;
 
 /// Most levels of nesting a text may have; the outermost array or object is the first.
 pub const MAX_DEPTH: usize = 128;
@@ -314,11 +315,4 @@ fn fault_at(bytes: &[u8], at: usize, kind: JsonFaultKind, detail: String) -> Jso
 fn narrow(range: &Range<usize>) -> Range<u32> {
     let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     narrow(range.start)..narrow(range.end)
-}
-
-/// A name short enough to be repeated in an error message.
-fn shorten(name: &str) -> String {
-    let mut characters = name.chars();
-    let start: String = characters.by_ref().take(80).collect();
-    if characters.next().is_some() { start + "…" } else { start }
 }

@@ -1,4 +1,4 @@
-//! The reader against serde_json, which reads the same language but loses what ours keeps.
+//! The reader against `serde_json`, which reads the same language but loses what ours keeps.
 
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use validator::ValidationError;
 
 use crate::json::{Kind, Value};
-use crate::{Pointer, Violation};
+use crate::{Pointer, Violation, Violations};
 
 /// Which values a field takes; what the `OpenAPI` schema, filters and messages need to know of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,8 @@ impl FieldKind {
 pub(super) trait FieldType: Sized {
     const KIND: FieldKind;
 
-    fn read(value: Value<'_>) -> Result<Self, FieldFault>;
+    /// The value, or everything that is wrong with it.
+    fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>>;
 }
 
 /// Why a value is not of a field's type.
@@ -48,8 +49,14 @@ pub(super) struct FieldFault {
 }
 
 impl FieldFault {
-    fn wrong_kind<T: FieldType>(code: &'static str, value: Value<'_>) -> Self {
-        Self { code, detail: format!("{} is not accepted here; send {}", value.kind().with_article(), T::KIND.wanted()), element: None }
+    fn wrong_kind<T: FieldType>(code: &'static str, value: Value<'_>) -> Vec<Self> {
+        let detail = format!("{} is not accepted here; send {}", value.kind().with_article(), T::KIND.wanted());
+        vec![Self { code, detail, element: None }]
+    }
+
+    fn wrong_element(index: usize, element: Value<'_>) -> Self {
+        let detail = format!("{} is not accepted in this list; send texts", element.kind().with_article());
+        Self { code: "not_a_text", detail, element: Some(index) }
     }
 
     pub(super) fn in_member(self, name: &str) -> Violation {
@@ -62,7 +69,7 @@ impl FieldFault {
 impl FieldType for Date {
     const KIND: FieldKind = FieldKind::Date;
 
-    fn read(value: Value<'_>) -> Result<Self, FieldFault> {
+    fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
         let Some(text) = value.as_text() else {
             return Err(FieldFault::wrong_kind::<Self>("invalid_date", value));
         };
@@ -71,7 +78,7 @@ impl FieldType for Date {
         let day = has_form.then(|| text.parse().ok()).flatten();
         day.ok_or_else(|| {
             let fault = if has_form { "there is no such day in the calendar" } else { "this is not a day" };
-            FieldFault { code: "invalid_date", detail: format!("{fault}; send {}", Self::KIND.wanted()), element: None }
+            vec![FieldFault { code: "invalid_date", detail: format!("{fault}; send {}", Self::KIND.wanted()), element: None }]
         })
     }
 }
@@ -91,7 +98,7 @@ impl Text {
 impl FieldType for Text {
     const KIND: FieldKind = FieldKind::Text;
 
-    fn read(value: Value<'_>) -> Result<Self, FieldFault> {
+    fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
         let text = value.as_text().ok_or_else(|| FieldFault::wrong_kind::<Self>("not_a_text", value))?;
         Ok(Self(text.into_owned()))
     }
@@ -109,7 +116,7 @@ pub enum TextOrInteger {
 impl FieldType for TextOrInteger {
     const KIND: FieldKind = FieldKind::TextOrInteger;
 
-    fn read(value: Value<'_>) -> Result<Self, FieldFault> {
+    fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
         if let Some(text) = value.as_text() {
             return Ok(Self::Text(text.into_owned()));
         }
@@ -137,19 +144,15 @@ impl TextOrTexts {
 impl FieldType for TextOrTexts {
     const KIND: FieldKind = FieldKind::TextOrTexts;
 
-    fn read(value: Value<'_>) -> Result<Self, FieldFault> {
+    fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
         let kept = || Self { encoded: value.encoded().into() };
         match value.kind() {
             Kind::Text => Ok(kept()),
             Kind::Array => {
-                let mut elements = value.elements().into_iter().flatten().enumerate();
-                match elements.find(|(_, element)| element.kind() != Kind::Text) {
-                    None => Ok(kept()),
-                    Some((index, element)) => {
-                        let detail = format!("{} is not accepted in this list; send texts", element.kind().with_article());
-                        Err(FieldFault { code: "not_a_text", detail, element: Some(index) })
-                    }
-                }
+                let elements = value.elements().into_iter().flatten().enumerate();
+                let wrong = elements.filter(|(_, element)| element.kind() != Kind::Text).take(Violations::LIMIT);
+                let faults: Vec<_> = wrong.map(|(index, element)| FieldFault::wrong_element(index, element)).collect();
+                if faults.is_empty() { Ok(kept()) } else { Err(faults) }
             }
             _ => Err(FieldFault::wrong_kind::<Self>("not_text_or_texts", value)),
         }

@@ -112,8 +112,8 @@ proposal_fields! {
 fn read_field<T: FieldType>(members: &Members, name: &str, violations: &mut Violations) -> Option<T> {
     match T::read(members.get(name)?) {
         Ok(value) => Some(value),
-        Err(fault) => {
-            violations.push(fault.in_member(name));
+        Err(faults) => {
+            violations.extend(faults.into_iter().map(|fault| fault.in_member(name)));
             None
         }
     }
@@ -142,12 +142,14 @@ mod tests {
 
     #[test]
     fn every_fault_is_reported_at_once_with_its_place() {
-        let body = r#"{"start_date":"2026-02-30","project_title":" ","research_type":7,"implementation_sites":["a",1],"projct_id":"x"}"#;
+        let body =
+            r#"{"start_date":"2026-02-30","project_title":" ","research_type":7,"implementation_sites":["a",1,"b",[]],"projct_id":"x"}"#;
         let expected = [
             ("/projct_id", "unknown_field"),
             ("/start_date", "invalid_date"),
             ("/research_type", "not_a_text"),
             ("/implementation_sites/1", "not_a_text"),
+            ("/implementation_sites/3", "not_a_text"),
             ("/proposal_type", "required"),
             ("/project_title", "blank"),
         ];
@@ -159,6 +161,7 @@ mod tests {
         let proposal = judge(r#"{"proposal_type":1,"end_date":null,"project_title":"T"}"#).unwrap();
         assert_eq!(proposal.into_members().encoded(), r#"{"proposal_type":1,"project_title":"T"}"#);
         assert_eq!(faults(r#"{"proposal_type":null,"project_title":"T"}"#), [("/proposal_type".to_owned(), "required")]);
+        assert_eq!(faults(r#"{"proposal_type":1,"project_title":"T","titel":null}"#), [("/titel".to_owned(), "unknown_field")]);
     }
 
     #[test]

@@ -17,9 +17,11 @@ impl Resource for Proposal {
     }
 
     fn draft(members: Members) -> (Self, Violations) {
-        let members = members.retain(|_, value| !value.is_null());
         let mut violations = Violations::default();
-        violations.extend(members.iter().filter_map(|(name, _)| unknown_field(&name)));
+        for (name, _) in members.iter().filter(|(name, _)| FIELDS.iter().all(|field| field.name != name)) {
+            violations.push_with(|| unknown_field(&name));
+        }
+        let members = members.retain(|_, value| !value.is_null());
         let proposal = Self::read_fields(members, &mut violations);
         if let Err(errors) = proposal.validate() {
             let found: Vec<_> = field_violations(&errors).collect();
@@ -42,16 +44,12 @@ impl Resource for Proposal {
     }
 }
 
-fn unknown_field(name: &str) -> Option<Violation> {
-    let names = || FIELDS.iter().map(|field| field.name);
-    if names().any(|known| known == name) {
-        return None;
-    }
-    let mend = match nearest(name, names()) {
+fn unknown_field(name: &str) -> Violation {
+    let mend = match nearest(name, FIELDS.iter().map(|field| field.name)) {
         Some(known) => format!("did you mean `{known}`?"),
         None => "it has exactly the 21 fields of the interface; remove this member".to_owned(),
     };
-    Some(Violation::of_member(name, "unknown_field", format!("a proposal has no such field; {mend}")))
+    Violation::of_member(name, "unknown_field", format!("a proposal has no such field; {mend}"))
 }
 
 /// The faults that `validator` found, in the order of the field table.

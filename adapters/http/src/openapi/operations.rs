@@ -89,10 +89,10 @@ fn parameters<G: Group>(operation: Operation) -> Vec<MetaOperationParam> {
             parameters.push(condition("If-None-Match", "Entity tags the client has: 304 when one is current."));
         }
         Operation::Get => parameters.push(condition("If-None-Match", "Entity tags the client has: 304 when one is current.")),
-        Operation::Patch | Operation::Replace | Operation::Delete => {
-            parameters.push(condition("If-Match", "The entity tag that was read: 412 when the item has changed since."));
+        Operation::Patch | Operation::Replace | Operation::Delete | Operation::ReplaceAll => {
+            parameters.push(condition("If-Match", "The entity tag that was read: 412 when it has changed since."));
         }
-        Operation::Create | Operation::Continue | Operation::ReplaceAll => {}
+        Operation::Create | Operation::Continue => {}
     }
     parameters
 }
@@ -147,7 +147,7 @@ pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
         Operation::Create => &[201, 400, 408, 413, 422, 507],
         Operation::Continue => &[201, 400, 404, 408, 413, 422, 507],
         Operation::Patch | Operation::Replace => &[200, 400, 404, 408, 412, 413, 422, 507],
-        Operation::ReplaceAll => &[200, 400, 408, 413, 422, 507],
+        Operation::ReplaceAll => &[200, 400, 408, 412, 413, 422, 507],
         Operation::Delete => &[204, 400, 404, 412, 507],
     };
     let mut statuses = [specific, &[406, 415, 503]].concat();
@@ -190,7 +190,7 @@ pub const fn meaning(status: u16) -> &'static str {
         406 => "Not acceptable: the Accept header admits none of the path's media types.",
         408 => "Request timeout: the body did not arrive in time.",
         409 => "Conflict: the page lies beyond the last one.",
-        412 => "Precondition failed: the item is not at the version in `If-Match`.",
+        412 => "Precondition failed: the item or collection is not as `If-Match` says.",
         413 => "Payload too large.",
         415 => "Unsupported media type of the request's body.",
         422 => "Unprocessable entity: `errors` lists every fault.",

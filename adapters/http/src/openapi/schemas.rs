@@ -48,6 +48,11 @@ pub fn register<G: Group>(registry: &mut Registry) {
     for operation in G::operations().filter(|operation| operation.takes_body()) {
         add(body_name::<G>(operation), body::<G>(operation));
     }
+    if G::operations().any(|operation| operation == Operation::ReplaceAll) {
+        for (name, schema) in replacement_parts::<G>() {
+            add(name, schema);
+        }
+    }
     add(item_name::<G>(), item::<G>());
     add(collection_name::<G>(), collection::<G>());
     add(COLLECTION_LINKS.to_owned(), collection_links());
@@ -110,18 +115,22 @@ fn body<G: Group>(operation: Operation) -> MetaSchema {
     schema
 }
 
+/// The schemas of a collection's replacement. Each has a name: generators of clients make a class of each.
+fn replacement_parts<G: Group>() -> [(String, MetaSchema); 3] {
+    let [element, embedded, whole] = ["Element", "Embedded", "Whole"].map(|part| format!("{}{part}", G::STEM));
+    let name = G::COLLECTION.name();
+    let description = Some("An item: with the `id` of an existing one it replaces it, without it is new.");
+    let element_schema = MetaSchema { description, ..members::<G>(Use::Body) };
+    let embedded_schema = object(&[name], vec![(name, inline(array(reference(&element))))]);
+    let whole_schema = object(&["_embedded"], vec![("_embedded", reference(&embedded))]);
+    [(element, element_schema), (embedded, embedded_schema), (whole, whole_schema)]
+}
+
 fn replacement<G: Group>() -> MetaSchema {
-    let element = || {
-        let mut element = members::<G>(Use::Body);
-        element.description = Some("An item: with the `id` of an existing one it replaces it, without it is new.");
-        element
-    };
-    let elements = || array(inline(element()));
-    let embedded = object(&[G::COLLECTION.name()], vec![(G::COLLECTION.name(), inline(elements()))]);
-    let hal = object(&["_embedded"], vec![("_embedded", inline(embedded))]);
+    let [(element, _), _, (whole, _)] = replacement_parts::<G>();
     MetaSchema {
         description: Some("An array of items, or a HAL collection as GET returns it; at most 50,000 items."),
-        any_of: vec![inline(elements()), inline(hal)],
+        any_of: vec![inline(array(reference(&element))), reference(&whole)],
         ..MetaSchema::ANY
     }
 }

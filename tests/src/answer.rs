@@ -1,0 +1,236 @@
+//! An HTTP answer whose assertions name the request they are about.
+
+use std::collections::BTreeSet;
+
+use hyper::HeaderMap;
+use hyper::body::Bytes;
+use serde_json::Value;
+
+use crate::ExactJson;
+
+/// The members of an item that are the service's, not the client's.
+const OF_THE_SERVICE: [&str; 4] = ["id", "_links", "_embedded", "_meta"];
+
+/// Words that only the inside of the service knows.
+const INTERNAL: [&str; 8] = ["sqlx", "sea_orm", "sea-orm", "sqlite", "postgres", "panicked", ".rs:", "constraint"];
+
+/// What the service said to one request.
+#[derive(Debug)]
+pub struct Answer {
+    pub(crate) sentence: String,
+    pub(crate) origin: String,
+    pub(crate) method: String,
+    pub(crate) target: String,
+    /// The status code.
+    pub status: u16,
+    /// The header lines.
+    pub headers: HeaderMap,
+    /// The body as sent, still encoded if a `Content-Encoding` says so.
+    pub body: Bytes,
+}
+
+/// One entry of a problem's `errors`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    /// RFC 6901 pointer into the request's body.
+    pub pointer: String,
+    /// The top-level member it concerns.
+    pub field: String,
+    /// A stable word.
+    pub code: String,
+    /// What is wrong, for people.
+    pub detail: String,
+}
+
+impl Answer {
+    /// Asserts the status.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "status of {self}");
+        self
+    }
+
+    /// A header line's value, if there is one and it is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// A header line's value, which must be there.
+    #[must_use]
+    #[track_caller]
+    pub fn needed_header(&self, name: &str) -> &str {
+        self.header(name).unwrap_or_else(|| panic!("no {name} on {self}"))
+    }
+
+    /// Asserts the `Content-Type`, exactly.
+    #[track_caller]
+    pub fn of_type(self, content_type: &str) -> Self {
+        assert_eq!(self.header("content-type"), Some(content_type), "Content-Type of {self}");
+        self
+    }
+
+    /// Asserts which methods `Allow` names, in any order.
+    #[track_caller]
+    pub fn allowing(self, methods: &[&str]) -> Self {
+        assert_eq!(self.allowed(), methods.iter().map(ToString::to_string).collect(), "Allow of {self}");
+        self
+    }
+
+    /// The methods that `Allow` names.
+    #[must_use]
+    #[track_caller]
+    pub fn allowed(&self) -> BTreeSet<String> {
+        self.needed_header("allow").split(',').map(|method| method.trim().to_owned()).filter(|method| !method.is_empty()).collect()
+    }
+
+    /// The body as text.
+    #[must_use]
+    #[track_caller]
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap_or_else(|_| panic!("not UTF-8: {self}"))
+    }
+
+    /// The body as JSON.
+    #[must_use]
+    #[track_caller]
+    pub fn value(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))
+    }
+
+    /// The client's own members of the item in the body: all but `id`, `_links`, `_embedded` and `_meta`.
+    #[must_use]
+    #[track_caller]
+    pub fn members(&self) -> ExactJson {
+        ExactJson::parse(self.text()).without(&OF_THE_SERVICE)
+    }
+
+    /// Asserts that the client's own members are those of `text`, in order and digit by digit.
+    #[track_caller]
+    pub fn with_members(self, text: &str) -> Self {
+        assert_eq!(self.members(), ExactJson::parse(text).without(&OF_THE_SERVICE), "members of {self}");
+        self
+    }
+
+    /// The `id` of the item in the body.
+    #[must_use]
+    #[track_caller]
+    pub fn id(&self) -> String {
+        match ExactJson::parse(self.text()).member("id") {
+            Some(ExactJson::Text(id)) => id,
+            _ => panic!("no id: {self}"),
+        }
+    }
+
+    /// The `ETag`, which must be a strong one.
+    #[must_use]
+    #[track_caller]
+    pub fn etag(&self) -> String {
+        let etag = self.needed_header("etag");
+        assert!(etag.len() > 2 && etag.starts_with('"') && etag.ends_with('"'), "a strong ETag on {self}");
+        etag.to_owned()
+    }
+
+    /// The path a link leads to, if the body has it.
+    #[must_use]
+    #[track_caller]
+    pub fn link(&self, relation: &str) -> Option<String> {
+        let value = self.value();
+        let href = value["_links"].get(relation)?["href"].as_str().unwrap_or_else(|| panic!("{relation} has no href: {self}"));
+        Some(self.path_of(href))
+    }
+
+    /// The paths a list of links leads to.
+    #[must_use]
+    #[track_caller]
+    pub fn links(&self, relation: &str) -> Vec<String> {
+        let value = self.value();
+        let list = value["_links"].get(relation).map_or(&[][..], |links| links.as_array().expect("a list of links"));
+        list.iter().map(|link| self.path_of(link["href"].as_str().expect("an href"))).collect()
+    }
+
+    /// The path on this service of a URI that may name its origin; any other URI is left as it is.
+    #[must_use]
+    pub fn path_of(&self, uri: &str) -> String {
+        uri.strip_prefix(&self.origin).unwrap_or(uri).to_owned()
+    }
+
+    /// The items of a collection, which are embedded under `name`.
+    #[must_use]
+    #[track_caller]
+    pub fn embedded(&self, name: &str) -> Vec<Value> {
+        self.value()["_embedded"][name].as_array().unwrap_or_else(|| panic!("no _embedded.{name}: {self}")).clone()
+    }
+
+    /// The ids of a collection's items, in order.
+    #[must_use]
+    #[track_caller]
+    pub fn embedded_ids(&self, name: &str) -> Vec<String> {
+        self.embedded(name).iter().map(|item| item["id"].as_str().expect("an id").to_owned()).collect()
+    }
+
+    /// The entries of `errors`.
+    #[must_use]
+    #[track_caller]
+    pub fn faults(&self) -> Vec<Fault> {
+        let value = self.value();
+        let errors = value["errors"].as_array().unwrap_or_else(|| panic!("no errors: {self}"));
+        let text = |error: &Value, name: &str| error[name].as_str().unwrap_or_else(|| panic!("an error without {name}: {self}")).to_owned();
+        errors
+            .iter()
+            .map(|error| Fault {
+                pointer: text(error, "pointer"),
+                field: text(error, "field"),
+                code: text(error, "code"),
+                detail: text(error, "detail"),
+            })
+            .collect()
+    }
+
+    /// Asserts a 422 whose `errors` point to exactly these places, in any order.
+    #[track_caller]
+    pub fn refusing(self, pointers: &[&str]) -> Self {
+        let answer = self.expect(422);
+        let found: BTreeSet<_> = answer.faults().into_iter().map(|fault| fault.pointer).collect();
+        assert_eq!(found, pointers.iter().map(ToString::to_string).collect(), "pointers of {answer}");
+        answer
+    }
+
+    /// What every answer keeps, whatever was asked.
+    #[track_caller]
+    pub(crate) fn must_keep_the_common_rules(&self) {
+        let content_type = self.needed_header("content-type");
+        if ["/v1/", "/lib", "/status"].iter().any(|start| self.target.starts_with(start)) {
+            let is_vendor = content_type.starts_with("application/vnd.") && content_type.ends_with(".v1+json");
+            assert!(is_vendor || ["application/hal+json", "application/json"].contains(&content_type), "Content-Type of {self}");
+        }
+        assert!(self.headers.contains_key("allow"), "Allow on {self}");
+        assert!(!self.needed_header("x-request-id").is_empty(), "a request id on {self}");
+        assert!(self.status < 500, "no fault of the server's own: {self}");
+        if self.method == "HEAD" || [204, 304].contains(&self.status) {
+            assert!(self.body.is_empty(), "no body on {self}");
+        } else if self.status >= 400 {
+            self.must_explain_the_problem();
+        }
+    }
+
+    #[track_caller]
+    fn must_explain_the_problem(&self) {
+        let problem = self.value();
+        assert_eq!(problem["status"], self.status, "RFC 9457 status of {self}");
+        for member in ["type", "title", "detail", "instance", "code"] {
+            assert!(problem[member].as_str().is_some_and(|text| !text.is_empty()), "RFC 9457 {member} of {self}");
+        }
+        for field in ["title", "detail"] {
+            let text = problem[field].as_str().unwrap_or_default().to_lowercase();
+            assert!(!INTERNAL.iter().any(|word| text.contains(word)), "{field} tells of the inside: {self}");
+        }
+    }
+}
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let body = String::from_utf8_lossy(&self.body[..self.body.len().min(2000)]);
+        write!(formatter, "{}\n→ {} {:#?}\n{body}", self.sentence, self.status, self.headers)
+    }
+}

@@ -1,0 +1,47 @@
+//! A PostgreSQL database of the run's own, and what the database server spends on it.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use procfs::process::Process;
+
+use super::process::family_cpu_time;
+use crate::stores::TestDatabase;
+
+/// A fresh database, removed when dropped.
+pub(super) struct Database {
+    database: TestDatabase,
+    /// The process whose children serve the connections, where it runs on this machine.
+    postmaster: Option<i32>,
+}
+
+impl Database {
+    pub(super) fn create() -> Result<Self> {
+        ensure!(std::env::var_os("TEST_POSTGRES_URL").is_some(), "TEST_POSTGRES_URL does not name a PostgreSQL server: see --help");
+        let database = TestDatabase::postgres();
+        let postmaster = postmaster(&database)?;
+        Ok(Self { database, postmaster })
+    }
+
+    pub(super) fn url(&self) -> &str {
+        self.database.url()
+    }
+
+    /// Lets the planner know the tables, as autovacuum would within a minute, so that the figures do not hang on when it comes.
+    pub(super) fn analyze(&self) {
+        let _no_rows = self.database.query("ANALYZE");
+    }
+
+    /// What the whole database server has spent so far: user and system time of the postmaster and its children.
+    pub(super) fn cpu_time(&self) -> Result<Option<Duration>> {
+        self.postmaster.map(family_cpu_time).transpose()
+    }
+}
+
+/// The first process of the database server, if it is one of this machine.
+fn postmaster(database: &TestDatabase) -> Result<Option<i32>> {
+    let rows = database.query("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
+    let pid = rows.first().and_then(|row| row.first()?.as_ref()).context("PostgreSQL does not tell its process")?.trim().parse()?;
+    let stat = Process::new(pid).and_then(|process| process.stat());
+    Ok(stat.is_ok_and(|stat| stat.comm.starts_with("postgres")).then_some(pid))
+}

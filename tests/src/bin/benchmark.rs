@@ -1,0 +1,17 @@
+//! `benchmark`: how fast the service is, measured against a bare poem route in the same run. See `tests::benchmark`.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tests::benchmark::{Arguments, run};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match run(&Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("benchmark: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The real binary on a free port, with a fresh database of its own, stopped when dropped.
+
+use std::fs::File;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::stores::TestDatabase;
+use crate::{Request, binary};
+
+/// Longer than a start may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Starts that are tried: between choosing a free port and listening on it, another process may take it.
+const STARTS: usize = 5;
+
+/// A kind of database the service keeps its items in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// A file of its own.
+    Sqlite,
+    /// A database of its own on the server that `TEST_POSTGRES_URL` names.
+    Postgres,
+}
+
+/// An item that a test created.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Its id.
+    pub id: String,
+    /// The path it was created under.
+    pub path: String,
+    /// Its entity tag after creation.
+    pub etag: String,
+}
+
+/// A running service.
+pub struct Service {
+    address: SocketAddr,
+    process: Child,
+    // Dropped after the process was stopped.
+    _database: TestDatabase,
+    _directory: TempDir,
+}
+
+/// Runs a test on a fresh service over each kind of store; the output of a failing test names the store.
+pub fn on_each_store(test: impl Fn(&Service)) {
+    for store in [Store::Sqlite, Store::Postgres] {
+        println!("on {store:?}:");
+        test(&Service::start(store));
+    }
+}
+
+impl Service {
+    /// Starts the service over a fresh database.
+    #[must_use]
+    pub fn start(store: Store) -> Self {
+        Self::start_with(store, &[])
+    }
+
+    /// Starts the service over a fresh database, with further arguments of `serve`.
+    #[must_use]
+    pub fn start_with(store: Store, arguments: &[&str]) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let database = match store {
+            Store::Sqlite => TestDatabase::sqlite(),
+            Store::Postgres => TestDatabase::postgres(),
+        };
+        let log = directory.path().join("service.log");
+        let (process, address) = (0..STARTS).find_map(|_| try_start(database.url(), arguments, &log)).unwrap_or_else(|| {
+            let said = std::fs::read_to_string(&log).unwrap_or_default();
+            panic!("the service does not start over {store:?}; it said:\n{said}")
+        });
+        Self { address, process, _database: database, _directory: directory }
+    }
+
+    /// Where the service listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A request with any method.
+    pub fn request(&self, method: &str, target: &str) -> Request {
+        Request::new(self.address, method, target)
+    }
+
+    /// A GET request.
+    pub fn get(&self, target: &str) -> Request {
+        self.request("GET", target)
+    }
+
+    /// A POST request.
+    pub fn post(&self, target: &str) -> Request {
+        self.request("POST", target)
+    }
+
+    /// A PUT request.
+    pub fn put(&self, target: &str) -> Request {
+        self.request("PUT", target)
+    }
+
+    /// A PATCH request.
+    pub fn patch(&self, target: &str) -> Request {
+        self.request("PATCH", target)
+    }
+
+    /// A DELETE request.
+    pub fn delete(&self, target: &str) -> Request {
+        self.request("DELETE", target)
+    }
+
+    /// Creates an item in a collection.
+    #[track_caller]
+    pub fn create(&self, collection: &str, body: &str) -> Item {
+        let answer = self.post(collection).json(body).send().expect(201);
+        let id = answer.id();
+        Item { path: format!("{collection}/{id}"), etag: answer.etag(), id }
+    }
+
+    /// All that a collection shows; equal texts mean that nothing was written in between.
+    #[must_use]
+    #[track_caller]
+    pub fn contents(&self, collection: &str) -> String {
+        self.get(&format!("{collection}?page_size=250")).send().expect(200).text().to_owned()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        stop(&mut self.process);
+    }
+}
+
+fn try_start(database_url: &str, arguments: &[&str], log: &Path) -> Option<(Child, SocketAddr)> {
+    let address = free_address();
+    let output = File::create(log).expect("a log file");
+    let mut process = Command::new(binary::path())
+        .args(["serve", "--listen", &address.to_string(), "--database-url", database_url])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone().expect("a second handle on the log file"))
+        .stderr(output)
+        .spawn()
+        .expect("the binary runs");
+    let is_ready = wait_until_ready(address, &mut process);
+    if !is_ready {
+        stop(&mut process);
+    }
+    is_ready.then_some((process, address))
+}
+
+fn wait_until_ready(address: SocketAddr, process: &mut Child) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if process.try_wait().expect("the process can be asked").is_some() {
+            return false;
+        }
+        let listens = std::net::TcpStream::connect(address).is_ok();
+        if listens && Request::new(address, "GET", "/readyz").send_unchecked().status == 200 {
+            return process.try_wait().expect("the process can be asked").is_none();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+fn stop(process: &mut Child) {
+    process.kill().expect("the process can be stopped");
+    process.wait().expect("the process ends");
+}
+
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")
+}

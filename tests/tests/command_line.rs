@@ -1,0 +1,331 @@
+//! The binary as an operator meets it: what it says, how it ends, and what a signal does.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tests::binary;
+
+/// Longer than anything here may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Variables that the service reads; tests must not meet the developer's.
+const VARIABLES: [&str; 14] = [
+    "BASE_URL",
+    "BODY_TIMEOUT",
+    "CORS_ORIGIN",
+    "DATABASE_CONNECTIONS",
+    "DATABASE_URL",
+    "DRAIN_TIMEOUT",
+    "LISTEN",
+    "LOG",
+    "LOG_FORMAT",
+    "MAX_BODY",
+    "MAX_CONNECTIONS",
+    "MIGRATE",
+    "REQUEST_TIMEOUT",
+    "RUST_LOG",
+];
+
+/// The binary in a folder of its own.
+fn command(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary::path());
+    command.args(arguments).current_dir(folder.path()).stdin(Stdio::null());
+    for variable in VARIABLES {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    command(&folder(), arguments).output().unwrap()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// Asserts that the command ended with `code` and one line on standard error; the line.
+#[track_caller]
+fn refused(output: &Output, code: i32) -> String {
+    let (said, line) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{line}");
+    assert_eq!(said, "");
+    assert!(line.starts_with("proposal-service: ") && line.ends_with('\n') && line.lines().count() == 1, "{line}");
+    line.to_owned()
+}
+
+/// A service that listens, and what it logs.
+struct Running {
+    process: Child,
+    log: BufReader<ChildStderr>,
+    address: SocketAddr,
+}
+
+impl Running {
+    fn start(folder: &TempDir, arguments: &[&str]) -> Self {
+        let mut command = command(folder, arguments);
+        let mut process = command.args(["--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(process.stderr.take().unwrap());
+        let line = line_with(&mut log, "listening on http://");
+        let (_, rest) = line.split_once("listening on http://").unwrap();
+        let address = rest.split(',').next().unwrap().parse().unwrap();
+        Self { process, log, address }
+    }
+
+    fn signal(&self, name: &str) {
+        let process = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &process]).status().unwrap().success());
+    }
+
+    /// Waits for the end; its exit code and what was logged last.
+    fn end(mut self) -> (Option<i32>, String) {
+        wait_until(|| self.process.try_wait().unwrap().is_some());
+        let mut log = String::new();
+        self.log.read_to_string(&mut log).unwrap();
+        (self.process.wait().unwrap().code(), log)
+    }
+
+    /// A request that is at work: its body has not been sent to its end.
+    fn begin_request(&self) -> TcpStream {
+        let mut client = TcpStream::connect(self.address).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head =
+            "POST /v1/files HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n";
+        client.write_all(head.as_bytes()).unwrap();
+        let mut answer = [0; 25];
+        client.read_exact(&mut answer).unwrap();
+        assert_eq!(text(&answer), "HTTP/1.1 100 Continue\r\n\r\n");
+        client
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A test that failed leaves nothing behind; otherwise the process has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[track_caller]
+fn line_with(log: &mut impl std::io::BufRead, words: &str) -> String {
+    let mut lines = String::new();
+    for line in log.lines() {
+        let line = line.unwrap();
+        if line.contains(words) {
+            return line;
+        }
+        lines += &line;
+        lines.push('\n');
+    }
+    panic!("it never said `{words}`, but:\n{lines}");
+}
+
+#[test]
+fn help_names_every_option_and_its_variable() {
+    let output = run(&["--help"]);
+    assert!(output.status.success());
+    let help = text(&output.stdout);
+    for variable in VARIABLES {
+        assert!(help.contains(variable), "no {variable} in:\n{help}");
+    }
+    for word in ["--demo", "serve", "migrate", "openapi"] {
+        assert!(help.contains(word), "no {word} in:\n{help}");
+    }
+}
+
+#[test]
+fn help_does_not_show_the_database_password() {
+    for arguments in [["--help"].as_slice(), &["migrate", "--help"]] {
+        let output = command(&folder(), arguments).env("DATABASE_URL", "postgres://me:secret@db/a").output().unwrap();
+        assert!(!text(&output.stdout).contains("secret"));
+    }
+}
+
+#[test]
+fn the_version_is_the_workspaces() {
+    let output = run(&["--version"]);
+    assert_eq!(text(&output.stdout), concat!("proposal-service ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
+    for (arguments, mend) in [
+        (["--lisen", "127.0.0.1:0"].as_slice(), "'--listen'"),
+        (&["sevre"], "'serve'"),
+        (&["--listen", "localhost"], "127.0.0.1:8080"),
+        (&["--base-url", "example.org"], "http:// or https://"),
+        (&["--cors-origin", "https://example.org/app"], "https://example.org"),
+        (&["--max-body", "lots"], "8MiB"),
+        (&["--max-connections", "0"], "1.."),
+        (&["--database-connections", "0"], "1..=1000"),
+        (&["--request-timeout", "30"], "30s"),
+        (&["--body-timeout", "0s"], "above zero"),
+        (&["--drain-timeout", "soon"], "30s"),
+        (&["--migrate", "maybe"], "auto, never"),
+        (&["--log-format", "xml"], "text, json"),
+        (&["--log", "info=a=b"], "info"),
+        (&["--database-url", "mysql://me:secret@db/a"], "sqlite:// or postgres://"),
+        (&["migrate", "--demo"], "--help"),
+        (&["openapi", "--base-url", "nowhere"], "http:// or https://"),
+        (&["postgres://me:secret@db/a"], "--help"),
+    ] {
+        let line = refused(&run(arguments), 2);
+        assert!(line.contains(mend) && !line.contains("secret"), "{arguments:?}: {line}");
+    }
+}
+
+#[test]
+fn a_wrong_variable_is_refused_like_a_wrong_option() {
+    let output = command(&folder(), &[]).env("CORS_ORIGIN", "https://example.org,example.com").output().unwrap();
+    assert!(refused(&output, 2).contains("'example.com'"));
+}
+
+#[test]
+fn an_unreachable_database_is_named_without_its_password() {
+    let start = Instant::now();
+    let unreachable = format!("postgres://me:secret@{}/proposals", free_address());
+    let line = refused(&run(&["--listen", "127.0.0.1:0", "--database-url", &unreachable]), 1);
+    assert!(line.contains("127.0.0.1") && line.contains("--database-url") && !line.contains("secret"), "{line}");
+    assert!(start.elapsed() < PATIENCE);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let folder = folder();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let output = command(&folder, &["migrate", "--database-url", "sqlite://file/below/a.db?mode=rwc"]).output().unwrap();
+    assert!(refused(&output, 1).contains("file/below"));
+}
+
+#[test]
+fn a_busy_port_is_named_and_the_database_left_alone() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let folder = folder();
+    let line = refused(&command(&folder, &["--listen", &address]).output().unwrap(), 1);
+    assert!(line.contains(&address) && line.contains("--listen"), "{line}");
+    assert!(!folder.path().join("data").exists());
+}
+
+#[test]
+fn migrating_prepares_what_serving_may_insist_on() {
+    let folder = folder();
+    let insist = ["--migrate", "never", "--listen", "127.0.0.1:0"];
+    let line = refused(&command(&folder, &insist).output().unwrap(), 1);
+    assert!(line.contains("proposal-service migrate"), "{line}");
+    assert!(command(&folder, &["migrate"]).status().unwrap().success());
+    assert!(command(&folder, &["migrate"]).status().unwrap().success(), "a second time does no harm");
+    let running = Running::start(&folder, &["--migrate", "never"]);
+    running.signal("TERM");
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn openapi_prints_the_document() {
+    let output = run(&["openapi", "--base-url", "https://proposals.example.org"]);
+    assert!(output.status.success());
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(document["openapi"].is_string() && document["paths"].is_object());
+    assert!(text(&output.stdout).contains("https://proposals.example.org"));
+}
+
+#[test]
+fn demonstration_items_are_loaded_once() {
+    let folder = folder();
+    for said in ["loaded the demonstration items", "the store is not empty"] {
+        let mut command = command(&folder, &["--demo", "--listen", "127.0.0.1:0"]);
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+        line_with(&mut BufReader::new(process.stderr.take().unwrap()), said);
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+}
+
+#[test]
+fn sigterm_lets_a_request_finish() {
+    let folder = folder();
+    let mut running = Running::start(&folder, &["serve"]);
+    let mut client = running.begin_request();
+    running.signal("TERM");
+    line_with(&mut running.log, "SIGTERM");
+    wait_until(|| TcpStream::connect(running.address).is_err());
+    client.write_all(br#"{"a":"bc"}"#).unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201 ") && answer.contains("connection: close"), "{answer}");
+    let (code, log) = running.end();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("stopped") && !log.contains("cut off"), "{log}");
+}
+
+#[test]
+fn a_request_that_does_not_finish_is_cut_off() {
+    let folder = folder();
+    let running = Running::start(&folder, &["--drain-timeout", "300ms"]);
+    let _client = running.begin_request();
+    let start = Instant::now();
+    running.signal("TERM");
+    let (code, log) = running.end();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("cut off"), "{log}");
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn sigint_stops_an_idle_service_at_once() {
+    let folder = folder();
+    let running = Running::start(&folder, &["--drain-timeout", "1h"]);
+    let _idle = TcpStream::connect(running.address).unwrap();
+    running.signal("INT");
+    let (code, log) = running.end();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("SIGINT"), "{log}");
+}
+
+#[test]
+fn a_second_signal_does_not_wait() {
+    let folder = folder();
+    let mut running = Running::start(&folder, &["--drain-timeout", "1h"]);
+    let _client = running.begin_request();
+    running.signal("TERM");
+    line_with(&mut running.log, "SIGTERM");
+    running.signal("INT");
+    assert_eq!(running.end().0, Some(1));
+}
+
+#[test]
+fn json_logs_have_an_object_on_every_line() {
+    let folder = folder();
+    let running = Running::start(&folder, &["--log-format", "json"]);
+    running.signal("TERM");
+    let (_, log) = running.end();
+    assert!(log.lines().count() > 1);
+    for line in log.lines() {
+        let entry: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(entry["message"].is_string() && entry["level"].is_string(), "{line}");
+    }
+}
+
+#[track_caller]
+fn wait_until(mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "it does not come to pass");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap()
+}

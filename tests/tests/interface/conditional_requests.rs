@@ -1,0 +1,122 @@
+//! Conditional requests (RFC 9110, section 13): no lost updates, no needless downloads.
+
+use tests::on_each_store;
+
+use crate::{PROPOSAL, UNKNOWN_ID};
+
+#[test]
+fn every_item_answer_has_an_etag_of_its_version() {
+    on_each_store(|service| {
+        let created = service.post("/v1/proposals").json(PROPOSAL).send().expect(201);
+        let path = format!("/v1/proposals/{}", created.id());
+        let put = service.put(&path).json(PROPOSAL.replace("kit", "kits")).send().expect(200);
+        let patched = service.patch(&path).json(r#"{"description":"x"}"#).send().expect(200);
+        let got = service.get(&path).send().expect(200);
+        assert_eq!(got.etag(), patched.etag());
+        assert_ne!(created.etag(), put.etag());
+        assert_ne!(put.etag(), patched.etag());
+        for answer in [created, put, patched, got] {
+            let modified = answer.needed_header("last-modified");
+            assert!(modified.len() == 29 && modified.ends_with(" GMT"), "an HTTP date on {answer}");
+        }
+    });
+}
+
+#[test]
+fn what_the_client_already_has_is_304() {
+    on_each_store(|service| {
+        let item = service.create("/v1/proposals", PROPOSAL);
+        let collection = service.get("/v1/proposals").send().expect(200).etag();
+        for (target, etag) in [(item.path.as_str(), &item.etag), ("/v1/proposals", &collection)] {
+            for (condition, status) in [
+                (etag.clone(), 304),
+                (format!("W/{etag}"), 304),
+                (format!("\"other\", {etag}"), 304),
+                ("*".to_owned(), 304),
+                ("\"other\"".to_owned(), 200),
+            ] {
+                for method in ["GET", "HEAD"] {
+                    let answer = service.request(method, target).header("if-none-match", &condition).send().expect(status);
+                    assert_eq!(&answer.etag(), etag, "{answer}");
+                }
+            }
+            let lines = service.get(target).header("if-none-match", "\"other\"").header("if-none-match", etag);
+            lines.send().expect(304);
+        }
+        service.get(&format!("/v1/proposals/{UNKNOWN_ID}")).header("if-none-match", "*").send().expect(404);
+    });
+}
+
+#[test]
+fn a_write_under_a_condition_that_does_not_hold_is_412() {
+    on_each_store(|service| {
+        let item = service.create("/v1/proposals", PROPOSAL);
+        let current = service.put(&item.path).json(PROPOSAL).send().expect(200).etag();
+        let before = service.contents("/v1/proposals");
+        for condition in [item.etag.clone(), format!("{}, \"other\"", item.etag), format!("W/{current}"), "\"other\"".to_owned()] {
+            for (method, body) in [("PUT", PROPOSAL), ("PATCH", "{\"description\":\"x\"}"), ("DELETE", "")] {
+                let request = service.request(method, &item.path).header("if-match", &condition);
+                let request = if body.is_empty() { request } else { request.json(body) };
+                assert_eq!(request.send().expect(412).etag(), current, "the current ETag comes with 412");
+            }
+        }
+        assert_eq!(service.contents("/v1/proposals"), before);
+    });
+}
+
+#[test]
+fn a_write_under_a_condition_that_holds_goes_through() {
+    on_each_store(|service| {
+        let item = service.create("/v1/proposals", PROPOSAL);
+        let etag = service.put(&item.path).header("if-match", &item.etag).json(PROPOSAL).send().expect(200).etag();
+        let list = format!("\"other\", {etag}");
+        let etag = service.patch(&item.path).header("if-match", list).json(r#"{"description":"x"}"#).send().expect(200).etag();
+        let lines = service.put(&item.path).header("if-match", "\"other\"").header("if-match", &etag).json(PROPOSAL);
+        lines.send().expect(200);
+        service.put(&item.path).header("if-match", "*").json(PROPOSAL).send().expect(200);
+        service.put(&item.path).json(PROPOSAL).send().expect(200);
+        service.delete(&item.path).header("if-match", "*").send().expect(204);
+        service.delete(&item.path).header("if-match", "*").send().expect(404);
+    });
+}
+
+#[test]
+fn of_many_writers_with_one_condition_one_wins() {
+    on_each_store(|service| {
+        let item = service.create("/v1/proposals", PROPOSAL);
+        let statuses: Vec<_> = std::thread::scope(|scope| {
+            let write = |number: usize| {
+                let body = PROPOSAL.replace("kit", &format!("kit {number}"));
+                let (path, etag) = (&item.path, &item.etag);
+                scope.spawn(move || service.put(path).header("if-match", etag).json(body).send().status)
+            };
+            let writers: Vec<_> = (0..16).map(write).collect();
+            writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+        });
+        let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
+        assert_eq!((count(200), count(412)), (1, 15), "{statuses:?}");
+    });
+}
+
+#[test]
+fn the_etag_of_a_collection_changes_with_every_member() {
+    on_each_store(|service| {
+        let library = format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path);
+        for collection in ["/v1/files", "/lib", &library] {
+            let etag = || service.get(collection).send().expect(200).etag();
+            let mut seen = vec![etag()];
+            assert_eq!(etag(), seen[0], "{collection} did not change");
+            let item = service.create(collection, "{}");
+            seen.push(etag());
+            service.put(&item.path).json(r#"{"a":1}"#).send().expect(200);
+            seen.push(etag());
+            service.patch(&item.path).json(r#"{"a":2}"#).send().expect(200);
+            seen.push(etag());
+            let other = service.create(collection, "{}");
+            seen.push(etag());
+            service.delete(&other.path).send().expect(204);
+            seen.push(etag());
+            assert!(seen.windows(2).all(|pair| pair[0] != pair[1]), "{collection}: {seen:?}");
+        }
+    });
+}

@@ -1,0 +1,23 @@
+//! The interface from outside: what a client may rely on, asked of the real binary. One file per subject, or per URL where a
+//! URL has rules of its own.
+
+mod cash_program;
+mod collections;
+mod conditional_requests;
+mod errors;
+mod hypermedia;
+mod matrix;
+mod members;
+mod negotiation;
+mod nested_library;
+mod patch;
+mod proposals;
+mod sample_proposals;
+mod server;
+mod status;
+
+/// The smallest body that `/v1/proposals` takes.
+const PROPOSAL: &str = r#"{"proposal_type":"R&D Project","project_title":"Rapid test kit"}"#;
+
+/// A well-formed id that no item has.
+const UNKNOWN_ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";

@@ -1,0 +1,172 @@
+//! The server itself: limits, and nothing a client sends makes it panic, hang or tell of its inside.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
+use tests::{Service, Store, send_bytes};
+
+use crate::PROPOSAL;
+
+/// The limit of a request's body.
+const LIMIT: usize = 8 << 20;
+
+#[test]
+fn a_body_of_8_mib_is_taken_and_one_byte_more_is_413() {
+    tests::on_each_store(|service| {
+        let at_limit = object_of(LIMIT);
+        let answer = service.post("/v1/files").json(at_limit.clone()).send().expect(201);
+        service.get(&format!("/v1/files/{}", answer.id())).send().expect(200).with_members(&at_limit);
+        let before = service.get("/v1/files").send().expect(200).etag();
+        for too_large in [object_of(LIMIT + 1), object_of(LIMIT * 3)] {
+            service.post("/v1/files").json(too_large.clone()).send().expect(413);
+            service.post("/v1/files").json(too_large).chunked().send().expect(413);
+        }
+        assert_eq!(service.get("/v1/files").send().expect(200).etag(), before);
+    });
+}
+
+#[test]
+fn every_answer_has_a_request_id_of_its_own() {
+    let service = Service::start(Store::Sqlite);
+    let targets = ["/", "/v1/files", "/v1/nothing", "/v1/files/x", "/healthz", "/docs"];
+    let ids: BTreeSet<_> = targets.map(|target| service.get(target).send().needed_header("x-request-id").to_owned()).into();
+    assert_eq!(ids.len(), targets.len(), "{ids:?}");
+}
+
+#[test]
+fn it_says_that_it_is_alive_and_ready() {
+    tests::on_each_store(|service| {
+        service.get("/healthz").send().expect(200);
+        service.get("/readyz").send().expect(200);
+    });
+}
+
+#[test]
+fn larger_answers_are_compressed_for_those_who_ask() {
+    let service = Service::start(Store::Sqlite);
+    let item = service.create("/v1/files", &object_of(20_000));
+    let plain = service.get(&item.path).send().expect(200);
+    assert_eq!(plain.header("content-encoding"), None, "{plain}");
+    let gzipped = service.get(&item.path).header("accept-encoding", "gzip").send().expect(200);
+    assert_eq!(gzipped.header("content-encoding"), Some("gzip"), "{gzipped}");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&gzipped.body[..]).read_to_string(&mut text).unwrap();
+    assert_eq!(text, plain.text());
+    assert!(gzipped.body.len() < plain.body.len());
+    for answer in [&plain, &gzipped] {
+        assert!(answer.needed_header("vary").to_lowercase().contains("accept-encoding"), "Vary of {answer}");
+    }
+    for refusal in ["identity", "gzip;q=0", "br"] {
+        let answer = service.get(&item.path).header("accept-encoding", refusal).send().expect(200);
+        assert_eq!(answer.header("content-encoding"), None, "{answer}");
+    }
+    let small = service.create("/v1/files", "{}");
+    let answer = service.get(&small.path).header("accept-encoding", "gzip").send().expect(200);
+    assert_eq!(answer.header("content-encoding"), None, "{answer}");
+}
+
+#[test]
+fn other_origins_are_served_only_if_configured() {
+    let origin = "https://app.example.org";
+    let closed = Service::start(Store::Sqlite);
+    let open = Service::start_with(Store::Sqlite, &["--cors-origin", origin]);
+    for (service, asking, allowed) in [(&closed, origin, None), (&open, origin, Some(origin)), (&open, "https://evil.example", None)] {
+        let simple = service.get("/v1/files").header("origin", asking).send().expect(200);
+        assert_eq!(simple.header("access-control-allow-origin"), allowed, "{simple}");
+        let preflight = service.request("OPTIONS", "/v1/files").header("origin", asking).header("access-control-request-method", "POST");
+        let preflight = preflight.header("access-control-request-headers", "content-type").send();
+        assert_eq!(preflight.header("access-control-allow-origin"), allowed, "{preflight}");
+    }
+    open.get("/v1/files").header("origin", b"\xff\xfe").send().expect(200);
+}
+
+#[test]
+fn hostile_paths_are_refused_politely() {
+    let service = Service::start(Store::Sqlite);
+    let long = format!("/v1/files/{}", "a".repeat(4000));
+    for target in [
+        "//",
+        "/.",
+        "/..",
+        "/v1/../v1/files",
+        "/v1/files/../statuses",
+        "/v1/files/..%2f..%2f..%2fetc%2fpasswd",
+        "/docs/../../etc/passwd",
+        "/docs/..%2f..%2fCargo.toml",
+        "/v1/files/%",
+        "/v1/files/%zz",
+        "/v1/files/%c0%ae%c0%ae",
+        "/v1/files/%F0%9F%90%9F",
+        "/v1/fil%65s%00",
+        "/V1/FILES",
+        "/%76%31",
+        "/v1%2ffiles",
+        "/v1/files;x=1",
+        "/problems/%00",
+        "/rels/%2e%2e",
+        &long,
+    ] {
+        service.get(target).send().expect(404);
+    }
+    service.get("/v1/files?page=%ff").send().expect(400);
+    service.get("/v1/files?%ff=%zz&&&==").send().expect(200);
+}
+
+#[test]
+fn text_that_looks_like_sql_is_only_text() {
+    tests::on_each_store(|service| {
+        let hostile = r#"{"proposal_type":"x'); DROP TABLE items; --","project_title":"\" OR 1=1; --","description":"${1} %s $1 ? :a"}"#;
+        let item = service.create("/v1/proposals", hostile);
+        for id in ["'%20OR%20'1'='1", "1%3B%20DROP%20TABLE%20items", "%27%3B%20SELECT%20pg_sleep(10)--", "*", "%25"] {
+            service.get(&format!("/v1/proposals/{id}")).send().expect(404);
+            service.delete(&format!("/v1/proposals/{id}")).send().expect(404);
+        }
+        service.get("/v1/proposals?page=1;DROP%20TABLE%20items").send().expect(400);
+        service.get(&item.path).send().expect(200).with_members(hostile);
+    });
+}
+
+#[test]
+fn bytes_that_are_no_request_do_no_harm() {
+    let service = Service::start(Store::Sqlite);
+    for bytes in [
+        &b"\xff\xfe\x00\x01\r\n\r\n"[..],
+        b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
+        b"GET /v1/files HTTP/1.1\r\nConnection: close\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"GET /a b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"GET http://evil.example/v1/files HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+        b"CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\nConnection: close\r\n\r\n",
+        b"OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\nConnection: close\r\n\r\n",
+        b"POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\nConnection: close\r\n\r\n{}   ",
+        b"POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nzz\r\n",
+    ] {
+        let answer = String::from_utf8_lossy(&send_bytes(service.address(), bytes)).into_owned();
+        assert!(!answer.starts_with("HTTP/1.1 5"), "{} → {answer}", bytes.escape_ascii());
+        service.get("/v1/files").send().expect(200);
+    }
+}
+
+#[test]
+fn it_serves_many_at_once() {
+    tests::on_each_store(|service| {
+        std::thread::scope(|scope| {
+            for _ in 0..32 {
+                scope.spawn(|| {
+                    for _ in 0..5 {
+                        let item = service.create("/v1/proposals", PROPOSAL);
+                        service.get(&item.path).send().expect(200).with_members(PROPOSAL);
+                    }
+                });
+            }
+        });
+        assert_eq!(service.get("/v1/proposals").send().expect(200).value()["total_items"], 160);
+    });
+}
+
+/// A JSON object of exactly this many bytes.
+fn object_of(bytes: usize) -> String {
+    let (start, end) = (r#"{"text":""#, r#""}"#);
+    format!("{start}{}{end}", "x".repeat(bytes - start.len() - end.len()))
+}

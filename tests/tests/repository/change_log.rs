@@ -1,0 +1,79 @@
+//! The change log: what every write leaves behind.
+
+use application::{Change, ChangeKind};
+use domain::Collection;
+
+use crate::store::{NOW, TestStore, all, at, content, lib_of, new_item, replacement};
+
+on_both_stores! {
+    every_write_is_logged_with_what_it_superseded
+    the_log_names_the_caller
+    items_removed_with_their_parent_are_logged_each
+    a_replacement_logs_every_item_it_wrote
+    every_version_of_an_item_is_kept_once
+}
+
+fn row(version: i64, kind: &str, superseded: Option<&str>) -> Vec<Option<String>> {
+    vec![Some(version.to_string()), Some(kind.to_owned()), None, superseded.map(str::to_owned)]
+}
+
+async fn every_write_is_logged_with_what_it_superseded(store: &TestStore) {
+    let scope = all(Collection::FILES);
+    let first = store.insert(scope, r#"{"b":1.0,"a":1}"#).await;
+    let second = store.update(scope, &first, r#"{"b":2.0}"#).await.unwrap();
+    let patched = store.items.update(scope, replacement(&second, r#"{"b":3.0}"#), ChangeKind::Patched, at(NOW)).await.unwrap();
+    store.delete(scope, &patched).await.unwrap();
+    let expected = [
+        row(1, "created", None),
+        row(2, "replaced", Some(r#"{"b":1.0,"a":1}"#)),
+        row(3, "patched", Some(r#"{"b":2.0}"#)),
+        row(4, "deleted", Some(r#"{"b":3.0}"#)),
+    ];
+    assert_eq!(store.changes(), expected);
+    let when = store.database.query("SELECT CAST(time AS TEXT), collection FROM changes");
+    assert_eq!(when, vec![vec![Some(NOW.to_string()), Some("files".to_owned())]; 4]);
+}
+
+async fn the_log_names_the_caller(store: &TestStore) {
+    let by = |name: &str| Change { caller: Some(name.into()), ..at(NOW) };
+    let scope = all(Collection::FILES);
+    let shown = store.items.insert(scope, new_item("{}"), by("ana")).await.unwrap();
+    let shown = store.items.update(scope, replacement(&shown, "{}"), ChangeKind::Replaced, by("ben")).await.unwrap();
+    store.items.delete(scope, shown.item.id, shown.item.version, by("carla")).await.unwrap();
+    let callers: Vec<_> = store.changes().into_iter().filter_map(|mut change| change.remove(2)).collect();
+    assert_eq!(callers, ["ana", "ben", "carla"]);
+}
+
+async fn items_removed_with_their_parent_are_logged_each(store: &TestStore) {
+    let proposal = store.insert(all(Collection::PROPOSALS), r#"{"p":1}"#).await;
+    let first = store.insert(lib_of(&proposal), r#"{"n":1}"#).await;
+    store.update(lib_of(&proposal), &first, r#"{"n":2}"#).await.unwrap();
+    store.delete(all(Collection::PROPOSALS), &proposal).await.unwrap();
+    let mut deletions = store.changes().split_off(3);
+    deletions.sort();
+    assert_eq!(deletions, [row(2, "deleted", Some(r#"{"p":1}"#)), row(3, "deleted", Some(r#"{"n":2}"#))]);
+    let parents = store.database.query("SELECT collection FROM changes WHERE parent IS NOT NULL AND kind = 'deleted'");
+    assert_eq!(parents, [[Some("lib".to_owned())]]);
+}
+
+async fn a_replacement_logs_every_item_it_wrote(store: &TestStore) {
+    let scope = all(Collection::CASH_PROGRAM);
+    let kept = store.insert(scope, r#"{"n":1}"#).await;
+    store.insert(scope, r#"{"n":2}"#).await;
+    store.items.replace_all(scope.collection, content(vec![replacement(&kept, "{}")], vec![new_item("{}")]), at(NOW)).await.unwrap();
+    let written = store.changes().split_off(2);
+    let expected = [row(2, "replaced", Some(r#"{"n":1}"#)), row(1, "created", None), row(2, "deleted", Some(r#"{"n":2}"#))];
+    assert_eq!(written, expected);
+}
+
+async fn every_version_of_an_item_is_kept_once(store: &TestStore) {
+    let scope = all(Collection::FILES);
+    let mut shown = store.insert(scope, r#"{"n":0}"#).await;
+    for number in 1..5 {
+        shown = store.update(scope, &shown, &format!(r#"{{"n":{number}}}"#)).await.unwrap();
+    }
+    let bodies = "SELECT members FROM (SELECT CAST(superseded AS TEXT) AS members, version FROM changes WHERE superseded IS NOT NULL \
+                  UNION ALL SELECT CAST(members AS TEXT), version + 1 FROM items) AS bodies ORDER BY version";
+    let bodies: Vec<_> = store.database.query(bodies).into_iter().flatten().flatten().collect();
+    assert_eq!(bodies, [r#"{"n":0}"#, r#"{"n":1}"#, r#"{"n":2}"#, r#"{"n":3}"#, r#"{"n":4}"#]);
+}

@@ -1,0 +1,142 @@
+//! Many writers at once: none loses what it wrote, none harms another.
+
+use std::sync::Arc;
+
+use application::{ChangeKind, ItemRepository, NewItem, RepositoryError, ShownItem};
+use domain::Collection;
+use tokio::task::JoinSet;
+
+use crate::store::{NOW, TestStore, all, at, content, ids, lib_of, new_item, replacement};
+
+on_both_stores! {
+    reads_that_share_a_statement_see_what_was_written_before
+    concurrent_increments_are_all_counted
+    concurrent_inserts_are_all_there
+    inserts_into_a_proposal_being_deleted_leave_no_orphan
+    concurrent_replacements_leave_one_of_them
+    a_failing_write_does_not_harm_its_neighbours
+    a_write_goes_through_though_its_client_hangs_up
+}
+
+const WRITERS: usize = 64;
+
+async fn concurrent_increments_are_all_counted(store: &TestStore) {
+    let scope = all(Collection::STATUSES);
+    let counter = store.insert(scope, r#"{"n":0}"#).await;
+    let mut writers = JoinSet::new();
+    for _ in 0..WRITERS {
+        writers.spawn(increment(Arc::clone(&store.items), counter.clone()));
+    }
+    writers.join_all().await;
+    let shown = store.find(scope, &counter).await.unwrap();
+    assert_eq!(&*shown.item.members, format!(r#"{{"n":{WRITERS}}}"#));
+    assert_eq!(usize::try_from(shown.item.version.number()).unwrap(), WRITERS + 1);
+    assert_eq!(store.changes().len(), WRITERS + 1);
+}
+
+/// Reads, adds one and writes, until nobody came in between.
+async fn increment(items: Arc<dyn ItemRepository>, counter: ShownItem) {
+    let scope = all(Collection::STATUSES);
+    loop {
+        let shown = items.find(scope, counter.item.id).await.unwrap().unwrap();
+        let next = format!(r#"{{"n":{}}}"#, shown.item.version.number());
+        match items.update(scope, replacement(&shown, &next), ChangeKind::Replaced, at(NOW)).await {
+            Err(RepositoryError::VersionConflict) => {}
+            done => break drop(done.unwrap()),
+        }
+    }
+}
+
+async fn concurrent_inserts_are_all_there(store: &TestStore) {
+    let scope = all(Collection::STATUS);
+    let mut writers = JoinSet::new();
+    for _ in 0..WRITERS * 4 {
+        let items = Arc::clone(&store.items);
+        writers.spawn(async move { items.insert(scope, new_item("{}"), at(NOW)).await.unwrap() });
+    }
+    let mut inserted = ids(&writers.join_all().await);
+    inserted.sort();
+    let page = store.list(scope).await;
+    assert_eq!((page.total_items, ids(&page.items)), (inserted.len() as u64, inserted));
+}
+
+async fn inserts_into_a_proposal_being_deleted_leave_no_orphan(store: &TestStore) {
+    let proposals = all(Collection::PROPOSALS);
+    for _ in 0..8 {
+        let proposal = store.insert(proposals, "{}").await;
+        let mut writers = JoinSet::new();
+        for _ in 0..16 {
+            let (items, scope) = (Arc::clone(&store.items), lib_of(&proposal));
+            writers.spawn(async move { items.insert(scope, new_item("{}"), at(NOW)).await.map(|_| ()) });
+        }
+        tokio::task::yield_now().await;
+        store.delete(proposals, &proposal).await.unwrap();
+        for written in writers.join_all().await {
+            assert!(matches!(written, Ok(()) | Err(RepositoryError::OwnerMissing)), "{written:?}");
+        }
+    }
+    let lib = store.list(all(Collection::LIB)).await;
+    assert_eq!((lib.total_items, lib.items), (0, vec![]));
+}
+
+async fn concurrent_replacements_leave_one_of_them(store: &TestStore) {
+    let mut writers = JoinSet::new();
+    for writer in 0..8 {
+        let items = Arc::clone(&store.items);
+        let additions: Vec<_> = (0..5).map(|_| new_item(&format!(r#"{{"writer":{writer}}}"#))).collect();
+        writers.spawn(async move { items.replace_all(Collection::CASH_PROGRAM, content(vec![], additions), at(NOW)).await.unwrap() });
+    }
+    writers.join_all().await;
+    let page = store.list(all(Collection::CASH_PROGRAM)).await;
+    assert_eq!((page.total_items, page.items.len()), (5, 5));
+    assert!(page.items.windows(2).all(|pair| pair[0].item.members == pair[1].item.members), "{:?}", page.items);
+}
+
+/// An id that is taken is no refusal but a fault: the writes that share its transaction must not suffer.
+async fn a_failing_write_does_not_harm_its_neighbours(store: &TestStore) {
+    let scope = all(Collection::STATUS);
+    let taken = store.insert(scope, "{}").await;
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let items = Arc::clone(&store.items);
+        let item = if writer % 8 == 3 { NewItem { id: taken.item.id, ..new_item("{}") } } else { new_item("{}") };
+        writers.spawn(async move { items.insert(scope, item, at(NOW)).await.map(|_| ()) });
+    }
+    let (sound, faulty): (Vec<_>, Vec<_>) = writers.join_all().await.into_iter().partition(Result::is_ok);
+    assert_eq!((sound.len(), faulty), (56, vec![Err(RepositoryError::Corrupt); 8]));
+    assert_eq!(store.list(scope).await.total_items, 57);
+    assert_eq!(store.changes().len(), 57);
+}
+
+/// Asked for once and then dropped, as a server drops what a client no longer waits for.
+async fn a_write_goes_through_though_its_client_hangs_up(store: &TestStore) {
+    let scope = all(Collection::STATUS);
+    tokio::select! {
+        biased;
+        _ = store.items.insert(scope, new_item("{}"), at(NOW)) => panic!("a write takes longer than that"),
+        () = std::future::ready(()) => {}
+    }
+    store.insert(scope, "{}").await;
+    let page = store.list(scope).await;
+    assert_eq!(page.total_items, page.items.len() as u64, "whole, or not at all");
+    if store.database.is_sqlite() {
+        assert_eq!(page.total_items, 2, "it was in the queue");
+    }
+}
+
+async fn reads_that_share_a_statement_see_what_was_written_before(store: &TestStore) {
+    let scope = all(Collection::FILES);
+    let mut readers = JoinSet::new();
+    for _ in 0..64 {
+        let items = Arc::clone(&store.items);
+        readers.spawn(async move {
+            for _ in 0..8 {
+                let written = items.insert(scope, new_item("{}"), at(NOW)).await.unwrap();
+                let (found, missing) = tokio::join!(items.find(scope, written.item.id), items.find(scope, new_item("{}").id));
+                assert_eq!((found.unwrap(), missing.unwrap()), (Some(written), None));
+            }
+        });
+    }
+    readers.join_all().await;
+    assert_eq!(store.list(scope).await.total_items, 512);
+}

@@ -1,0 +1,31 @@
+//! Every obligation of the repository ports, a named case each, on `SQLite` and on a real `PostgreSQL`.
+//!
+//! A case is a function over a [`TestStore`]; [`on_both_stores`] makes two tests of it, `sqlite::…` and `postgres::…`.
+
+#![expect(clippy::unwrap_used, reason = "a case fails where it cannot go on")]
+
+macro_rules! on_both_stores {
+    ($($case:ident)*) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $case() {
+                super::$case(&$crate::store::TestStore::open(tests::stores::TestDatabase::sqlite()).await).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $case() {
+                super::$case(&$crate::store::TestStore::open(tests::stores::TestDatabase::postgres()).await).await;
+            })*
+        }
+    };
+}
+
+mod change_log;
+mod concurrency;
+mod pages;
+mod reads;
+mod replacement;
+mod schema;
+mod store;
+mod writes;

@@ -1,0 +1,132 @@
+//! `find` and `find_many`: what comes back, and what a scope hides.
+
+use application::{NewItem, Relations, Scope};
+use domain::{Collection, Version};
+use jiff::Timestamp;
+
+use crate::store::{NOW, TestStore, all, ids, lib_of, new_item, next_id};
+
+on_both_stores! {
+    an_unknown_item_is_none
+    members_come_back_to_the_byte
+    a_new_item_has_version_one_and_its_times
+    another_collection_does_not_see_an_item
+    a_parent_sees_its_own_items_only
+    the_whole_library_sees_items_with_and_without_a_parent
+    an_item_names_what_continues_it_oldest_first
+    an_item_names_what_it_continues_while_that_exists
+    a_programme_is_named_while_it_exists
+    many_items_are_found_in_one_call
+    many_items_are_found_within_the_scope
+    the_store_is_ready
+}
+
+async fn an_unknown_item_is_none(store: &TestStore) {
+    assert_eq!(store.items.find(all(Collection::FILES), next_id()).await, Ok(None));
+}
+
+async fn members_come_back_to_the_byte(store: &TestStore) {
+    let long = "lang ".repeat(2000);
+    let members = format!(
+        r#"{{"z":100.10,"a":123456789012345678901234567890,"e":1.0E+2,"nested":{{"b":1,"a":[null,true,{{}}]}},"text":"Ñ ₱ 😀 \u00e9 \"q\" \\","zero":-0,"":"","long":"{long}"}}"#
+    );
+    let inserted = store.insert(all(Collection::FILES), &members).await;
+    assert_eq!(*inserted.item.members, *members);
+    assert_eq!(store.find(all(Collection::FILES), &inserted).await.unwrap(), inserted);
+    let updated = store.update(all(Collection::FILES), &inserted, r#"{"b":1.50,"a":2}"#).await.unwrap();
+    assert_eq!(*store.find(all(Collection::FILES), &updated).await.unwrap().item.members, *r#"{"b":1.50,"a":2}"#);
+}
+
+async fn a_new_item_has_version_one_and_its_times(store: &TestStore) {
+    let item = store.insert(all(Collection::FILES), "{}").await.item;
+    let now = Timestamp::from_microsecond(NOW).unwrap();
+    assert_eq!((item.version, item.created_at, item.updated_at), (Version::FIRST, now, now));
+    assert_eq!((item.parent, item.continues), (None, None));
+}
+
+async fn another_collection_does_not_see_an_item(store: &TestStore) {
+    let file = store.insert(all(Collection::FILES), "{}").await;
+    assert_eq!(store.find(all(Collection::GAD_SCORES), &file).await, None);
+}
+
+async fn a_parent_sees_its_own_items_only(store: &TestStore) {
+    let (one, other) = (store.insert(all(Collection::PROPOSALS), "{}").await, store.insert(all(Collection::PROPOSALS), "{}").await);
+    let own = store.insert(lib_of(&one), "{}").await;
+    assert_eq!(own.item.parent, Some(one.item.id));
+    assert_eq!(store.find(lib_of(&one), &own).await.as_ref(), Some(&own));
+    assert_eq!(store.find(lib_of(&other), &own).await, None);
+}
+
+async fn the_whole_library_sees_items_with_and_without_a_parent(store: &TestStore) {
+    let proposal = store.insert(all(Collection::PROPOSALS), "{}").await;
+    let own = store.insert(lib_of(&proposal), "{}").await;
+    let free = store.insert(all(Collection::LIB), "{}").await;
+    assert_eq!(store.find(all(Collection::LIB), &own).await.as_ref(), Some(&own));
+    assert_eq!(store.find(lib_of(&proposal), &free).await, None);
+}
+
+async fn an_item_names_what_continues_it_oldest_first(store: &TestStore) {
+    let proposals = all(Collection::PROPOSALS);
+    let first = store.insert(proposals, "{}").await;
+    let mut continued_by = Vec::new();
+    for _ in 0..3 {
+        let next = store.try_insert(proposals, NewItem { continues: Some(first.item.id), ..new_item("{}") }).await.unwrap();
+        assert_eq!(next.relations, Relations { continues: Some(first.item.id), ..Relations::default() });
+        continued_by.push(next.item.id);
+    }
+    assert_eq!(
+        store.find(proposals, &first).await.unwrap().relations,
+        Relations { continued_by: continued_by.clone(), ..Relations::default() }
+    );
+    let updated = store.update(proposals, &first, r#"{"a":1}"#).await.unwrap();
+    assert_eq!(updated.relations.continued_by, continued_by);
+}
+
+async fn an_item_names_what_it_continues_while_that_exists(store: &TestStore) {
+    let proposals = all(Collection::PROPOSALS);
+    let first = store.insert(proposals, "{}").await;
+    let second = store.try_insert(proposals, NewItem { continues: Some(first.item.id), ..new_item("{}") }).await.unwrap();
+    store.delete(proposals, &first).await.unwrap();
+    let second = store.find(proposals, &second).await.unwrap();
+    assert_eq!((second.relations.continues, second.item.continues), (None, Some(first.item.id)));
+}
+
+async fn a_programme_is_named_while_it_exists(store: &TestStore) {
+    let (proposals, programs) = (all(Collection::PROPOSALS), all(Collection::PROPOSED_PROGRAMS));
+    let program = new_item("{}");
+    let named = NewItem { program: Some(program.id), ..new_item("{}") };
+    let proposal = store.try_insert(proposals, named.clone()).await.unwrap();
+    assert_eq!(proposal.relations.program, None);
+    let program = store.try_insert(programs, program).await.unwrap();
+    assert_eq!(store.find(proposals, &proposal).await.unwrap().relations.program, Some(program.item.id));
+    let other = store.try_insert(proposals, NewItem { id: next_id(), ..named }).await.unwrap();
+    assert_eq!(other.relations.program, Some(program.item.id));
+    let updated = store.update(proposals, &other, "{}").await.unwrap();
+    assert_eq!(updated.relations.program, None, "the new members name none");
+    store.delete(programs, &program).await.unwrap();
+    assert_eq!(store.find(proposals, &proposal).await.unwrap().relations.program, None);
+}
+
+async fn many_items_are_found_in_one_call(store: &TestStore) {
+    let statuses = all(Collection::STATUSES);
+    let first = store.insert(statuses, "{}").await;
+    let second = store.insert(statuses, "{}").await;
+    let mut asked: Vec<_> = std::iter::repeat_with(next_id).take(20_000).collect();
+    asked.extend(ids([&first, &second]));
+    let mut found = store.items.find_many(statuses, &asked).await.unwrap();
+    found.sort_by_key(|shown| shown.item.id);
+    assert_eq!(found, [first, second]);
+    assert_eq!(store.items.find_many(statuses, &[]).await.unwrap(), []);
+}
+
+async fn many_items_are_found_within_the_scope(store: &TestStore) {
+    let proposal = store.insert(all(Collection::PROPOSALS), "{}").await;
+    let (own, free) = (store.insert(lib_of(&proposal), "{}").await, store.insert(all(Collection::LIB), "{}").await);
+    let asked = ids([&own, &free]);
+    assert_eq!(store.items.find_many(lib_of(&proposal), &asked).await.unwrap(), [own]);
+    assert_eq!(store.items.find_many(Scope { collection: Collection::FILES, parent: None }, &asked).await.unwrap(), []);
+}
+
+async fn the_store_is_ready(store: &TestStore) {
+    assert_eq!(store.store.readiness().check().await, Ok(()));
+}

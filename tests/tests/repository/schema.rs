@@ -1,0 +1,147 @@
+//! Opening and preparing a store, and what people see who query with SQL.
+
+use std::time::Duration;
+
+use application::RepositoryError;
+use domain::Collection;
+use domain::proposal::fields::FIELDS;
+use storage_adapter::{Store, StoreOptions};
+use tests::stores::TestDatabase;
+use tokio::task::JoinSet;
+
+use crate::store::{TestStore, all, connect, new_item};
+
+on_both_stores! {
+    a_fresh_database_is_not_migrated
+    migrating_again_changes_nothing
+    instances_that_start_together_all_succeed
+    the_view_has_one_column_per_field
+    the_view_is_made_anew_when_a_field_is_missing
+    the_view_shows_fields_as_columns
+}
+
+async fn a_fresh_database_is_not_migrated(store: &TestStore) {
+    assert!(store.store.is_migrated().await.unwrap());
+    let fresh = if store.database.is_sqlite() { TestDatabase::sqlite() } else { TestDatabase::postgres() };
+    let store = connect(&fresh).await;
+    assert!(!store.is_migrated().await.unwrap());
+    assert!(store.readiness().check().await.is_err());
+    store.close().await;
+}
+
+async fn migrating_again_changes_nothing(store: &TestStore) {
+    let shown = store.insert(all(Collection::FILES), "{}").await;
+    store.store.migrate().await.unwrap();
+    assert_eq!(store.find(all(Collection::FILES), &shown).await, Some(shown));
+}
+
+async fn instances_that_start_together_all_succeed(store: &TestStore) {
+    let fresh = if store.database.is_sqlite() { TestDatabase::sqlite() } else { TestDatabase::postgres() };
+    let mut instances = JoinSet::new();
+    for _ in 0..4 {
+        let url = fresh.url().to_owned();
+        instances.spawn(async move {
+            let options = StoreOptions { url, connections: 2, acquire_timeout: Duration::from_secs(10) };
+            let store = Store::connect(&options).await.unwrap();
+            store.migrate().await.unwrap();
+            assert!(store.is_migrated().await.unwrap());
+            store.close().await;
+        });
+    }
+    instances.join_all().await;
+}
+
+fn view_columns(database: &TestDatabase) -> Vec<String> {
+    let query = if database.is_sqlite() {
+        "SELECT name FROM pragma_table_info('proposals') ORDER BY cid"
+    } else {
+        "SELECT CAST(column_name AS TEXT) FROM information_schema.columns WHERE table_name = 'proposals' ORDER BY ordinal_position"
+    };
+    database.query(query).into_iter().flatten().flatten().collect()
+}
+
+async fn the_view_has_one_column_per_field(store: &TestStore) {
+    let fields = FIELDS.iter().map(|field| field.name);
+    let expected: Vec<_> = ["id", "version", "created_at", "updated_at"].into_iter().chain(fields).collect();
+    assert_eq!(view_columns(&store.database), expected);
+}
+
+async fn the_view_is_made_anew_when_a_field_is_missing(store: &TestStore) {
+    let expected = view_columns(&store.database);
+    for stale in ["SELECT CAST('' AS TEXT) AS id", "SELECT 1 AS something_else"] {
+        let _ = store.database.query("DROP VIEW proposals");
+        let _ = store.database.query(&format!("CREATE VIEW proposals AS {stale}"));
+        store.store.migrate().await.unwrap();
+        assert_eq!(view_columns(&store.database), expected);
+    }
+}
+
+async fn the_view_shows_fields_as_columns(store: &TestStore) {
+    let members = r#"{"project_title":"Sweetpotato","proposal_type":7,"implementation_sites":["Bato","Pili"]}"#;
+    let shown = store.insert(all(Collection::PROPOSALS), members).await;
+    store.insert(all(Collection::FILES), r#"{"project_title":"none"}"#).await;
+    let columns = "id, CAST(created_at AS TEXT), project_title, CAST(proposal_type AS TEXT), implementation_sites, start_date";
+    let rows = store.database.query(&format!("SELECT {columns} FROM proposals"));
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    assert_eq!(row[0], Some(shown.item.id.to_string()));
+    assert!(row[1].as_ref().is_some_and(|time| time.starts_with("2026-09-2")), "{row:?}");
+    assert_eq!(row[2..5], [Some("Sweetpotato".to_owned()), Some("7".to_owned()), Some(r#"["Bato","Pili"]"#.to_owned())]);
+    assert_eq!(row[5], None);
+}
+
+async fn refusal(url: &str) -> String {
+    let options = StoreOptions { url: url.to_owned(), connections: 2, acquire_timeout: Duration::from_secs(1) };
+    match Store::connect(&options).await {
+        Ok(_) => panic!("{url} was opened"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_opened_says_why_in_one_line_without_the_password() {
+    let folder = tempfile::tempdir().unwrap();
+    let absent = format!("sqlite://{}/absent/p.db", folder.path().display());
+    let urls = ["mysql://u:secret@h/d", "postgres://u:secret@127.0.0.1:1/d", "postgres://u:secret@h:port/d", "sqlite::memory:", &absent];
+    for url in urls {
+        let message = refusal(url).await;
+        assert!(!message.is_empty() && !message.contains("secret") && !message.contains('\n'), "{message}");
+        println!("{message}");
+    }
+}
+
+#[tokio::test]
+async fn the_folder_of_a_database_file_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}/a/b/p.db?mode=rwc", folder.path().display());
+    let options = StoreOptions { url, connections: 2, acquire_timeout: Duration::from_secs(1) };
+    let store = Store::connect(&options).await.unwrap();
+    store.migrate().await.unwrap();
+    store.close().await;
+    assert!(folder.path().join("a/b/p.db").is_file());
+}
+
+/// What a restart of the server does to a pool.
+fn cut_all_connections(database: &TestDatabase) {
+    let others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let cut = format!("SELECT CAST(pg_terminate_backend(pid) AS TEXT) {others}");
+    while !database.query(&cut).is_empty() {}
+}
+
+#[tokio::test]
+async fn reads_go_through_after_a_restart_of_the_server_and_writes_recover() {
+    let store = TestStore::open(TestDatabase::postgres()).await;
+    let shown = store.insert(all(Collection::FILES), "{}").await;
+    let id = shown.item.id;
+    let readers: JoinSet<_> =
+        (0..8).map(|_| store.items.clone()).map(|items| async move { items.find(all(Collection::FILES), id).await }).collect();
+    readers.join_all().await;
+    for _ in 0..4 {
+        cut_all_connections(&store.database);
+        assert!(store.find(all(Collection::FILES), &shown).await.is_some());
+        // A connection on its way back into the pool at the cut is found dead by the first to use it.
+        let first = store.try_insert(all(Collection::FILES), new_item("{}")).await;
+        assert!(matches!(first, Ok(_) | Err(RepositoryError::Unavailable)), "{first:?}");
+        let second = store.try_insert(all(Collection::FILES), new_item("{}")).await;
+        assert!(second.is_ok(), "one connection found dead casts doubt on all: {second:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! A migrated store, and calls on it that read as sentences.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::{
+    Change, ChangeKind, CollectionContent, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError, Scope, ShownItem, Window,
+};
+use domain::{Collection, ItemId};
+use jiff::Timestamp;
+use storage_adapter::{Store, StoreOptions};
+use tests::stores::TestDatabase;
+use uuid::Uuid;
+
+/// The microsecond at which all is written unless a case says otherwise.
+pub const NOW: i64 = 1_790_000_000_123_456;
+
+/// Everything of a collection.
+pub const fn all(collection: Collection) -> Scope {
+    Scope { collection, parent: None }
+}
+
+/// The library items of one proposal.
+pub fn lib_of(proposal: &ShownItem) -> Scope {
+    Scope { collection: Collection::LIB, parent: Some(proposal.item.id) }
+}
+
+/// An identifier nobody else has; later ones sort after earlier ones.
+#[expect(clippy::disallowed_methods, reason = "a test has no generator of its own, and its ids must sort by time")]
+pub fn next_id() -> ItemId {
+    ItemId::from_uuid(Uuid::now_v7())
+}
+
+/// A change made at a microsecond, by nobody in particular.
+pub fn at(microsecond: i64) -> Change {
+    Change { time: Timestamp::from_microsecond(microsecond).unwrap(), caller: None }
+}
+
+/// A new item that refers to nothing.
+pub fn new_item(members: &str) -> NewItem {
+    NewItem { id: next_id(), members: members.into(), continues: None, program: None }
+}
+
+/// New members for an item as it was shown.
+pub fn replacement(shown: &ShownItem, members: &str) -> Replacement {
+    Replacement { id: shown.item.id, expected: shown.item.version, members: members.into(), program: None }
+}
+
+/// What a collection is to hold, whatever it was at.
+pub fn content(replacements: Vec<Replacement>, additions: Vec<NewItem>) -> CollectionContent {
+    CollectionContent { replacements, additions, expected: None }
+}
+
+/// A store with its schema, in a database of its own.
+pub struct TestStore {
+    pub store: Store,
+    pub items: Arc<dyn ItemRepository>,
+    // Dropped last: the database cannot go while it is used.
+    pub database: TestDatabase,
+}
+
+impl TestStore {
+    pub async fn open(database: TestDatabase) -> Self {
+        let store = connect(&database).await;
+        store.migrate().await.unwrap();
+        Self { items: store.items(), store, database }
+    }
+
+    pub async fn insert(&self, scope: Scope, members: &str) -> ShownItem {
+        self.try_insert(scope, new_item(members)).await.unwrap()
+    }
+
+    pub async fn try_insert(&self, scope: Scope, item: NewItem) -> Result<ShownItem, RepositoryError> {
+        self.items.insert(scope, item, at(NOW)).await
+    }
+
+    pub async fn update(&self, scope: Scope, shown: &ShownItem, members: &str) -> Result<ShownItem, RepositoryError> {
+        self.items.update(scope, replacement(shown, members), ChangeKind::Replaced, at(NOW)).await
+    }
+
+    pub async fn delete(&self, scope: Scope, shown: &ShownItem) -> Result<(), RepositoryError> {
+        self.items.delete(scope, shown.item.id, shown.item.version, at(NOW)).await
+    }
+
+    /// The item as it is now.
+    pub async fn find(&self, scope: Scope, shown: &ShownItem) -> Option<ShownItem> {
+        self.items.find(scope, shown.item.id).await.unwrap()
+    }
+
+    pub async fn page(&self, scope: Scope, offset: u64, limit: u64) -> ListedPage {
+        self.items.page(scope, Window { offset, limit }).await.unwrap()
+    }
+
+    /// The whole scope, which must be small.
+    pub async fn list(&self, scope: Scope) -> ListedPage {
+        self.page(scope, 0, 1000).await
+    }
+
+    /// The change log in its order: version, kind, caller, and the members superseded.
+    pub fn changes(&self) -> Vec<Vec<Option<String>>> {
+        self.database.query("SELECT CAST(version AS TEXT), kind, caller, CAST(superseded AS TEXT) FROM changes ORDER BY sequence")
+    }
+}
+
+/// The identifiers of items, in their order.
+pub fn ids<'a>(items: impl IntoIterator<Item = &'a ShownItem>) -> Vec<ItemId> {
+    items.into_iter().map(|shown| shown.item.id).collect()
+}
+
+/// Opens a database, which may have no schema yet.
+pub async fn connect(database: &TestDatabase) -> Store {
+    let options = StoreOptions { url: database.url().to_owned(), connections: 8, acquire_timeout: Duration::from_secs(10) };
+    Store::connect(&options).await.unwrap_or_else(|error| panic!("{error}"))
+}
