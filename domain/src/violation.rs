@@ -39,7 +39,8 @@ impl Pointer {
     }
 
     /// The name of the top-level member it points into; empty for the whole body.
-    fn first_name(&self) -> String {
+    #[must_use]
+    pub fn first_name(&self) -> String {
         self.0.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~")
     }
 }

@@ -180,10 +180,9 @@ fn error_entry(violation: &Violation) -> Value {
 fn validation_messages(violations: &Violations) -> Value {
     let mut fields = Map::new();
     for violation in violations.iter() {
-        let pointer = violation.pointer.to_string();
-        let place = pointer.trim_start_matches('/');
-        let is_top_level = place.split('/').next() == Some(violation.field.as_str());
-        let key = if is_top_level { violation.field.as_str() } else { place };
+        let place = violation.pointer.to_string();
+        let is_of_body = violation.pointer.first_name() == violation.field;
+        let key = if is_of_body { violation.field.as_str() } else { place.trim_start_matches('/') };
         let codes = fields.entry(key).or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(codes) = codes {
             codes.insert(violation.code.into(), violation.detail.as_str().into());
