@@ -32,6 +32,8 @@ mod postgres;
 mod postgres_writes;
 mod proposals_view;
 mod read_queue;
+mod repeated;
+mod row_write;
 mod rows;
 mod sqlite;
 mod sqlite_totals;

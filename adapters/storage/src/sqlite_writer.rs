@@ -146,10 +146,7 @@ impl Transactions {
 
     async fn perform(&self, transaction: &DatabaseTransaction, writes: &[&Write]) -> Result<Vec<Answer>, DbErr> {
         let mut totals = Totals::default();
-        let mut answers = Vec::with_capacity(writes.len());
-        for write in writes {
-            answers.push(self.writes.perform(transaction, write, &mut totals).await?);
-        }
+        let answers = self.writes.perform(transaction, writes, &mut totals).await?;
         for statement in totals.into_statements() {
             transaction.execute_raw(statement).await?;
         }

@@ -3,16 +3,21 @@
 //! A write that is refused (`Ok(Err(…))`) has changed nothing, because its first statement decides. An `Err` means that
 //! the transaction is spoilt. The texts hold several statements at a time, which spares round trips to the driver's thread.
 
-use application::{Change, ChangeKind, CollectionContent, NewItem, Replacement, RepositoryError, Scope};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use application::{Change, ChangeKind, CollectionContent, RepositoryError, Scope};
 use domain::{Collection, ItemId, Version};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, QueryResult, Value};
 use uuid::Uuid;
 
 use crate::dialect::SQLITE;
+use crate::repeated::Repeated;
+use crate::row_write::RowWrite;
 use crate::rows;
 use crate::sqlite_totals::Totals;
 use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, owner_name, parent, shown_columns};
-use crate::write::{Answer, Write, delete_values, insert_values, not_written, removed_by, update_values, versions};
+use crate::write::{Answer, Write, delete_values, not_written, removed_by, versions};
 
 const OWNER: &str = "SELECT id FROM items WHERE id = $1 AND collection = $2";
 
@@ -23,8 +28,8 @@ const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
 /// The texts of the writes, made once. Their parameters are those of `write.rs`.
 #[derive(Debug)]
 pub(crate) struct SqliteWrites {
-    insert: String,
-    update: String,
+    insert: Repeated,
+    update: Repeated,
     delete: String,
 }
 
@@ -40,18 +45,18 @@ impl SqliteWrites {
         let expected = expected("items");
         let with_its_own = format!("EXISTS (SELECT 1 FROM items t WHERE {})", self::expected("t"));
         Self {
-            insert: format!(
+            insert: Repeated::new(&format!(
                 "INSERT INTO items ({ITEM_COLUMNS}) SELECT $3, $4, $5, 1, $1, $1, $7, $8, $9 \
                  WHERE ($5 IS NULL OR EXISTS (SELECT 1 FROM items WHERE id = $5 AND collection = $6)) \
                  AND ($7 IS NULL OR EXISTS (SELECT 1 FROM items WHERE id = $7 AND collection = $4)) RETURNING {shown}; \
                  INSERT INTO changes ({CHANGE_COLUMNS}) SELECT collection, id, version, 'created', $1, $2, parent, predecessor, NULL \
                  FROM items WHERE id = $3"
-            ),
-            update: format!(
+            )),
+            update: Repeated::new(&format!(
                 "{superseding}; UPDATE items SET members = $9, program = $8, version = version + 1, \
                  updated_at = max(updated_at, $1) WHERE {expected} RETURNING {shown}",
                 superseding = superseding("$7", &expected),
-            ),
+            )),
             delete: format!(
                 "{superseding}; DELETE FROM items WHERE parent = $3 AND {with_its_own} RETURNING collection, parent; \
                  DELETE FROM items WHERE {expected} RETURNING collection, parent; \
@@ -61,15 +66,25 @@ impl SqliteWrites {
         }
     }
 
-    /// Does one write in `transaction`.
-    pub async fn perform(&self, transaction: &DatabaseTransaction, write: &Write, totals: &mut Totals) -> Result<Answer, DbErr> {
+    /// Does the writes in their order in `transaction`. Neighbours of a kind share a trip to the driver's thread.
+    pub async fn perform(&self, transaction: &DatabaseTransaction, writes: &[&Write], totals: &mut Totals) -> Result<Vec<Answer>, DbErr> {
         let mut performing = Performing { texts: self, transaction, totals };
-        match write {
-            Write::Insert { scope, item, change } => performing.insert(*scope, item, change).await,
-            Write::Update { scope, replacement, kind, change } => performing.update(*scope, replacement, *kind, change).await,
-            Write::Delete { scope, id, expected, change } => performing.delete(*scope, *id, *expected, change).await,
-            Write::ReplaceAll { collection, content, change } => performing.replace_all(*collection, content, change).await,
+        let mut answers = Vec::with_capacity(writes.len());
+        while let Some(next) = writes.get(answers.len()) {
+            match next {
+                Write::Insert { .. } | Write::Update { .. } => {
+                    let rows: Vec<_> = writes[answers.len()..].iter().map_while(|write| write.as_row()).collect();
+                    answers.extend(performing.write_rows(&rows).await?);
+                }
+                Write::Delete { scope, id, expected, change } => {
+                    answers.push(performing.delete(*scope, *id, *expected, change).await?);
+                }
+                Write::ReplaceAll { collection, content, change } => {
+                    answers.push(performing.replace_all(*collection, content, change).await?);
+                }
+            }
         }
+        Ok(answers)
     }
 }
 
@@ -81,22 +96,38 @@ struct Performing<'a> {
 }
 
 impl Performing<'_> {
-    async fn insert(&mut self, scope: Scope, item: &NewItem, change: &Change) -> Result<Answer, DbErr> {
-        let rows = self.run(&self.texts.insert, insert_values(scope, item, change)).await?;
-        let Some(row) = rows.first() else {
-            return Ok(Err(self.not_inserted(scope).await?));
-        };
-        self.totals.count(scope.collection.name(), parent(scope), 1);
-        Ok(Ok(Some(rows::written_item(row, item.members.clone())?)))
+    /// Does inserts and updates in their order, as many at a time as are alike.
+    async fn write_rows(&mut self, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
+        let mut answers = Vec::with_capacity(writes.len());
+        while let [first, ..] = &writes[answers.len()..] {
+            let rest = &writes[answers.len()..];
+            let alike = rest.iter().take_while(|write| write.is_insert() == first.is_insert()).count();
+            let text = if first.is_insert() { &self.texts.insert } else { &self.texts.update };
+            answers.extend(self.write_alike(text, &rest[..Repeated::times(alike)]).await?);
+        }
+        Ok(answers)
     }
 
-    async fn update(&mut self, scope: Scope, replacement: &Replacement, kind: ChangeKind, change: &Change) -> Result<Answer, DbErr> {
-        let rows = self.run(&self.texts.update, update_values(scope, replacement, kind, change)).await?;
-        let Some(row) = rows.first() else {
-            return Ok(Err(self.not_at_version(scope, replacement.id).await?));
-        };
-        self.totals.count(scope.collection.name(), rows::get(row, "parent")?, 0);
-        Ok(Ok(Some(rows::written_item(row, replacement.members.clone())?)))
+    /// A row comes back for each write that was done.
+    async fn write_alike(&mut self, texts: &Repeated, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
+        let values = writes.iter().flat_map(|write| write.values()).collect();
+        let rows = self.run(texts.text(writes.len()), values).await?;
+        let mut left = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            left.insert((rows::get::<Uuid>(row, "id")?, rows::get::<i64>(row, "version")?), row);
+        }
+        let mut answers = Vec::with_capacity(writes.len());
+        for write in writes {
+            answers.push(match left.remove(&write.left()) {
+                Some(row) => {
+                    self.totals.count(write.scope().collection.name(), rows::get(row, "parent")?, i64::from(write.is_insert()));
+                    Ok(Some(rows::written_item(row, Arc::clone(write.members()))?))
+                }
+                None if write.is_insert() => Err(self.not_inserted(write.scope()).await?),
+                None => Err(self.not_at_version(write.scope(), write.id()).await?),
+            });
+        }
+        Ok(answers)
     }
 
     async fn delete(&mut self, scope: Scope, id: ItemId, expected: Version, change: &Change) -> Result<Answer, DbErr> {
@@ -122,11 +153,11 @@ impl Performing<'_> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let scope = Scope { collection, parent: None };
-        for replacement in &content.replacements {
-            sound(self.update(scope, replacement, ChangeKind::Replaced, change).await?)?;
-        }
-        for addition in &content.additions {
-            sound(self.insert(scope, addition, change).await?)?;
+        let updated =
+            content.replacements.iter().map(|replacement| RowWrite::Update { scope, replacement, kind: ChangeKind::Replaced, change });
+        let inserted = content.additions.iter().map(|item| RowWrite::Insert { scope, item, change });
+        for answer in self.write_rows(&updated.chain(inserted).collect::<Vec<_>>()).await? {
+            sound(answer)?;
         }
         for (id, version) in removed {
             sound(self.delete(scope, id, version, change).await?)?;
