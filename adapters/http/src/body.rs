@@ -22,7 +22,7 @@ const SMALL: usize = 1024 * 1024;
 /// What small bodies, and the beginnings of large ones, may take together.
 const SMALL_BUDGET_MIB: u16 = 32;
 /// What large bodies may take together. In work, a body takes several times its size.
-const LARGE_BUDGET_MIB: u16 = 16;
+const LARGE_BUDGET_MIB: u16 = 8;
 /// Most elements of a collection's replacement: each costs many times its bytes.
 const MAX_ELEMENTS: usize = 50_000;
 

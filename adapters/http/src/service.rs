@@ -27,7 +27,7 @@ use crate::pages;
 use crate::path_endpoint::PathEndpoint;
 
 /// What large responses may take together until they are sent.
-const RESPONSE_BUDGET_MIB: u16 = 64;
+const RESPONSE_BUDGET_MIB: u16 = 32;
 
 /// What the service is made to work with.
 #[derive(Clone)]
