@@ -96,7 +96,17 @@ impl Request {
     #[track_caller]
     pub fn send(self) -> Answer {
         let answer = self.send_unchecked();
+        assert!(answer.status < 500, "no fault of the server's own: {answer}");
         answer.must_keep_the_common_rules();
+        answer
+    }
+
+    /// Sends a request that cannot be answered now, and checks that the answer says so as it should.
+    #[track_caller]
+    pub fn send_in_vain(self) -> Answer {
+        let answer = self.send_unchecked().expect(503);
+        answer.must_keep_the_common_rules();
+        assert!(answer.needed_header("retry-after").parse::<u32>().is_ok(), "seconds in Retry-After of {answer}");
         answer
     }
 

@@ -15,10 +15,12 @@ pub mod benchmark;
 pub mod binary;
 mod client;
 mod exact_json;
+mod gate;
 mod service;
 pub mod stores;
 
 pub use answer::{Answer, Fault};
 pub use client::{Request, send_bytes};
 pub use exact_json::ExactJson;
+pub use gate::Gate;
 pub use service::{Item, Service, Store, on_each_store};

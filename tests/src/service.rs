@@ -64,15 +64,22 @@ impl Service {
     /// Starts the service over a fresh database, with further arguments of `serve`.
     #[must_use]
     pub fn start_with(store: Store, arguments: &[&str]) -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory");
         let database = match store {
             Store::Sqlite => TestDatabase::sqlite(),
             Store::Postgres => TestDatabase::postgres(),
         };
+        let url = database.url().to_owned();
+        Self::start_at(database, &url, arguments)
+    }
+
+    /// Starts the service over a database that it reaches at another URL than the database's own.
+    #[must_use]
+    pub fn start_at(database: TestDatabase, url: &str, arguments: &[&str]) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
         let log = directory.path().join("service.log");
-        let (process, address) = (0..STARTS).find_map(|_| try_start(database.url(), arguments, &log)).unwrap_or_else(|| {
+        let (process, address) = (0..STARTS).find_map(|_| try_start(url, arguments, &log)).unwrap_or_else(|| {
             let said = std::fs::read_to_string(&log).unwrap_or_default();
-            panic!("the service does not start over {store:?}; it said:\n{said}")
+            panic!("the service does not start; it said:\n{said}")
         });
         Self { address, process, _database: database, _directory: directory }
     }

@@ -4,8 +4,10 @@
 mod cash_program;
 mod collections;
 mod conditional_requests;
+mod documentation;
 mod errors;
 mod hypermedia;
+mod lost_database;
 mod matrix;
 mod members;
 mod negotiation;

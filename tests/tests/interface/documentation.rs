@@ -1,0 +1,87 @@
+//! The published document: what Swagger UI offers under "Try it out" works as it stands.
+
+#![expect(clippy::unwrap_used, reason = "a document that lacks what is asked of it fails the test")]
+
+use serde_json::Value;
+use tests::{Service, Store};
+
+/// An operation of the document.
+struct Operation {
+    method: String,
+    path: String,
+    description: Value,
+}
+
+impl Operation {
+    /// The path with the examples of its parameters.
+    fn target(&self) -> String {
+        let parameters = self.description["parameters"].as_array().into_iter().flatten();
+        parameters.filter(|parameter| parameter["in"] == "path").fold(self.path.clone(), |path, parameter| {
+            let name = parameter["name"].as_str().unwrap();
+            let example = parameter["schema"]["example"].as_str().unwrap_or_else(|| panic!("no example of {name} in {path}"));
+            path.replace(&format!("{{{name}}}"), example)
+        })
+    }
+
+    /// The media type that is offered first, and its example.
+    fn body<'a>(&self, document: &'a Value) -> Option<(String, &'a Value)> {
+        let (media_type, offered) = self.description["requestBody"]["content"].as_object()?.iter().next()?;
+        let reference = offered["examples"].as_object()?.values().next()?["$ref"].as_str()?;
+        Some((media_type.clone(), &document.pointer(reference.trim_start_matches('#'))?["value"]))
+    }
+
+    fn success(&self) -> u16 {
+        let statuses = self.description["responses"].as_object().unwrap().keys();
+        statuses.filter_map(|status| status.parse().ok()).find(|status| (200..300).contains(status)).unwrap()
+    }
+}
+
+fn operations(document: &Value) -> Vec<Operation> {
+    let paths = document["paths"].as_object().unwrap().iter();
+    let of_path = |(path, methods): (&String, &Value)| {
+        let methods = methods.as_object().unwrap().clone();
+        let path = path.clone();
+        methods.into_iter().map(move |(method, description)| Operation { method: method.to_uppercase(), path: path.clone(), description })
+    };
+    paths.flat_map(of_path).collect()
+}
+
+fn demonstration() -> Service {
+    Service::start_with(Store::Sqlite, &["--demo"])
+}
+
+fn document(service: &Service) -> Value {
+    serde_json::from_str(service.get("/openapi.json").send().expect(200).text()).unwrap()
+}
+
+#[test]
+fn every_example_works_untouched_on_the_demonstration_set() {
+    let readable = demonstration();
+    let document = document(&readable);
+    let operations = operations(&document);
+    assert_eq!(operations.len(), 3 + 9 * 6 + 3, "the service's own paths, nine standard sets, and the extra operations");
+    for operation in &operations {
+        // What one write changes must not decide about the next.
+        let fresh = (operation.method != "GET").then(demonstration);
+        let request = fresh.as_ref().unwrap_or(&readable).request(&operation.method, &operation.target());
+        let request = match operation.body(&document) {
+            Some((media_type, example)) => request.body(&media_type, example.to_string()),
+            None => request,
+        };
+        request.send().expect(operation.success());
+    }
+}
+
+#[test]
+fn an_operation_says_what_it_is() {
+    let document = document(&demonstration());
+    for operation in operations(&document) {
+        let Operation { method, path, description } = operation;
+        for wanted in ["summary", "operationId", "tags", "responses"] {
+            assert!(!description[wanted].is_null(), "{wanted} of {method} {path}");
+        }
+        let documented = description["parameters"].as_array().into_iter().flatten().filter(|parameter| parameter["in"] == "path").count();
+        assert_eq!(documented, path.matches('{').count(), "path parameters of {method} {path}");
+    }
+    assert_eq!(document["security"], serde_json::json!([]));
+}
