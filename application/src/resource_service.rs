@@ -83,14 +83,22 @@ pub struct ResourceService<R> {
     repository: Arc<dyn ItemRepository>,
     ids: Arc<dyn IdGenerator>,
     clock: Arc<dyn Clock>,
+    largest: usize,
     resource: PhantomData<fn() -> R>,
 }
 
 impl<R: Resource> ResourceService<R> {
-    /// The use cases of `collection`.
+    /// The use cases of `collection`, whose items may have `largest` bytes of members: many small patches must not make
+    /// an item that no single request could.
     #[must_use]
-    pub fn new(collection: Collection, repository: Arc<dyn ItemRepository>, ids: Arc<dyn IdGenerator>, clock: Arc<dyn Clock>) -> Self {
-        Self { collection, repository, ids, clock, resource: PhantomData }
+    pub fn new(
+        collection: Collection,
+        repository: Arc<dyn ItemRepository>,
+        ids: Arc<dyn IdGenerator>,
+        clock: Arc<dyn Clock>,
+        largest: usize,
+    ) -> Self {
+        Self { collection, repository, ids, clock, largest, resource: PhantomData }
     }
 
     /// A page of the collection, or of the part of it that belongs to `parent`.
@@ -261,6 +269,7 @@ impl<R: Resource> ResourceService<R> {
             if edit.kind() == ChangeKind::Patched && members == shown.item.members {
                 return Ok(shown);
             }
+            self.refuse_growth(members.len())?;
             let replacement = Replacement { id, expected: shown.item.version, members, program };
             match self.repository.update(self.scope(parent), replacement, edit.kind(), self.change_by(caller)).await {
                 Err(RepositoryError::VersionConflict) => {}
@@ -268,6 +277,14 @@ impl<R: Resource> ResourceService<R> {
             }
         }
         Err(ApplicationError::Contended)
+    }
+
+    fn refuse_growth(&self, size: usize) -> Result<(), ApplicationError> {
+        if size <= self.largest {
+            return Ok(());
+        }
+        let detail = format!("the item would have {size} bytes; at most {} can be kept: remove members, or split the item", self.largest);
+        Err(refused(Violation::new(Pointer::root(), "item_too_large", detail)))
     }
 
     /// The revision a replacement is decided on, if the client cares.

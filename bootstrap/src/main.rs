@@ -64,7 +64,7 @@ fn run(command: Command) -> Result<(), Fault> {
 }
 
 fn print(document: &str) -> Result<(), Fault> {
-    match writeln!(io::stdout(), "{document}") {
+    match write!(io::stdout(), "{document}") {
         // The reader has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(Fault::Output),

@@ -69,7 +69,8 @@ impl ItemId {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let is_canonical = text.len() == 36 && !text.bytes().any(|byte| byte.is_ascii_uppercase());
-        is_canonical.then(|| Uuid::try_parse(text).ok()).flatten().map(Self)
+        let uuid = is_canonical.then(|| Uuid::try_parse(text).ok()).flatten();
+        uuid.filter(|uuid| uuid.get_version_num() == 7).map(Self)
     }
 
     /// The UUID.

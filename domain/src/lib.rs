@@ -9,7 +9,7 @@
 //! - [`Violations`], everything that is wrong with a body, all at once.
 //!
 //! **To add a proposal field**, add one line to the table in [`proposal::fields`]. **To add a business rule**, add one
-//! file beside [`proposal::rules::dates_in_order`] and one line to the list in [`proposal::rules`].
+//! file beside `proposal/rules/dates_in_order.rs` and one line to the list in [`proposal::rules`].
 
 pub mod document;
 pub mod item;

@@ -9,7 +9,7 @@ use crate::{JsonFault, Pointer, Violation, Violations};
 
 /// The members of an item: an ordered JSON object with unique names, every digit and code point kept.
 ///
-/// It is one compact text and an index into it, so its size is bounded by that of the body it came from.
+/// It is one compact text and an index into it: a few times the size of the text, whatever is in it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Members {
     text: Arc<str>,
@@ -28,13 +28,12 @@ impl Members {
         Ok(is_object.then(|| Self { text: read.text.into(), entries: read.entries, has_unstorable: read.has_unstorable }))
     }
 
-    /// The members of an object within a larger body that was read already; `None` for another kind of value.
+    /// The members of an object within a larger body that was read already; `Ok(None)` is a value of another kind.
     ///
-    /// # Panics
-    /// Never: a [`Value`] is valid JSON.
-    #[must_use]
-    pub fn from_value(value: Value<'_>) -> Option<Self> {
-        Self::read(value.encoded().as_bytes()).ok().flatten()
+    /// # Errors
+    /// When it is nested too deeply for an item of its own.
+    pub fn from_value(value: Value<'_>) -> Result<Option<Self>, JsonFault> {
+        if value.kind() == Kind::Object { Self::read(value.encoded().as_bytes()) } else { Ok(None) }
     }
 
     /// The compact JSON text of the object.
@@ -99,7 +98,7 @@ impl Members {
     pub fn unstorable(&self) -> Violations {
         let mut violations = Violations::default();
         if self.has_unstorable {
-            find_unstorable(Value::from_encoded(&self.text), &Pointer::root(), &mut violations);
+            find_unstorable(Value::from_encoded(&self.text), &Place::Body, &mut violations);
         }
         violations
     }
@@ -119,28 +118,46 @@ impl fmt::Debug for Members {
     }
 }
 
-fn find_unstorable(value: Value<'_>, pointer: &Pointer, violations: &mut Violations) {
+/// Where a search is, written out only when something is found there.
+enum Place<'a> {
+    Body,
+    Member(&'a Self, &'a str),
+    Element(&'a Self, usize),
+}
+
+impl Place<'_> {
+    fn pointer(&self) -> Pointer {
+        match self {
+            Self::Body => Pointer::root(),
+            Self::Member(outer, name) => outer.pointer().member(name),
+            Self::Element(outer, index) => outer.pointer().index(*index),
+        }
+    }
+}
+
+const NUL: &str = "the character U+0000 cannot be stored; remove it";
+const RANGE: &str =
+    "the number is out of range: at most 131,072 digits before the decimal point and 16,383 after it can be stored; send it as a text";
+
+fn find_unstorable(value: Value<'_>, place: &Place<'_>, violations: &mut Violations) {
     match value.kind() {
         Kind::Text if value.encoded().contains("\\u0000") && value.as_text().is_some_and(|text| text.contains('\0')) => {
-            let detail = "the character U+0000 cannot be stored; remove it";
-            violations.push(Violation::new(pointer.clone(), "unstorable_character", detail));
+            violations.push_with(|| Violation::new(place.pointer(), "unstorable_character", NUL));
         }
         Kind::Number if !json::is_storable_number(value.encoded()) => {
-            let detail = "the number is out of range: at most 131,072 digits before the decimal point and 16,383 after it can be stored; send it as a text";
-            violations.push(Violation::new(pointer.clone(), "number_out_of_range", detail));
+            violations.push_with(|| Violation::new(place.pointer(), "number_out_of_range", RANGE));
         }
         Kind::Array => {
             for (index, element) in value.elements().into_iter().flatten().enumerate() {
-                find_unstorable(element, &pointer.index(index), violations);
+                find_unstorable(element, &Place::Element(place, index), violations);
             }
         }
         Kind::Object => {
             for (name, member) in value.entries().into_iter().flatten() {
                 let name = json::decode_name(name);
-                let at = pointer.member(&name);
+                let at = Place::Member(place, &name);
                 if name.contains('\0') {
-                    let detail = "the character U+0000 cannot be stored in a member name; remove it";
-                    violations.push(Violation::new(at.clone(), "unstorable_character", detail));
+                    violations.push_with(|| Violation::new(at.pointer(), "unstorable_character", NUL));
                 }
                 find_unstorable(member, &at, violations);
             }

@@ -1,14 +1,16 @@
 //! Request bodies: bounded in size, in time, and in what all of them together take of the memory.
 
+use std::error::Error;
+use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
 use application::ReplacementBody;
 use bytes::{Bytes, BytesMut};
-use domain::json::{Kind, Value};
-use domain::{Members, Pointer, Violation};
+use domain::json::{Kind, MAX_DEPTH, Value};
+use domain::{JsonFault, Members, Pointer, Violation};
 use futures_util::StreamExt;
-use poem::http::header::{self, CONTENT_LENGTH, TRANSFER_ENCODING};
+use poem::http::header::{self, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use poem::http::{HeaderMap, HeaderValue};
 use poem::{Body, Request};
 use tokio::time::timeout;
@@ -16,13 +18,15 @@ use tokio::time::timeout;
 use crate::budget::{Budget, Share};
 use crate::problem::{Problem, kinds};
 
-/// Bodies up to this size take their share as they arrive; for the rest of a larger one it is taken at once. Large bodies
-/// therefore wait for each other without holding much, and small ones never wait for large ones.
+/// Bodies up to this size take their share as they arrive; a larger one then exchanges it for a share that covers the whole,
+/// taken at once. Large bodies therefore wait for each other without holding much, and small ones never wait for large ones.
 const SMALL: usize = 1024 * 1024;
 /// What small bodies, and the beginnings of large ones, may take together.
 const SMALL_BUDGET_MIB: u16 = 32;
 /// What large bodies may take together. In work, a body takes several times its size.
 const LARGE_BUDGET_MIB: u16 = 8;
+/// Levels that a HAL collection puts around an item: itself, `_embedded`, and the array. The item has its own limit.
+const ENVELOPE_DEPTH: usize = 3;
 /// Most elements of a collection's replacement: each costs many times its bytes.
 const MAX_ELEMENTS: usize = 50_000;
 
@@ -69,25 +73,22 @@ impl BodyReader {
         let (mut share, mut is_large) = (None::<Share>, false);
         let mut whole = BytesMut::new();
         while let Some(chunk) = stream.next().await {
-            let chunk = chunk.map_err(|_| not_received("The body stopped arriving."))?;
+            let chunk = chunk.map_err(|error| broken_off(&error))?;
             let size = whole.len() + chunk.len();
             if size > self.limit {
                 return Err(self.too_large());
             }
-            let more = match (size > SMALL, is_large) {
-                (false, _) => Some(self.small.take(chunk.len()).await?),
-                (true, true) => None,
-                (true, false) => {
-                    whole.reserve(expected.saturating_sub(whole.len()));
-                    is_large = true;
-                    Some(self.large.take(expected.max(size)).await?)
+            if size > SMALL && !is_large {
+                share = Some(self.large.take(expected.max(size)).await?);
+                is_large = true;
+                whole.reserve(expected.saturating_sub(whole.len()));
+            } else if !is_large {
+                // However small the chunks are, the share is that of their sum.
+                let missing = size.saturating_sub(share.as_ref().map_or(0, Share::bytes));
+                if missing > 0 {
+                    let more = self.small.take(missing).await?;
+                    share = Some(more.joined_with(share));
                 }
-            };
-            match (&mut share, more) {
-                (_, None) => {}
-                // Shares of different budgets cannot be joined: the large one covers the whole body.
-                (Some(share), Some(more)) if !is_large => share.add(more),
-                (share, more) => *share = more,
             }
             whole.extend_from_slice(&chunk);
         }
@@ -97,6 +98,20 @@ impl BodyReader {
     fn too_large(&self) -> Problem {
         Problem::new(&kinds::BODY_TOO_LARGE, format!("A body may have at most {} bytes.", self.limit))
     }
+}
+
+/// A client that was too slow may try again; one that sent a broken body should not.
+fn broken_off(error: &(dyn Error + 'static)) -> Problem {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+            return not_received("The body stopped arriving.");
+        }
+        cause = error.source();
+    }
+    let detail = "The body breaks off before its declared end, or its chunks are malformed (RFC 9112 section 7.1).".to_owned();
+    Problem::of_whole_body(&kinds::INCOMPLETE_BODY, "incomplete_body", detail)
+        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
 fn not_received(detail: &str) -> Problem {
@@ -129,7 +144,7 @@ impl ReceivedBody {
     /// # Errors
     /// 400 when it is not readable or neither; 422 when it is only a part of the collection.
     pub fn replacement(&self, name: &str) -> Result<ReplacementBody, Problem> {
-        let read = domain::json::read(&self.bytes)?;
+        let read = domain::json::read_within(&self.bytes, MAX_DEPTH + ENVELOPE_DEPTH)?;
         let value = read.value();
         let (elements, base) = match value.kind() {
             Kind::Array => (Some(value), Pointer::root()),
@@ -147,7 +162,8 @@ impl ReceivedBody {
         refuse_excess(count)?;
         refuse_part(value, count)?;
         let elements = elements.elements().into_iter().flatten().enumerate();
-        Ok(ReplacementBody { elements: elements.map(|(index, element)| (base.index(index), Members::from_value(element))).collect() })
+        let elements = elements.map(|(index, element)| Ok((base.index(index), Members::from_value(element)?)));
+        Ok(ReplacementBody { elements: elements.collect::<Result<_, JsonFault>>()? })
     }
 }
 
@@ -163,22 +179,33 @@ fn refuse_excess(count: usize) -> Result<(), Problem> {
     Err(Problem::invalid(Violation::new(Pointer::root(), "too_many_elements", detail).into()))
 }
 
-/// Putting one page of several back would delete the others.
+/// Putting one page of several back would delete the others. Whatever says that there is more counts: a client that edits
+/// what it read may lose one sign and keep another.
 fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
-    let total = collection.member("total_items").and_then(Value::as_number).and_then(|digits| digits.parse::<f64>().ok());
-    #[expect(clippy::cast_precision_loss, reason = "both counts are far below 2^52")]
-    let is_part = total.is_some_and(|total| total > count as f64);
-    if !is_part {
+    let total = collection.member("total_items");
+    let is_whole = match total {
+        None => true,
+        Some(total) => total.as_number().and_then(|digits| digits.parse::<u64>().ok()).is_some_and(|total| total <= count as u64),
+    };
+    let has_next = collection.member("_links").is_some_and(|links| links.member("next").is_some_and(|next| !next.is_null()));
+    if is_whole && !has_next {
         return Ok(());
     }
     let detail = format!(
-        "this is one page of a larger collection: `total_items` is above the {count} items embedded, and the others would be deleted; send all items, or an array of those to keep"
+        "this is one page of a larger collection, or does not say how large it is: with the {count} items embedded all others would be deleted; send all items with `total_items` as a number and no `next` link, or an array of those to keep"
     );
-    Err(Problem::invalid(Violation::of_member("total_items", "partial_collection", detail).into()))
+    let place = if has_next { "_links" } else { "total_items" };
+    Err(Problem::invalid(Violation::of_member(place, "partial_collection", detail).into()))
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Whether the body is compressed, which is not supported: its members could not be read.
+#[must_use]
+pub fn is_encoded(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// Whether the request may have a body: it declares a length other than 0, or a transfer coding.

@@ -1,16 +1,9 @@
 //! What all requests together may take of the memory.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::Full;
-use http_body_util::combinators::BoxBody;
-use hyper::body::{Frame, SizeHint};
-use poem::Body;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -51,36 +44,35 @@ impl Budget {
 }
 
 impl Share {
-    /// Both shares as one.
-    pub fn add(&mut self, more: Self) {
-        self.0.merge(more.0);
+    /// How many bytes it covers.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.num_permits() * 1024
     }
 
-    /// A response body that gives the share back when it was sent.
+    /// This share and another of the same budget as one.
     #[must_use]
-    pub fn hold_while_sending(self, text: Bytes) -> Body {
-        BoxBody::new(Held { body: Full::new(text), _share: self }).into()
+    pub fn joined_with(mut self, other: Option<Self>) -> Self {
+        if let Some(other) = other {
+            self.0.merge(other.0);
+        }
+        self
+    }
+
+    /// Text that keeps the share for as long as any part of it waits to be sent.
+    #[must_use]
+    pub fn held_by(self, text: String) -> Bytes {
+        Bytes::from_owner(Held { text, _share: self })
     }
 }
 
 struct Held {
-    body: Full<Bytes>,
+    text: String,
     _share: Share,
 }
 
-impl hyper::body::Body for Held {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        Pin::new(&mut self.body).poll_frame(cx).map_err(|never| match never {})
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_bytes()
     }
 }

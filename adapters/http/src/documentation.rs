@@ -29,10 +29,10 @@ impl Endpoint for StaticText {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let response = Response::builder().content_type(self.content_type).header(ETAG, self.tag.header());
-        if self.tag.is_known_to(request.headers())? {
-            return Ok(response.status(StatusCode::NOT_MODIFIED).finish());
+        let response = Response::builder().content_type(self.content_type);
+        if let Some(known) = self.tag.known_to(request.headers())? {
+            return Ok(response.status(StatusCode::NOT_MODIFIED).header(ETAG, known.header()).finish());
         }
-        Ok(response.header(CONTENT_SECURITY_POLICY, POLICY).body(self.text.clone()))
+        Ok(response.header(ETAG, self.tag.header()).header(CONTENT_SECURITY_POLICY, POLICY).body(self.text.clone()))
     }
 }

@@ -12,6 +12,7 @@ use domain::Version;
 use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
 
+use crate::compression;
 use crate::problem::{Problem, kinds};
 
 const GZIP_SUFFIX: &str = "-gzip";
@@ -52,15 +53,20 @@ impl EntityTag {
         quoted(&self.0)
     }
 
-    /// Whether `If-None-Match` names this tag (weak comparison, as section 13.1.2 demands), so that 304 is the answer.
+    /// The tag in `If-None-Match` that stands for this one (weak comparison, as section 13.1.2 demands): 304 is the answer,
+    /// and its tag is that of the representation the client has, which may be the compressed one.
     ///
     /// # Errors
     /// 400 for a header that is no list of tags.
-    pub fn is_known_to(&self, headers: &HeaderMap) -> Result<bool, Problem> {
+    pub fn known_to(&self, headers: &HeaderMap) -> Result<Option<Self>, Problem> {
         Ok(match tags(headers, &IF_NONE_MATCH)? {
-            None => false,
-            Some(Tags::Any) => true,
-            Some(Tags::Listed(tags)) => tags.iter().any(|tag| tag.opaque == self.0),
+            None => None,
+            Some(Tags::Any) => Some(self.clone()),
+            Some(Tags::Listed(tags)) => {
+                // A client that takes no gzip now must not be told that its compressed copy will do.
+                let stands = |tag: &ClientTag| tag.opaque == self.0 || (tag.plain() == self.0 && compression::is_accepted(headers));
+                tags.into_iter().find(stands).map(|tag| Self(tag.opaque))
+            }
         })
     }
 }
@@ -73,12 +79,16 @@ pub fn compressed(tag: &HeaderValue) -> Option<HeaderValue> {
 }
 
 /// The condition `If-Match` sets on a write of an item. A weak tag never matches (strong comparison), nor does one that
-/// this service did not make.
+/// this service could not have made.
 ///
 /// # Errors
 /// 400 for a header that is no list of tags.
 pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, Problem> {
-    precondition(headers, |opaque| number(opaque.split('-').next()?).map(Version::from_number))
+    precondition(headers, |opaque| {
+        let (version, hash) = opaque.split_once('-').map_or((opaque, None), |(version, hash)| (version, Some(hash)));
+        let is_ours = hash.is_none_or(|hash| hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        number(version).filter(|_| is_ours).map(Version::from_number)
+    })
 }
 
 /// The condition `If-Match` sets on a write of a whole collection.
@@ -94,14 +104,14 @@ fn precondition<T>(headers: &HeaderMap, read: impl Fn(&str) -> Option<T>) -> Res
         None => Precondition::Unconditional,
         Some(Tags::Any) => Precondition::Any,
         Some(Tags::Listed(tags)) => {
-            Precondition::OneOf(tags.iter().filter(|tag| !tag.is_weak).filter_map(|tag| read(&tag.opaque)).collect())
+            Precondition::OneOf(tags.iter().filter(|tag| !tag.is_weak).filter_map(|tag| read(tag.plain())).collect())
         }
     })
 }
 
-/// A number as a tag has it: digits alone.
+/// A number as a tag has it: digits alone, without leading zeros.
 fn number(text: &str) -> Option<i64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    text.parse::<i64>().ok().filter(|number| *number >= 0 && number.to_string() == text)
 }
 
 enum Tags {
@@ -112,6 +122,13 @@ enum Tags {
 struct ClientTag {
     opaque: String,
     is_weak: bool,
+}
+
+impl ClientTag {
+    /// The tag of the same representation when it is not compressed.
+    fn plain(&self) -> &str {
+        self.opaque.strip_suffix(GZIP_SUFFIX).unwrap_or(&self.opaque)
+    }
 }
 
 fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Tags>, Problem> {
@@ -152,8 +169,7 @@ fn take_tag(text: &str) -> Option<(ClientTag, &str)> {
     if opaque.contains(' ') {
         return None;
     }
-    let opaque = opaque.strip_suffix(GZIP_SUFFIX).unwrap_or(opaque).to_owned();
-    Some((ClientTag { opaque, is_weak }, after))
+    Some((ClientTag { opaque: opaque.to_owned(), is_weak }, after))
 }
 
 fn quoted(opaque: &str) -> HeaderValue {
@@ -164,7 +180,7 @@ fn quoted(opaque: &str) -> HeaderValue {
 mod tests {
     use application::{Precondition, Relations, Revision};
     use domain::Version;
-    use poem::http::header::{IF_MATCH, IF_NONE_MATCH};
+    use poem::http::header::{ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
     use poem::http::{HeaderMap, HeaderValue};
 
     use super::{EntityTag, collection_precondition, item_precondition};
@@ -182,6 +198,7 @@ mod tests {
             ("\"3-gzip\"", versions(&[3])),
             ("\"3\", \"4\" ,\"x\"", versions(&[3, 4])),
             ("W/\"3\"", versions(&[])),
+            ("\"03\", \"3-\", \"3-zz\", \"+3\"", versions(&[])),
             ("*", Some(Precondition::Any)),
             ("3", None),
             ("\"3", None),
@@ -200,10 +217,14 @@ mod tests {
     fn if_none_match_compares_tags_weakly() {
         let tag = EntityTag::of_item(Version::from_number(3), &Relations::default());
         for (line, expected) in
-            [("\"3\"", true), ("W/\"3\"", true), ("\"1\", \"3-gzip\"", true), ("*", true), ("\"4\"", false), ("\"3-0\"", false)]
+            [("\"3\"", true), ("W/\"3\"", true), ("\"1\", \"3-gzip\"", false), ("*", true), ("\"4\"", false), ("\"3-0\"", false)]
         {
-            assert_eq!(tag.is_known_to(&headers(IF_NONE_MATCH, line)).ok(), Some(expected), "{line}");
+            assert_eq!(tag.known_to(&headers(IF_NONE_MATCH, line)).ok().map(|known| known.is_some()), Some(expected), "{line}");
         }
+        let mut takes_gzip = headers(IF_NONE_MATCH, "\"1\", \"3-gzip\"");
+        takes_gzip.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        let compressed = tag.known_to(&takes_gzip).ok().flatten();
+        assert_eq!(compressed.map(|tag| tag.header()), Some(HeaderValue::from_static("\"3-gzip\"")));
         assert_eq!(tag.header(), "\"3\"");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use poem::http::StatusCode;
-use poem::http::header::LOCATION;
+use poem::http::header::{ETAG, LOCATION};
 use poem::{Endpoint, Request, Response, Result};
 use serde_json::{Map, Value, json};
 
@@ -57,15 +57,15 @@ impl Endpoint for EntryPoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let media = request.data::<Negotiated>().map_or(MediaType::HAL, |negotiated| negotiated.0);
+        let media = Negotiated::of(&request);
         let response = Response::builder().content_type(media.name());
         if media == MediaType::HTML {
             return Ok(response.status(StatusCode::SEE_OTHER).header(LOCATION, format!("{}/docs", self.base_url)).finish());
         }
         let tag = EntityTag::of_content(self.text.as_bytes());
-        if tag.is_known_to(request.headers())? {
-            return Ok(response.status(StatusCode::NOT_MODIFIED).header("etag", tag.header()).finish());
+        if let Some(known) = tag.known_to(request.headers())? {
+            return Ok(response.status(StatusCode::NOT_MODIFIED).header(ETAG, known.header()).finish());
         }
-        Ok(response.header("etag", tag.header()).body(self.text.clone()))
+        Ok(response.header(ETAG, tag.header()).body(self.text.clone()))
     }
 }

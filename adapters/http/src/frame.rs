@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use application::IdGenerator;
-use poem::http::header::{ALLOW, HeaderName};
-use poem::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use poem::http::header::{ALLOW, HOST, HeaderName, VARY};
+use poem::http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
 use poem::{Endpoint, Request, Response, Result};
 use tracing::{Instrument, Span, info_span};
 
@@ -41,13 +41,20 @@ impl<E: Endpoint<Output = Response>> Frame<E> {
 
     /// Every path ends in an endpoint that answers its own faults; what has no path ends here.
     async fn answer(&self, request: Request) -> Response {
+        let hosts = request.headers().get_all(HOST).iter().count();
+        let is_addressed = hosts == 1 || (hosts == 0 && request.version() < Version::HTTP_11);
         let (uri, media) = (request.uri().clone(), negotiate(request.headers(), &[MediaType::HAL, MediaType::JSON]));
-        self.inner.call(request).await.unwrap_or_else(|_| {
-            let problem = Problem::new(&kinds::NO_ROUTE, "This service has no such path; `/` links all it has.");
+        let refuse = |problem: Problem| {
             let mut response = problem.into_response(media.unwrap_or(MediaType::JSON), &self.base_url, uri.path());
             response.headers_mut().insert(ALLOW, HeaderValue::from_static(""));
+            response.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
             response
-        })
+        };
+        if !is_addressed {
+            return refuse(Problem::new(&kinds::MALFORMED_HOST, "Send exactly one Host header."));
+        }
+        let no_route = |_| refuse(Problem::new(&kinds::NO_ROUTE, "This service has no such path; `/` links all it has."));
+        self.inner.call(request).await.unwrap_or_else(no_route)
     }
 }
 

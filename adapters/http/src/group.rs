@@ -37,7 +37,7 @@ pub trait Group: Send + Sync + 'static {
     const LINKS: &'static [ItemLink] = &[];
     /// What its items hold.
     const MEMBERS: Members;
-    /// Extra query-free facts for the documentation: the identifier of the demonstration set's item.
+    /// The identifier of the group's item in the examples and the demonstration set.
     const EXAMPLE_ID: &'static str;
 
     /// Every operation it serves.
@@ -58,10 +58,13 @@ pub trait Group: Send + Sync + 'static {
         [Self::VENDOR_TYPES, &[MediaType::JSON]].concat()
     }
 
-    /// The path of an item, its identifiers written `:name`.
+    /// The path of a form, its identifiers written `:name`.
     #[must_use]
-    fn item_path() -> String {
-        format!("{}/:{}", Self::PATH, Self::ITEM_PARAMETER)
+    fn path_of(form: PathForm) -> String {
+        match form {
+            PathForm::Collection => Self::PATH.to_owned(),
+            PathForm::Item => format!("{}/:{}", Self::PATH, Self::ITEM_PARAMETER),
+        }
     }
 
     /// The collection's path with the owner's identifier filled in.

@@ -15,10 +15,10 @@ use poem_openapi::OpenApi;
 use poem_openapi::registry::{MetaApi, Registry};
 
 use crate::base_url::BaseUrl;
-use crate::body::{BodyReader, ReceivedBody, may_have_body};
+use crate::body::{BodyReader, ReceivedBody, is_encoded, may_have_body};
 use crate::budget::{Budget, Share};
 use crate::entity_tag::{EntityTag, collection_precondition, item_precondition};
-use crate::group::{Group, Operation, PathForm};
+use crate::group::{Group, Operation};
 use crate::media::{MediaType, has_content_type};
 use crate::openapi;
 use crate::page_query::{PageLinks, page_request};
@@ -75,12 +75,8 @@ impl<G: Group> OpenApi for GroupApi<G> {
     fn add_routes(self, route_table: &mut HashMap<String, HashMap<Method, BoxEndpoint<'static>>>) {
         let api = Arc::new(self);
         for operation in G::operations() {
-            let path = match operation.form() {
-                PathForm::Collection => G::PATH.to_owned(),
-                PathForm::Item => G::item_path(),
-            };
             let endpoint = OperationEndpoint { api: Arc::clone(&api), operation }.boxed();
-            route_table.entry(path).or_default().insert(operation.method(), endpoint);
+            route_table.entry(G::path_of(operation.form())).or_default().insert(operation.method(), endpoint);
         }
     }
 }
@@ -100,7 +96,7 @@ impl<G: Group> Endpoint for OperationEndpoint<G> {
 
 impl<G: Group> GroupApi<G> {
     async fn answer(&self, operation: Operation, request: &mut Request) -> Result<Response, Problem> {
-        let media = request.data::<Negotiated>().map_or(MediaType::HAL, |negotiated| negotiated.0);
+        let media = Negotiated::of(request);
         let mut body = self.read_body(operation, request).await?;
         // The text is done with once it is read; its share of the memory is kept for what was made of it.
         let _share = body.as_mut().and_then(ReceivedBody::take_share);
@@ -119,7 +115,7 @@ impl<G: Group> GroupApi<G> {
             return Ok(None);
         }
         let types = G::request_types();
-        let is_supported = has_content_type(request.headers(), &types);
+        let is_supported = has_content_type(request.headers(), &types) && !is_encoded(request.headers());
         if operation.takes_body() && !is_supported {
             return Err(unsupported(&types));
         }
@@ -146,8 +142,8 @@ impl<G: Group> GroupApi<G> {
         let owner = owner_of::<G>(request)?;
         let listing = self.service.list(&Caller::Anonymous, owner, page).await?;
         let tag = EntityTag::of_collection(listing.revision);
-        if tag.is_known_to(request.headers())? {
-            return Ok(not_modified(&tag));
+        if let Some(known) = tag.known_to(request.headers())? {
+            return Ok(not_modified(&known));
         }
         self.show_page(owner, query, &listing).await
     }
@@ -156,8 +152,8 @@ impl<G: Group> GroupApi<G> {
         let (owner, id) = target::<G>(request)?;
         let shown = self.service.get(&Caller::Anonymous, owner, id).await?;
         let tag = EntityTag::of_item(shown.item.version, &shown.relations);
-        if tag.is_known_to(request.headers())? {
-            return Ok(not_modified(&tag));
+        if let Some(known) = tag.known_to(request.headers())? {
+            return Ok(not_modified(&known));
         }
         self.show(StatusCode::OK, owner, &shown).await
     }
@@ -243,14 +239,17 @@ fn input<G: Group>(operation: Operation, body: Option<ReceivedBody>) -> Result<I
 
 fn held(share: Option<Share>, text: String) -> Body {
     match share {
-        Some(share) => share.hold_while_sending(text.into()),
+        Some(share) => Body::from_bytes(share.held_by(text)),
         None => Body::from(text),
     }
 }
 
 fn unsupported(types: &[MediaType]) -> Problem {
     let names: Vec<_> = types.iter().map(|media| media.name()).collect();
-    let detail = format!("Send the body with a Content-Type of {}; the only parameter allowed is charset=utf-8.", names.join(" or "));
+    let detail = format!(
+        "Send the body with a Content-Type of {}; the only parameter allowed is charset=utf-8, and no Content-Encoding.",
+        names.join(" or ")
+    );
     Problem::new(&kinds::UNSUPPORTED_MEDIA_TYPE, detail)
 }
 

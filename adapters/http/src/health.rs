@@ -1,11 +1,16 @@
 //! `/healthz` (the process lives) and `/readyz` (it can do its work).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use application::Readiness;
 use poem::{Endpoint, Request, Response, Result};
+use tokio::time::timeout;
 
 use crate::problem::Problem;
+
+/// How long the store may take to answer something trivial.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Answers 200 as long as the process runs.
 pub struct Health;
@@ -25,9 +30,9 @@ impl Endpoint for Ready {
     type Output = Response;
 
     async fn call(&self, _request: Request) -> Result<Response> {
-        match self.0.check().await {
-            Ok(()) => Ok(status("ready")),
-            Err(_) => Err(Problem::unavailable("The store cannot be reached.").into()),
+        match timeout(PATIENCE, self.0.check()).await {
+            Ok(Ok(())) => Ok(status("ready")),
+            _ => Err(Problem::unavailable("The store cannot be reached.").into()),
         }
     }
 }

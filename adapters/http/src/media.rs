@@ -92,7 +92,7 @@ pub fn has_content_type(headers: &HeaderMap, types: &[MediaType]) -> bool {
     let Ok(text) = line.to_str() else { return false };
     let mut parts = split_unquoted(text, ';').map(str::trim);
     let name = parts.next().unwrap_or_default();
-    types.iter().any(|known| known.0.eq_ignore_ascii_case(name)) && parts.all(is_utf8_charset)
+    types.iter().any(|known| known.0.eq_ignore_ascii_case(name)) && parts.filter(|part| !part.is_empty()).all(is_utf8_charset)
 }
 
 fn is_utf8_charset(parameter: &str) -> bool {
@@ -158,6 +158,7 @@ mod tests {
             (&["Application/JSON"], true),
             (&["application/vnd.proposals.v1+json; charset=UTF-8"], true),
             (&["application/json;charset=\"utf-8\""], true),
+            (&["application/json;"], true),
             (&["application/json; charset=latin1"], false),
             (&["application/json; version=1"], false),
             (&["application/hal+json"], false),

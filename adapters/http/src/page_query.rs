@@ -1,6 +1,9 @@
 //! The query of a collection: which page is asked for, and the links to the others.
 
+use std::borrow::Cow;
+
 use application::{Listing, PageRequest};
+use percent_encoding::percent_decode_str;
 
 use crate::problem::{Problem, kinds};
 use crate::representation::push_escaped_link;
@@ -21,7 +24,8 @@ pub fn page_request(query: &str) -> Result<PageRequest, Problem> {
 }
 
 fn parameter(query: &str, name: &str, most: u64) -> Result<Option<u64>, Problem> {
-    let mut values = pairs(query).filter(|pair| name_of(pair) == name).map(|pair| pair.split_once('=').map_or("", |(_, value)| value));
+    let mut values =
+        pairs(query).filter(|pair| name_of(pair) == name).map(|pair| decoded(pair.split_once('=').map_or("", |(_, value)| value)));
     let Some(value) = values.next() else { return Ok(None) };
     let refuse = |fault: &str| {
         let limit = if most == u64::MAX { "of 1 or more".to_owned() } else { format!("from 1 to {most}") };
@@ -40,8 +44,12 @@ fn pairs(query: &str) -> impl Iterator<Item = &str> {
     query.split('&').filter(|pair| !pair.is_empty())
 }
 
-fn name_of(pair: &str) -> &str {
-    pair.split('=').next().unwrap_or_default()
+fn name_of(pair: &str) -> Cow<'_, str> {
+    decoded(pair.split('=').next().unwrap_or_default())
+}
+
+fn decoded(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text).decode_utf8_lossy()
 }
 
 /// The links of a page: its own query with another page number.
@@ -90,6 +98,7 @@ mod tests {
         for (query, expected) in [
             ("", Some((1, 25))),
             ("page=3", Some((3, 25))),
+            ("%70age=%33", Some((3, 25))),
             ("page=3&page_size=250", Some((3, 250))),
             ("x=1&page=18446744073709551615", Some((u64::MAX, 25))),
             ("page=18446744073709551616", None),

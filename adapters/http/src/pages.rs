@@ -30,7 +30,8 @@ pub const RELATIONS: &[(&str, &str)] = &[
 ];
 
 struct Page {
-    url: String,
+    base_url: Arc<BaseUrl>,
+    path: String,
     title: String,
     text: &'static str,
     facts: serde_json::Value,
@@ -40,7 +41,7 @@ impl Endpoint for Page {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let media = request.data::<Negotiated>().map_or(MediaType::HAL, |negotiated| negotiated.0);
+        let media = Negotiated::of(&request);
         let body = if media == MediaType::HTML { self.html() } else { self.hal().to_string() };
         Ok(Response::builder().content_type(media.header().to_str().unwrap_or_default()).body(body))
     }
@@ -48,13 +49,13 @@ impl Endpoint for Page {
 
 impl Page {
     fn hal(&self) -> serde_json::Value {
-        json!({ "title": self.title, "description": self.text, "facts": self.facts, "_links": { "self": { "href": self.url } } })
+        json!({ "title": self.title, "description": self.text, "facts": self.facts, "_links": { "self": { "href": format!("{}{}", self.base_url, self.path) } } })
     }
 
     fn html(&self) -> String {
-        let (title, text) = (escape(&self.title), escape(self.text));
+        let (title, text, base_url) = (escape(&self.title), escape(self.text), &self.base_url);
         format!(
-            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>body{{font:16px/1.5 sans-serif;max-width:42em;margin:3em auto;padding:0 1em}}</style></head><body><h1>{title}</h1><p>{text}</p><p><a href=\"/docs\">All operations</a></p></body></html>"
+            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>body{{font:16px/1.5 sans-serif;max-width:42em;margin:3em auto;padding:0 1em}}</style></head><body><h1>{title}</h1><p>{text}</p><p><a href=\"{base_url}/docs\">All operations</a></p></body></html>"
         )
     }
 }
@@ -70,17 +71,13 @@ pub fn get(base_url: &Arc<BaseUrl>, endpoint: BoxEndpoint<'static>) -> PathEndpo
 
 /// The pages of all problems and relations, with their paths.
 pub fn all(base_url: &Arc<BaseUrl>) -> Vec<(String, PathEndpoint)> {
-    let problems = kinds::ALL.iter().map(problem_page);
-    let relations = RELATIONS.iter().map(|(name, text)| relation_page(name, text));
-    let mounted = problems.chain(relations).chain(collections()).map(|(path, page)| {
-        let page = Page { url: format!("{base_url}{path}"), ..page };
-        (path, get(base_url, page.boxed()))
-    });
-    mounted.collect()
+    let problems = kinds::ALL.iter().map(|kind| problem_page(base_url, kind));
+    let relations = RELATIONS.iter().copied().chain(collections()).map(|(name, text)| relation_page(base_url, name, text));
+    problems.chain(relations).map(|page| (page.path.clone(), get(base_url, page.boxed()))).collect()
 }
 
 /// The entry point links each collection under its group's name.
-fn collections() -> Vec<(String, Page)> {
+fn collections() -> Vec<(&'static str, &'static str)> {
     macro_rules! pages_of_groups {
         ($($group:path,)*) => {
             [$((<$group>::NAME, <$group>::DESCRIPTION, <$group>::OWNER.is_none())),*]
@@ -88,21 +85,21 @@ fn collections() -> Vec<(String, Page)> {
     }
     let groups = for_each_group!(pages_of_groups).into_iter();
     let unexplained = groups.filter(|(name, _, is_linked)| *is_linked && RELATIONS.iter().all(|(known, _)| known != name));
-    unexplained.map(|(name, description, _)| relation_page(name, description)).collect()
+    unexplained.map(|(name, description, _)| (name, description)).collect()
 }
 
-fn relation_page(name: &str, text: &'static str) -> (String, Page) {
-    let title = format!("Link relation “{name}”");
-    (format!("/rels/{name}"), Page { url: String::new(), title, text, facts: json!({ "relation": name }) })
+fn relation_page(base_url: &Arc<BaseUrl>, name: &str, text: &'static str) -> Page {
+    let (path, title) = (format!("/rels/{name}"), format!("Link relation “{name}”"));
+    Page { base_url: Arc::clone(base_url), path, title, text, facts: json!({ "relation": name }) }
 }
 
-fn problem_page(kind: &ProblemKind) -> (String, Page) {
+fn problem_page(base_url: &Arc<BaseUrl>, kind: &ProblemKind) -> Page {
     let ProblemKind { code, status, title, explanation } = *kind;
-    let page = Page {
-        url: String::new(),
+    Page {
+        base_url: Arc::clone(base_url),
+        path: format!("/problems/{code}"),
         title: format!("{} — {title}", StatusCode::as_u16(&status)),
         text: explanation,
         facts: json!({ "code": code, "status": status.as_u16() }),
-    };
-    (format!("/problems/{code}"), page)
+    }
 }

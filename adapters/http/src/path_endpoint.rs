@@ -15,7 +15,15 @@ use crate::problem::{Problem, kinds};
 
 /// The media type a request is answered in, for the endpoint that answers it.
 #[derive(Clone, Copy, Debug)]
-pub struct Negotiated(pub MediaType);
+pub struct Negotiated(MediaType);
+
+impl Negotiated {
+    /// The media type to answer this request in.
+    #[must_use]
+    pub fn of(request: &Request) -> MediaType {
+        request.data::<Self>().map_or(MediaType::HAL, |negotiated| negotiated.0)
+    }
+}
 
 /// Dispatches on the method; answers OPTIONS, 405 and 406 itself; puts Allow and Content-Type on everything.
 pub struct PathEndpoint {

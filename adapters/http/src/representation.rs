@@ -16,6 +16,9 @@ use crate::page_query::PageLinks;
 /// RFC 3339 in UTC, always with microseconds, so that the texts sort as the times do.
 const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
+/// Room for a link to an item.
+const LINK: usize = 128;
+
 /// Room for what surrounds an item's members.
 const ENVELOPE: usize = 640;
 
@@ -28,7 +31,7 @@ pub fn collection_url<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>) -> St
 /// About how many bytes an item's representation has.
 #[must_use]
 pub fn item_size(shown: &ShownItem) -> usize {
-    shown.item.members.len() + ENVELOPE
+    shown.item.members.len() + ENVELOPE + shown.relations.continued_by.len() * LINK
 }
 
 /// About how many bytes a page's representation has.

@@ -68,18 +68,20 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
         time_limit: options.request_timeout,
     });
     let mut routes = Route::new();
+    let largest = options.max_body;
     for (path, endpoint) in own_paths(ports, &base_url) {
         routes = routes.at(path, endpoint);
     }
     macro_rules! mount_groups {
-        ($($group:path,)*) => { $(routes = mount::<$group>(routes, ports, &surroundings);)* };
+        ($($group:path,)*) => { $(routes = mount::<$group>(routes, ports, &surroundings, largest);)* };
     }
     for_each_group!(mount_groups);
     Frame::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
 }
 
-fn mount<G: Group>(mut routes: Route, ports: &Ports, surroundings: &Arc<Surroundings>) -> Route {
-    let service = ResourceService::new(G::COLLECTION, Arc::clone(&ports.items), Arc::clone(&ports.ids), Arc::clone(&ports.clock));
+fn mount<G: Group>(mut routes: Route, ports: &Ports, surroundings: &Arc<Surroundings>, largest: usize) -> Route {
+    const { assert!(G::OWNER.is_none() || G::EXTRA_OPERATIONS.is_empty(), "what is beside the standard set knows no owner") };
+    let service = ResourceService::new(G::COLLECTION, Arc::clone(&ports.items), Arc::clone(&ports.ids), Arc::clone(&ports.clock), largest);
     let mut table = HashMap::new();
     GroupApi::<G>::new(service, Arc::clone(surroundings)).add_routes(&mut table);
     for (path, methods) in table {
@@ -154,3 +156,15 @@ macro_rules! document_groups {
     };
 }
 for_each_group!(document_groups);
+
+#[cfg(test)]
+mod tests {
+    use super::Documents;
+
+    #[test]
+    fn swagger_ui_shows_the_finished_document() {
+        let documents = Documents::new(&"http://127.0.0.1:8080".parse().unwrap());
+        assert!(documents.swagger_ui.contains(&documents.openapi.replace('<', "\\u003c")));
+        assert!(documents.openapi.contains("\"ProposalBody\""), "examples are what finishing adds");
+    }
+}

@@ -76,6 +76,9 @@ impl ItemRepository for SqlItemRepository {
 #[async_trait]
 impl Readiness for SqlItemRepository {
     async fn check(&self) -> Result<(), RepositoryError> {
+        if !self.items.is_alive() || !self.pages.is_alive() {
+            return Err(RepositoryError::Unavailable);
+        }
         self.reads.read("readiness", self.reads.statements.ready(), |_| Ok(())).await
     }
 }

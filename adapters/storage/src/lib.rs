@@ -21,7 +21,7 @@
 //! # How to change it
 //! A new proposal field needs nothing here: [`Store::migrate`] makes the view anew when its columns differ from the field
 //! table. A new table or column is one file in `migration/` and one line in its list. A new condition on a write is a
-//! clause in both `*_writes.rs`, and a case in `tests/tests/repository.rs`, which runs on both engines.
+//! clause in both `*_writes.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
 mod dialect;
 mod engine;

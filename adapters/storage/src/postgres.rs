@@ -58,11 +58,11 @@ impl Engine for Postgres {
         &POSTGRES
     }
 
-    /// A read whose connection was lost, as all are when the server restarts, is done once more on another.
     fn lanes(&self) -> usize {
         LANES
     }
 
+    /// A read whose connection was lost, as all are when the server restarts, is done once more on another.
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         match self.pool.query_all_raw(statement.clone()).await {
             Err(error) if is_lost(&error) => {

@@ -20,6 +20,9 @@ const QUEUE: usize = 4096;
 /// How many reads a lane takes at most.
 const TAKEN: usize = 64;
 
+/// How long a lane waits for the database. Longer than any request: a database that fell silent must not keep the lane.
+const READING: Duration = Duration::from_mins(1);
+
 /// What is read, and how several are read together.
 #[async_trait]
 pub(crate) trait SharedRead: Send + Sync + 'static {
@@ -48,7 +51,7 @@ impl<R: SharedRead> ReadQueue<R> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (read, queue) = (Arc::new(read), Arc::new(Mutex::new(queue)));
         for _ in 0..lanes {
-            tokio::spawn(serve(Arc::clone(&read), Arc::clone(&queue)));
+            tokio::spawn(serve(Arc::clone(&read), Arc::clone(&queue), READING));
         }
         Self { jobs, patience }
     }
@@ -56,24 +59,33 @@ impl<R: SharedRead> ReadQueue<R> {
     /// Queues a read and waits for what it finds.
     pub async fn read(&self, key: R::Key) -> Result<R::Found, RepositoryError> {
         let (reply, found) = oneshot::channel();
-        let queued = timeout(self.patience, self.jobs.send(Job { key, reply })).await;
-        if !matches!(queued, Ok(Ok(()))) {
-            tracing::warn!("a read was not done: the queue of reads is full");
-            return Err(RepositoryError::Unavailable);
-        }
-        found.await.unwrap_or(Err(RepositoryError::Unavailable))
+        let reason = match timeout(self.patience, self.jobs.send(Job { key, reply })).await {
+            Ok(Ok(())) => return found.await.unwrap_or(Err(RepositoryError::Unavailable)),
+            Ok(Err(_)) => "the lanes went away",
+            Err(_) => "the queue of reads is full",
+        };
+        tracing::warn!(reason, "a read was not done");
+        Err(RepositoryError::Unavailable)
+    }
+
+    /// Whether there is still a lane to do the reads.
+    pub fn is_alive(&self) -> bool {
+        !self.jobs.is_closed()
     }
 }
 
-async fn serve<R: SharedRead>(read: Arc<R>, queue: Arc<Mutex<mpsc::Receiver<Job<R>>>>) {
+async fn serve<R: SharedRead>(read: Arc<R>, queue: Arc<Mutex<mpsc::Receiver<Job<R>>>>, limit: Duration) {
     let mut jobs = Vec::with_capacity(TAKEN);
     while queue.lock().await.recv_many(&mut jobs, TAKEN).await > 0 {
         // Nobody waits for the answer when the client hung up.
         jobs.retain(|job| !job.reply.is_closed());
         let keys: Vec<_> = jobs.iter().map(|job| job.key.clone()).collect();
-        let found = read.read(&keys).await;
-        for (job, found) in jobs.drain(..).zip(found) {
-            let _ = job.reply.send(found);
+        if let Ok(found) = timeout(limit, read.read(&keys)).await {
+            jobs.drain(..).zip(found).for_each(|(job, found)| drop(job.reply.send(found)));
+        } else {
+            tracing::error!(reads = jobs.len(), "the database did not answer in time");
+            // Dropping a job answers it: the store is unavailable.
+            jobs.clear();
         }
     }
 }

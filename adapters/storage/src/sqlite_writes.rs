@@ -88,7 +88,7 @@ impl SqliteWrites {
     }
 }
 
-/// One write under way.
+/// The writes of one transaction under way.
 struct Performing<'a> {
     texts: &'a SqliteWrites,
     transaction: &'a DatabaseTransaction,

@@ -79,8 +79,8 @@ pub(crate) fn removed_by(
             return Err(RepositoryError::VersionConflict);
         }
     }
-    let continued = content.additions.iter().filter_map(|addition| addition.continues);
-    if continued.into_iter().any(|id| !current.contains_key(&id.uuid())) {
+    let mut continued = content.additions.iter().filter_map(|addition| addition.continues);
+    if continued.any(|id| !current.contains_key(&id.uuid())) {
         return Err(RepositoryError::ItemMissing);
     }
     Ok(removed.into_iter().map(|(id, version)| (ItemId::from_uuid(id), Version::from_number(version))).collect())

@@ -12,8 +12,11 @@ use crate::{ApplicationError, Caller, ChangeKind, ListedPage, Relations, Reposit
 
 const ANYONE: &Caller = &Caller::Anonymous;
 
+/// Bytes an item may have here.
+const LARGEST: usize = 200;
+
 fn id(number: u128) -> ItemId {
-    ItemId::from_uuid(Uuid::from_u128(number))
+    ItemId::from_uuid(Uuid::from_u128(0x7000_8000_0000_0000_0000 | number))
 }
 
 fn members(text: &str) -> Members {
@@ -38,7 +41,7 @@ fn service<R: domain::Resource>(collection: Collection, repository: MockItemRepo
     clock.expect_now().return_const(Timestamp::UNIX_EPOCH);
     let mut ids = MockIdGenerator::new();
     ids.expect_next_id().return_const(id(7));
-    ResourceService::new(collection, Arc::new(repository), Arc::new(ids), Arc::new(clock))
+    ResourceService::new(collection, Arc::new(repository), Arc::new(ids), Arc::new(clock), LARGEST)
 }
 
 fn codes(error: ApplicationError) -> Vec<(String, &'static str)> {
@@ -136,6 +139,15 @@ async fn a_patch_that_changes_nothing_writes_nothing() {
 }
 
 #[tokio::test]
+async fn patches_do_not_make_an_item_larger_than_a_body_may_be() {
+    let mut repository = MockItemRepository::new();
+    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, &format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20))))));
+    let patch = members(r#"{"b":"one more member"}"#);
+    let refused = service::<Document>(Collection::FILES, repository).patch(ANYONE, None, id(1), &Precondition::Unconditional, patch).await;
+    assert_eq!(codes(refused.unwrap_err()), [(String::new(), "item_too_large")]);
+}
+
+#[tokio::test]
 async fn a_patch_is_judged_by_its_result() {
     let mut repository = MockItemRepository::new();
     repository
@@ -160,7 +172,7 @@ async fn only_pages_beyond_the_last_of_a_collection_that_is_not_empty_are_out_of
 
 #[tokio::test]
 async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
-    let known = "00000000-0000-0000-0000-000000000001";
+    let known = "00000000-0000-7000-8000-000000000001";
     let mut repository = MockItemRepository::new();
     repository
         .expect_find_many()
@@ -169,7 +181,7 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
         format!(r#"{{"id":"{known}","n":1}}"#),
         r#"{"n":2}"#.to_owned(),
         format!(r#"{{"id":"{known}"}}"#),
-        r#"{"id":"00000000-0000-0000-0000-000000000009"}"#.to_owned(),
+        r#"{"id":"00000000-0000-7000-8000-000000000009"}"#.to_owned(),
         r#"{"id":5}"#.to_owned(),
         "[]".to_owned(),
     ];

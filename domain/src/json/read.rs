@@ -31,17 +31,26 @@ impl Read {
     }
 }
 
-/// Reads one JSON value.
+/// Reads one JSON value of at most [`MAX_DEPTH`] levels.
 ///
 /// # Errors
 /// The first fault met. Texts of 4 GiB and more are not for this reader.
 pub fn read(bytes: &[u8]) -> Result<Read, JsonFault> {
+    read_within(bytes, MAX_DEPTH)
+}
+
+/// Reads one JSON value of at most `max_depth` levels.
+///
+/// # Errors
+/// The first fault met.
+pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonFault> {
     let input = std::str::from_utf8(bytes).map_err(|error| {
         let kind = JsonFaultKind::NotUtf8;
         let valid = &bytes[..error.valid_up_to()];
         fault_at(valid, valid.len(), kind, "the body is not UTF-8 from here on; send it as UTF-8".to_owned())
     })?;
-    let mut reader = Reader { input, bytes, at: 0, out: String::with_capacity(input.len()), entries: Vec::new(), has_unstorable: false };
+    let mut reader =
+        Reader { input, bytes, at: 0, max_depth, out: String::with_capacity(input.len()), entries: Vec::new(), has_unstorable: false };
     reader.skip_white_space();
     if reader.at == bytes.len() {
         return Err(reader.fault(JsonFaultKind::Empty, "the body is empty; send a JSON object"));
@@ -58,6 +67,7 @@ struct Reader<'a> {
     input: &'a str,
     bytes: &'a [u8],
     at: usize,
+    max_depth: usize,
     out: String,
     entries: Vec<(Range<u32>, Range<u32>)>,
     has_unstorable: bool,
@@ -112,8 +122,8 @@ impl Reader<'_> {
     }
 
     fn enter(&mut self, depth: usize, bracket: char) -> Result<(), JsonFault> {
-        if depth > MAX_DEPTH {
-            let detail = format!("the body is nested deeper than {MAX_DEPTH} levels");
+        if depth > self.max_depth {
+            let detail = format!("the body is nested deeper than {} levels", self.max_depth);
             return Err(fault_at(self.bytes, self.at, JsonFaultKind::TooDeep, detail));
         }
         self.at += 1;

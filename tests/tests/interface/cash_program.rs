@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tests::{Item, Service, on_each_store};
+use tests::{Item, Service, Store, on_each_store};
 
 use crate::UNKNOWN_ID;
 
@@ -101,6 +101,34 @@ fn what_is_refused_changes_nothing() {
         }
         assert_eq!(service.contents(COLLECTION), before);
     });
+}
+
+#[test]
+fn nothing_that_says_there_is_more_is_taken_for_the_whole() {
+    on_each_store(|service| {
+        two_items(service);
+        let before = service.contents("/v1/cashprogram");
+        for part in [
+            r#"{"_embedded":{"cashprogram":[]},"total_items":2}"#,
+            r#"{"_embedded":{"cashprogram":[]},"total_items":"2"}"#,
+            r#"{"_embedded":{"cashprogram":[]},"total_items":null}"#,
+            r#"{"_embedded":{"cashprogram":[]},"total_items":0,"_links":{"next":{"href":"/v1/cashprogram?page=2"}}}"#,
+        ] {
+            service.put(COLLECTION).json(part).send().expect(422);
+        }
+        assert_eq!(service.contents("/v1/cashprogram"), before);
+    });
+}
+
+#[test]
+fn the_envelope_takes_nothing_from_an_items_depth() {
+    let nested = |levels: usize| format!(r#"{{"a":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
+    let service = Service::start(Store::Sqlite);
+    service.create("/v1/cashprogram", &nested(128));
+    let got = service.contents("/v1/cashprogram");
+    service.put("/v1/cashprogram").json(got).send().expect(200);
+    service.put("/v1/cashprogram").json(format!("[{}]", nested(128))).send().expect(200);
+    service.put("/v1/cashprogram").json(format!("[{}]", nested(129))).send().expect(400);
 }
 
 #[test]

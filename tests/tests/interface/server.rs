@@ -149,6 +149,42 @@ fn bytes_that_are_no_request_do_no_harm() {
 }
 
 #[test]
+fn what_is_wrong_with_the_message_itself_is_told() {
+    let service = Service::start(Store::Sqlite);
+    let post = "POST /v1/files HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n";
+    for (request, status, code) in [
+        ("GET /v1/files HTTP/1.1\r\nConnection: close\r\n\r\n".to_owned(), 400, "malformed-host"),
+        ("GET /v1/files HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n".to_owned(), 400, "malformed-host"),
+        (format!("{post}Transfer-Encoding: chunked\r\n\r\nzz\r\n{{}}\r\n0\r\n\r\n"), 400, "incomplete-body"),
+        (format!("{post}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{{}}"), 415, "unsupported-media-type"),
+        (format!("{post}Content-Encoding: identity\r\nContent-Length: 2\r\n\r\n{{}}"), 201, "\"version\":1"),
+    ] {
+        let answer = String::from_utf8_lossy(&send_bytes(service.address(), request.as_bytes())).into_owned();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(code), "{request} → {answer}");
+    }
+}
+
+#[test]
+fn many_small_chunks_take_no_more_than_their_sum() {
+    let service = Service::start(Store::Sqlite);
+    let body = object_of(40_000);
+    let chunks: Vec<_> = body.chars().map(|byte| format!("1\r\n{byte}\r\n")).collect();
+    let head =
+        "POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
+    let answer = send_bytes(service.address(), format!("{head}{}0\r\n\r\n", chunks.concat()).as_bytes());
+    assert!(answer.starts_with(b"HTTP/1.1 201"), "{}", answer[..answer.len().min(300)].escape_ascii());
+}
+
+#[test]
+fn patches_make_no_item_that_could_not_be_put_back() {
+    let service = Service::start(Store::Sqlite);
+    let item = service.create("/v1/files", &object_of(LIMIT / 2));
+    let refused = service.patch(&item.path).json(object_of(LIMIT / 2 + 100).replacen("text", "more", 1)).send().expect(422);
+    assert_eq!(refused.value()["errors"][0]["code"], "item_too_large", "{refused}");
+    assert_eq!(service.get(&item.path).send().expect(200).etag(), item.etag);
+}
+
+#[test]
 fn it_serves_many_at_once() {
     tests::on_each_store(|service| {
         std::thread::scope(|scope| {

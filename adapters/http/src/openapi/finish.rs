@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::operations::{operation_id, statuses};
 use super::{documented_path, examples, schemas};
 use crate::base_url::BaseUrl;
-use crate::group::{Group, Members, Operation, PathForm};
+use crate::group::{Group, Members, Operation};
 use crate::groups::for_each_group;
 
 /// Adds examples, links between operations and schema keywords to the document that poem-openapi wrote.
@@ -47,10 +47,7 @@ fn in_order_of_groups(mut tags: Value) -> Value {
 fn finish_group<G: Group>(document: &mut Value, base_url: &BaseUrl) {
     add_examples::<G>(document, base_url);
     for operation in G::operations() {
-        let path = match operation.form() {
-            PathForm::Collection => documented_path(G::PATH),
-            PathForm::Item => documented_path(&G::item_path()),
-        };
+        let path = documented_path(&G::path_of(operation.form()));
         let method = operation.method().as_str().to_lowercase();
         let mut entry = document["paths"][&path][&method].take();
         if operation.takes_body() {

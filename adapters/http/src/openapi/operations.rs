@@ -7,16 +7,15 @@ use poem_openapi::registry::{
 
 use super::schemas::{self, PROBLEM};
 use super::{documented_path, keep};
-use crate::group::{Group, Operation, PathForm};
+use crate::group::{Group, ItemLink, Operation, PathForm};
 use crate::media::MediaType;
 use crate::page_query::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 
 /// The paths of a group with all their operations.
 #[must_use]
 pub fn paths<G: Group>() -> MetaApi {
-    let forms = [(PathForm::Collection, G::PATH.to_owned()), (PathForm::Item, G::item_path())];
-    let paths = forms.map(|(form, path)| MetaPath {
-        path: documented_path(&path),
+    let paths = [PathForm::Collection, PathForm::Item].map(|form| MetaPath {
+        path: documented_path(&G::path_of(form)),
         operations: G::operations().filter(|operation| operation.form() == form).map(operation::<G>).collect(),
     });
     MetaApi { paths: paths.into() }
@@ -67,7 +66,7 @@ fn words<G: Group>(operation: Operation) -> Words {
         Operation::Get => ("get", format!("Read {item}"), format!("Returns {item} as it is stored, with links and its version.")),
         Operation::Patch => ("patch", format!("Change members of {item}"), "A merge patch (RFC 7396): members in the body replace those stored, `null` removes one, all others stay. The result is checked as a whole.".to_owned()),
         Operation::Replace => ("replace", format!("Replace {item}"), "Replaces all members. Send `If-Match` with the ETag that was read, so that nobody's changes in between are lost.".to_owned()),
-        Operation::Delete => ("delete", format!("Delete {item}"), format!("Removes {item}{}.", if G::NAME == "proposals" { " and the library items that belong to it" } else { "" })),
+        Operation::Delete => ("delete", format!("Delete {item}"), format!("Removes {item}{}.", if G::LINKS.contains(&ItemLink::Library) { " and the library items that belong to it" } else { "" })),
         Operation::Continue => ("continue", format!("Create {item} that continues this one"), "Makes a new item from the body (a second phase, a resubmission, an amendment) and links the two: `continues` on the new, `continued-by` on the old.".to_owned()),
         Operation::ReplaceAll => ("replaceAll", format!("Replace all {items}"), "Replaces the collection in one transaction: elements with a known `id` keep it, others get one, the rest go. Takes an array of objects, or a HAL collection that holds every item.".to_owned()),
     };
@@ -142,13 +141,13 @@ fn content(types: &[MediaType], schema: &str) -> Vec<MetaMediaType> {
 #[must_use]
 pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
     let specific: &[u16] = match operation {
-        Operation::List => &[200, 304, 400, 409],
-        Operation::Get => &[200, 304, 400, 404],
+        Operation::List => &[200, 304, 400, 408, 409, 413],
+        Operation::Get => &[200, 304, 400, 404, 408, 413],
         Operation::Create => &[201, 400, 408, 413, 422, 507],
         Operation::Continue => &[201, 400, 404, 408, 413, 422, 507],
         Operation::Patch | Operation::Replace => &[200, 400, 404, 408, 412, 413, 422, 507],
         Operation::ReplaceAll => &[200, 400, 408, 412, 413, 422, 507],
-        Operation::Delete => &[204, 400, 404, 412, 507],
+        Operation::Delete => &[204, 400, 404, 408, 412, 413, 507],
     };
     let mut statuses = [specific, &[406, 415, 503]].concat();
     if G::OWNER.is_some() {

@@ -20,11 +20,11 @@ pub(super) fn answer(status: StatusCode) -> Vec<u8> {
 /// A word that stays when the text is changed.
 fn code(status: StatusCode) -> &'static str {
     match status {
-        StatusCode::REQUEST_TIMEOUT => "request_timeout",
-        StatusCode::URI_TOO_LONG => "uri_too_long",
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => "header_too_large",
-        StatusCode::HTTP_VERSION_NOT_SUPPORTED => "version_not_supported",
-        _ => "malformed_request",
+        StatusCode::REQUEST_TIMEOUT => "request-timeout",
+        StatusCode::URI_TOO_LONG => "uri-too-long",
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => "header-too-large",
+        StatusCode::HTTP_VERSION_NOT_SUPPORTED => "version-not-supported",
+        _ => "malformed-request",
     }
 }
 

@@ -329,7 +329,7 @@ async fn a_malformed_request_after_a_good_one_is_answered_too() {
     client.write_all(b"nonsense\r\n\r\n").await.unwrap();
     client.shutdown().await.unwrap();
     let text = rest(&mut client).await;
-    assert!(text.starts_with("HTTP/1.1 400") && text.contains("malformed_request"), "{text}");
+    assert!(text.starts_with("HTTP/1.1 400") && text.contains("malformed-request"), "{text}");
 }
 
 #[test]
