@@ -16,12 +16,15 @@ use crate::repeated::Repeated;
 use crate::row_write::RowWrite;
 use crate::rows;
 use crate::sqlite_totals::Totals;
-use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, owner_name, parent, shown_columns};
-use crate::write::{Answer, Write, delete_values, not_written, removed_by, versions};
+use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, json_array, owner_name, parent, shown_columns};
+use crate::write::{Answer, Write, change_values, delete_values, not_written, removed_by, versions};
 
 const OWNER: &str = "SELECT id FROM items WHERE id = $1 AND collection = $2";
 
 const FOUND: &str = "SELECT version FROM items WHERE id = $1 AND collection = $2 AND (parent = $3 OR $3 IS NULL)";
+
+/// Items that one statement of a replacement removes.
+const REMOVED_AT_A_TIME: usize = 5_000;
 
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
 
@@ -31,6 +34,7 @@ pub(crate) struct SqliteWrites {
     insert: Repeated,
     update: Repeated,
     delete: String,
+    delete_all: String,
 }
 
 impl SqliteWrites {
@@ -43,6 +47,7 @@ impl SqliteWrites {
             )
         };
         let expected = expected("items");
+        let listed = SQLITE.listed_ids.replace("$1", "$3");
         let with_its_own = format!("EXISTS (SELECT 1 FROM items t WHERE {})", self::expected("t"));
         Self {
             insert: Repeated::new(&format!(
@@ -57,6 +62,12 @@ impl SqliteWrites {
                  updated_at = max(updated_at, $1) WHERE {expected} RETURNING {shown}",
                 superseding = superseding("$7", &expected),
             )),
+            delete_all: format!(
+                "{superseding}; DELETE FROM items WHERE parent IN ({listed}) RETURNING collection, parent; \
+                 DELETE FROM items WHERE id IN ({listed}) RETURNING collection, parent; \
+                 DELETE FROM collection_totals WHERE parent IN ({listed})",
+                superseding = superseding("'deleted'", &format!("id IN ({listed}) OR parent IN ({listed})")),
+            ),
             delete: format!(
                 "{superseding}; DELETE FROM items WHERE parent = $3 AND {with_its_own} RETURNING collection, parent; \
                  DELETE FROM items WHERE {expected} RETURNING collection, parent; \
@@ -142,6 +153,19 @@ impl Performing<'_> {
         Ok(Ok(None))
     }
 
+    /// Removes items that are known to be there, and what belongs to them.
+    async fn delete_all(&mut self, items: &[(ItemId, Version)], change: &Change) -> Result<(), DbErr> {
+        let ids = json_array(items.iter().map(|(id, _)| format!("\"{id}\"")));
+        let values = change_values(change).into_iter().chain([ids.into()]).collect();
+        for row in &self.run(&self.texts.delete_all, values).await? {
+            self.totals.count(&rows::get::<String>(row, "collection")?, rows::get(row, "parent")?, -1);
+        }
+        for (id, _) in items {
+            self.totals.forget(id.uuid());
+        }
+        Ok(())
+    }
+
     /// Nothing comes between the look at the versions and the writes: there is one writer, and it has the lock.
     async fn replace_all(&mut self, collection: Collection, content: &CollectionContent, change: &Change) -> Result<Answer, DbErr> {
         let current = versions(&self.run(VERSIONS, vec![collection.name().into()]).await?)?;
@@ -159,8 +183,8 @@ impl Performing<'_> {
         for answer in self.write_rows(&updated.chain(inserted).collect::<Vec<_>>()).await? {
             sound(answer)?;
         }
-        for (id, version) in removed {
-            sound(self.delete(scope, id, version, change).await?)?;
+        for removed in removed.chunks(REMOVED_AT_A_TIME) {
+            self.delete_all(removed, change).await?;
         }
         Ok(Ok(None))
     }

@@ -172,7 +172,7 @@ fn response<G: Group>(operation: Operation, status: u16) -> MetaResponse {
         status: Some(status),
         status_range: None,
         content: schema.map(|schema| content(&types, &schema)).unwrap_or_default(),
-        headers: headers(status, shows_page),
+        headers: headers(operation, status),
     }
 }
 
@@ -198,13 +198,13 @@ pub const fn meaning(status: u16) -> &'static str {
     }
 }
 
-fn headers(status: u16, shows_page: bool) -> Vec<MetaHeader> {
+fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
     let mut headers =
         vec![header("Allow", "The methods this path serves."), header("X-Request-Id", "Names the request in the service's log.")];
-    if matches!(status, 200 | 201 | 304 | 412) {
+    if matches!(status, 200 | 201 | 304 | 412) && (operation, status) != (Operation::ReplaceAll, 200) {
         headers.push(header("ETag", "Strong entity tag of the current representation."));
     }
-    if matches!(status, 200 | 201) && !shows_page {
+    if matches!(status, 200 | 201) && !matches!(operation, Operation::List | Operation::ReplaceAll) {
         headers.push(header("Last-Modified", "When the item was last written."));
     }
     if status == 201 {
