@@ -26,7 +26,32 @@ impl Rule<Proposal> for DatesInOrder {
 
 #[cfg(test)]
 mod tests {
+    use jiff::civil::{Date, date};
+    use proptest::prelude::*;
+
     use crate::{Members, Proposal, Resource};
+
+    fn any_day() -> impl Strategy<Value = Date> {
+        (0_i16..=9999, 1_i8..=12, 1_i8..=28).prop_map(|(year, month, day)| date(year, month, day))
+    }
+
+    fn codes(start: Date, end: Date) -> Vec<(String, &'static str)> {
+        let (start, end) = (start.to_string(), end.to_string());
+        let members = [("proposal_type", "R&D Project"), ("project_title", "T"), ("start_date", &*start), ("end_date", &*end)];
+        let violations = Proposal::judge(None, Members::from_iter(members)).err().unwrap_or_default();
+        violations.iter().map(|violation| (violation.pointer.to_string(), violation.code)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn of_two_days_exactly_one_order_is_refused(one in any_day(), other in any_day(), is_same in any::<bool>()) {
+            let other = if is_same { one } else { other };
+            let (early, late) = (one.min(other), one.max(other));
+            prop_assert_eq!(codes(early, late), []);
+            let refused = if early == late { vec![] } else { vec![("/end_date".to_owned(), "dates_in_order")] };
+            prop_assert_eq!(codes(late, early), refused);
+        }
+    }
 
     #[test]
     fn the_end_may_equal_but_not_precede_the_start() {
