@@ -32,13 +32,16 @@ pub enum ApplicationError {
     #[error("the body is refused")]
     Invalid(Violations),
     /// The page lies beyond the last.
-    #[error("page {page} of {page_count}")]
+    #[error("page {page} lies beyond the last")]
     PageOutOfRange {
         /// The page asked for.
         page: u64,
-        /// How many there are.
-        page_count: u64,
+        /// How many there are, if it is known.
+        page_count: Option<u64>,
     },
+    /// More would have to be shown beside the items than fits an answer.
+    #[error("more than {} items would be embedded", crate::MOST_EMBEDDED)]
+    TooMuchEmbedded,
     /// Other writers kept changing the item for longer than the service tries.
     #[error("the item is being changed by too many writers at once")]
     Contended,

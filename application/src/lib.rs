@@ -9,13 +9,18 @@
 
 mod caller;
 mod error;
+mod listing;
 pub mod ports;
+pub mod query;
 mod resource_service;
+mod search;
 
 pub use caller::Caller;
 pub use error::ApplicationError;
+pub use listing::{Embedded, Listing, MOST_EMBEDDED, Neighbour, PageRequest, View};
 pub use ports::{
-    Change, ChangeKind, Clock, CollectionContent, IdGenerator, ItemRepository, ListedPage, NewItem, Readiness, Relations, Replacement,
-    RepositoryError, Revision, Scope, ShownItem, Window,
+    Change, ChangeKind, Clock, CollectionContent, IdGenerator, ItemRepository, ListedItem, ListedPage, NewItem, Readiness, Relations,
+    Replacement, RepositoryError, Revision, Scope, ShownItem, Totals,
 };
-pub use resource_service::{Listing, PageRequest, Precondition, ReplacementBody, ResourceService};
+pub use resource_service::{Precondition, ReplacementBody, ResourceService};
+pub use search::{Search, SearchFault, Term};

@@ -7,6 +7,8 @@ use domain::{Collection, Item, ItemId, Version};
 use jiff::Timestamp;
 use thiserror::Error;
 
+use crate::query::{MemberNames, PageQuery, Place, Total};
+
 /// Makes identifiers.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 pub trait IdGenerator: Send + Sync {
@@ -28,15 +30,6 @@ pub struct Scope {
     pub collection: Collection,
     /// The owner, when only its items are seen.
     pub parent: Option<ItemId>,
-}
-
-/// Which items of a scope a page holds: `limit` items after the first `offset`, in the order of their ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Window {
-    /// How many items come before.
-    pub offset: u64,
-    /// How many are wanted at most.
-    pub limit: u64,
 }
 
 /// What an item's representation shows beside the item itself. Only what exists now is named.
@@ -63,15 +56,41 @@ pub struct ShownItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision(pub i64);
 
-/// A page of a scope, and the scope's totals.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedPage {
+/// What is counted of a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
     /// How many items the scope holds.
-    pub total_items: u64,
+    pub items: u64,
+    /// Its revision, with the writes to related collections.
+    pub revision: Revision,
+}
+
+/// An item as a page shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedItem {
+    /// The item.
+    pub shown: ShownItem,
+    /// How well it matches what was looked for: greater is better.
+    pub score: Option<f64>,
+    /// A piece of its texts with the words that were looked for marked, for HTML.
+    pub snippet: Option<String>,
+}
+
+/// A page of a scope, and its totals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedPage {
+    /// How many items are selected.
+    pub total: Total,
     /// The scope's revision, not newer than the items.
     pub revision: Revision,
-    /// The items of the window, by id.
-    pub items: Vec<ShownItem>,
+    /// The items, in the order asked for.
+    pub items: Vec<ListedItem>,
+    /// The place of the first item.
+    pub first: Option<Place>,
+    /// The place of the last item.
+    pub last: Option<Place>,
+    /// Whether there are items beyond the page, in the direction it was walked in.
+    pub goes_on: bool,
 }
 
 /// An item about to be stored for the first time.
@@ -160,9 +179,22 @@ pub trait ItemRepository: Send + Sync {
     /// The items of `ids` that the scope holds, in any order.
     async fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError>;
 
-    /// A page and the totals. MUST return `OwnerMissing` when the scope's parent does not exist. The items are at
-    /// least as new as the revision; an empty window of a non-empty scope is no error here.
-    async fn page(&self, scope: Scope, window: Window) -> Result<ListedPage, RepositoryError>;
+    /// The item with the named members alone, in the order they are named, if the scope holds it. MUST NOT read the
+    /// other members from a database.
+    async fn find_fields(&self, scope: Scope, id: ItemId, fields: &MemberNames) -> Result<Option<ShownItem>, RepositoryError>;
+
+    /// The items that belong to the owners, in the order of their ids, at most `limit` in all.
+    async fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Result<Vec<ShownItem>, RepositoryError>;
+
+    /// How many items the scope holds, and its revision: the writes to it and to the related collections. MUST return
+    /// `OwnerMissing` when the scope's parent does not exist. MUST NOT cost more in a large scope than in a small one.
+    async fn totals(&self, scope: Scope, related: &[Collection]) -> Result<Totals, RepositoryError>;
+
+    /// A page of the selected items in the order asked for, those that are equal by it by id. MUST return `OwnerMissing`
+    /// when the scope's parent does not exist. The items are at least as new as the revision. All items of a scope are
+    /// always counted exactly; matches are counted up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). A page
+    /// without items is no error here.
+    async fn page(&self, scope: Scope, query: &PageQuery) -> Result<Arc<ListedPage>, RepositoryError>;
 
     /// Stores a new item at version 1. MUST return `OwnerMissing` when the scope's parent does not exist, and
     /// `ItemMissing` when the item it continues does not.

@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use domain::{Collection, ItemId, Members, Pointer, Resource, Version, Violation, Violations, merge_patch};
 
+use crate::listing;
 use crate::ports::{
     Change, ChangeKind, Clock, CollectionContent, IdGenerator, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError, Revision,
-    Scope, ShownItem, Window,
+    Scope, ShownItem,
 };
-use crate::{ApplicationError, Caller};
+use crate::query::{PageQuery, Position};
+use crate::{ApplicationError, Caller, Embedded, Listing, PageRequest, View};
 
 /// How often a write without a condition starts over when others write the same item, before it gives up.
 const MAX_ATTEMPTS: usize = 200;
@@ -42,32 +44,6 @@ fn check(precondition: &Precondition<Version>, shown: &ShownItem) -> Result<(), 
         return Err(ApplicationError::PreconditionFailed { current: shown.item.version, relations: shown.relations.clone() });
     }
     Ok(())
-}
-
-/// Which page of a collection is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageRequest {
-    /// The page, from 1.
-    pub page: u64,
-    /// Items per page, from 1.
-    pub page_size: u64,
-}
-
-/// A page of a collection with what a reader needs to walk the others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing {
-    /// The page, from 1.
-    pub page: u64,
-    /// Items per page.
-    pub page_size: u64,
-    /// How many pages there are; 0 for an empty collection.
-    pub page_count: u64,
-    /// How many items there are.
-    pub total_items: u64,
-    /// The collection's revision.
-    pub revision: Revision,
-    /// The items of this page.
-    pub items: Vec<ShownItem>,
 }
 
 /// The elements of a collection's replacement as sent, each with its place in the body.
@@ -104,24 +80,57 @@ impl<R: Resource> ResourceService<R> {
     /// A page of the collection, or of the part of it that belongs to `parent`.
     ///
     /// # Errors
-    /// `OwnerMissing`; `PageOutOfRange` beyond the last page of a collection that is not empty; `Store`.
-    pub async fn list(&self, _caller: &Caller, parent: Option<ItemId>, request: PageRequest) -> Result<Listing, ApplicationError> {
-        let PageRequest { page, page_size } = request;
-        let window = Window { offset: (page - 1).saturating_mul(page_size), limit: page_size };
-        let ListedPage { total_items, revision, items } = self.repository.page(self.scope(parent), window).await?;
-        let page_count = total_items.div_ceil(page_size);
-        if page_count > 0 && page > page_count {
-            return Err(ApplicationError::PageOutOfRange { page, page_count });
+    /// `OwnerMissing`; `PageOutOfRange` beyond the last page of a selection that is not empty; `TooMuchEmbedded`; `Store`.
+    pub async fn list(&self, _caller: &Caller, parent: Option<ItemId>, request: &PageRequest) -> Result<Listing, ApplicationError> {
+        let query = request.query(self.collection);
+        let content = self.repository.page(self.scope(parent), &query).await?;
+        if self.lies_beyond(parent, request, &query, &content).await? {
+            let page_count = listing::page_count(content.total, request.page_size);
+            return Err(ApplicationError::PageOutOfRange { page: request.page, page_count });
         }
-        Ok(Listing { page, page_size, page_count, total_items, revision, items })
+        let shown: Vec<_> = content.items.iter().map(|listed| &listed.shown).collect();
+        let embedded = listing::embedded(self.repository.as_ref(), &request.view.embed, &shown).await?;
+        Ok(Listing::new(request, content, embedded))
     }
 
-    /// One item.
+    /// The revision that [`list`](Self::list) would give, without a look at any item; `None` where a look is needed to know
+    /// whether there is such a page.
     ///
     /// # Errors
-    /// `ItemMissing`; `Store`.
-    pub async fn get(&self, _caller: &Caller, parent: Option<ItemId>, id: ItemId) -> Result<ShownItem, ApplicationError> {
-        self.repository.find(self.scope(parent), id).await?.ok_or(ApplicationError::ItemMissing)
+    /// `OwnerMissing`; `Store`.
+    pub async fn revision(
+        &self,
+        _caller: &Caller,
+        parent: Option<ItemId>,
+        request: &PageRequest,
+    ) -> Result<Option<Revision>, ApplicationError> {
+        let totals = self.repository.totals(self.scope(parent), &request.view.related(self.collection)).await?;
+        let is_there = request.page == 1
+            || request.position.is_some()
+            || (request.selection.is_everything() && request.page <= totals.items.div_ceil(request.page_size));
+        Ok(is_there.then_some(totals.revision))
+    }
+
+    /// One item, and what is shown beside it.
+    ///
+    /// # Errors
+    /// `ItemMissing`; `TooMuchEmbedded`; `Store`.
+    pub async fn get(
+        &self,
+        _caller: &Caller,
+        parent: Option<ItemId>,
+        id: ItemId,
+        view: &View,
+    ) -> Result<(ShownItem, Embedded), ApplicationError> {
+        let shown = match &view.fields {
+            None => self.find(parent, id).await?,
+            Some(fields) => {
+                let found = self.repository.find_fields(self.scope(parent), id, fields).await?;
+                found.ok_or(ApplicationError::ItemMissing)?
+            }
+        };
+        let embedded = listing::embedded(self.repository.as_ref(), &view.embed, &[&shown]).await?;
+        Ok((shown, embedded))
     }
 
     /// Makes a new item, which belongs to `parent` if there is one.
@@ -141,7 +150,7 @@ impl<R: Resource> ResourceService<R> {
     /// # Errors
     /// `ItemMissing`; `Invalid`; `Store`.
     pub async fn continue_from(&self, caller: &Caller, id: ItemId, body: Members) -> Result<ShownItem, ApplicationError> {
-        self.get(caller, None, id).await?;
+        self.find(None, id).await?;
         let resource = judge(None, &body, Identity::Named(id), |own| own)?;
         self.insert(caller, None, resource, Some(id)).await
     }
@@ -188,7 +197,7 @@ impl<R: Resource> ResourceService<R> {
         precondition: &Precondition<Version>,
     ) -> Result<(), ApplicationError> {
         for _ in 0..MAX_ATTEMPTS {
-            let shown = self.get(caller, parent, id).await?;
+            let shown = self.find(parent, id).await?;
             check(precondition, &shown)?;
             match self.repository.delete(self.scope(parent), id, shown.item.version, self.change_by(caller)).await {
                 Err(RepositoryError::VersionConflict) => {}
@@ -222,6 +231,25 @@ impl<R: Resource> ResourceService<R> {
 
     fn scope(&self, parent: Option<ItemId>) -> Scope {
         Scope { collection: self.collection, parent }
+    }
+
+    async fn find(&self, parent: Option<ItemId>, id: ItemId) -> Result<ShownItem, ApplicationError> {
+        self.repository.find(self.scope(parent), id).await?.ok_or(ApplicationError::ItemMissing)
+    }
+
+    /// Whether a page lies beyond the last one; only where nothing was counted does it take a look at the first.
+    async fn lies_beyond(
+        &self,
+        parent: Option<ItemId>,
+        request: &PageRequest,
+        query: &PageQuery,
+        content: &ListedPage,
+    ) -> Result<bool, ApplicationError> {
+        if let Some(is_known) = request.lies_beyond(content) {
+            return Ok(is_known);
+        }
+        let first = PageQuery { position: Position::Offset(0), limit: 1, ..query.clone() };
+        Ok(!self.repository.page(self.scope(parent), &first).await?.items.is_empty())
     }
 
     fn change_by(&self, caller: &Caller) -> Change {
@@ -261,7 +289,7 @@ impl<R: Resource> ResourceService<R> {
         edit: &Edit,
     ) -> Result<ShownItem, ApplicationError> {
         for _ in 0..MAX_ATTEMPTS {
-            let shown = self.get(caller, parent, id).await?;
+            let shown = self.find(parent, id).await?;
             check(precondition, &shown)?;
             let resource: R = edit.judge(&shown)?;
             let program = resource.program();
@@ -292,7 +320,7 @@ impl<R: Resource> ResourceService<R> {
         if !matches!(precondition, Precondition::OneOf(_)) {
             return Ok(None);
         }
-        let current = self.repository.page(self.scope(None), Window { offset: 0, limit: 1 }).await?.revision;
+        let current = self.repository.totals(self.scope(None), self.collection.linked()).await?.revision;
         if precondition.excludes(&current) { Err(ApplicationError::CollectionChanged { current }) } else { Ok(Some(current)) }
     }
 

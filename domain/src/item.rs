@@ -43,13 +43,13 @@ impl Collection {
         }
     }
 
-    /// The collection whose items are linked from representations of this one's while they exist, so that a write there
+    /// The collections whose items are linked from representations of this one's while they exist, so that a write there
     /// may change what a page of this one shows.
     #[must_use]
-    pub const fn linked(self) -> Option<Self> {
+    pub const fn linked(self) -> &'static [Self] {
         match self.0.as_bytes() {
-            b"proposals" => Some(Self::PROPOSED_PROGRAMS),
-            _ => None,
+            b"proposals" => &[Self::PROPOSED_PROGRAMS],
+            _ => &[],
         }
     }
 }

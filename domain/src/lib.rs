@@ -20,6 +20,7 @@ pub mod proposal;
 pub mod resource;
 mod suggestion;
 pub mod violation;
+pub mod words;
 
 pub use document::Document;
 pub use item::{Collection, Item, ItemId, Version};

@@ -169,6 +169,37 @@ impl Answer {
         self.embedded(name).iter().map(|item| item["id"].as_str().expect("an id").to_owned()).collect()
     }
 
+    /// The items of a collection, whatever name they are embedded under.
+    #[must_use]
+    #[track_caller]
+    pub fn items(&self) -> Vec<Value> {
+        let value = self.value();
+        let embedded = value["_embedded"].as_object().unwrap_or_else(|| panic!("nothing is embedded: {self}"));
+        let mut lists = embedded.values().filter_map(Value::as_array);
+        match (lists.next(), lists.next()) {
+            (Some(items), None) => items.clone(),
+            _ => panic!("not one list of items: {self}"),
+        }
+    }
+
+    /// What a member holds of each item of a collection, in order.
+    #[must_use]
+    #[track_caller]
+    pub fn each(&self, member: &str) -> Vec<Value> {
+        self.items().iter().map(|item| item[member].clone()).collect()
+    }
+
+    /// Asserts that the query was refused, and that the reason mentions each of these.
+    #[track_caller]
+    pub fn refusing_query(self, mentioned: &[&str]) -> Self {
+        let answer = self.expect(400);
+        let problem = answer.value();
+        assert_eq!(problem["code"], "invalid-query", "{answer}");
+        let detail = problem["detail"].as_str().unwrap_or_default();
+        assert!(mentioned.iter().all(|text| detail.contains(text)), "{mentioned:?} in the detail of {answer}");
+        answer
+    }
+
     /// The entries of `errors`.
     #[must_use]
     #[track_caller]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::stores::TestDatabase;
-use crate::{Request, binary};
+use crate::{Answer, Request, binary};
 
 /// Longer than a start may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -126,6 +126,13 @@ impl Service {
         let answer = self.post(collection).json(body).send().expect(201);
         let id = answer.id();
         Item { path: format!("{collection}/{id}"), etag: answer.etag(), id }
+    }
+
+    /// The page of a collection that a query asks for.
+    #[must_use]
+    #[track_caller]
+    pub fn list(&self, collection: &str, query: &str) -> Answer {
+        self.get(&format!("{collection}?{query}")).send().expect(200)
     }
 
     /// All that a collection shows; equal texts mean that nothing was written in between.

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use crate::budget::{Budget, Share};
 use crate::problem::{Problem, kinds};
+use crate::query::shows_a_part;
 
 /// Bodies up to this size take their share as they arrive; a larger one then exchanges it for a share that covers the whole,
 /// taken at once. Large bodies therefore wait for each other without holding much, and small ones never wait for large ones.
@@ -187,15 +188,23 @@ fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
         None => true,
         Some(total) => total.as_number().and_then(|digits| digits.parse::<u64>().ok()).is_some_and(|total| total <= count as u64),
     };
-    let has_next = collection.member("_links").is_some_and(|links| links.member("next").is_some_and(|next| !next.is_null()));
-    if is_whole && !has_next {
+    let is_linked = collection.member("_links").is_some_and(links_to_more);
+    if is_whole && !is_linked {
         return Ok(());
     }
     let detail = format!(
-        "this is one page of a larger collection, or does not say how large it is: with the {count} items embedded all others would be deleted; send all items with `total_items` as a number and no `next` link, or an array of those to keep"
+        "this is one page or a selection of a larger collection, or does not say how large it is: with the {count} items embedded all others would be deleted; send all items with all their members, `total_items` as a number and no `prev` or `next` link, or an array of those to keep"
     );
-    let place = if has_next { "_links" } else { "total_items" };
+    let place = if is_linked { "_links" } else { "total_items" };
     Err(Problem::invalid(Violation::of_member(place, "partial_collection", detail).into()))
+}
+
+/// Whether a collection's links tell of other pages, or that it was filtered, searched or shown with some members only.
+fn links_to_more(links: Value<'_>) -> bool {
+    let is_there = |relation: &str| links.member(relation).is_some_and(|link| !link.is_null());
+    let own = links.member("self").and_then(|link| link.member("href")?.as_text());
+    let query = own.as_ref().and_then(|href| href.split_once('?'));
+    is_there("next") || is_there("prev") || query.is_some_and(|(_, query)| shows_a_part(query))
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<u64> {
@@ -212,4 +221,29 @@ pub fn is_encoded(headers: &HeaderMap) -> bool {
 #[must_use]
 pub fn may_have_body(headers: &HeaderMap) -> bool {
     headers.contains_key(TRANSFER_ENCODING) || declared_length(headers).is_some_and(|length| length > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReceivedBody;
+
+    #[test]
+    fn a_part_of_a_collection_is_not_put_back() {
+        let linked = |links: &str| format!(r#"{{"_links":{links},"_embedded":{{"cashprogram":[{{}}]}},"total_items":1}}"#);
+        for (text, is_taken) in [
+            ("[{}]".to_owned(), true),
+            (r#"{"_embedded":{"cashprogram":[{}]}}"#.to_owned(), true),
+            (r#"{"_embedded":{"cashprogram":[{}]},"total_items":2}"#.to_owned(), false),
+            (linked(r#"{"self":{"href":"/v1/cashprogram?page=1&page_size=250&sort=year"}}"#), true),
+            (linked(r#"{"next":null,"self":{"href":"/v1/cashprogram"}}"#), true),
+            (linked(r#"{"next":{"href":"/v1/cashprogram?page=2"}}"#), false),
+            (linked(r#"{"prev":{"href":"/v1/cashprogram?page=1"}}"#), false),
+            (linked(r#"{"self":{"href":"/v1/cashprogram?filter%5Byear%5D=2026"}}"#), false),
+            (linked(r#"{"self":{"href":"/v1/cashprogram?fields=year"}}"#), false),
+            (linked(r#"{"self":{"href":"/v1/cashprogram?q=rice"}}"#), false),
+        ] {
+            let body = ReceivedBody { bytes: text.clone().into(), share: None };
+            assert_eq!(body.replacement("cashprogram").is_ok(), is_taken, "{text}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A small, made-up set of items whose identifiers are those of the documentation's examples, so that every "Try it out"
 //! works untouched.
 
-use application::{Caller, Change, ItemRepository, NewItem, RepositoryError, Scope, Window};
+use application::{Caller, Change, ItemRepository, NewItem, RepositoryError, Scope};
 use domain::{ItemId, Members, Resource};
 use thiserror::Error;
 
@@ -41,8 +41,8 @@ pub async fn load_demo(ports: &Ports) -> Result<(), DemoError> {
 }
 
 async fn require_empty<G: Group>(items: &dyn ItemRepository) -> Result<(), DemoError> {
-    let page = items.page(Scope { collection: G::COLLECTION, parent: None }, Window { offset: 0, limit: 1 }).await?;
-    if page.total_items == 0 { Ok(()) } else { Err(DemoError::NotEmpty) }
+    let totals = items.totals(Scope { collection: G::COLLECTION, parent: None }, &[]).await?;
+    if totals.items == 0 { Ok(()) } else { Err(DemoError::NotEmpty) }
 }
 
 async fn load<G: Group>(ports: &Ports) -> Result<(), DemoError> {

@@ -1,13 +1,13 @@
 //! Entity tags (RFC 9110 section 8.8.3) and the conditions made with them (section 13).
 //!
 //! An item's tag is `"<version>"`. Its representation also shows links that come and go without a write of the item (the
-//! programme or the item it continues exists or not; other items continue it): when there are any, a hash of them follows, `"<version>-<hash>"`, so
+//! programme or the item it continues exists or not; other items continue it) and items that are embedded on request: when there are any, a hash of them follows, `"<version>-<hash>"`, so
 //! that a cached copy is never taken for current. `If-Match` guards the members and compares the version alone. A
 //! compressed representation has a tag of its own, with `-gzip` at the end.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use application::{Precondition, Relations, Revision};
+use application::{Precondition, Relations, Revision, ShownItem};
 use domain::Version;
 use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
@@ -25,11 +25,21 @@ impl EntityTag {
     /// The tag of an item's representation.
     #[must_use]
     pub fn of_item(version: Version, relations: &Relations) -> Self {
-        if *relations == Relations::default() {
+        Self::of_item_with(version, relations, [])
+    }
+
+    /// The tag of an item's representation that shows other items too.
+    #[must_use]
+    pub fn of_item_with<'a>(version: Version, relations: &Relations, embedded: impl IntoIterator<Item = &'a ShownItem>) -> Self {
+        let mut embedded = embedded.into_iter().peekable();
+        if *relations == Relations::default() && embedded.peek().is_none() {
             return Self(version.to_string());
         }
         let mut hasher = DefaultHasher::new();
         relations.hash(&mut hasher);
+        for ShownItem { item, relations } in embedded {
+            (item.id, item.version, relations).hash(&mut hasher);
+        }
         Self(format!("{version}-{:016x}", hasher.finish()))
     }
 
@@ -178,8 +188,9 @@ fn quoted(opaque: &str) -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
-    use application::{Precondition, Relations, Revision};
-    use domain::Version;
+    use application::{Precondition, Relations, Revision, ShownItem};
+    use domain::{Item, ItemId, Version};
+    use jiff::Timestamp;
     use poem::http::header::{ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
     use poem::http::{HeaderMap, HeaderValue};
 
@@ -211,6 +222,38 @@ mod tests {
         assert_eq!(item_precondition(&HeaderMap::new()).ok(), Some(Precondition::Unconditional));
         let tags = headers(IF_MATCH, "\"r12\", \"12\", W/\"r13\"");
         assert_eq!(collection_precondition(&tags).ok(), Some(Precondition::OneOf(vec![Revision(12)])));
+    }
+
+    fn embedded(version: i64, relations: Relations) -> ShownItem {
+        let item = Item {
+            id: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010").unwrap(),
+            version: Version::from_number(version),
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            members: "{}".into(),
+            parent: None,
+            continues: None,
+        };
+        ShownItem { item, relations }
+    }
+
+    #[test]
+    fn a_tag_changes_with_what_is_embedded() {
+        let version = Version::from_number(3);
+        let tag = |embedded: &[ShownItem]| EntityTag::of_item_with(version, &Relations::default(), embedded);
+        let linked = Relations { program: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010"), ..Relations::default() };
+        let tags = [
+            tag(&[]),
+            tag(&[embedded(1, Relations::default())]),
+            tag(&[embedded(2, Relations::default())]),
+            tag(&[embedded(1, linked)]),
+            tag(&[embedded(1, Relations::default()), embedded(1, Relations::default())]),
+        ];
+        for (index, one) in tags.iter().enumerate() {
+            assert!(!tags[..index].contains(one), "{index}");
+            let sent_back = HeaderMap::from_iter([(IF_MATCH, one.header())]);
+            assert_eq!(item_precondition(&sent_back).ok(), Some(Precondition::OneOf(vec![version])), "the version alone counts");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use application::query::Embed;
 use domain::{Collection, ItemId, Resource};
 
 use crate::media::MediaType;
@@ -35,6 +36,8 @@ pub trait Group: Send + Sync + 'static {
     const EXTRA_OPERATIONS: &'static [Operation] = &[];
     /// The links its items have beside `self` and `collection`.
     const LINKS: &'static [ItemLink] = &[];
+    /// What its items can be shown with, by the name that `embed` takes and `_embedded` has.
+    const EMBEDS: &'static [(&'static str, Embed)] = &[];
     /// What its items hold.
     const MEMBERS: Members;
     /// The identifier of the group's item in the examples and the demonstration set.
@@ -129,6 +132,12 @@ impl Operation {
             Self::List | Self::Create | Self::ReplaceAll => PathForm::Collection,
             Self::Get | Self::Patch | Self::Replace | Self::Delete | Self::Continue => PathForm::Item,
         }
+    }
+
+    /// Whether the request has a query: whether its parameters choose what is shown.
+    #[must_use]
+    pub const fn takes_parameters(self) -> bool {
+        matches!(self, Self::List | Self::Get)
     }
 
     /// Whether the request has a body.

@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, Listing, ReplacementBody, ResourceService, ShownItem};
+use application::{Caller, Embedded, Listing, ReplacementBody, ResourceService, ShownItem};
 use domain::{ItemId, Members};
 use poem::endpoint::BoxEndpoint;
-use poem::http::header::{CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION};
+use poem::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, EndpointExt, Request, Response, Result};
 use poem_openapi::OpenApi;
@@ -17,13 +17,14 @@ use poem_openapi::registry::{MetaApi, Registry};
 use crate::base_url::BaseUrl;
 use crate::body::{BodyReader, ReceivedBody, is_encoded, may_have_body};
 use crate::budget::{Budget, Share};
+use crate::embedded;
 use crate::entity_tag::{EntityTag, collection_precondition, item_precondition};
 use crate::group::{Group, Operation};
 use crate::media::{MediaType, has_content_type};
 use crate::openapi;
-use crate::page_query::{PageLinks, page_request};
 use crate::path_endpoint::Negotiated;
 use crate::problem::{Problem, kinds};
+use crate::query::{CollectionQuery, item_view, refuse_parameters};
 use crate::representation;
 
 /// What every group needs of the service around it.
@@ -124,6 +125,9 @@ impl<G: Group> GroupApi<G> {
     }
 
     async fn perform(&self, operation: Operation, request: &Request, input: Input) -> Result<Response, Problem> {
+        if !operation.takes_parameters() {
+            refuse_parameters(query_of(request))?;
+        }
         match (operation, input) {
             (Operation::List, _) => self.list(request).await,
             (Operation::Get, _) => self.get(request).await,
@@ -137,25 +141,46 @@ impl<G: Group> GroupApi<G> {
     }
 
     async fn list(&self, request: &Request) -> Result<Response, Problem> {
-        let query = request.uri().query().unwrap_or_default();
-        let page = page_request(query)?;
-        let owner = owner_of::<G>(request)?;
-        let listing = self.service.list(&Caller::Anonymous, owner, page).await?;
+        let owner = owner_of::<G>(request);
+        // A query is refused before an owner that does not exist.
+        let query = CollectionQuery::read::<G>(query_of(request), owner.as_ref().ok().copied().flatten())?;
+        let owner = owner?;
+        if let Some(known) = self.known_revision(request, owner, &query).await? {
+            return Ok(not_modified(&known));
+        }
+        let listing = self.service.list(&Caller::Anonymous, owner, &query.request).await?;
         let tag = EntityTag::of_collection(listing.revision);
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        self.show_page(owner, query, &listing).await
+        Ok(with_tag(self.page_response(owner, &query, &listing).await?, &tag))
+    }
+
+    /// The tag of what the client has already, where it is known without a look at any item: whoever polls a collection
+    /// that rests costs next to nothing.
+    async fn known_revision(
+        &self,
+        request: &Request,
+        owner: Option<ItemId>,
+        query: &CollectionQuery<'_>,
+    ) -> Result<Option<EntityTag>, Problem> {
+        if !request.headers().contains_key(IF_NONE_MATCH) {
+            return Ok(None);
+        }
+        match self.service.revision(&Caller::Anonymous, owner, &query.request).await? {
+            Some(revision) => EntityTag::of_collection(revision).known_to(request.headers()),
+            None => Ok(None),
+        }
     }
 
     async fn get(&self, request: &Request) -> Result<Response, Problem> {
+        let view = item_view::<G>(query_of(request))?;
         let (owner, id) = target::<G>(request)?;
-        let shown = self.service.get(&Caller::Anonymous, owner, id).await?;
-        let tag = EntityTag::of_item(shown.item.version, &shown.relations);
-        if let Some(known) = tag.known_to(request.headers())? {
+        let (shown, embedded) = self.service.get(&Caller::Anonymous, owner, id, &view).await?;
+        if let Some(known) = tag_of::<G>(&shown, &embedded).known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        self.show(StatusCode::OK, owner, &shown).await
+        self.show(StatusCode::OK, owner, &shown, &embedded).await
     }
 
     async fn create(&self, request: &Request, members: Members) -> Result<Response, Problem> {
@@ -178,7 +203,7 @@ impl<G: Group> GroupApi<G> {
             Operation::Patch => self.service.patch(&caller, owner, id, &condition, members).await?,
             _ => self.service.replace(&caller, owner, id, &condition, members).await?,
         };
-        self.show(StatusCode::OK, owner, &shown).await
+        self.show(StatusCode::OK, owner, &shown, &Embedded::default()).await
     }
 
     async fn delete(&self, request: &Request) -> Result<Response, Problem> {
@@ -191,34 +216,30 @@ impl<G: Group> GroupApi<G> {
     async fn replace_all(&self, request: &Request, replacement: &ReplacementBody) -> Result<Response, Problem> {
         let condition = collection_precondition(request.headers())?;
         self.service.replace_all(&Caller::Anonymous, &condition, replacement).await?;
-        let first = page_request("")?;
-        let listing = self.service.list(&Caller::Anonymous, None, first).await?;
+        let first = CollectionQuery::plain::<G>(None);
+        let listing = self.service.list(&Caller::Anonymous, None, &first.request).await?;
         // No entity tag: another write may have come between, and its tag would let the next replacement undo it unseen.
-        self.page_response(None, "", &listing).await
+        self.page_response(None, &first, &listing).await
     }
 
-    async fn show_page(&self, owner: Option<ItemId>, query: &str, listing: &Listing) -> Result<Response, Problem> {
-        Ok(with_tag(self.page_response(owner, query, listing).await?, &EntityTag::of_collection(listing.revision)))
-    }
-
-    async fn page_response(&self, owner: Option<ItemId>, query: &str, listing: &Listing) -> Result<Response, Problem> {
-        let share = self.surroundings.share_for(representation::collection_size(listing)).await?;
-        let text = representation::collection::<G>(&self.surroundings.base_url, owner, &PageLinks::new(query), listing);
+    async fn page_response(&self, owner: Option<ItemId>, query: &CollectionQuery<'_>, listing: &Listing) -> Result<Response, Problem> {
+        let share = self.surroundings.share_for(representation::collection_size::<G>(listing)).await?;
+        let text = representation::collection::<G>(&self.surroundings.base_url, owner, &query.links(), listing);
         Ok(Response::builder().body(held(share, text)))
     }
 
-    async fn show(&self, status: StatusCode, owner: Option<ItemId>, shown: &ShownItem) -> Result<Response, Problem> {
-        let share = self.surroundings.share_for(representation::item_size(shown)).await?;
-        let text = representation::item::<G>(&self.surroundings.base_url, owner, shown);
+    async fn show(&self, status: StatusCode, owner: Option<ItemId>, shown: &ShownItem, embedded: &Embedded) -> Result<Response, Problem> {
+        let share = self.surroundings.share_for(representation::item_size::<G>(shown, embedded)).await?;
+        let text = representation::item::<G>(&self.surroundings.base_url, owner, shown, embedded);
         let mut response = Response::builder().status(status).body(held(share, text));
         if let Ok(modified) = HeaderValue::from_str(&last_modified(shown)) {
             response.headers_mut().insert(LAST_MODIFIED, modified);
         }
-        Ok(with_tag(response, &EntityTag::of_item(shown.item.version, &shown.relations)))
+        Ok(with_tag(response, &tag_of::<G>(shown, embedded)))
     }
 
     async fn show_created(&self, owner: Option<ItemId>, shown: &ShownItem) -> Result<Response, Problem> {
-        let mut response = self.show(StatusCode::CREATED, owner, shown).await?;
+        let mut response = self.show(StatusCode::CREATED, owner, shown, &Embedded::default()).await?;
         let url = format!("{}/{}", representation::collection_url::<G>(&self.surroundings.base_url, owner), shown.item.id);
         if let Ok(location) = HeaderValue::from_str(&url) {
             response.headers_mut().insert(LOCATION, location);
@@ -280,6 +301,14 @@ fn identifier(request: &Request, parameter: &str) -> Option<ItemId> {
     ItemId::parse(request.raw_path_param(parameter)?)
 }
 
+fn query_of(request: &Request) -> &str {
+    request.uri().query().unwrap_or_default()
+}
+
+fn tag_of<G: Group>(shown: &ShownItem, embedded: &Embedded) -> EntityTag {
+    EntityTag::of_item_with(shown.item.version, &shown.relations, embedded::all(G::EMBEDS, shown, embedded))
+}
+
 fn with_tag(mut response: Response, tag: &EntityTag) -> Response {
     response.headers_mut().insert(ETAG, tag.header());
     response
@@ -307,3 +336,6 @@ impl Operation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 //! To add a group, add an `impl Group` here and name it in [`crate::groups::for_each_group`]. `docs/adding-a-group.md`
 //! walks through it.
 
+use application::query::Embed;
 use domain::{Collection, Document, Proposal};
 
 use crate::group::{Group, ItemLink, Members, Operation, Owner, WellKnownMember};
@@ -171,6 +172,7 @@ impl Group for Library {
     const ITEM_PARAMETER: &'static str = "lib_id";
     const VENDOR_TYPES: &'static [MediaType] = &[MediaType::vendor("application/vnd.lib.v1+json")];
     const LINKS: &'static [ItemLink] = &[ItemLink::Proposal];
+    const EMBEDS: &'static [(&'static str, Embed)] = &[("proposal", Embed::Proposal)];
     const EXAMPLE_ID: &'static str = "01890a5d-ac96-774b-bcce-b302099a8060";
     const MEMBERS: Members = LIBRARY_MEMBERS;
 }
@@ -192,6 +194,7 @@ impl Group for Proposals {
     const VENDOR_TYPES: &'static [MediaType] = &[MediaType::vendor("application/vnd.proposals.v1+json")];
     const EXTRA_OPERATIONS: &'static [Operation] = &[Operation::Continue];
     const LINKS: &'static [ItemLink] = &[ItemLink::Library, ItemLink::Program, ItemLink::Continuations];
+    const EMBEDS: &'static [(&'static str, Embed)] = &[("lib", Embed::Library), ("program", Embed::Program)];
     const EXAMPLE_ID: &'static str = PROPOSAL_EXAMPLE_ID;
     const MEMBERS: Members = Members::Proposal;
 }
@@ -214,6 +217,7 @@ impl Group for ProposalLibrary {
         Some(Owner { path: Proposals::PATH, parameter: Proposals::ITEM_PARAMETER, example_id: PROPOSAL_EXAMPLE_ID });
     const VENDOR_TYPES: &'static [MediaType] = Proposals::VENDOR_TYPES;
     const LINKS: &'static [ItemLink] = &[ItemLink::Proposal];
+    const EMBEDS: &'static [(&'static str, Embed)] = &[("proposal", Embed::Proposal)];
     const EXAMPLE_ID: &'static str = "01890a5d-ac96-774b-bcce-b302099a8061";
     const MEMBERS: Members = LIBRARY_MEMBERS;
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use application::{ApplicationError, RepositoryError};
+use application::{ApplicationError, MOST_EMBEDDED, RepositoryError};
 use domain::{JsonFault, JsonFaultKind, Violation, Violations};
 use poem::error::ResponseError;
 use poem::http::header::{self, HeaderName};
@@ -70,7 +70,7 @@ problem_kinds! {
     MALFORMED_CONDITION = "malformed-condition" BAD_REQUEST "A condition cannot be read":
         "If-Match and If-None-Match take `*` or a list of entity tags in double quotes, as in the ETag header of a response (RFC 9110 section 13.1).";
     INVALID_QUERY = "invalid-query" BAD_REQUEST "A query parameter is wrong":
-        "`detail` names the parameter and the values it takes. Percent-encode what is not a letter, digit, `-`, `.`, `_` or `~`.";
+        "`detail` names the parameter and the values it takes, and the nearest right name for one that is not known. Each parameter stands once; only filters may be several. Percent-encode what is not a letter, digit, `-`, `.`, `_` or `~`: a bare `+` is a space. A cursor comes from a link and goes with its query; when it is refused, start again from the collection or a page number.";
     NO_ROUTE = "no-route" NOT_FOUND "There is nothing at this path":
         "The path is none of this service's. Paths have no trailing slash; the entry point `/` links every collection.";
     ITEM_NOT_FOUND = "item-not-found" NOT_FOUND "There is no such item":
@@ -247,8 +247,16 @@ impl From<ApplicationError> for Problem {
                 Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, EntityTag::of_collection(current).header())
             }
             ApplicationError::Invalid(violations) => Self::invalid(violations),
-            ApplicationError::PageOutOfRange { page, page_count } => {
-                Self::new(&kinds::PAGE_OUT_OF_RANGE, format!("Page {page} was asked for; the last page is {page_count}."))
+            ApplicationError::PageOutOfRange { page, page_count: Some(last) } => {
+                Self::new(&kinds::PAGE_OUT_OF_RANGE, format!("Page {page} was asked for; the last page is {last}."))
+            }
+            ApplicationError::PageOutOfRange { page, page_count: None } => {
+                Self::new(&kinds::PAGE_OUT_OF_RANGE, format!("Page {page} was asked for, and there are not so many."))
+            }
+            ApplicationError::TooMuchEmbedded => {
+                let detail =
+                    format!("More than {MOST_EMBEDDED} items would be embedded; ask for a smaller `page_size`, or leave `embed` out.");
+                Self::new(&kinds::INVALID_QUERY, detail)
             }
             ApplicationError::Contended => Self::unavailable("Too many writers change this item at once."),
             ApplicationError::Store(RepositoryError::Full) => Self::new(&kinds::STORE_FULL, "The store has no room for this write."),

@@ -1,6 +1,9 @@
 //! The few words the two engines spell differently, so that every longer text can be shared.
 
+use domain::json::encode_text;
 use sea_orm::{DbBackend, Statement, Value};
+
+use crate::sql_text::SqlText;
 
 /// One engine's spellings. Where a word names a column, the column is that of the row called `n`, or of the only table.
 #[derive(Debug)]
@@ -23,6 +26,12 @@ pub(crate) struct Dialect {
     pub readable_time: fn(&str) -> String,
     /// The names of the columns of the view `proposals`, in order.
     pub view_columns: &'static str,
+    /// The number that the row `e` of a JSON value holds, if it holds one.
+    pub number_of_value: &'static str,
+    /// The text it holds, compared by code point.
+    pub text_of_value: &'static str,
+    /// `'true'` or `'false'`, if it holds a boolean.
+    pub boolean_of_value: &'static str,
 }
 
 pub(crate) static SQLITE: Dialect = Dialect {
@@ -36,6 +45,9 @@ pub(crate) static SQLITE: Dialect = Dialect {
                   || '-' || substr(hex(id), 17, 4) || '-' || substr(hex(id), 21))",
     readable_time: |column| format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')"),
     view_columns: "SELECT name FROM pragma_table_info('proposals') ORDER BY cid",
+    number_of_value: "CASE WHEN e.type IN ('integer', 'real') THEN e.value END",
+    text_of_value: "CASE WHEN e.type = 'text' THEN e.value END",
+    boolean_of_value: "e.type",
 };
 
 pub(crate) static POSTGRES: Dialect = Dialect {
@@ -49,11 +61,22 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     readable_time: |column| format!("timestamptz 'epoch' + {column} * interval '1 microsecond'"),
     view_columns: "SELECT column_name::text AS name FROM information_schema.columns \
                    WHERE table_schema = current_schema() AND table_name = 'proposals' ORDER BY ordinal_position",
+    number_of_value: "CASE WHEN json_typeof(e.value) = 'number' THEN (e.value #>> '{}')::numeric END",
+    text_of_value: "(CASE WHEN json_typeof(e.value) = 'string' THEN e.value #>> '{}' END) COLLATE \"C\"",
+    boolean_of_value: "CASE WHEN json_typeof(e.value) = 'boolean' THEN e.value #>> '{}' END",
 };
 
 impl Dialect {
     /// `text` with `$1`, `$2`, … standing for `values`.
     pub fn statement(&self, text: &str, values: impl IntoIterator<Item = Value>) -> Statement {
         Statement::from_sql_and_values(self.backend, text, values)
+    }
+
+    /// The member of the row `i`, whatever it is called, as JSON text.
+    pub fn member_as_json(&self, text: &mut SqlText, name: &str) -> String {
+        match self.backend {
+            DbBackend::Sqlite => format!("(i.members -> {})", text.bind(format!("$.{}", encode_text(name)))),
+            _ => format!("CAST(i.members -> {}::text AS TEXT)", text.bind(name)),
+        }
     }
 }

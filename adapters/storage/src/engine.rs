@@ -1,8 +1,11 @@
 //! What the rest of the crate asks of a database engine.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
 
+use crate::current::Current;
 use crate::dialect::Dialect;
 use crate::write::{Answer, Write};
 
@@ -20,6 +23,9 @@ pub(crate) trait Engine: Send + Sync {
 
     /// Does a write, whole or not at all; it is on disk when this returns `Ok`.
     async fn write(&self, write: Write) -> Answer;
+
+    /// What is known to be current without asking, where this process alone writes to the store.
+    fn current(&self) -> Option<&Arc<Current>>;
 
     /// A connection on which the schema can be looked at.
     fn schema(&self) -> &DatabaseConnection;

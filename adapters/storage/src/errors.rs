@@ -29,6 +29,17 @@ pub enum StoreError {
         /// Why not.
         cause: std::io::Error,
     },
+    /// Another process has the `SQLite` file open.
+    #[error("the database file {} is in use by another process of this service; stop that one, or use PostgreSQL for several", .0.display())]
+    InUse(PathBuf),
+    /// The file that says who uses the `SQLite` file cannot be made or locked.
+    #[error("cannot lock {}: {cause}", path.display())]
+    Lock {
+        /// The lock's file.
+        path: PathBuf,
+        /// Why not.
+        cause: std::io::Error,
+    },
     /// The database does not let us in, or is not there.
     #[error("cannot open the database {target}: {cause}")]
     Connect {

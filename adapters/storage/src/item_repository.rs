@@ -1,12 +1,13 @@
 //! The ports over an engine: reads become statements here, writes become data.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::query::{MemberNames, PageQuery, Position};
 use application::{
-    Change, ChangeKind, CollectionContent, ItemRepository, ListedPage, NewItem, Readiness, Replacement, RepositoryError, Scope, ShownItem,
-    Window,
+    Change, ChangeKind, CollectionContent, ItemRepository, ListedItem, ListedPage, NewItem, Readiness, Replacement, RepositoryError, Scope,
+    ShownItem, Totals,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
@@ -14,16 +15,24 @@ use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::engine::Engine;
 use crate::errors::logged;
+use crate::index_text::index_text;
+use crate::page_cache::PageCache;
+use crate::pages::{self, Found, PageWalk, Walked};
 use crate::read_queue::{ReadQueue, SharedRead};
 use crate::rows;
 use crate::statements::Statements;
 use crate::write::{Answer, Write};
 
+/// How often a page is walked anew when writes change what is on it between the walk and the look at its items.
+const WALKS: usize = 3;
+
 /// The items of one database.
 pub(crate) struct SqlItemRepository {
     reads: Arc<Reads>,
     items: ReadQueue<ItemReads>,
+    totals: ReadQueue<TotalsReads>,
     pages: ReadQueue<PageReads>,
+    kept_pages: PageCache,
 }
 
 impl SqlItemRepository {
@@ -32,36 +41,71 @@ impl SqlItemRepository {
         let (statements, lanes) = (Statements::new(engine.dialect()), engine.lanes());
         let reads = Arc::new(Reads { engine, statements });
         let items = ReadQueue::start(ItemReads(Arc::clone(&reads)), lanes, patience);
+        let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), lanes, patience);
         let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), lanes, patience);
-        Self { reads, items, pages }
+        Self { reads, items, totals, pages, kept_pages: PageCache::new() }
     }
 
     async fn write(&self, write: Write) -> Answer {
         self.reads.engine.write(write).await
+    }
+
+    /// Made before the write is queued: whoever does the writing is waited for by all.
+    fn words(&self, members: &str) -> String {
+        index_text(self.reads.engine.dialect().backend, members)
     }
 }
 
 #[async_trait]
 impl ItemRepository for SqlItemRepository {
     async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
-        self.items.read((scope, id)).await
+        match self.reads.current_item(scope, id) {
+            Some(shown) => Ok(Some(shown)),
+            None => self.items.read((scope, id)).await,
+        }
     }
 
     async fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError> {
         if ids.is_empty() { Ok(Vec::new()) } else { self.reads.items(scope, ids).await }
     }
 
-    async fn page(&self, scope: Scope, window: Window) -> Result<ListedPage, RepositoryError> {
-        let (page, has_owner) = self.pages.read((scope, window)).await?;
-        if scope.parent.is_some() && !has_owner { Err(RepositoryError::OwnerMissing) } else { Ok(page) }
+    async fn find_fields(&self, scope: Scope, id: ItemId, fields: &MemberNames) -> Result<Option<ShownItem>, RepositoryError> {
+        Ok(self.reads.items_with_fields(scope, &[id], fields).await?.pop())
+    }
+
+    async fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Result<Vec<ShownItem>, RepositoryError> {
+        self.reads.read("belonging_to", self.reads.statements.belonging_to(collection, owners, limit), rows::shown_items).await
+    }
+
+    async fn totals(&self, scope: Scope, related: &[Collection]) -> Result<Totals, RepositoryError> {
+        let (totals, has_owner) = self.totals.read((scope, related.to_vec())).await?;
+        owned(scope, has_owner).map(|()| totals)
+    }
+
+    async fn page(&self, scope: Scope, query: &PageQuery) -> Result<Arc<ListedPage>, RepositoryError> {
+        let stamp = match self.reads.engine.current() {
+            Some(current) => current.epoch(scope.collection, &query.related).cast_signed(),
+            None => self.totals(scope, &query.related).await?.revision.0,
+        };
+        if let Some(page) = self.kept_pages.find(scope, query, stamp) {
+            return Ok(page);
+        }
+        let (page, has_owner) = self.pages.read((scope, query.clone())).await?;
+        owned(scope, has_owner)?;
+        // The items are at least as new as the page's own revision, and as the epoch before they were read.
+        let stamp = if self.reads.engine.current().is_some() { stamp } else { page.revision.0 };
+        self.kept_pages.remember(scope, query, stamp, &page);
+        Ok(page)
     }
 
     async fn insert(&self, scope: Scope, item: NewItem, change: Change) -> Result<ShownItem, RepositoryError> {
-        left(self.write(Write::Insert { scope, item, change }).await)
+        let words = self.words(&item.members);
+        left(self.write(Write::Insert { scope, item, words, change }).await)
     }
 
     async fn update(&self, scope: Scope, replacement: Replacement, kind: ChangeKind, change: Change) -> Result<ShownItem, RepositoryError> {
-        left(self.write(Write::Update { scope, replacement, kind, change }).await)
+        let words = self.words(&replacement.members);
+        left(self.write(Write::Update { scope, replacement, words, kind, change }).await)
     }
 
     async fn delete(&self, scope: Scope, id: ItemId, expected: Version, change: Change) -> Result<(), RepositoryError> {
@@ -69,18 +113,25 @@ impl ItemRepository for SqlItemRepository {
     }
 
     async fn replace_all(&self, collection: Collection, content: CollectionContent, change: Change) -> Result<(), RepositoryError> {
-        self.write(Write::ReplaceAll { collection, content, change }).await.map(|_| ())
+        let replaced = content.replacements.iter().map(|replacement| &replacement.members);
+        let words = replaced.chain(content.additions.iter().map(|addition| &addition.members)).map(|members| self.words(members)).collect();
+        self.write(Write::ReplaceAll { collection, content, words, change }).await.map(|_| ())
     }
 }
 
 #[async_trait]
 impl Readiness for SqlItemRepository {
     async fn check(&self) -> Result<(), RepositoryError> {
-        if !self.items.is_alive() || !self.pages.is_alive() {
+        if !self.items.is_alive() || !self.totals.is_alive() || !self.pages.is_alive() {
             return Err(RepositoryError::Unavailable);
         }
         self.reads.read("readiness", self.reads.statements.ready(), |_| Ok(())).await
     }
+}
+
+/// That the scope's owner exists, where it has one.
+fn owned(scope: Scope, has_owner: bool) -> Result<(), RepositoryError> {
+    if scope.parent.is_some() && !has_owner { Err(RepositoryError::OwnerMissing) } else { Ok(()) }
 }
 
 /// The item that an insert or an update leaves.
@@ -105,13 +156,87 @@ impl Reads {
         rows.and_then(|rows| understand(&rows)).map_err(|error| logged(&error, step))
     }
 
+    fn current_item(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
+        self.engine.current()?.find(scope, id)
+    }
+
+    /// The items of the scope, from memory as far as they are known.
     async fn items(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError> {
+        let Some(current) = self.engine.current() else { return self.stored_items(scope, ids).await };
+        let mut found: Vec<_> = ids.iter().filter_map(|id| current.find(scope, *id)).collect();
+        if found.len() == ids.len() {
+            return Ok(found);
+        }
+        let known: HashSet<_> = found.iter().map(|shown| shown.item.id).collect();
+        let unknown: Vec<_> = ids.iter().filter(|id| !known.contains(*id)).copied().collect();
+        let tickets: HashMap<_, _> = unknown.iter().map(|id| (*id, current.ticket(*id))).collect();
+        let read = self.stored_items(scope, &unknown).await?;
+        for shown in &read {
+            if let Some(ticket) = tickets.get(&shown.item.id) {
+                current.remember(*ticket, scope.collection, shown);
+            }
+        }
+        found.extend(read);
+        Ok(found)
+    }
+
+    async fn stored_items(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError> {
         let statement = match ids {
             [id] => self.statements.find(scope, *id),
             ids => self.statements.find_many(scope, ids),
         };
         self.read("find", statement, rows::shown_items).await
     }
+
+    async fn items_with_fields(&self, scope: Scope, ids: &[ItemId], fields: &MemberNames) -> Result<Vec<ShownItem>, RepositoryError> {
+        let statement = self.statements.find_fields(scope, ids, fields);
+        self.read("find_fields", statement, |rows| rows::items_with_fields(rows, fields)).await
+    }
+
+    async fn totals(&self, scope: Scope, related: &[Collection]) -> Result<(Totals, bool), RepositoryError> {
+        let statement = pages::totals_statement(self.engine.dialect(), scope, related);
+        self.read("totals", statement, rows::totals).await
+    }
+
+    async fn page(&self, scope: Scope, query: &PageQuery) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
+        let known = match query.position {
+            Position::Offset(1..) => Some(self.totals(scope, &[]).await?.0),
+            _ => None,
+        };
+        let mut walks = 1;
+        loop {
+            let walk = PageWalk::new(self.engine.dialect(), scope, query, known);
+            let walked = self.read("page", walk.statement.clone(), |rows| walk.understand(query, rows)).await?;
+            let ids: Vec<_> = walked.found.iter().map(|found| found.place.id).collect();
+            let items = match &query.fields {
+                _ if ids.is_empty() => Vec::new(),
+                None => self.items(scope, &ids).await?,
+                Some(fields) => self.items_with_fields(scope, &ids, fields).await?,
+            };
+            let has_owner = walked.has_owner;
+            match listed(walked, items) {
+                Err(page) if walks == WALKS => return Ok((page, has_owner)),
+                Ok(page) => return Ok((page, has_owner)),
+                Err(_) => walks += 1,
+            }
+        }
+    }
+}
+
+/// Puts the items in their places. `Err` is a page on which an item is not as it was selected.
+fn listed(walked: Walked, items: Vec<ShownItem>) -> Result<Arc<ListedPage>, Arc<ListedPage>> {
+    let mut items: HashMap<_, _> = items.into_iter().map(|shown| (shown.item.id, shown)).collect();
+    let (first, last) = (walked.found.first().map(|found| found.place.clone()), walked.found.last().map(|found| found.place.clone()));
+    let mut is_as_selected = true;
+    let mut listed = Vec::with_capacity(items.len());
+    for Found { place, score, version } in walked.found {
+        let shown = items.remove(&place.id);
+        is_as_selected &= shown.as_ref().is_some_and(|shown| version.is_none_or(|version| version == shown.item.version.number()));
+        listed.extend(shown.map(|shown| ListedItem { shown, score, snippet: None }));
+    }
+    let Walked { total, revision, goes_on, .. } = walked;
+    let page = Arc::new(ListedPage { total, revision, items: listed, first, last, goes_on });
+    if is_as_selected { Ok(page) } else { Err(page) }
 }
 
 /// Items that are looked for at the same time: those of a scope are found by one statement.
@@ -140,22 +265,36 @@ impl SharedRead for ItemReads {
     }
 }
 
-/// Pages that are asked for at the same time: each is read once.
-struct PageReads(Arc<Reads>);
+/// Reads that are asked for at the same time and are each done once.
+macro_rules! read_once {
+    ($(#[$doc:meta])* $name:ident: $first:ty, $second:ty => $found:ty, $method:ident) => {
+        $(#[$doc])*
+        struct $name(Arc<Reads>);
 
-#[async_trait]
-impl SharedRead for PageReads {
-    type Key = (Scope, Window);
-    type Found = (ListedPage, bool);
+        #[async_trait]
+        impl SharedRead for $name {
+            type Key = ($first, $second);
+            type Found = ($found, bool);
 
-    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
-        let mut pages = HashMap::new();
-        for key in keys {
-            if !pages.contains_key(key) {
-                let page = self.0.read("page", self.0.statements.page(key.0, key.1), rows::page).await;
-                pages.insert(*key, page);
+            async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
+                let mut found = HashMap::new();
+                for key in keys {
+                    if !found.contains_key(key) {
+                        found.insert(key, self.0.$method(key.0, &key.1).await);
+                    }
+                }
+                keys.iter().map(|key| found[key].clone()).collect()
             }
         }
-        keys.iter().map(|key| pages[key].clone()).collect()
-    }
+    };
+}
+
+read_once! {
+    /// Totals of scopes, and whether their owners exist.
+    TotalsReads: Scope, Vec<Collection> => Totals, totals
+}
+
+read_once! {
+    /// Pages, and whether the owners of their scopes exist.
+    PageReads: Scope, PageQuery => Arc<ListedPage>, page
 }

@@ -23,25 +23,37 @@
 //! table. A new table or column is one file in `migration/` and one line in its list. A new condition on a write is a
 //! clause in both `*_writes.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
+mod current;
 mod dialect;
 mod engine;
 mod errors;
+mod index_text;
 mod item_repository;
+mod matches;
+mod member;
 mod migration;
+mod order;
+mod page_cache;
+mod pages;
 mod postgres;
+mod postgres_rows;
 mod postgres_writes;
 mod proposals_view;
 mod read_queue;
 mod repeated;
 mod row_write;
 mod rows;
+mod selection;
+mod sql_text;
 mod sqlite;
+mod sqlite_indexing;
 mod sqlite_totals;
 mod sqlite_writer;
 mod sqlite_writes;
 mod statements;
 mod store;
 mod write;
+mod write_queue;
 
 pub use errors::StoreError;
 pub use store::{Store, StoreOptions};

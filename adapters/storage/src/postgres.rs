@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use application::RepositoryError;
 use async_trait::async_trait;
 use sea_orm::sqlx::Connection;
 use sea_orm::sqlx::postgres::PgConnectOptions;
@@ -12,14 +13,20 @@ use sea_orm::{
 };
 
 use crate::StoreOptions;
+use crate::current::Current;
 use crate::dialect::{Dialect, POSTGRES};
 use crate::engine::Engine;
 use crate::errors::{StoreError, is_lost, logged};
 use crate::postgres_writes::PostgresWrites;
 use crate::write::{Answer, Write};
+use crate::write_queue::{WriteQueue, Writer};
 
 /// Few, so that many reads share a statement; more than one, so that a large page does not hold up the others.
 const LANES: usize = 4;
+
+/// Statements that insert and update at the same time. Few, so that each takes many writes; more than one, so that one is
+/// prepared while the disk is busy with another.
+const WRITING_LANES: usize = 3;
 
 /// Names the advisory lock under which the schema is prepared, among all that use this database.
 const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
@@ -37,7 +44,39 @@ const STATEMENTS_KEPT: usize = 256;
 pub(crate) struct Postgres {
     pool: DatabaseConnection,
     losses: Arc<Losses>,
-    writes: PostgresWrites,
+    writer: PostgresWriter,
+    rows: WriteQueue,
+}
+
+/// Does writes on any connection of the pool. One whose connection was lost may have happened, so it is not done again.
+#[derive(Clone)]
+struct PostgresWriter {
+    pool: DatabaseConnection,
+    losses: Arc<Losses>,
+    writes: Arc<PostgresWrites>,
+}
+
+#[async_trait]
+impl Writer for PostgresWriter {
+    async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
+        let rows: Vec<_> = writes.iter().filter_map(|write| write.as_row()).collect();
+        let answers = self.writes.perform_rows(&self.pool, &rows).await;
+        if answers.contains(&Err(RepositoryError::Unavailable)) {
+            self.losses.note();
+        }
+        answers
+    }
+}
+
+impl PostgresWriter {
+    async fn alone(&self, write: &Write) -> Answer {
+        self.writes.perform(&self.pool, write).await.unwrap_or_else(|error| {
+            if is_lost(&error) {
+                self.losses.note();
+            }
+            Err(logged(&error, "write"))
+        })
+    }
 }
 
 impl Postgres {
@@ -48,7 +87,9 @@ impl Postgres {
         let losses = Arc::new(Losses::default());
         let pool = SqlxPostgresConnector::connect(pool_options(options, &losses)).await;
         let pool = pool.map_err(|error| StoreError::connect(target, &error))?;
-        Ok(Self { pool, losses, writes: PostgresWrites::new() })
+        let writer = PostgresWriter { pool: pool.clone(), losses: Arc::clone(&losses), writes: Arc::new(PostgresWrites::new()) };
+        let rows = WriteQueue::start(writer.clone(), WRITING_LANES, options.acquire_timeout);
+        Ok(Self { pool, losses, writer, rows })
     }
 }
 
@@ -74,14 +115,16 @@ impl Engine for Postgres {
         }
     }
 
-    /// A write whose connection was lost may have happened, so it is not done again.
     async fn write(&self, write: Write) -> Answer {
-        self.writes.perform(&self.pool, &write).await.unwrap_or_else(|error| {
-            if is_lost(&error) {
-                self.losses.note();
-            }
-            Err(logged(&error, "write"))
-        })
+        match write {
+            Write::Insert { .. } | Write::Update { .. } => self.rows.write(write).await,
+            _ => self.writer.alone(&write).await,
+        }
+    }
+
+    /// Other instances write too.
+    fn current(&self) -> Option<&Arc<Current>> {
+        None
     }
 
     fn schema(&self) -> &DatabaseConnection {
@@ -95,6 +138,7 @@ impl Engine for Postgres {
     }
 
     async fn close(&self) {
+        self.rows.close().await;
         if let Err(error) = self.pool.close_by_ref().await {
             tracing::warn!(%error, "the PostgreSQL connections did not close cleanly");
         }

@@ -7,12 +7,12 @@ use std::fmt::Write;
 /// Most times a text is repeated.
 const MOST: usize = 16;
 
-/// A text that takes the parameters `$1` to `$9`, repeated 1, 2, 4, 8 and 16 times; each repetition takes the next nine.
+/// A text that takes the parameters `$1` to `$10`, repeated 1, 2, 4, 8 and 16 times; each repetition takes the next ten.
 #[derive(Debug)]
 pub(crate) struct Repeated(Vec<String>);
 
 /// Parameters of one repetition.
-const PARAMETERS: usize = 9;
+const PARAMETERS: usize = 10;
 
 impl Repeated {
     pub fn new(text: &str) -> Self {
@@ -50,9 +50,9 @@ mod tests {
 
     #[test]
     fn each_repetition_has_parameters_of_its_own() {
-        let repeated = Repeated::new("SELECT $1, $9, $1");
-        assert_eq!(repeated.text(1), "SELECT $1, $9, $1");
-        assert_eq!(repeated.text(2), "SELECT $1, $9, $1; SELECT $10, $18, $10");
+        let repeated = Repeated::new("SELECT $1, $10, $1");
+        assert_eq!(repeated.text(1), "SELECT $1, $10, $1");
+        assert_eq!(repeated.text(2), "SELECT $1, $10, $1; SELECT $11, $20, $11");
         assert_eq!(repeated.text(16).matches("SELECT").count(), 16);
     }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use application::{ListedPage, Relations, Revision, ShownItem};
+use application::{Relations, Revision, ShownItem, Totals};
+use domain::json::push_text;
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, TryGetable};
@@ -38,17 +39,41 @@ pub(crate) fn shown_items(rows: &[QueryResult]) -> Result<Vec<ShownItem>, DbErr>
     rows.iter().map(shown_item).collect()
 }
 
-/// A page, and whether the item that owns the scope exists.
-pub(crate) fn page(rows: &[QueryResult]) -> Result<(ListedPage, bool), DbErr> {
-    let first = rows.first().ok_or_else(|| DbErr::RecordNotFound("a page without totals".to_owned()))?;
-    let total_items: i64 = get(first, "total_items")?;
-    let items = if get::<Option<Uuid>>(first, "id")?.is_some() { shown_items(rows)? } else { Vec::new() };
-    let page = ListedPage {
-        total_items: u64::try_from(total_items).map_err(|_| not_understood("a negative total", total_items))?,
-        revision: Revision(get(first, "revision")?),
-        items,
-    };
-    Ok((page, get(first, "has_owner")?))
+/// All items of a query's rows, with the members that were asked for alone.
+pub(crate) fn items_with_fields(rows: &[QueryResult], fields: &[Arc<str>]) -> Result<Vec<ShownItem>, DbErr> {
+    rows.iter().map(|row| written_item(row, members_of_fields(row, fields)?)).collect()
+}
+
+fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>, DbErr> {
+    let mut members = String::from("{");
+    for (number, name) in fields.iter().enumerate() {
+        if let Some(value) = get::<Option<String>>(row, &format!("field_{number}"))? {
+            let comma = if members.len() > 1 { "," } else { "" };
+            members.push_str(comma);
+            push_text(&mut members, name);
+            members.push(':');
+            members.push_str(&value);
+        }
+    }
+    members.push('}');
+    Ok(members.into())
+}
+
+/// The totals of a scope, and whether the item that owns it exists.
+pub(crate) fn totals(rows: &[QueryResult]) -> Result<(Totals, bool), DbErr> {
+    let row = rows.first().ok_or_else(|| DbErr::RecordNotFound("totals without a row".to_owned()))?;
+    Ok((Totals { items: count(row, "total_items")?, revision: Revision(get(row, "revision")?) }, get(row, "has_owner")?))
+}
+
+/// The identifier in a column that is never empty.
+pub(crate) fn item_id(row: &QueryResult, column: &str) -> Result<ItemId, DbErr> {
+    Ok(ItemId::from_uuid(get(row, column)?))
+}
+
+/// A column that counts something.
+pub(crate) fn count(row: &QueryResult, column: &str) -> Result<u64, DbErr> {
+    let count: i64 = get(row, column)?;
+    u64::try_from(count).map_err(|_| not_understood(column, count))
 }
 
 fn id(row: &QueryResult, column: &str) -> Result<Option<ItemId>, DbErr> {

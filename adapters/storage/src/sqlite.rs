@@ -1,6 +1,7 @@
 //! `SQLite`: a pool of readers and one writer on the same file.
 
-use std::path::Path;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,11 +14,13 @@ use sea_orm::{
 };
 
 use crate::StoreOptions;
+use crate::current::Current;
 use crate::dialect::{Dialect, SQLITE};
 use crate::engine::Engine;
 use crate::errors::StoreError;
 use crate::sqlite_writer::SqliteWriter;
 use crate::write::{Answer, Write};
+use crate::write_queue::WriteQueue;
 
 /// How long a connection waits for another process that has the file locked.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,18 +40,23 @@ const KEPT_LOG_BYTES: &str = "67108864";
 pub(crate) struct Sqlite {
     readers: DatabaseConnection,
     writing: DatabaseConnection,
-    writer: SqliteWriter,
+    writer: WriteQueue,
+    current: Arc<Current>,
+    /// Held as long as the file is open.
+    lock: File,
 }
 
 impl Sqlite {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
         let file = file(&options.url)?;
+        let lock = sole_owner(&file)?;
         let connect_error = |error: DbErr| StoreError::connect(file.display().to_string(), &error);
         // The writer comes first: it makes the file and turns the write-ahead log on, which readers cannot.
         let writing = SqlxSqliteConnector::connect(writer_options(options)).await.map_err(connect_error)?;
         let readers = SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
-        let writer = SqliteWriter::start(writing.clone(), options.acquire_timeout);
-        Ok(Self { readers, writing, writer })
+        let current = Arc::new(Current::new());
+        let writer = WriteQueue::start(SqliteWriter::new(writing.clone(), Arc::clone(&current)), 1, options.acquire_timeout);
+        Ok(Self { readers, writing, writer, current, lock })
     }
 }
 
@@ -70,6 +78,10 @@ impl Engine for Sqlite {
         self.writer.write(write).await
     }
 
+    fn current(&self) -> Option<&Arc<Current>> {
+        Some(&self.current)
+    }
+
     fn schema(&self) -> &DatabaseConnection {
         &self.readers
     }
@@ -84,6 +96,10 @@ impl Engine for Sqlite {
             if let Err(error) = connection.close_by_ref().await {
                 tracing::warn!(%error, "an SQLite connection did not close cleanly");
             }
+        }
+        // The next owner need not wait until the last who knows of this store has forgotten it.
+        if let Err(error) = self.lock.unlock() {
+            tracing::warn!(%error, "the lock on the SQLite file was not let go");
         }
     }
 }
@@ -108,9 +124,25 @@ fn file(url: &str) -> Result<Arc<Path>, StoreError> {
     Ok(parsed.get_filename().into())
 }
 
+/// Makes sure that no other process writes to the file: each would go on with what it knows to be current.
+///
+/// The lock is on a file beside it. One on the file itself would end `SQLite`'s own locks when it is let go.
+fn sole_owner(file: &Path) -> Result<File, StoreError> {
+    let mut path = file.as_os_str().to_owned();
+    path.push(".lock");
+    let path = PathBuf::from(path);
+    let lock = File::options().create(true).truncate(false).write(true).open(&path);
+    let lock = lock.map_err(|cause| StoreError::Lock { path: path.clone(), cause })?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse(file.to_owned())),
+        Err(TryLockError::Error(cause)) => Err(StoreError::Lock { path, cause }),
+    }
+}
+
 fn reader_options(options: &StoreOptions) -> ConnectOptions {
-    // Items and pages have lanes of their own; one more connection answers what is neither.
-    let wanted = u32::try_from(2 * processors() + 1).unwrap_or(u32::MAX);
+    // Items, totals and pages have lanes of their own; one more connection answers what is none of them.
+    let wanted = u32::try_from(3 * processors() + 1).unwrap_or(u32::MAX);
     let mut readers = pool_options(options, options.connections.min(wanted));
     readers.map_sqlx_sqlite_opts(|file| common(file).pragma("query_only", "ON"));
     readers

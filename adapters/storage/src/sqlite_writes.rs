@@ -6,14 +6,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use application::{Change, ChangeKind, CollectionContent, RepositoryError, Scope};
+use application::{Change, CollectionContent, RepositoryError, Scope};
 use domain::{Collection, ItemId, Version};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, QueryResult, Value};
 use uuid::Uuid;
 
 use crate::dialect::SQLITE;
 use crate::repeated::Repeated;
-use crate::row_write::RowWrite;
+use crate::row_write::{RowWrite, in_rows};
 use crate::rows;
 use crate::sqlite_totals::Totals;
 use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, json_array, owner_name, parent, shown_columns};
@@ -55,23 +55,28 @@ impl SqliteWrites {
                  WHERE ($5 IS NULL OR EXISTS (SELECT 1 FROM items WHERE id = $5 AND collection = $6)) \
                  AND ($7 IS NULL OR EXISTS (SELECT 1 FROM items WHERE id = $7 AND collection = $4)) RETURNING {shown}; \
                  INSERT INTO changes ({CHANGE_COLUMNS}) SELECT collection, id, version, 'created', $1, $2, parent, predecessor, NULL \
-                 FROM items WHERE id = $3"
+                 FROM items WHERE id = $3; \
+                 INSERT INTO search_waiting (sequence, words) SELECT sequence, $10 FROM changes WHERE item_id = $3 AND version = 1"
             )),
             update: Repeated::new(&format!(
-                "{superseding}; UPDATE items SET members = $9, program = $8, version = version + 1, \
+                "INSERT OR REPLACE INTO search_waiting (sequence, words) SELECT sequence, $10 FROM changes WHERE item_id = $3 \
+                 AND version = 1 AND EXISTS (SELECT 1 FROM items WHERE {expected}); \
+                 {superseding}; UPDATE items SET members = $9, program = $8, version = version + 1, \
                  updated_at = max(updated_at, $1) WHERE {expected} RETURNING {shown}",
                 superseding = superseding("$7", &expected),
             )),
             delete_all: format!(
-                "{superseding}; DELETE FROM items WHERE parent IN ({listed}) RETURNING collection, parent; \
+                "{unindexed}; {superseding}; DELETE FROM items WHERE parent IN ({listed}) RETURNING collection, parent; \
                  DELETE FROM items WHERE id IN ({listed}) RETURNING collection, parent; \
                  DELETE FROM collection_totals WHERE parent IN ({listed})",
+                unindexed = unindexed(&format!("id IN ({listed}) OR parent IN ({listed})")),
                 superseding = superseding("'deleted'", &format!("id IN ({listed}) OR parent IN ({listed})")),
             ),
             delete: format!(
-                "{superseding}; DELETE FROM items WHERE parent = $3 AND {with_its_own} RETURNING collection, parent; \
+                "{unindexed}; {superseding}; DELETE FROM items WHERE parent = $3 AND {with_its_own} RETURNING collection, parent; \
                  DELETE FROM items WHERE {expected} RETURNING collection, parent; \
                  DELETE FROM collection_totals WHERE parent = $3 AND NOT EXISTS (SELECT 1 FROM items WHERE id = $3)",
+                unindexed = unindexed(&format!("(id = $3 OR parent = $3) AND {with_its_own}")),
                 superseding = superseding("'deleted'", &format!("(id = $3 OR parent = $3) AND {with_its_own}")),
             ),
         }
@@ -90,8 +95,8 @@ impl SqliteWrites {
                 Write::Delete { scope, id, expected, change } => {
                     answers.push(performing.delete(*scope, *id, *expected, change).await?);
                 }
-                Write::ReplaceAll { collection, content, change } => {
-                    answers.push(performing.replace_all(*collection, content, change).await?);
+                Write::ReplaceAll { collection, content, words, change } => {
+                    answers.push(performing.replace_all(*collection, content, words, change).await?);
                 }
             }
         }
@@ -167,7 +172,13 @@ impl Performing<'_> {
     }
 
     /// Nothing comes between the look at the versions and the writes: there is one writer, and it has the lock.
-    async fn replace_all(&mut self, collection: Collection, content: &CollectionContent, change: &Change) -> Result<Answer, DbErr> {
+    async fn replace_all(
+        &mut self,
+        collection: Collection,
+        content: &CollectionContent,
+        words: &[String],
+        change: &Change,
+    ) -> Result<Answer, DbErr> {
         let current = versions(&self.run(VERSIONS, vec![collection.name().into()]).await?)?;
         let revision = self.run(REVISION, vec![collection.name().into(), Uuid::nil().into()]).await?;
         let counted = self.totals.writes_to(collection.name());
@@ -176,11 +187,7 @@ impl Performing<'_> {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let scope = Scope { collection, parent: None };
-        let updated =
-            content.replacements.iter().map(|replacement| RowWrite::Update { scope, replacement, kind: ChangeKind::Replaced, change });
-        let inserted = content.additions.iter().map(|item| RowWrite::Insert { scope, item, change });
-        for answer in self.write_rows(&updated.chain(inserted).collect::<Vec<_>>()).await? {
+        for answer in self.write_rows(&in_rows(collection, content, words, change)).await? {
             sound(answer)?;
         }
         for removed in removed.chunks(REMOVED_AT_A_TIME) {
@@ -210,6 +217,12 @@ impl Performing<'_> {
 /// That the row is the item a write expects, at the version it expects.
 fn expected(row: &str) -> String {
     format!("{row}.id = $3 AND {row}.collection = $4 AND ({row}.parent = $5 OR $5 IS NULL) AND {row}.version = $6")
+}
+
+/// Takes the items of a condition out of the full-text index, in which an item has the number of its first change.
+fn unindexed(condition: &str) -> String {
+    let items = format!("SELECT sequence FROM changes WHERE version = 1 AND item_id IN (SELECT id FROM items WHERE {condition})");
+    format!("DELETE FROM search_index WHERE rowid IN ({items}); DELETE FROM search_waiting WHERE sequence IN ({items})")
 }
 
 /// A step of a write that was found possible beforehand cannot be refused.

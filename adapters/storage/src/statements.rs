@@ -1,11 +1,15 @@
 //! The reads, which are the same text on both engines, and the pieces of text that reads and writes share.
 
-use application::{Scope, Window};
+use std::fmt::Write;
+
+use application::Scope;
+use application::query::MemberNames;
 use domain::{Collection, ItemId};
 use sea_orm::{Statement, Value};
 use uuid::Uuid;
 
 use crate::dialect::Dialect;
+use crate::sql_text::SqlText;
 
 /// The columns of `changes` that every write fills, in the order every write fills them.
 pub(crate) const CHANGE_COLUMNS: &str = "collection, item_id, version, kind, time, caller, parent, predecessor, superseded";
@@ -29,26 +33,32 @@ pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
 pub(crate) const REVISION: &str = "SELECT CAST(COALESCE(SUM(writes), 0) AS BIGINT) AS revision FROM collection_totals \
                                    WHERE collection = $1 AND parent = $2";
 
-/// The texts of the reads, made once.
+/// The texts of the reads that look for items by their ids, made once.
 #[derive(Debug)]
 pub(crate) struct Statements {
     dialect: &'static Dialect,
+    shown: String,
     find: String,
     find_many: String,
-    page_of_collection: String,
-    page_of_parent: String,
+    belonging_to: String,
 }
+
+/// That an item is in a scope.
+const IN_SCOPE: &str = "i.collection = $2 AND (i.parent = $3 OR $3 IS NULL)";
 
 impl Statements {
     pub fn new(dialect: &'static Dialect) -> Self {
-        let columns = format!("{}, CAST(i.members AS TEXT) AS members", shown_columns(dialect, "i"));
-        let in_scope = "i.collection = $2 AND (i.parent = $3 OR $3 IS NULL)";
+        let shown = shown_columns(dialect, "i");
+        let columns = format!("{shown}, CAST(i.members AS TEXT) AS members");
+        let listed_ids = dialect.listed_ids;
         Self {
             dialect,
-            find: format!("SELECT {columns} FROM items i WHERE i.id = $1 AND {in_scope}"),
-            find_many: format!("SELECT {columns} FROM items i WHERE i.id IN ({}) AND {in_scope}", dialect.listed_ids),
-            page_of_collection: page(&columns, "w.collection = $1"),
-            page_of_parent: page(&columns, "w.collection = $1 AND w.parent = $2"),
+            find: format!("SELECT {columns} FROM items i WHERE i.id = $1 AND {IN_SCOPE}"),
+            find_many: format!("SELECT {columns} FROM items i WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"),
+            belonging_to: format!(
+                "SELECT {columns} FROM items i WHERE i.parent IN ({listed_ids}) AND i.collection = $2 ORDER BY i.id LIMIT $3"
+            ),
+            shown,
         }
     }
 
@@ -57,22 +67,28 @@ impl Statements {
     }
 
     pub fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Statement {
-        let ids = json_array(ids.iter().map(|id| format!("\"{id}\"")));
-        self.dialect.statement(&self.find_many, [ids.into(), scope.collection.name().into(), parent(scope).into()])
+        self.dialect.statement(&self.find_many, [listed(ids), scope.collection.name().into(), parent(scope).into()])
     }
 
-    /// A page: one row per item, or one without an item, each with the totals of the scope.
-    pub fn page(&self, scope: Scope, window: Window) -> Statement {
-        let text = if scope.parent.is_some() { &self.page_of_parent } else { &self.page_of_collection };
-        let values: [Value; 6] = [
-            scope.collection.name().into(),
-            parent(scope).unwrap_or_default().into(),
-            owner_name(scope.collection).into(),
-            clamped(window.limit).into(),
-            clamped(window.offset).into(),
-            scope.collection.linked().map(|linked| linked.name().to_owned()).into(),
-        ];
-        self.dialect.statement(text, values)
+    /// The items with a column `field_0`, `field_1`, … per member that is wanted, as JSON text, in the place of them all.
+    pub fn find_fields(&self, scope: Scope, ids: &[ItemId], fields: &MemberNames) -> Statement {
+        let mut text = SqlText::new(self.dialect);
+        for value in [listed(ids), scope.collection.name().into(), parent(scope).into()] {
+            text.bind(value);
+        }
+        let mut columns = self.shown.clone();
+        for (number, name) in fields.iter().enumerate() {
+            let value = self.dialect.member_as_json(&mut text, name);
+            // Writing to a String cannot fail.
+            let _ = write!(columns, ", {value} AS field_{number}");
+        }
+        let listed_ids = self.dialect.listed_ids;
+        text.finish(&format!("SELECT {columns} FROM items i WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"))
+    }
+
+    pub fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Statement {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.dialect.statement(&self.belonging_to, [listed(owners), collection.name().into(), limit.into()])
     }
 
     /// Something trivial that only a store in working order answers.
@@ -81,19 +97,9 @@ impl Statements {
     }
 }
 
-/// A page shows links that a linked collection's writes make and break, so those count in its revision too.
-///
-/// The window is cut out of an index alone before any full row is read: deep pages cost no more than their index entries.
-fn page(columns: &str, members_of_scope: &str) -> String {
-    format!(
-        "SELECT t.total_items, t.revision, t.has_owner, s.* FROM \
-         (SELECT CAST(COALESCE(SUM(CASE WHEN c.collection = $1 THEN c.items ELSE 0 END), 0) AS BIGINT) AS total_items, \
-         CAST(COALESCE(SUM(c.writes), 0) AS BIGINT) AS revision, \
-         EXISTS (SELECT 1 FROM items o WHERE o.id = $2 AND o.collection = $3) AS has_owner \
-         FROM collection_totals c WHERE c.collection IN ($1, $6) AND c.parent = $2) t \
-         LEFT JOIN (SELECT {columns} FROM items i WHERE i.id IN \
-         (SELECT w.id FROM items w WHERE {members_of_scope} ORDER BY w.id LIMIT $4 OFFSET $5)) s ON TRUE ORDER BY s.id"
-    )
+/// Ids as a parameter.
+fn listed(ids: &[ItemId]) -> Value {
+    json_array(ids.iter().map(|id| format!("\"{id}\""))).into()
 }
 
 /// The parent a scope is limited to.
@@ -109,9 +115,4 @@ pub(crate) fn owner_name(collection: Collection) -> Option<String> {
 /// A JSON array of elements that are JSON texts already.
 pub(crate) fn json_array(elements: impl Iterator<Item = String>) -> String {
     format!("[{}]", elements.collect::<Vec<_>>().join(","))
-}
-
-/// No store has more rows than an `i64` counts.
-fn clamped(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

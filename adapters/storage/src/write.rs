@@ -14,10 +14,32 @@ use crate::statements::{owner_name, parent};
 /// A write of [`application::ItemRepository`].
 #[derive(Debug)]
 pub(crate) enum Write {
-    Insert { scope: Scope, item: NewItem, change: Change },
-    Update { scope: Scope, replacement: Replacement, kind: ChangeKind, change: Change },
-    Delete { scope: Scope, id: ItemId, expected: Version, change: Change },
-    ReplaceAll { collection: Collection, content: CollectionContent, change: Change },
+    Insert {
+        scope: Scope,
+        item: NewItem,
+        words: String,
+        change: Change,
+    },
+    Update {
+        scope: Scope,
+        replacement: Replacement,
+        words: String,
+        kind: ChangeKind,
+        change: Change,
+    },
+    Delete {
+        scope: Scope,
+        id: ItemId,
+        expected: Version,
+        change: Change,
+    },
+    /// The words are those of the replacements, then of the additions.
+    ReplaceAll {
+        collection: Collection,
+        content: CollectionContent,
+        words: Vec<String>,
+        change: Change,
+    },
 }
 
 /// How a write ended: with the item as it now is, where one is left to show.
@@ -28,9 +50,10 @@ pub(crate) fn change_values(change: &Change) -> [Value; 2] {
     [change.time.as_microsecond().into(), change.caller.as_deref().map(str::to_owned).into()]
 }
 
-/// `$3` id, `$4` collection, `$5` parent, `$6` owner's collection, `$7` predecessor, `$8` program, `$9` members.
-pub(crate) fn insert_values(scope: Scope, item: &NewItem, change: &Change) -> Vec<Value> {
-    let own: [Value; 7] = [
+/// `$3` id, `$4` collection, `$5` parent, `$6` owner's collection, `$7` predecessor, `$8` program, `$9` members,
+/// `$10` words.
+pub(crate) fn insert_values(scope: Scope, item: &NewItem, words: &str, change: &Change) -> Vec<Value> {
+    let own: [Value; 8] = [
         item.id.uuid().into(),
         scope.collection.name().into(),
         parent(scope).into(),
@@ -38,13 +61,15 @@ pub(crate) fn insert_values(scope: Scope, item: &NewItem, change: &Change) -> Ve
         item.continues.map(ItemId::uuid).into(),
         item.program.map(ItemId::uuid).into(),
         item.members.as_ref().into(),
+        words.into(),
     ];
     change_values(change).into_iter().chain(own).collect()
 }
 
-/// `$3` id, `$4` collection, `$5` parent, `$6` expected version, `$7` kind, `$8` program, `$9` members.
-pub(crate) fn update_values(scope: Scope, replacement: &Replacement, kind: ChangeKind, change: &Change) -> Vec<Value> {
-    let own: [Value; 3] = [kind.name().into(), replacement.program.map(ItemId::uuid).into(), replacement.members.as_ref().into()];
+/// `$3` id, `$4` collection, `$5` parent, `$6` expected version, `$7` kind, `$8` program, `$9` members, `$10` words.
+pub(crate) fn update_values(scope: Scope, replacement: &Replacement, words: &str, kind: ChangeKind, change: &Change) -> Vec<Value> {
+    let Replacement { program, members, .. } = replacement;
+    let own: [Value; 4] = [kind.name().into(), program.map(ItemId::uuid).into(), members.as_ref().into(), words.into()];
     delete_values(scope, replacement.id, replacement.expected, change).into_iter().chain(own).collect()
 }
 

@@ -6,9 +6,13 @@ use domain::{Collection, Document, Item, ItemId, Members, Pointer, Proposal, Ver
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{PageRequest, Precondition, ReplacementBody, ResourceService};
+use super::{Precondition, ReplacementBody, ResourceService};
 use crate::ports::{MockClock, MockIdGenerator, MockItemRepository};
-use crate::{ApplicationError, Caller, ChangeKind, ListedPage, Relations, RepositoryError, Revision, ShownItem};
+use crate::query::{Embed, Place, Position, Subject, Total};
+use crate::{
+    ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, PageRequest, Relations, RepositoryError, Revision, Search, ShownItem,
+    Totals, View,
+};
 
 const ANYONE: &Caller = &Caller::Anonymous;
 
@@ -34,6 +38,13 @@ fn stored(number: u128, version: i64, members: &str) -> ShownItem {
         continues: None,
     };
     ShownItem { item, relations: Relations::default() }
+}
+
+fn content(total: Total, items: &[ShownItem]) -> ListedPage {
+    let place = |shown: &ShownItem| Place { keys: Vec::new(), id: shown.item.id };
+    let (first, last) = (items.first().map(place), items.last().map(place));
+    let items = items.iter().map(|shown| ListedItem { shown: shown.clone(), score: Some(1.0), snippet: None }).collect();
+    ListedPage { total, revision: Revision(1), items, first, last, goes_on: true }
 }
 
 fn service<R: domain::Resource>(collection: Collection, repository: MockItemRepository) -> ResourceService<R> {
@@ -164,8 +175,8 @@ async fn a_patch_is_judged_by_its_result() {
 async fn only_pages_beyond_the_last_of_a_collection_that_is_not_empty_are_out_of_range() {
     for (total_items, page, in_range) in [(0, 1, true), (0, 9, true), (25, 1, true), (25, 2, false), (26, 2, true), (26, u64::MAX, false)] {
         let mut repository = MockItemRepository::new();
-        repository.expect_page().returning(move |_, _| Ok(ListedPage { total_items, revision: Revision(1), items: Vec::new() }));
-        let listed = service::<Document>(Collection::FILES, repository).list(ANYONE, None, PageRequest { page, page_size: 25 }).await;
+        repository.expect_page().returning(move |_, _| Ok(content(Total::Exact(total_items), &[]).into()));
+        let listed = service::<Document>(Collection::FILES, repository).list(ANYONE, None, &PageRequest::plain(page, 25)).await;
         assert_eq!(listed.is_ok(), in_range, "page {page} of {total_items} items");
     }
 }
@@ -195,8 +206,84 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
 #[tokio::test]
 async fn a_collection_that_has_changed_is_not_replaced() {
     let mut repository = MockItemRepository::new();
-    repository.expect_page().returning(|_, _| Ok(ListedPage { total_items: 1, revision: Revision(8), items: Vec::new() }));
+    repository.expect_totals().returning(|_, _| Ok(Totals { items: 1, revision: Revision(8) }));
     let service = service::<Document>(Collection::CASH_PROGRAM, repository);
     let refused = service.replace_all(ANYONE, &Precondition::OneOf(vec![Revision(7)]), &ReplacementBody { elements: Vec::new() }).await;
     assert!(matches!(refused, Err(ApplicationError::CollectionChanged { current: Revision(8) })));
+}
+
+#[tokio::test]
+async fn neighbours_are_told_by_the_places_at_the_ends() {
+    let (first, last) = (stored(1, 1, "{}"), stored(2, 1, "{}"));
+    let place = |shown: &ShownItem| Place { keys: Vec::new(), id: shown.item.id };
+    let before = || Some((2, Position::Before(place(&first))));
+    let after = || Some((4, Position::After(place(&last))));
+    for (number, position, goes_on, expected) in [
+        (3, None, true, (before(), after())),
+        (3, None, false, (before(), None)),
+        (3, Some(Position::After(place(&first))), false, (before(), None)),
+        (3, Some(Position::Before(place(&last))), true, (before(), after())),
+        (3, Some(Position::Before(place(&last))), false, (None, after())),
+    ] {
+        let mut repository = MockItemRepository::new();
+        let found = ListedPage { goes_on, ..content(Total::NotCounted, &[first.clone(), last.clone()]) };
+        repository.expect_page().return_once(move |_, _| Ok(found.into()));
+        let request = PageRequest { position: position.clone(), ..PageRequest::plain(number, 2) };
+        let listed = service::<Document>(Collection::FILES, repository).list(ANYONE, None, &request).await.unwrap();
+        let way = |neighbour: Option<crate::Neighbour>| neighbour.map(|neighbour| (neighbour.page, neighbour.position));
+        assert_eq!((way(listed.previous), way(listed.next)), expected, "{position:?} {goes_on}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_counts_to_find_that_a_page_lies_beyond_the_last() {
+    for (found, is_beyond) in [(vec![stored(1, 1, "{}")], true), (Vec::new(), false)] {
+        let mut repository = MockItemRepository::new();
+        repository.expect_page().once().returning(|_, _| Ok(content(Total::NotCounted, &[]).into()));
+        let first = content(Total::NotCounted, &found);
+        repository
+            .expect_page()
+            .once()
+            .withf(|_, query| query.limit == 1 && query.position == Position::Offset(0))
+            .return_once(move |_, _| Ok(first.into()));
+        let request = PageRequest { is_counted: false, ..PageRequest::plain(9, 25) };
+        let listed = service::<Document>(Collection::FILES, repository).list(ANYONE, None, &request).await;
+        assert_eq!(matches!(listed, Err(ApplicationError::PageOutOfRange { page: 9, page_count: None })), is_beyond);
+    }
+}
+
+#[tokio::test]
+async fn a_search_is_answered_best_first_with_snippets_and_then_cut_to_the_fields() {
+    let mut repository = MockItemRepository::new();
+    repository
+        .expect_page()
+        .once()
+        .withf(|_, query| query.fields.is_none() && query.order.len() == 1 && query.order[0].subject == Subject::Score)
+        .returning(|_, _| Ok(content(Total::Exact(1), &[stored(1, 1, r#"{"a":"some rice","b":1}"#)]).into()));
+    let mut request = PageRequest::plain(1, 25);
+    request.selection.search = Search::read("RICE").ok();
+    request.view.fields = Some(vec![Arc::from("b")].into());
+    let listed = service::<Document>(Collection::FILES, repository).list(ANYONE, None, &request).await.unwrap();
+    assert_eq!(listed.items()[0].snippet.as_deref(), Some("some <mark>rice</mark>"));
+    assert_eq!(&*listed.items()[0].shown.item.members, r#"{"b":1}"#);
+}
+
+#[tokio::test]
+async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
+    let mut repository = MockItemRepository::new();
+    let with_program = |number| {
+        let mut shown = stored(number, 1, "{}");
+        shown.relations.program = Some(id(9));
+        shown
+    };
+    let found = content(Total::Exact(2), &[with_program(1), with_program(2)]);
+    repository.expect_page().return_once(move |_, _| Ok(found.into()));
+    repository.expect_find_many().once().withf(|_, ids| ids == [id(9)]).returning(|_, _| Ok(vec![stored(9, 1, "{}")]));
+    let owned = ShownItem { item: Item { parent: Some(id(2)), ..stored(5, 1, "{}").item }, relations: Relations::default() };
+    repository.expect_belonging_to().once().withf(|_, owners, _| owners == [id(1), id(2)]).return_once(move |_, _, _| Ok(vec![owned]));
+    let view = View { fields: None, embed: vec![Embed::Library, Embed::Program] };
+    let request = PageRequest { view, ..PageRequest::plain(1, 25) };
+    let listed = service::<Proposal>(Collection::PROPOSALS, repository).list(ANYONE, None, &request).await.unwrap();
+    assert_eq!(listed.embedded.libraries.unwrap()[&id(2)].len(), 1);
+    assert_eq!(listed.embedded.programs.unwrap().len(), 1);
 }

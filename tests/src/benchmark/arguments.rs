@@ -6,7 +6,8 @@ use clap::{Parser, ValueEnum};
 
 use super::work::Work;
 
-/// Measures the service against a bare poem route over loopback, in one run, taking turns.
+/// Measures the service over loopback, in one run and taking turns, against a bare poem route and a hand-written axum service, or
+/// (`--growth`) against itself on larger stores.
 ///
 /// Build first, each by itself so that the service is built as it is shipped:
 /// `cargo build --release -p bootstrap && cargo build --release -p tests --bins`.
@@ -27,10 +28,18 @@ pub struct Arguments {
     /// Proposals in the store before the first turn.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(super) proposals: u32,
+    /// What the service is measured against: none, a bare poem route, a hand-written axum service on each of the stores.
+    #[arg(long, value_delimiter = ',', num_args = 0.., default_value = "bare,minimal")]
+    pub(super) references: Vec<Reference>,
     /// What is measured. `create` always comes last, because it makes the collection grow.
     #[arg(long, value_delimiter = ',', default_value = "item,page,create,replace,mix")]
     pub(super) work: Vec<Work>,
-    /// Where the SQLite file goes; it should lie on a real disk. Default: the temporary folder.
+    /// Measures instead what it costs to have more proposals: a store of each kind for each of these
+    /// numbers. `proposal-service seed` fills them.
+    #[arg(long, value_name = "PROPOSALS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work"],
+          value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
+    pub(super) growth: Vec<u32>,
+    /// Where the SQLite files go; they should lie on a real disk. Default: the temporary folder.
     #[arg(long)]
     pub(super) folder: Option<PathBuf>,
     /// Print the result as Markdown.
@@ -45,7 +54,24 @@ pub(super) enum Store {
     Postgres,
 }
 
+/// What the service is measured against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Reference {
+    /// What poem can do: constant bytes.
+    Bare,
+    /// What can be written by hand: axum, without hypermedia, on the same store.
+    Minimal,
+}
+
 impl Arguments {
+    /// How many proposals the stores hold whose growth is measured, the fewest first.
+    pub(super) fn sizes(&self) -> Vec<u32> {
+        let mut sizes = self.growth.clone();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
     /// The chosen works, each once, in the order in which they are measured.
     pub(super) fn works(&self) -> Vec<Work> {
         let mut works = self.work.clone();
@@ -64,6 +90,12 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn growth_is_measured_from_small_to_large() {
+        assert_eq!(Arguments::parse_from(["benchmark", "--growth", "1000000,10000"]).sizes(), [10_000, 1_000_000]);
+        assert!(Arguments::try_parse_from(["benchmark", "--growth", "1000,10000", "--work", "item"]).is_err());
     }
 
     #[test]

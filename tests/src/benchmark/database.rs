@@ -16,8 +16,13 @@ pub(super) struct Database {
 }
 
 impl Database {
-    pub(super) fn create() -> Result<Self> {
+    /// Refuses at once what would else fail after the other stores were filled.
+    pub(super) fn require_server() -> Result<()> {
         ensure!(std::env::var_os("TEST_POSTGRES_URL").is_some(), "TEST_POSTGRES_URL does not name a PostgreSQL server: see --help");
+        Ok(())
+    }
+
+    pub(super) fn create() -> Result<Self> {
         let database = TestDatabase::postgres();
         let postmaster = postmaster(&database)?;
         Ok(Self { database, postmaster })
@@ -30,6 +35,14 @@ impl Database {
     /// Lets the planner know the tables, as autovacuum would within a minute, so that the figures do not hang on when it comes.
     pub(super) fn analyze(&self) {
         let _no_rows = self.database.query("ANALYZE");
+    }
+
+    /// The same for a store that was filled fast and will only be read: what PostgreSQL would come to by itself within minutes, a
+    /// vacuum and writing back what was changed, would else fall into somebody's turn.
+    pub(super) fn settle(&self) {
+        for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
+            let _no_rows = self.database.query(statement);
+        }
     }
 
     /// What the whole database server has spent so far: user and system time of the postmaster and its children.

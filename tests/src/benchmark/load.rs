@@ -16,6 +16,15 @@ use tokio::task::unconstrained;
 use super::connection::Connection;
 use super::work::{Requests, Work};
 
+/// Where a turn's requests come from.
+pub(super) trait Source {
+    /// Puts the next request into `request`.
+    fn write(&self, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()>;
+
+    /// What is measured with them.
+    fn title(&self) -> &str;
+}
+
 /// A turn ends early after this many requests, so that creating is bounded in space too.
 const MOST_REQUESTS: u64 = 1_000_000;
 
@@ -47,14 +56,14 @@ impl Load {
         Ok(Self { connections })
     }
 
-    /// Repeats a work on all connections for a while.
-    pub(super) async fn repeat(&mut self, work: Work, requests: &Requests, time: Duration) -> Result<Tally> {
+    /// Keeps all connections busy for a while.
+    pub(super) async fn repeat(&mut self, source: &impl Source, time: Duration) -> Result<Tally> {
         let tally = RefCell::new(Tally::new()?);
         let start = Instant::now();
         let each = self.connections.iter_mut().zip(0_u64..);
         let all = try_join_all(each.map(|(connection, seed)| {
             let random = Rng::with_seed(seed);
-            repeat_until(start + time, connection, random, work, requests, &tally)
+            repeat_until(start + time, connection, random, source, &tally)
         }));
         let patience = tokio::time::timeout(time + PATIENCE, unconstrained(all));
         patience.await.with_context(|| format!("no answer for {} s", PATIENCE.as_secs()))??;
@@ -75,7 +84,7 @@ impl Load {
         let mut random = Rng::with_seed(7);
         let mut total = 0;
         for _ in 0..sample {
-            total += accepted(connection, work, requests, &mut random).await?.len();
+            total += accepted(connection, &requests.of(work), &mut random).await?.len();
         }
         Ok(total / sample)
     }
@@ -110,14 +119,13 @@ async fn repeat_until(
     end: Instant,
     connection: &mut Connection,
     mut random: Rng,
-    work: Work,
-    requests: &Requests,
+    source: &impl Source,
     tally: &RefCell<Tally>,
 ) -> Result<()> {
     let mut request = Vec::new();
     let mut start = Instant::now();
     while start < end && !tally.borrow().is_full() {
-        requests.write(work, &mut random, &mut request)?;
+        source.write(&mut random, &mut request)?;
         let outcome = connection.exchange(&request).await;
         let now = Instant::now();
         tally.borrow_mut().count(now - start);
@@ -142,7 +150,7 @@ async fn create_while_open(
 ) -> Result<()> {
     loop {
         let Some(number) = open.borrow_mut().next() else { return Ok(()) };
-        let body = accepted(connection, Work::Create, requests, &mut Rng::with_seed(number.into())).await?;
+        let body = accepted(connection, &requests.of(Work::Create), &mut Rng::with_seed(number.into())).await?;
         let created: serde_json::Value = serde_json::from_slice(body).context("the answer to a POST is not JSON")?;
         let id = created["id"].as_str().context("the answer to a POST has no id")?;
         ids.borrow_mut().push(id.to_owned());
@@ -150,14 +158,14 @@ async fn create_while_open(
 }
 
 /// The body of one answer that must be a success.
-async fn accepted<'a>(connection: &'a mut Connection, work: Work, requests: &Requests, random: &mut Rng) -> Result<&'a [u8]> {
+pub(super) async fn accepted<'a>(connection: &'a mut Connection, source: &impl Source, random: &mut Rng) -> Result<&'a [u8]> {
     let mut request = Vec::new();
-    requests.write(work, random, &mut request)?;
+    source.write(random, &mut request)?;
     let status = tokio::time::timeout(PATIENCE, connection.exchange(&request)).await.context("no answer")??;
     if !(200..300).contains(&status) {
-        bail!("{}: {}", work.title(), refusal(status, connection));
+        bail!("{}: {}", source.title(), refusal(status, connection));
     }
-    ensure!(!connection.body().is_empty(), "{}: an empty answer", work.title());
+    ensure!(!connection.body().is_empty(), "{}: an empty answer", source.title());
     Ok(connection.body())
 }
 

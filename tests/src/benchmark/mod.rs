@@ -1,4 +1,5 @@
-//! How fast the service is, beside a bare poem route that answers as many bytes.
+//! How fast the service is, beside a bare poem route that answers as many bytes and beside a hand-written axum service on the same
+//! store; and, with `growth`, what it costs to have more proposals.
 //!
 //! Requests per second say little on their own: they depend on the machine and on who else uses it. So one run measures all
 //! subjects in turn, a round at a time, and what it gives is the ratio within the same round. It drives the real binary
@@ -8,12 +9,16 @@ mod arguments;
 mod connection;
 mod database;
 mod disk;
+mod figures;
+mod growth;
+mod growth_targets;
 mod load;
 mod process;
 mod program;
 mod proposals;
 mod report;
 mod subject;
+mod turn;
 mod work;
 
 use std::path::Path;
@@ -24,10 +29,11 @@ use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub use arguments::Arguments;
-use arguments::Store;
+use arguments::{Reference, Store};
 use database::Database;
-use report::{Report, Row, megabytes, preamble};
-use subject::Subject;
+use figures::{Rounds, megabytes};
+use report::{Report, Row, preamble};
+use subject::{Kind, Subject};
 use work::{AnswerSizes, Bodies};
 
 /// Lets one subject's disk and processor work ebb away before the next one's turn.
@@ -38,57 +44,73 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// # Errors
 /// When a server cannot be started or fails, or when any answer was not a success: the figures are printed all the same.
 pub async fn run(arguments: &Arguments) -> Result<()> {
-    // Outlives the servers, which hold connections to it.
-    let database = if arguments.stores.contains(&Store::Postgres) { Some(Database::create()?) } else { None };
+    if arguments.stores.contains(&Store::Postgres) {
+        Database::require_server()?;
+    }
+    let folder = temporary_folder(arguments.folder.as_deref())?;
+    let run = async {
+        if arguments.growth.is_empty() { measure(arguments, folder.path()).await } else { growth::measure(arguments, folder.path()).await }
+    };
     tokio::select! {
-        outcome = measure(arguments, database.as_ref()) => outcome,
+        outcome = run => outcome,
         interrupted = interruption() => interrupted,
     }
 }
 
-async fn measure(arguments: &Arguments, database: Option<&Database>) -> Result<()> {
-    let folder = temporary_folder(arguments.folder.as_deref())?;
+async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> {
     let bodies = Bodies::make_up();
+    let (subjects, sizes) = subjects(arguments, &bodies, folder).await?;
+    let sync = disk::time_to_sync(folder)?;
+    let report = Report::new(take_turns(arguments, &subjects).await?);
+    println!("{}\n\n{}\n", preamble(arguments, sizes, bodies.mean_length(), sync), report.table(arguments.markdown));
+    for Subject { kind, memory_before, .. } in &subjects {
+        println!("{}: {} MB at its peak before the first turn, filling included.", kind.title(), megabytes(*memory_before));
+    }
+    conclude(report.disturbance(), &report.failures())
+}
+
+/// All that is measured, running and filled, and how long the service's answers are.
+async fn subjects(arguments: &Arguments, bodies: &Bodies, folder: &Path) -> Result<(Vec<Subject>, AnswerSizes)> {
     let mut subjects = Vec::new();
     for &store in &arguments.stores {
-        eprintln!("filling {store:?} with {} proposals", arguments.proposals);
-        subjects.push(Subject::service(store, arguments, bodies.clone(), folder.path(), database).await?);
+        let by_hand = arguments.references.contains(&Reference::Minimal).then_some(Kind::Minimal(store));
+        for kind in std::iter::once(Kind::Service(store)).chain(by_hand) {
+            eprintln!("filling {} with {} proposals", kind.title(), arguments.proposals);
+            subjects.push(Subject::on_store(kind, store, arguments, bodies.clone(), folder).await?);
+        }
     }
     let sizes = match subjects.first() {
         Some(service) => service.answer_sizes().await?,
         None => AnswerSizes::typical(bodies.mean_length()),
     };
-    let bare = Subject::bare_route(arguments, bodies.clone(), sizes, folder.path()).await?;
-    let baseline = bare.name;
-    subjects.push(bare);
-
-    let sync = disk::time_to_sync(folder.path())?;
-    let report = Report::new(take_turns(arguments, &subjects).await?, baseline);
-    println!("{}\n\n{}\n", preamble(arguments, sizes, bodies.mean_length(), sync), report.table(arguments.markdown));
-    for subject in &subjects {
-        println!("{}: {} MB at its peak before the first turn, filling included.", subject.name, megabytes(subject.memory_before));
+    if arguments.references.contains(&Reference::Bare) {
+        subjects.push(Subject::bare_route(arguments, bodies.clone(), sizes, folder).await?);
     }
-    println!("Processes without a part in the benchmark took up to {:.2} processors in a turn.", report.disturbance());
-    let failures = report.failures();
-    ensure!(failures.is_empty(), "not every answer was a success:\n{}", failures.join("\n"));
-    Ok(())
+    Ok((subjects, sizes))
 }
 
 /// Every work in every round visits every subject.
-async fn take_turns(arguments: &Arguments, subjects: &[Subject<'_>]) -> Result<Vec<Row>> {
+async fn take_turns(arguments: &Arguments, subjects: &[Subject]) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for work in arguments.works() {
-        let mut of_work: Vec<_> = subjects.iter().map(|subject| Row { work, subject: subject.name, rounds: Vec::new() }).collect();
+        let mut of_work: Vec<_> = subjects.iter().map(|subject| Row { work, subject: subject.kind, rounds: Rounds::default() }).collect();
         for round in 1..=arguments.rounds {
             eprintln!("{}, round {round} of {}", work.title(), arguments.rounds);
             for (row, subject) in of_work.iter_mut().zip(subjects) {
                 tokio::time::sleep(PAUSE).await;
-                row.rounds.push(subject.measure(work, arguments).await?);
+                row.rounds.0.push(subject.measure(work, arguments).await?);
             }
         }
         rows.append(&mut of_work);
     }
     Ok(rows)
+}
+
+/// Says how far the figures can be trusted.
+fn conclude(disturbance: f64, failures: &[String]) -> Result<()> {
+    println!("Processes without a part in the benchmark took up to {disturbance:.2} processors in a turn.");
+    ensure!(failures.is_empty(), "not every answer was a success:\n{}", failures.join("\n"));
+    Ok(())
 }
 
 fn temporary_folder(parent: Option<&Path>) -> Result<TempDir> {

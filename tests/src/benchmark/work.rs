@@ -7,6 +7,7 @@ use std::rc::Rc;
 use clap::ValueEnum;
 use fastrand::Rng;
 
+use super::load::Source;
 use super::proposals::made_up_proposal;
 
 /// The service's default page size.
@@ -114,6 +115,22 @@ impl AnswerSizes {
     }
 }
 
+/// The requests of one work to one server.
+pub(super) struct WorkRequests<'a> {
+    requests: &'a Requests,
+    work: Work,
+}
+
+impl Source for WorkRequests<'_> {
+    fn write(&self, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()> {
+        self.requests.write(self.work, random, request)
+    }
+
+    fn title(&self) -> &str {
+        self.work.title()
+    }
+}
+
 /// Writes the requests to one server.
 pub(super) struct Requests {
     ids: Vec<String>,
@@ -122,14 +139,14 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Requests to the service; only `Create` makes sense until `set_ids`.
+    /// Requests to a service with a store; only `Create` makes sense until `set_ids`.
     pub(super) fn to_service(bodies: Bodies, proposals: u32) -> Self {
         let queries = [(Work::DeepPage, format!("?page={}", deep_page(proposals)))];
         Self { ids: Vec::new(), bodies, queries: queries.into() }
     }
 
-    /// The same requests, with the length of the answer in the query and ids that are only as long as real ones.
-    pub(super) fn to_reference(bodies: Bodies, proposals: u32, sizes: AnswerSizes) -> Self {
+    /// The same requests to one without, with the length of the answer in the query and ids that are only as long as real ones.
+    pub(super) fn to_bare_route(bodies: Bodies, proposals: u32, sizes: AnswerSizes) -> Self {
         let query = |work: Work| (work, format!("?bytes={}", sizes.of(work)));
         let ids = (0..proposals).map(|number| format!("{number:036}")).collect();
         Self { ids, bodies, queries: Work::SINGLE.map(query).into() }
@@ -139,8 +156,12 @@ impl Requests {
         self.ids = ids;
     }
 
-    /// Puts the next request of a work into `request`.
-    pub(super) fn write(&self, work: Work, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()> {
+    /// The requests of one work.
+    pub(super) const fn of(&self, work: Work) -> WorkRequests<'_> {
+        WorkRequests { requests: self, work }
+    }
+
+    fn write(&self, work: Work, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()> {
         let work = work.next(random);
         request.clear();
         request.extend_from_slice(work.method());
@@ -186,8 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_is_told_the_length_of_each_answer() {
-        let requests = Requests::to_reference(Bodies::make_up(), 10_000, AnswerSizes { item: 1, page: 2, deep_page: 3 });
+    fn the_bare_route_is_told_the_length_of_each_answer() {
+        let requests = Requests::to_bare_route(Bodies::make_up(), 10_000, AnswerSizes { item: 1, page: 2, deep_page: 3 });
         let wanted = [(Work::Page, "bytes=2 "), (Work::DeepPage, "bytes=3 "), (Work::Create, "bytes=1 ")];
         for (work, end) in wanted {
             assert!(first_line(&requests, work).contains(end), "{work:?}");

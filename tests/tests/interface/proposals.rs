@@ -4,7 +4,7 @@ use tests::on_each_store;
 
 use crate::{PROPOSAL, UNKNOWN_ID};
 
-const TEXT: &[&str] = &[
+pub const TEXT: &[&str] = &[
     "project_description",
     "description",
     "general_objective",
@@ -18,13 +18,13 @@ const TEXT: &[&str] = &[
     "limitations",
     "research_type",
 ];
-const TEXT_OR_TEXTS: &[&str] = &["specific_objectives", "implementation_sites"];
-const TEXT_OR_INTEGER: &[&str] = &["program_id", "project_id", "researcher_id"];
-const DATES: &[&str] = &["start_date", "end_date"];
-const REQUIRED: &[&str] = &["proposal_type", "project_title"];
+pub const TEXT_OR_TEXTS: &[&str] = &["specific_objectives", "implementation_sites"];
+pub const TEXT_OR_INTEGER: &[&str] = &["program_id", "project_id", "researcher_id"];
+pub const DATES: &[&str] = &["start_date", "end_date"];
+pub const REQUIRED: &[&str] = &["proposal_type", "project_title"];
 
 /// A proposal with every field of the specification, in its order.
-const FULL: &str = r#"{"start_date":"2026-01-01","end_date":"2027-12-31","proposal_type":"R&D Project","program_id":"PRG-2025-004",
+pub const FULL: &str = r#"{"start_date":"2026-01-01","end_date":"2027-12-31","proposal_type":"R&D Project","program_id":"PRG-2025-004",
 "project_id":9007199254740993123,"project_title":"Rapid test kit","project_description":"Two seasons","description":"Ωμέγα ₱ 🐟",
 "general_objective":"To test","specific_objectives":["One","Two"],"significance":"4,000 households","literature":"a\nb\tc \"d\" \\e",
 "methodology":"RCBD","sustainability":"","outcomes":"120 trained","social_impact":"Fewer lean months","economic_impact":"₱18,000",

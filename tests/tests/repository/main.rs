@@ -23,9 +23,13 @@ macro_rules! on_both_stores {
 
 mod change_log;
 mod concurrency;
+mod orders;
 mod pages;
 mod reads;
 mod replacement;
 mod schema;
+mod search;
+mod selections;
 mod store;
+mod walks;
 mod writes;

@@ -1,9 +1,9 @@
 //! `page`: the window, the totals and the revision.
 
-use application::{RepositoryError, Scope, Window};
+use application::{RepositoryError, Scope};
 use domain::Collection;
 
-use crate::store::{TestStore, all, ids, lib_of, next_id};
+use crate::store::{TestStore, all, everything, ids, lib_of, next_id};
 
 on_both_stores! {
     what_pages_link_to_counts_in_their_revision
@@ -73,7 +73,7 @@ async fn a_parents_totals_are_its_own(store: &TestStore) {
 
 async fn the_page_of_an_unknown_owner_is_refused(store: &TestStore) {
     let scope = Scope { collection: Collection::LIB, parent: Some(next_id()) };
-    assert_eq!(store.items.page(scope, Window { offset: 0, limit: 25 }).await, Err(RepositoryError::OwnerMissing));
+    assert_eq!(store.items.page(scope, &everything(scope)).await, Err(RepositoryError::OwnerMissing));
 }
 
 async fn the_page_of_a_removed_owner_is_refused(store: &TestStore) {
@@ -81,13 +81,13 @@ async fn the_page_of_a_removed_owner_is_refused(store: &TestStore) {
     let scope = lib_of(&proposal);
     store.insert(scope, "{}").await;
     store.delete(all(Collection::PROPOSALS), &proposal).await.unwrap();
-    assert_eq!(store.items.page(scope, Window { offset: 0, limit: 25 }).await, Err(RepositoryError::OwnerMissing));
+    assert_eq!(store.items.page(scope, &everything(scope)).await, Err(RepositoryError::OwnerMissing));
 }
 
 async fn a_collection_without_owners_has_no_parents(store: &TestStore) {
     let file = store.insert(all(Collection::FILES), "{}").await;
     let scope = Scope { collection: Collection::FILES, parent: Some(file.item.id) };
-    assert_eq!(store.items.page(scope, Window { offset: 0, limit: 25 }).await, Err(RepositoryError::OwnerMissing));
+    assert_eq!(store.items.page(scope, &everything(scope)).await, Err(RepositoryError::OwnerMissing));
 }
 
 async fn the_revision_differs_after_every_write(store: &TestStore) {

@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
-use application::RepositoryError;
+use application::query::{PageQuery, Selection};
+use application::{RepositoryError, Search};
 use domain::Collection;
 use domain::proposal::fields::FIELDS;
-use storage_adapter::{Store, StoreOptions};
+use storage_adapter::{Store, StoreError, StoreOptions};
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
-use crate::store::{TestStore, all, connect, new_item};
+use crate::store::{TestStore, all, connect, everything, new_item};
 
 on_both_stores! {
     a_fresh_database_is_not_migrated
     migrating_again_changes_nothing
-    instances_that_start_together_all_succeed
+    instances_that_start_together_prepare_the_schema_once
+    items_stored_before_there_was_a_search_are_found
     the_view_has_one_column_per_field
     the_view_is_made_anew_when_a_field_is_missing
     the_view_shows_fields_as_columns
@@ -35,20 +37,55 @@ async fn migrating_again_changes_nothing(store: &TestStore) {
     assert_eq!(store.find(all(Collection::FILES), &shown).await, Some(shown));
 }
 
-async fn instances_that_start_together_all_succeed(store: &TestStore) {
-    let fresh = if store.database.is_sqlite() { TestDatabase::sqlite() } else { TestDatabase::postgres() };
+async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore) {
+    let is_sqlite = store.database.is_sqlite();
+    let fresh = if is_sqlite { TestDatabase::sqlite() } else { TestDatabase::postgres() };
+    let all_are_open = std::sync::Arc::new(tokio::sync::Barrier::new(4));
     let mut instances = JoinSet::new();
     for _ in 0..4 {
-        let url = fresh.url().to_owned();
+        let (url, all_are_open) = (fresh.url().to_owned(), std::sync::Arc::clone(&all_are_open));
         instances.spawn(async move {
             let options = StoreOptions { url, connections: 2, acquire_timeout: Duration::from_secs(10) };
-            let store = Store::connect(&options).await.unwrap();
+            let store = Store::connect(&options).await;
+            all_are_open.wait().await;
+            let store = store.map_err(|error| assert!(matches!(error, StoreError::InUse(_)), "{error}")).ok()?;
             store.migrate().await.unwrap();
             assert!(store.is_migrated().await.unwrap());
             store.close().await;
+            Some(())
         });
     }
-    instances.join_all().await;
+    let opened = instances.join_all().await.into_iter().flatten().count();
+    assert_eq!(opened, if is_sqlite { 1 } else { 4 }, "an SQLite file has one owner");
+}
+
+async fn items_stored_before_there_was_a_search_are_found(store: &TestStore) {
+    let scope = all(Collection::FILES);
+    for number in 0..3 {
+        store.insert(scope, &format!("{{\"text\":\"Peñaranda {number}\"}}")).await;
+    }
+    let backend = store.database.is_sqlite();
+    let undo: &[&str] = if backend {
+        &["DROP TABLE search_waiting", "DROP TABLE search_words", "DROP TABLE search_index"]
+    } else {
+        &["ALTER TABLE items DROP COLUMN words"]
+    };
+    let indexes = [
+        "items_by_update",
+        "proposals_by_program_id",
+        "proposals_by_research_type",
+        "proposals_by_researcher_id",
+        "proposals_by_start_date",
+    ];
+    for statement in undo.iter().map(|statement| (*statement).to_owned()).chain(indexes.map(|index| format!("DROP INDEX {index}"))) {
+        let _ = store.database.query(&statement);
+    }
+    let _ = store.database.query("DELETE FROM seaql_migrations WHERE version LIKE '%search'");
+    assert!(!store.store.is_migrated().await.unwrap());
+    store.store.migrate().await.unwrap();
+    let search = Some(Search::read("penaranda").unwrap());
+    let query = PageQuery { selection: Selection { filters: Vec::new(), search }, ..everything(scope) };
+    assert_eq!(store.select(scope, &query).await.items.len(), 3);
 }
 
 fn view_columns(database: &TestDatabase) -> Vec<String> {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::query::{PageQuery, Position, Selection, Total};
 use application::{
-    Change, ChangeKind, CollectionContent, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError, Scope, ShownItem, Window,
+    Change, ChangeKind, CollectionContent, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError, Revision, Scope, ShownItem,
 };
 use domain::{Collection, ItemId};
 use jiff::Timestamp;
@@ -51,6 +52,35 @@ pub fn content(replacements: Vec<Replacement>, additions: Vec<NewItem>) -> Colle
     CollectionContent { replacements, additions, expected: None }
 }
 
+/// A page of everything, in the order of creation.
+pub fn everything(scope: Scope) -> PageQuery {
+    PageQuery {
+        selection: Selection::default(),
+        order: Vec::new(),
+        position: Position::Offset(0),
+        limit: 1000,
+        fields: None,
+        is_counted: true,
+        related: scope.collection.linked().to_vec(),
+    }
+}
+
+/// What most cases ask of a page.
+#[derive(Debug, PartialEq)]
+pub struct Page {
+    pub total_items: u64,
+    pub revision: Revision,
+    pub items: Vec<ShownItem>,
+}
+
+impl Page {
+    fn of(page: &ListedPage) -> Self {
+        let Total::Exact(total_items) = page.total else { panic!("not counted: {:?}", page.total) };
+        let items = page.items.iter().map(|listed| listed.shown.clone()).collect();
+        Self { total_items, revision: page.revision, items }
+    }
+}
+
 /// A store with its schema, in a database of its own.
 pub struct TestStore {
     pub store: Store,
@@ -87,12 +117,16 @@ impl TestStore {
         self.items.find(scope, shown.item.id).await.unwrap()
     }
 
-    pub async fn page(&self, scope: Scope, offset: u64, limit: u64) -> ListedPage {
-        self.items.page(scope, Window { offset, limit }).await.unwrap()
+    pub async fn page(&self, scope: Scope, offset: u64, limit: u64) -> Page {
+        Page::of(self.select(scope, &PageQuery { position: Position::Offset(offset), limit, ..everything(scope) }).await.as_ref())
+    }
+
+    pub async fn select(&self, scope: Scope, query: &PageQuery) -> Arc<ListedPage> {
+        self.items.page(scope, query).await.unwrap()
     }
 
     /// The whole scope, which must be small.
-    pub async fn list(&self, scope: Scope) -> ListedPage {
+    pub async fn list(&self, scope: Scope) -> Page {
         self.page(scope, 0, 1000).await
     }
 

@@ -1,6 +1,7 @@
 //! Realistic examples, made by the code that makes the responses.
 
-use application::{Listing, Relations, Revision, ShownItem};
+use application::query::Total;
+use application::{Embedded, ListedItem, ListedPage, Listing, Relations, Revision, ShownItem};
 use domain::proposal::FIELDS;
 use domain::{Item, ItemId, Version, Violation, Violations};
 use jiff::Timestamp;
@@ -10,8 +11,8 @@ use serde_json::{Map, Value};
 use crate::base_url::BaseUrl;
 use crate::group::{Group, Members, Operation};
 use crate::groups::Proposals;
-use crate::page_query::{DEFAULT_PAGE_SIZE, PageLinks};
 use crate::problem::{Problem, kinds};
+use crate::query::{CollectionQuery, DEFAULT_PAGE_SIZE};
 use crate::representation;
 
 /// The members of a group's example item, as JSON text. The demonstration set is made of them.
@@ -48,13 +49,20 @@ pub fn response<G: Group>(base_url: &BaseUrl, shows_page: bool) -> Value {
     let owner = G::OWNER.and_then(|owner| ItemId::parse(owner.example_id));
     let shown = shown::<G>(owner);
     let text = if shows_page {
-        let listing =
-            Listing { page: 1, page_size: DEFAULT_PAGE_SIZE, page_count: 1, total_items: 1, revision: Revision(1), items: vec![shown] };
-        representation::collection::<G>(base_url, owner, &PageLinks::new(""), &listing)
+        representation::collection::<G>(base_url, owner, &CollectionQuery::plain::<G>(owner).links(), &page_of(shown))
     } else {
-        representation::item::<G>(base_url, owner, &shown)
+        representation::item::<G>(base_url, owner, &shown, &Embedded::default())
     };
     serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// The one page of a collection with one item.
+fn page_of(shown: ShownItem) -> Listing {
+    let (total, revision) = (Total::Exact(1), Revision(1));
+    let items = vec![ListedItem { shown, score: None, snippet: None }];
+    let content = ListedPage { total, revision, items, first: None, last: None, goes_on: false }.into();
+    let (page, page_size, page_count) = (1, DEFAULT_PAGE_SIZE, Some(1));
+    Listing { page, page_size, page_count, total, revision, content, previous: None, next: None, embedded: Embedded::default() }
 }
 
 fn shown<G: Group>(owner: Option<ItemId>) -> ShownItem {

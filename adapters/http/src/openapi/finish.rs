@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::operations::{operation_id, statuses};
-use super::{documented_path, examples, schemas};
+use super::{documented_path, examples, query_parameters, schemas};
 use crate::base_url::BaseUrl;
 use crate::group::{Group, Members, Operation};
 use crate::groups::for_each_group;
 
-/// Adds examples, links between operations and schema keywords to the document that poem-openapi wrote.
+/// Adds examples, query parameters, links between operations and schema keywords to the document that poem-openapi wrote.
 #[must_use]
 pub fn finish(document: &str, base_url: &BaseUrl) -> String {
     let mut document: Value = serde_json::from_str(document).unwrap_or_default();
@@ -59,6 +59,7 @@ fn finish_group<G: Group>(document: &mut Value, base_url: &BaseUrl) {
         document["paths"][&path][&method] = entry;
     }
     close_bodies::<G>(document);
+    query_parameters::add::<G>(document);
 }
 
 fn add_examples<G: Group>(document: &mut Value, base_url: &BaseUrl) {
@@ -82,7 +83,7 @@ fn finish_response<G: Group>(document: &mut Value, response: &mut Value, operati
     match status {
         200 | 201 if shows_page => refer_to_example(response, &schemas::collection_name::<G>()),
         200 | 201 => refer_to_example(response, G::STEM),
-        204 | 304 => {}
+        204 | 304 | 414 => {}
         _ => refer_to_example(response, &problem_example_name(status)),
     }
     if status == 201 {

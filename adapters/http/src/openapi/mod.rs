@@ -1,11 +1,14 @@
 //! The `OpenAPI` document: what each group contributes, and how the whole is finished.
 //!
 //! poem-openapi collects the paths and schemas of every [`GroupApi`](crate::group_api::GroupApi) and writes the document.
-//! Examples, links between operations and a few schema keywords are beyond its model; [`finish`] adds them once, at start.
+//! Examples, query parameters, links between operations and a few schema keywords are beyond its model; [`finish`] adds them
+//! once, at start.
 
 mod examples;
+mod filters;
 mod finish;
 mod operations;
+mod query_parameters;
 mod schemas;
 mod service_paths;
 

@@ -9,7 +9,6 @@ use super::schemas::{self, PROBLEM};
 use super::{documented_path, keep};
 use crate::group::{Group, ItemLink, Operation, PathForm};
 use crate::media::MediaType;
-use crate::page_query::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 
 /// The paths of a group with all their operations.
 #[must_use]
@@ -61,9 +60,9 @@ struct Words {
 fn words<G: Group>(operation: Operation) -> Words {
     let (item, items) = (G::ITEM_NAME, G::ITEMS_NAME);
     let (verb, summary, description) = match operation {
-        Operation::List => ("list", format!("List {items}"), format!("A page of {items}, oldest first, with links to the other pages. The entity tag changes when a member does.")),
+        Operation::List => ("list", format!("List {items}"), format!("A page of {items}, oldest first unless `sort` or `q` says otherwise, with links to the other pages. The entity tag changes when a member does: poll with `If-None-Match`.")),
         Operation::Create => ("create", format!("Create {item}"), format!("Makes {item} from the body. The service makes the `id`; `Location` names the new item. `_links`, `_embedded` and `_meta` in the body are ignored.")),
-        Operation::Get => ("get", format!("Read {item}"), format!("Returns {item} as it is stored, with links and its version.")),
+        Operation::Get => ("get", format!("Read {item}"), format!("Returns {item} as it is stored, with links and its version; with `fields` a part of it.")),
         Operation::Patch => ("patch", format!("Change members of {item}"), "A merge patch (RFC 7396): members in the body replace those stored, `null` removes one, all others stay. The result is checked as a whole.".to_owned()),
         Operation::Replace => ("replace", format!("Replace {item}"), "Replaces all members. Send `If-Match` with the ETag that was read, so that nobody's changes in between are lost.".to_owned()),
         Operation::Delete => ("delete", format!("Delete {item}"), format!("Removes {item}{}.", if G::LINKS.contains(&ItemLink::Library) { " and the library items that belong to it" } else { "" })),
@@ -73,6 +72,7 @@ fn words<G: Group>(operation: Operation) -> Words {
     Words { verb, summary, description }
 }
 
+/// The parameters in the path and the headers; [`super::query_parameters`] adds those of the query.
 fn parameters<G: Group>(operation: Operation) -> Vec<MetaOperationParam> {
     let mut parameters = Vec::new();
     if let Some(owner) = G::OWNER {
@@ -82,12 +82,9 @@ fn parameters<G: Group>(operation: Operation) -> Vec<MetaOperationParam> {
         parameters.push(identifier(G::ITEM_PARAMETER, "The item.", G::EXAMPLE_ID));
     }
     match operation {
-        Operation::List => {
-            parameters.push(number("page", "Which page, from 1.", 1, None));
-            parameters.push(number("page_size", "Items per page, 1 to 250.", DEFAULT_PAGE_SIZE, Some(MAX_PAGE_SIZE)));
+        Operation::List | Operation::Get => {
             parameters.push(condition("If-None-Match", "Entity tags the client has: 304 when one is current."));
         }
-        Operation::Get => parameters.push(condition("If-None-Match", "Entity tags the client has: 304 when one is current.")),
         Operation::Patch | Operation::Replace | Operation::Delete | Operation::ReplaceAll => {
             parameters.push(condition("If-Match", "The entity tag that was read: 412 when it has changed since."));
         }
@@ -99,14 +96,6 @@ fn parameters<G: Group>(operation: Operation) -> Vec<MetaOperationParam> {
 fn identifier(name: &str, description: &str, example: &str) -> MetaOperationParam {
     let schema = MetaSchema { example: Some(example.into()), ..MetaSchema::new_with_format("string", "uuid") };
     parameter(name, MetaParamIn::Path, description, schema)
-}
-
-fn number(name: &str, description: &str, default: u64, most: Option<u64>) -> MetaOperationParam {
-    #[expect(clippy::cast_precision_loss, reason = "limits are small")]
-    let maximum = most.map(|most| most as f64);
-    let schema =
-        MetaSchema { default: Some(default.into()), minimum: Some(1.0), maximum, ..MetaSchema::new_with_format("integer", "int64") };
-    parameter(name, MetaParamIn::Query, description, schema)
 }
 
 fn condition(name: &str, description: &str) -> MetaOperationParam {
@@ -141,8 +130,8 @@ fn content(types: &[MediaType], schema: &str) -> Vec<MetaMediaType> {
 #[must_use]
 pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
     let specific: &[u16] = match operation {
-        Operation::List => &[200, 304, 400, 408, 409, 413],
-        Operation::Get => &[200, 304, 400, 404, 408, 413],
+        Operation::List => &[200, 304, 400, 408, 409, 413, 414],
+        Operation::Get => &[200, 304, 400, 404, 408, 413, 414],
         Operation::Create => &[201, 400, 408, 413, 422, 507],
         Operation::Continue => &[201, 400, 404, 408, 413, 422, 507],
         Operation::Patch | Operation::Replace => &[200, 400, 404, 408, 412, 413, 422, 507],
@@ -161,7 +150,7 @@ pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
 fn response<G: Group>(operation: Operation, status: u16) -> MetaResponse {
     let shows_page = matches!(operation, Operation::List | Operation::ReplaceAll);
     let schema = match status {
-        204 | 304 => None,
+        204 | 304 | 414 => None,
         200 if shows_page => Some(schemas::collection_name::<G>()),
         200 | 201 => Some(schemas::item_name::<G>()),
         _ => Some(PROBLEM.to_owned()),
@@ -191,6 +180,7 @@ pub const fn meaning(status: u16) -> &'static str {
         409 => "Conflict: the page lies beyond the last one.",
         412 => "Precondition failed: the item or collection is not as `If-Match` says.",
         413 => "Payload too large.",
+        414 => "URI too long: the request is refused before it is known what it asks for.",
         415 => "Unsupported media type of the request's body.",
         422 => "Unprocessable entity: `errors` lists every fault.",
         507 => "Insufficient storage: the store has no room for the write.",
@@ -199,6 +189,9 @@ pub const fn meaning(status: u16) -> &'static str {
 }
 
 fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
+    if status == 414 {
+        return Vec::new();
+    }
     let mut headers =
         vec![header("Allow", "The methods this path serves."), header("X-Request-Id", "Names the request in the service's log.")];
     if matches!(status, 200 | 201 | 304 | 412) && (operation, status) != (Operation::ReplaceAll, 200) {

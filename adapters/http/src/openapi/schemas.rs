@@ -1,5 +1,6 @@
 //! The schemas of a group's bodies and representations.
 
+use application::query::Embed;
 use domain::Violations;
 use domain::proposal::{FIELDS, Field, FieldKind};
 use poem_openapi::registry::{MetaSchema, MetaSchemaRef, MetaTag, Registry};
@@ -7,6 +8,7 @@ use serde_json::Value;
 
 use super::keep;
 use crate::group::{Group, ItemLink, Members, Operation, WellKnownMember};
+use crate::groups::{Library, Proposals, ProposedPrograms};
 
 /// The schema of every error.
 pub const PROBLEM: &str = "Problem";
@@ -14,6 +16,7 @@ const FAULT: &str = "Fault";
 const LINK: &str = "Link";
 const META: &str = "Meta";
 const COLLECTION_LINKS: &str = "CollectionLinks";
+const COLLECTION_META: &str = "CollectionMeta";
 
 /// The name of the schema of an item's representation.
 #[must_use]
@@ -56,6 +59,10 @@ pub fn register<G: Group>(registry: &mut Registry) {
     add(item_name::<G>(), item::<G>());
     add(collection_name::<G>(), collection::<G>());
     add(COLLECTION_LINKS.to_owned(), collection_links());
+    add(COLLECTION_META.to_owned(), collection_meta());
+    if !G::EMBEDS.is_empty() {
+        add(embedded_name::<G>(), embedded::<G>());
+    }
     add(LINK.to_owned(), link());
     add(META.to_owned(), meta());
     add(PROBLEM.to_owned(), problem());
@@ -141,10 +148,28 @@ fn item<G: Group>() -> MetaSchema {
         .properties
         .insert(0, ("id", described(MetaSchema::new_with_format("string", "uuid"), "Identifier, made by the service (UUID version 7).")));
     schema.properties.push(("_links", inline(item_links::<G>())));
+    if !G::EMBEDS.is_empty() {
+        schema.properties.push(("_embedded", reference(&embedded_name::<G>())));
+    }
     schema.properties.push(("_meta", reference(META)));
-    schema.required.extend(["id", "_links", "_meta"]);
+    // Any other member may have been left out with `fields`.
+    schema.required = vec!["id", "_links", "_meta"];
     schema.description = Some(keep(format!("Representation of {}.", G::ITEM_NAME)));
     schema
+}
+
+fn embedded_name<G: Group>() -> String {
+    format!("{}Embeds", G::STEM)
+}
+
+fn embedded<G: Group>() -> MetaSchema {
+    let schema = |embed: &Embed| match embed {
+        Embed::Library => inline(array(reference(&item_name::<Library>()))),
+        Embed::Program => reference(&item_name::<ProposedPrograms>()),
+        Embed::Proposal => reference(&item_name::<Proposals>()),
+    };
+    let properties = G::EMBEDS.iter().map(|(name, embed)| (*name, schema(embed))).collect();
+    MetaSchema { description: Some("What `embed` asked for, as far as there is any."), ..object(&[], properties) }
 }
 
 fn members<G: Group>(usage: Use) -> MetaSchema {
@@ -213,14 +238,15 @@ fn collection<G: Group>() -> MetaSchema {
     let properties = vec![
         ("_links", reference(COLLECTION_LINKS)),
         ("_embedded", inline(embedded)),
-        ("page_count", count("How many pages there are.")),
+        ("page_count", count("How many pages there are; left out where nobody counted, or not to the end.")),
         ("page_size", count("Items per page.")),
-        ("total_items", count("How many items there are.")),
+        ("total_items", count("How many items there are; left out with `total=none`.")),
         ("page", count("This page, from 1.")),
+        ("_meta", reference(COLLECTION_META)),
     ];
     MetaSchema {
         description: Some(keep(format!("A page of {}.", G::ITEMS_NAME))),
-        ..object(&["_links", "_embedded", "page_count", "page_size", "total_items", "page"], properties)
+        ..object(&["_links", "_embedded", "page_size", "page"], properties)
     }
 }
 
@@ -230,9 +256,17 @@ fn collection_links() -> MetaSchema {
     MetaSchema { description: Some("Links to the other pages, as far as there are any."), ..object(&["self"], properties) }
 }
 
+fn collection_meta() -> MetaSchema {
+    let total = MetaSchema { enum_items: vec!["at_least".into()], ..MetaSchema::new("string") };
+    let properties = vec![("total", described(total, "`total_items` was not counted to the end: there are more."))];
+    MetaSchema { description: Some("What there is to say of the numbers; mostly nothing."), ..object(&[], properties) }
+}
+
 fn link() -> MetaSchema {
     object(&["href"], vec![("href", described(MetaSchema::new_with_format("string", "uri"), "Where it leads."))])
 }
+
+const SNIPPET: &str = "A piece of its texts as HTML, what was found within `<mark>`. Only in the answer to a search.";
 
 fn meta() -> MetaSchema {
     let time = |description| described(MetaSchema::new_with_format("string", "date-time"), description);
@@ -246,6 +280,8 @@ fn meta() -> MetaSchema {
         ),
         ("created_at", time("When it was created (RFC 3339, UTC).")),
         ("updated_at", time("When it was last written (RFC 3339, UTC).")),
+        ("score", described(MetaSchema::new("number"), "How well it matches `q`: greater is better. Only in the answer to a search.")),
+        ("snippet", described(MetaSchema::new("string"), SNIPPET)),
     ];
     object(&["version", "created_at", "updated_at"], properties)
 }

@@ -3,12 +3,13 @@
 use sea_orm_migration::{MigrationTrait, MigratorTrait};
 
 mod m20261121_000001_items;
+mod m20261121_000002_search;
 
 /// Brings a database's schema up to date.
 pub(crate) struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(m20261121_000001_items::Migration)]
+        vec![Box::new(m20261121_000001_items::Migration), Box::new(m20261121_000002_search::Migration)]
     }
 }

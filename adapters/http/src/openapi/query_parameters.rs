@@ -1,0 +1,218 @@
+//! The parameters of reads. They stand once, under `components`, and operations refer to them.
+//!
+//! `sort`, `fields` and `embed` are texts with commas in them rather than arrays: most generated clients repeat the name of
+//! an array's parameter, whatever the document says.
+
+use domain::proposal::FIELDS;
+use serde_json::{Value, json};
+
+use super::{documented_path, filters};
+use crate::group::{Group, Members, Operation};
+use crate::query::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS, MOST_VALUE, TIMES, TOTALS};
+
+/// Adds the parameters of a group's reads to the document.
+pub fn add<G: Group>(document: &mut Value) {
+    filters::add::<G>(document);
+    let shown: Vec<_> = [Some(fields::<G>()), embed::<G>()].into_iter().flatten().collect();
+    let listed = paging().into_iter().chain([filter::<G>(), sort::<G>(), search::<G>()]).chain(shown.clone()).chain([total()]);
+    for (operation, parameters) in [(Operation::List, listed.collect()), (Operation::Get, shown)] {
+        refer::<G>(document, operation, parameters);
+    }
+}
+
+/// A parameter and the name it has among the components.
+type Named = (String, Value);
+
+/// Puts references where the query stands in a request: after the path, before the headers.
+fn refer<G: Group>(document: &mut Value, operation: Operation, parameters: Vec<Named>) {
+    let mut references = Vec::new();
+    for (name, parameter) in parameters {
+        references.push(json!({ "$ref": format!("#/components/parameters/{name}") }));
+        document["components"]["parameters"][name] = parameter;
+    }
+    let path = documented_path(&G::path_of(operation.form()));
+    let entry = &mut document["paths"][path][operation.method().as_str().to_lowercase()]["parameters"];
+    if let Some(own) = entry.as_array_mut() {
+        let place = own.iter().position(|parameter| parameter["in"] == "header").unwrap_or(own.len());
+        own.splice(place..place, references);
+    }
+}
+
+fn parameter(name: &str, description: &str, schema: &Value) -> Value {
+    json!({ "name": name, "in": "query", "required": false, "description": description, "schema": schema })
+}
+
+fn with_example(name: &str, description: &str, schema: &Value, example: impl Into<Value>) -> Value {
+    let mut parameter = parameter(name, description, schema);
+    parameter["example"] = example.into();
+    parameter
+}
+
+fn paging() -> [Named; 3] {
+    let page = json!({ "type": "integer", "format": "int64", "minimum": 1, "default": 1 });
+    let size = json!({ "type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE });
+    let cursor = json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": 1500 });
+    let of_cursor = "A place in the collection, as `_links.next` and `_links.prev` have it; not to be made up. It goes with the collection, filters, search and order it was given for. `page` beside it is but the number shown.";
+    [
+        ("Page".to_owned(), parameter("page", "Which page, from 1. To walk through a collection follow `_links.next` instead.", &page)),
+        ("PageSize".to_owned(), parameter("page_size", "Items per page, 1 to 250.", &size)),
+        ("Cursor".to_owned(), parameter("cursor", of_cursor, &cursor)),
+    ]
+}
+
+fn total() -> Named {
+    let description =
+        "`none` leaves the items uncounted, which a page of many matches is sooner there for: no `total_items`, `page_count` and `last`.";
+    ("Total".to_owned(), parameter("total", description, &json!({ "type": "string", "enum": TOTALS, "default": TOTALS[0] })))
+}
+
+fn filter<G: Group>() -> Named {
+    let name = filters::name::<G>();
+    let description = "Only items with these members, all of them: `filter[member]=value`, or `filter[member][operator]=value` with `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`, `contains` or `exists`.";
+    let schema = json!({ "$ref": format!("#/components/schemas/{name}") });
+    let (member, value) = filtered::<G>();
+    let mut parameter = with_example("filter", description, &schema, json!({ member: value }));
+    parameter["style"] = "deepObject".into();
+    parameter["explode"] = true.into();
+    (name, parameter)
+}
+
+fn sort<G: Group>() -> Named {
+    let description = format!(
+        "The order: at most {MOST_KEYS} names parted by commas, the greatest first where `-` stands before one; `id`, `created_at` and `updated_at` too. Items without the member come last."
+    );
+    let key = match G::MEMBERS {
+        Members::Proposal => format!("-?({})", proposal_names(&TIMES.map(|(name, _)| name))),
+        Members::Open(_) => "([^,-][^,]*|-[^,]+)".to_owned(),
+    };
+    let schema = json!({ "type": "string", "pattern": list_pattern(&key, MOST_KEYS), "maxLength": MOST_IN_NAMES });
+    let example = match G::MEMBERS {
+        Members::Proposal => "-start_date,project_title".to_owned(),
+        Members::Open(_) => format!("-created_at,{}", filtered::<G>().0),
+    };
+    (format!("{}Sort", G::STEM), with_example("sort", &description, &schema, example))
+}
+
+fn fields<G: Group>() -> Named {
+    let description = format!("Only these members, at most {MOST_FIELDS}, parted by commas; `id`, `_links` and `_meta` are always shown.");
+    let (name, example) = match G::MEMBERS {
+        Members::Proposal => (format!("({})", proposal_names(&[])), "project_title,start_date".to_owned()),
+        Members::Open(known) => {
+            let names: Vec<_> = known.iter().take(2).map(|member| member.name).collect();
+            ("[^,]+".to_owned(), names.join(","))
+        }
+    };
+    let schema = json!({ "type": "string", "pattern": list_pattern(&name, MOST_FIELDS), "maxLength": MOST_IN_NAMES });
+    (format!("{}Fields", G::STEM), with_example("fields", &description, &schema, example))
+}
+
+fn embed<G: Group>() -> Option<Named> {
+    let names: Vec<_> = G::EMBEDS.iter().map(|(name, _)| *name).collect();
+    let first = *names.first()?;
+    let description = "What to show with each item under `_embedded`, parted by commas; left out where an item has none.";
+    let schema = json!({ "type": "string", "enum": arrangements(&names) });
+    Some((format!("{}Embed", G::STEM), with_example("embed", description, &schema, first)))
+}
+
+fn search<G: Group>() -> Named {
+    let description = "Only items whose texts hold all these words and `\"phrases\"`, whatever the case and accents of their letters; the best matches first unless `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.";
+    let schema = json!({ "type": "string", "minLength": 1, "maxLength": MOST_VALUE });
+    (format!("{}Search", G::STEM), with_example("q", description, &schema, looked_for::<G>()))
+}
+
+/// A list of at most `most` names, of which `name` is the pattern.
+fn list_pattern(name: &str, most: usize) -> String {
+    format!("^{name}(,{name}){{0,{}}}$", most - 1)
+}
+
+/// The names of a proposal's fields, of `id`, and others, as alternatives of a pattern.
+fn proposal_names(others: &[&'static str]) -> String {
+    let names: Vec<_> = FIELDS.iter().map(|field| field.name).chain(["id"]).chain(others.iter().copied()).collect();
+    names.join("|")
+}
+
+/// Every list of some of the names, each once.
+fn arrangements(names: &[&str]) -> Vec<String> {
+    let mut all: Vec<Vec<&str>> = vec![Vec::new()];
+    let mut from = 0;
+    while from < all.len() {
+        let longer: Vec<_> =
+            names.iter().filter(|name| !all[from].contains(name)).map(|name| [&all[from][..], &[*name]].concat()).collect();
+        all.extend(longer);
+        from += 1;
+    }
+    all.into_iter().skip(1).map(|list| list.join(",")).collect()
+}
+
+/// A member of the group's example and its value, by which a filter finds it.
+fn filtered<G: Group>() -> (&'static str, String) {
+    let known: Vec<_> = match G::MEMBERS {
+        Members::Proposal => FIELDS.iter().map(|field| (field.name, field.example)).filter(|(name, _)| *name == "research_type").collect(),
+        Members::Open(known) => known.iter().map(|member| (member.name, member.example)).collect(),
+    };
+    texts(&known).into_iter().next().unwrap_or(("id", String::new()))
+}
+
+/// A word of the group's example, by which a search finds it.
+fn looked_for<G: Group>() -> String {
+    let known: Vec<_> = match G::MEMBERS {
+        Members::Proposal => FIELDS.iter().map(|field| (field.name, field.example)).filter(|(name, _)| *name == "project_title").collect(),
+        Members::Open(known) => known.iter().map(|member| (member.name, member.example)).collect(),
+    };
+    let words: Vec<_> = texts(&known).into_iter().flat_map(|(_, text)| domain::words::words(&text)).collect();
+    let is_plain = |word: &&String| word.len() > 3 && *word != "example" && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    words.iter().find(is_plain).cloned().unwrap_or_default()
+}
+
+/// The members that are texts for people to read, no identifiers.
+fn texts(known: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    let text = |example: &str| serde_json::from_str::<String>(example).ok().filter(|text| domain::ItemId::parse(text).is_none());
+    known.iter().filter_map(|(name, example)| Some((*name, text(example)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::{add, arrangements};
+    use crate::group::{Group, Operation};
+    use crate::groups::for_each_group;
+    use crate::openapi::documented_path;
+    use crate::query::{CollectionQuery, item_view};
+
+    /// The examples of an operation's parameters, as a query.
+    fn examples<G: Group>(operation: Operation) -> Vec<String> {
+        let path = documented_path(&G::path_of(operation.form()));
+        let mut document = serde_json::json!({ "paths": { path.clone(): { "get": { "parameters": [] } } } });
+        add::<G>(&mut document);
+        let references = document["paths"][path]["get"]["parameters"].as_array().unwrap().clone();
+        let parameter = |reference: &Value| document.pointer(reference["$ref"].as_str().unwrap().trim_start_matches('#')).cloned().unwrap();
+        let written = |parameter: Value| match (&parameter["name"], &parameter["example"]) {
+            (Value::String(name), Value::String(example)) => Some(format!("{name}={}", example.replace('&', "%26"))),
+            (_, Value::Object(members)) => members.iter().next().map(|(name, value)| format!("filter[{name}]={}", value.as_str().unwrap())),
+            _ => None,
+        };
+        references.iter().map(parameter).filter_map(written).collect()
+    }
+
+    #[test]
+    fn every_example_is_understood() {
+        macro_rules! check {
+            ($($group:path,)*) => {$(
+                let listed = examples::<$group>(Operation::List);
+                assert!(listed.len() >= 4, "{listed:?}");
+                let query = listed.join("&");
+                assert!(CollectionQuery::read::<$group>(&query, None).is_ok(), "{query}");
+                let query = examples::<$group>(Operation::Get).join("&");
+                assert!(item_view::<$group>(&query).is_ok(), "{query}");
+            )*};
+        }
+        for_each_group!(check);
+    }
+
+    #[test]
+    fn every_list_of_what_can_be_embedded_is_offered() {
+        assert_eq!(arrangements(&["a"]), ["a"]);
+        assert_eq!(arrangements(&["a", "b"]), ["a", "b", "a,b", "b,a"]);
+    }
+}

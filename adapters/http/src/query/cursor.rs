@@ -1,0 +1,266 @@
+//! `cursor`: a place in the order of a collection, as text for the next request.
+//!
+//! It is opaque to clients. Within base64url it holds a version, a direction, the fingerprint of the query it belongs to,
+//! the item's id, the values of the order's keys, and a checksum of all that. It is no secret, and a client that makes its
+//! own gets no more than a place of its choice; so every part is checked before the store sees it.
+
+use std::sync::Arc;
+
+use application::query::{Place, Position, SortValue, Subject};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::ItemId;
+use domain::json::Kind;
+
+use super::fault::invalid;
+use super::fingerprint::{Fingerprint, Fnv};
+use crate::problem::Problem;
+
+/// Most characters of a cursor. A place with longer keys has none, and its page is reached by number.
+const LONGEST: usize = 1_500;
+
+/// Of the layout below.
+const VERSION: u8 = 1;
+const AFTER: u8 = 0;
+const BEFORE: u8 = 1;
+const NUMBER: u8 = 0;
+const TEXT: u8 = 1;
+const OTHER: u8 = 2;
+const ABSENT: u8 = 3;
+const CHECKSUM: usize = 4;
+
+/// The cursor of a position, if it has one that is short enough for a link.
+pub fn write(position: &Position, fingerprint: Fingerprint) -> Option<String> {
+    let (direction, place) = match position {
+        Position::Offset(_) => return None,
+        Position::After(place) => (AFTER, place),
+        Position::Before(place) => (BEFORE, place),
+    };
+    let mut bytes = vec![VERSION, direction];
+    bytes.extend(fingerprint.0.to_be_bytes());
+    bytes.extend(place.id.uuid().as_bytes());
+    for key in &place.keys {
+        let (kind, text) = match key {
+            SortValue::Number(text) => (NUMBER, text.as_ref()),
+            SortValue::Text(text) => (TEXT, text.as_ref()),
+            SortValue::Other(text) => (OTHER, text.as_ref()),
+            SortValue::Absent => (ABSENT, ""),
+        };
+        bytes.push(kind);
+        bytes.extend(u16::try_from(text.len()).ok()?.to_be_bytes());
+        bytes.extend(text.as_bytes());
+    }
+    bytes.extend(checksum(&bytes));
+    let cursor = URL_SAFE_NO_PAD.encode(bytes);
+    (cursor.len() <= LONGEST).then_some(cursor)
+}
+
+/// Reads a cursor for a query with this fingerprint, whose order remembers these subjects.
+///
+/// # Errors
+/// 400 for what is no cursor, and for one that belongs to another query.
+pub fn read(cursor: &str, fingerprint: Fingerprint, subjects: &[&Subject]) -> Result<Position, Problem> {
+    let Decoded { fingerprint: own, is_backward, place } = decode(cursor).ok_or_else(damaged)?;
+    if own != fingerprint {
+        let detail = "`cursor` belongs to another collection, filter, search or order; follow the links of this one, or ask for a `page`.";
+        return Err(invalid(detail));
+    }
+    let are_sound = place.keys.len() == subjects.len() && place.keys.iter().zip(subjects).all(|(value, subject)| is_sound(value, subject));
+    match (are_sound, is_backward) {
+        (false, _) => Err(damaged()),
+        (true, false) => Ok(Position::After(place)),
+        (true, true) => Ok(Position::Before(place)),
+    }
+}
+
+fn damaged() -> Problem {
+    invalid("`cursor` is none that this service gave; start again from the collection itself, or from a `page`.")
+}
+
+struct Decoded {
+    fingerprint: Fingerprint,
+    is_backward: bool,
+    place: Place,
+}
+
+fn decode(cursor: &str) -> Option<Decoded> {
+    let bytes = if cursor.len() > LONGEST { None } else { URL_SAFE_NO_PAD.decode(cursor).ok() }?;
+    let (mut rest, sum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM)?)?;
+    if checksum(rest) != sum {
+        return None;
+    }
+    let &[version, direction] = take::<2>(&mut rest)?;
+    let fingerprint = Fingerprint(u64::from_be_bytes(*take(&mut rest)?));
+    let id = ItemId::from_uuid(uuid::Uuid::from_bytes(*take(&mut rest)?));
+    let mut keys = Vec::new();
+    while !rest.is_empty() {
+        keys.push(take_value(&mut rest)?);
+    }
+    let is_ours = version == VERSION && matches!(direction, AFTER | BEFORE);
+    is_ours.then_some(Decoded { fingerprint, is_backward: direction == BEFORE, place: Place { keys, id } })
+}
+
+fn take<'a, const LENGTH: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; LENGTH]> {
+    let (taken, after) = rest.split_first_chunk()?;
+    *rest = after;
+    Some(taken)
+}
+
+fn take_value(rest: &mut &[u8]) -> Option<SortValue> {
+    let &[kind] = take(rest)?;
+    let length = u16::from_be_bytes(*take(rest)?);
+    let (text, after) = rest.split_at_checked(length.into())?;
+    *rest = after;
+    let text: Arc<str> = std::str::from_utf8(text).ok()?.into();
+    match kind {
+        NUMBER => Some(SortValue::Number(text)),
+        TEXT => Some(SortValue::Text(text)),
+        OTHER => Some(SortValue::Other(text)),
+        ABSENT if text.is_empty() => Some(SortValue::Absent),
+        _ => None,
+    }
+}
+
+/// Whether the subject can have such a value, and the store can be asked for it.
+fn is_sound(value: &SortValue, subject: &Subject) -> bool {
+    match (subject, value) {
+        (Subject::CreatedAt | Subject::UpdatedAt, SortValue::Number(micros)) => micros.parse::<i64>().is_ok(),
+        (Subject::Score, SortValue::Number(score)) => is_json(score, &[Kind::Number]),
+        (Subject::Member { .. }, SortValue::Number(number)) => is_json(number, &[Kind::Number]),
+        (Subject::Member { .. }, SortValue::Text(text)) => !text.contains('\0'),
+        (Subject::Member { .. }, SortValue::Other(json)) => is_json(json, &[Kind::Boolean, Kind::Array, Kind::Object]),
+        (Subject::Member { .. }, SortValue::Absent) => true,
+        _ => false,
+    }
+}
+
+/// Whether it is JSON of such a kind, and nothing in it is beyond the store.
+fn is_json(text: &str, kinds: &[Kind]) -> bool {
+    let is_bare = !text.starts_with(char::is_whitespace) && !text.ends_with(char::is_whitespace);
+    is_bare && domain::json::read(text.as_bytes()).is_ok_and(|read| !read.has_unstorable && kinds.contains(&read.value().kind()))
+}
+
+/// Tells a cursor that was cut off or mistyped.
+fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
+    let mut hash = Fnv::default();
+    hash.write(bytes);
+    let [.., a, b, c, d] = hash.finish().to_be_bytes();
+    [a, b, c, d]
+}
+
+#[cfg(test)]
+mod tests {
+    use application::query::{Place, Position, SortValue, Subject};
+    use base64::Engine as _;
+    use domain::ItemId;
+    use proptest::prelude::*;
+
+    use super::{Fingerprint, URL_SAFE_NO_PAD, checksum, read, write};
+
+    const QUERY: Fingerprint = Fingerprint(7);
+
+    fn member() -> Subject {
+        Subject::Member { name: "x".into(), kind: None }
+    }
+
+    fn place(keys: Vec<SortValue>) -> Place {
+        Place { keys, id: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8050").unwrap() }
+    }
+
+    #[test]
+    fn a_cursor_is_the_same_in_every_build() {
+        let cursor = write(&Position::After(place(vec![SortValue::Text("rice".into())])), QUERY).unwrap();
+        assert_eq!(cursor, "AQAAAAAAAAAABwGJCl2slndLvM6zAgmagFABAARyaWNl7dKvTA");
+    }
+
+    #[test]
+    fn values_are_checked_against_their_subjects() {
+        let (number, text, other) = (
+            |text: &str| SortValue::Number(text.into()),
+            |text: &str| SortValue::Text(text.into()),
+            |text: &str| SortValue::Other(text.into()),
+        );
+        for (subject, value, expected) in [
+            (member(), number("14.50"), true),
+            (member(), number("-0"), true),
+            (member(), number("1e999999"), false),
+            (member(), number(" 1"), false),
+            (member(), number("NaN"), false),
+            (member(), number("1); DROP TABLE items"), false),
+            (member(), number("true"), false),
+            (member(), text("'; --"), true),
+            (member(), text("\0"), false),
+            (member(), other("[1,{\"a\":true}]"), true),
+            (member(), other("false"), true),
+            (member(), other("[1"), false),
+            (member(), other("\"\\u0000\""), false),
+            (member(), other("[\"\\u0000\"]"), false),
+            (member(), SortValue::Absent, true),
+            (Subject::CreatedAt, number("1771200000000000"), true),
+            (Subject::CreatedAt, number("9223372036854775808"), false),
+            (Subject::CreatedAt, text("1"), false),
+            (Subject::UpdatedAt, SortValue::Absent, false),
+            (Subject::Score, number("0.607927"), true),
+            (Subject::Score, number("1e-06"), true),
+            (Subject::Score, other("[]"), false),
+        ] {
+            let cursor = write(&Position::Before(place(vec![value.clone()])), QUERY).unwrap();
+            assert_eq!(read(&cursor, QUERY, &[&subject]).is_ok(), expected, "{value:?} of {subject:?}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_belongs_to_one_query() {
+        let cursor = write(&Position::After(place(Vec::new())), QUERY).unwrap();
+        assert!(read(&cursor, QUERY, &[]).is_ok());
+        assert!(read(&cursor, QUERY, &[&member()]).is_err());
+        let fault = read(&cursor, Fingerprint(8), &[]).unwrap_err().to_string();
+        assert!(fault.contains("another collection"), "{fault}");
+        for end in 0..cursor.len() {
+            assert!(read(&cursor[..end], QUERY, &[]).is_err(), "cut off at {end}");
+        }
+        assert!(read(&format!("{cursor}="), QUERY, &[]).is_err());
+    }
+
+    #[test]
+    fn long_keys_have_no_cursor() {
+        let of_length = |length: usize| write(&Position::After(place(vec![SortValue::Text("x".repeat(length).into())])), QUERY);
+        assert!(of_length(1_000).is_some_and(|cursor| cursor.len() <= 1_500));
+        assert_eq!((of_length(1_200), of_length(100_000)), (None, None));
+        assert_eq!(write(&Position::Offset(3), QUERY), None);
+    }
+
+    fn key() -> impl Strategy<Value = SortValue> {
+        prop_oneof![
+            any::<i64>().prop_map(|number| SortValue::Number(number.to_string().into())),
+            "[^\0]{0,30}".prop_map(|text| SortValue::Text(text.into())),
+            any::<bool>().prop_map(|boolean| SortValue::Other(boolean.to_string().into())),
+            Just(SortValue::Absent),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(keys in prop::collection::vec(key(), 0..8), is_backward: bool, hash: u64) {
+            let (place, count) = (place(keys.clone()), keys.len());
+            let position = if is_backward { Position::Before(place) } else { Position::After(place) };
+            let cursor = write(&position, Fingerprint(hash)).unwrap();
+            let subject = member();
+            prop_assert_eq!(read(&cursor, Fingerprint(hash), &vec![&subject; count]).ok(), Some(position));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,80}") {
+            prop_assert!(read(&text, QUERY, &[]).is_err());
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(content in prop::collection::vec(any::<u8>(), 0..80), is_ours: bool) {
+            let start: &[u8] = if is_ours { &[1, 0, 0, 0, 0, 0, 0, 0, 0, 7] } else { &[] };
+            let mut bytes = [start, &content].concat();
+            bytes.extend(checksum(&bytes));
+            let subject = member();
+            drop(read(&URL_SAFE_NO_PAD.encode(bytes), QUERY, &[&subject]));
+        }
+    }
+}

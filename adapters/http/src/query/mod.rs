@@ -1,0 +1,131 @@
+//! What a client says after the `?`: which parameters an operation knows, and what it makes of them.
+//!
+//! An unknown parameter, a parameter given twice and a value that makes no sense are all 400, with the nearest right name
+//! where there is one: a misspelt filter that was ignored would show items nobody asked for. A request without a query is
+//! not parsed at all.
+
+mod cursor;
+mod fault;
+mod filter;
+mod fingerprint;
+mod names;
+mod page_links;
+mod paging;
+mod pairs;
+mod parameters;
+mod search;
+mod sort;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use application::query::{Selection, Subject};
+use application::{PageRequest, View};
+use domain::ItemId;
+
+pub use filter::{MOST_FILTERS, MOST_IN_LIST, MOST_VALUE, OPERATORS};
+pub use names::{MOST_IN_NAMES, TIMES};
+pub use page_links::PageLinks;
+pub use paging::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, TOTALS};
+pub use sort::MOST_KEYS;
+pub use view::MOST_FIELDS;
+
+use crate::group::Group;
+use crate::problem::Problem;
+use fingerprint::Fingerprint;
+use names::Names;
+use pairs::{Name, Pair, pieces};
+use parameters::Parameters;
+
+/// What a collection's GET knows; `filter` is followed by names in brackets.
+const OF_COLLECTION: &[&str] = &["page", "page_size", "cursor", "filter", "sort", "fields", "embed", "q", "total"];
+
+/// What an item's GET knows.
+const OF_ITEM: &[&str] = &["fields", "embed"];
+
+/// The query of a write, which knows no parameters.
+///
+/// # Errors
+/// 400 for any.
+pub fn refuse_parameters(query: &str) -> Result<(), Problem> {
+    if query.is_empty() { Ok(()) } else { Parameters::read(query, &[]).map(|_| ()) }
+}
+
+/// The query of an item: what is shown of it.
+///
+/// # Errors
+/// 400 naming the parameter and the values it takes.
+pub fn item_view<G: Group>(query: &str) -> Result<View, Problem> {
+    if query.is_empty() {
+        return Ok(View::default());
+    }
+    view::read::<G>(&Parameters::read(query, OF_ITEM)?)
+}
+
+/// The query of a collection, understood.
+#[derive(Clone, Debug)]
+pub struct CollectionQuery<'a> {
+    /// What is asked of the use case.
+    pub request: PageRequest,
+    raw: &'a str,
+    fingerprint: Fingerprint,
+}
+
+impl<'a> CollectionQuery<'a> {
+    /// The first page of all items.
+    #[must_use]
+    pub fn plain<G: Group>(owner: Option<ItemId>) -> Self {
+        let fingerprint = Fingerprint::of(G::COLLECTION, owner, &Parameters::default());
+        Self { request: PageRequest::plain(1, DEFAULT_PAGE_SIZE), raw: "", fingerprint }
+    }
+
+    /// Reads the query of a collection, or of the part of it that belongs to `owner`.
+    ///
+    /// # Errors
+    /// 400 naming the parameter and the values it takes.
+    pub fn read<G: Group>(raw: &'a str, owner: Option<ItemId>) -> Result<Self, Problem> {
+        if raw.is_empty() {
+            return Ok(Self::plain::<G>(owner));
+        }
+        let parameters = Parameters::read(raw, OF_COLLECTION)?;
+        let names = Names::of::<G>();
+        let (page, page_size) = paging::read(&parameters)?;
+        let mut request = PageRequest::plain(page, page_size);
+        request.selection = Selection { filters: filter::read(&parameters.filters, names)?, search: search::read(&parameters)? };
+        request.order = sort::read(&parameters, names)?;
+        request.is_counted = paging::is_counted(&parameters)?;
+        request.view = view::read::<G>(&parameters)?;
+        let fingerprint = Fingerprint::of(G::COLLECTION, owner, &parameters);
+        if let Some(cursor) = parameters.get("cursor") {
+            request.position = Some(cursor::read(cursor, fingerprint, &remembered(&request))?);
+        }
+        Ok(Self { request, raw, fingerprint })
+    }
+
+    /// The links to the other pages.
+    #[must_use]
+    pub const fn links(&self) -> PageLinks<'a> {
+        PageLinks::new(self.raw, self.fingerprint)
+    }
+}
+
+/// Whether a collection that was asked for with this query may lack items or members that it has: it is not to be put
+/// back as a whole.
+#[must_use]
+pub fn shows_a_part(query: &str) -> bool {
+    let is_part = |name: &Name<'_>| match name {
+        Name::Filter { .. } => true,
+        Name::Plain(name) => matches!(name.as_ref(), "q" | "fields" | "cursor"),
+    };
+    pieces(query).any(|piece| Pair::read(piece).is_ok_and(|pair| is_part(&pair.name)))
+}
+
+/// What a place in the order remembers beside the id. The id is the last key of any order; what would come after it sorts
+/// nothing.
+fn remembered(request: &PageRequest) -> Vec<&Subject> {
+    if request.order.is_empty() && request.selection.search.is_some() {
+        return vec![&Subject::Score];
+    }
+    request.order.iter().map(|key| &key.subject).take_while(|subject| **subject != Subject::Id).collect()
+}

@@ -1,0 +1,84 @@
+//! The names of what items hold, as filters, orders and lists of fields use them.
+//!
+//! Lists of names are parted by commas, which are parted after decoding: most clients encode a comma that stands between
+//! two names. So a member with a comma in its name can be filtered by, but neither sorted by nor picked.
+
+use std::sync::Arc;
+
+use application::query::Subject;
+use domain::nearest;
+use domain::proposal::FIELDS;
+
+use super::fault::{invalid, mend, quoted};
+use super::filter::MOST_VALUE;
+use crate::group::{Group, Members};
+use crate::problem::Problem;
+
+/// The times of an item, which stand in `_meta`. A member that has one of these names cannot be filtered or sorted by.
+pub const TIMES: [(&str, Subject); 2] = [("created_at", Subject::CreatedAt), ("updated_at", Subject::UpdatedAt)];
+
+/// Most characters of a list of names.
+pub const MOST_IN_NAMES: usize = 2_000;
+
+/// The names of a list.
+///
+/// # Errors
+/// 400 for more than `most`, or a list that is too long.
+pub fn split<'a>(parameter: &str, written: &'a str, most: usize) -> Result<impl Iterator<Item = &'a str>, Problem> {
+    if written.split(',').count() > most || written.chars().count() > MOST_IN_NAMES {
+        return Err(invalid(format!("`{parameter}` takes at most {most} names, and {MOST_IN_NAMES} characters in all.")));
+    }
+    Ok(written.split(','))
+}
+
+/// The names a group's items know.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    members: Members,
+    item: &'static str,
+}
+
+impl Names {
+    /// Those of a group.
+    pub const fn of<G: Group>() -> Self {
+        Self { members: G::MEMBERS, item: G::ITEM_NAME }
+    }
+
+    /// The member or the time that a parameter names.
+    ///
+    /// # Errors
+    /// 400 for a name that is empty or too long, or that no item can have.
+    pub fn subject(self, parameter: &str, name: &str) -> Result<Subject, Problem> {
+        if let Some((_, time)) = TIMES.iter().find(|(known, _)| *known == name) {
+            return Ok(time.clone());
+        }
+        self.member(parameter, name, &TIMES.map(|(name, _)| name))
+    }
+
+    /// The member that a parameter names, which might have named `others` as well.
+    ///
+    /// # Errors
+    /// 400 for a name that is empty or too long, or that no item can have.
+    pub fn member(self, parameter: &str, name: &str, others: &[&'static str]) -> Result<Subject, Problem> {
+        if name.is_empty() {
+            return Err(invalid(format!("`{parameter}` has an empty name in it; name a member of {}.", self.item)));
+        }
+        if name.chars().count() > MOST_VALUE {
+            return Err(invalid(format!("`{parameter}` has a name of more than {MOST_VALUE} characters.")));
+        }
+        let kind = match self.members {
+            Members::Open(_) => None,
+            Members::Proposal => {
+                let field = FIELDS.iter().find(|field| field.name == name);
+                Some(field.ok_or_else(|| self.unknown(parameter, name, others))?.kind)
+            }
+        };
+        Ok(Subject::Member { name: Arc::from(name), kind })
+    }
+
+    fn unknown(self, parameter: &str, name: &str, others: &[&'static str]) -> Problem {
+        let known = FIELDS.iter().map(|field| field.name).chain(others.iter().copied());
+        let mend = mend(nearest(name, known), || "see the list of its fields in the documentation.".to_owned());
+        invalid(format!("`{parameter}` names {}, and {} has no such field; {mend}", quoted(name), self.item))
+    }
+}

@@ -1,0 +1,120 @@
+//! Whole queries, from the text to what is asked of the use case.
+
+use application::query::{Embed, Position, SortKey, Subject};
+use application::{Listing, Neighbour, Revision, Search};
+use domain::ItemId;
+use proptest::prelude::*;
+
+use super::{CollectionQuery, item_view, refuse_parameters, shows_a_part};
+use crate::groups::{Files, Library, Proposals};
+
+fn fault(query: &str) -> String {
+    CollectionQuery::read::<Proposals>(query, None).err().map(|problem| problem.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn a_query_is_read_as_a_whole() {
+    let raw = "filter[research_type]=Applied&sort=-start_date&fields=project_title&embed=lib&q=rice&page=2&page_size=10&total=none";
+    let request = CollectionQuery::read::<Proposals>(raw, None).unwrap().request;
+    assert_eq!((request.page, request.page_size, request.is_counted, request.position), (2, 10, false, None));
+    assert_eq!(request.selection.filters.len(), 1);
+    assert_eq!(request.selection.search, Search::read("rice").ok());
+    assert!(matches!(&request.order[..], [SortKey { subject: Subject::Member { .. }, descending: true }]));
+    assert_eq!((request.view.fields.map(|fields| fields.len()), request.view.embed), (Some(1), vec![Embed::Library]));
+}
+
+#[test]
+fn faults_name_what_is_wrong() {
+    for (query, expected) in [
+        ("pagesize=10", "did you mean `page_size`?"),
+        ("q=%21", "`q` holds no word"),
+        ("q=%22rice", "quotation mark"),
+        ("cursor=x", "`cursor` is none"),
+        ("cursor=", "`cursor` is none"),
+        ("fields=titel", "`fields` names `titel`"),
+    ] {
+        assert!(fault(query).contains(expected), "{query}: {}", fault(query));
+    }
+}
+
+#[test]
+fn writes_know_no_parameters_and_items_two() {
+    assert!(refuse_parameters("").is_ok() && refuse_parameters("a=1").is_err() && refuse_parameters("filter[a]=1").is_err());
+    for (query, expected) in [("", true), ("&", true), ("fields=a&embed=proposal", true), ("page=1", false), ("filter[a]=1", false)] {
+        assert_eq!(item_view::<Library>(query).is_ok(), expected, "{query}");
+    }
+}
+
+#[test]
+fn a_selection_is_told_from_the_whole() {
+    for (query, expected) in [
+        ("", false),
+        ("page=1&page_size=250&sort=a&total=exact", false),
+        ("filter%5Ba%5D=1", true),
+        ("page=1&q=a", true),
+        ("fields=a", true),
+    ] {
+        assert_eq!(shows_a_part(query), expected, "{query}");
+    }
+}
+
+/// A cursor to the item before or after a page, as the page's own links have it.
+fn linked(raw: &str, keys: Vec<application::query::SortValue>) -> (String, Position) {
+    let query = CollectionQuery::read::<Files>(raw, None).unwrap();
+    let id = ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8050").unwrap();
+    let position = Position::After(application::query::Place { keys, id });
+    let content = application::ListedPage {
+        total: application::query::Total::NotCounted,
+        revision: Revision(1),
+        items: Vec::new(),
+        first: None,
+        last: None,
+        goes_on: true,
+    };
+    let listing = Listing {
+        page: 1,
+        page_size: 25,
+        page_count: None,
+        total: content.total,
+        revision: content.revision,
+        content: content.into(),
+        previous: None,
+        next: Some(Neighbour { page: 2, position: position.clone() }),
+        embedded: application::Embedded::default(),
+    };
+    let mut out = String::new();
+    query.links().push(&mut out, "/v1/files", &listing);
+    let next = out.split("\"next\":{\"href\":\"/v1/files?").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    assert!(out.contains("\"first\"") && !out.contains("\"last\"") && !out.contains("\"prev\""), "{out}");
+    (next.to_owned(), position)
+}
+
+#[test]
+fn the_next_link_leads_to_its_place() {
+    use application::query::SortValue::{Absent, Number, Text};
+    for (raw, keys) in [
+        ("", vec![]),
+        ("filter[a]=1&page_size=3", vec![]),
+        ("sort=-n,title", vec![Number("7".into()), Text("x".into())]),
+        ("sort=-n,id,title", vec![Absent]),
+        ("q=rice", vec![Number("0.5".into())]),
+        ("q=rice&sort=created_at", vec![Number("1771200000000000".into())]),
+    ] {
+        let (next, position) = linked(raw, keys);
+        let request = CollectionQuery::read::<Files>(&next, None).unwrap().request;
+        assert_eq!((request.page, request.position), (2, Some(position)), "{next}");
+        let elsewhere = CollectionQuery::read::<Library>(&next, None);
+        assert!(elsewhere.is_err(), "another collection: {next}");
+        assert!(CollectionQuery::read::<Files>(&format!("{next}&filter[b]=1"), None).is_err(), "another selection: {next}");
+        let bare = next.replace("page=2&", "");
+        assert_eq!(CollectionQuery::read::<Files>(&bare, None).unwrap().request.page, 1, "{bare}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_query_makes_it_panic(query in "((filter\\[[a-z%0-9]{0,4}\\](\\[[a-z]{0,4}\\])?|sort|fields|q|cursor|page|[a-z]{0,4})=?[ -~]{0,20}&){0,4}") {
+        drop(CollectionQuery::read::<Files>(&query, None));
+        drop(item_view::<Files>(&query));
+    }
+}

@@ -1,0 +1,111 @@
+//! `fields` and `embed`: what is shown of items.
+
+use std::sync::Arc;
+
+use application::View;
+use application::query::{Embed, MemberNames, Subject};
+use domain::nearest;
+
+use super::fault::{invalid, listed, mend, quoted};
+use super::names::{Names, split};
+use super::parameters::Parameters;
+use crate::group::Group;
+use crate::problem::Problem;
+
+/// Most members that can be picked.
+pub const MOST_FIELDS: usize = 100;
+
+/// Reads `fields` and `embed`.
+///
+/// # Errors
+/// 400 for a name that is not known.
+pub fn read<G: Group>(parameters: &Parameters<'_>) -> Result<View, Problem> {
+    let fields = parameters.get("fields").map(|written| fields(written, Names::of::<G>())).transpose()?;
+    let embed = parameters.get("embed").map(|written| embed::<G>(written)).transpose()?.unwrap_or_default();
+    Ok(View { fields, embed })
+}
+
+/// `id` may be named, and is shown anyway.
+fn fields(written: &str, names: Names) -> Result<MemberNames, Problem> {
+    let mut fields: Vec<Arc<str>> = Vec::new();
+    for name in split("fields", written, MOST_FIELDS)?.filter(|name| *name != "id") {
+        if let Subject::Member { name, .. } = names.member("fields", name, &["id"])?
+            && !fields.contains(&name)
+        {
+            fields.push(name);
+        }
+    }
+    Ok(fields.into())
+}
+
+fn embed<G: Group>(written: &str) -> Result<Vec<Embed>, Problem> {
+    let known = || G::EMBEDS.iter().map(|(name, _)| *name);
+    let mut embed = Vec::new();
+    for name in written.split(',') {
+        let Some((_, wanted)) = G::EMBEDS.iter().find(|(known, _)| *known == name) else {
+            let mend = mend(nearest(name, known()), || format!("it takes {}.", listed(known())));
+            return Err(match G::EMBEDS {
+                [] => invalid(format!("{} embeds nothing; leave `embed` out.", G::ITEM_NAME)),
+                _ => invalid(format!("`embed` names {}, which {} does not embed; {mend}", quoted(name), G::ITEM_NAME)),
+            });
+        };
+        if embed.contains(wanted) {
+            return Err(invalid(format!("`embed` names `{name}` twice; name it once.")));
+        }
+        embed.push(*wanted);
+    }
+    Ok(embed)
+}
+
+#[cfg(test)]
+mod tests {
+    use application::query::Embed;
+
+    use super::{Parameters, read};
+    use crate::group::Group;
+    use crate::groups::{Files, Library, ProposalLibrary, Proposals};
+
+    fn fields<G: Group>(query: &str) -> Option<String> {
+        let view = Parameters::read(query, &["fields"]).and_then(|parameters| read::<G>(&parameters)).ok()?;
+        Some(view.fields.map_or_else(|| "all".to_owned(), |names| names.join("|")))
+    }
+
+    fn embedded<G: Group>(query: &str) -> Result<Vec<Embed>, String> {
+        let view = Parameters::read(query, &["embed"]).and_then(|parameters| read::<G>(&parameters));
+        view.map(|view| view.embed).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn fields_are_picked_by_name() {
+        for (query, expected) in [
+            ("", Some("all")),
+            ("fields=project_title,start_date", Some("project_title|start_date")),
+            ("fields=id", Some("")),
+            ("fields=start_date,id,start_date", Some("start_date")),
+            ("fields=created_at", None),
+            ("fields=_meta", None),
+            ("fields=", None),
+            ("fields=start_date,", None),
+        ] {
+            assert_eq!(fields::<Proposals>(query).as_deref(), expected, "{query}");
+        }
+        assert_eq!(fields::<Files>("fields=x%20y,nothing").as_deref(), Some("x y|nothing"));
+        assert_eq!(fields::<Files>(&format!("fields={}", "a,".repeat(100))), None);
+    }
+
+    #[test]
+    fn groups_embed_what_they_know() {
+        assert_eq!(embedded::<Proposals>("embed=program,lib"), Ok(vec![Embed::Program, Embed::Library]));
+        assert_eq!(embedded::<Library>("embed=proposal"), Ok(vec![Embed::Proposal]));
+        assert_eq!(embedded::<ProposalLibrary>("embed=proposal"), Ok(vec![Embed::Proposal]));
+        for (found, expected) in [
+            (embedded::<Proposals>("embed=programme"), "did you mean `program`?"),
+            (embedded::<Proposals>("embed=files"), "it takes `lib` or `program`."),
+            (embedded::<Proposals>("embed="), "it takes"),
+            (embedded::<Proposals>("embed=lib,lib"), "twice"),
+            (embedded::<Files>("embed=lib"), "embeds nothing"),
+        ] {
+            assert!(found.clone().is_err_and(|fault| fault.contains(expected)), "{found:?}");
+        }
+    }
+}

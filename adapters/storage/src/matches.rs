@@ -1,0 +1,63 @@
+//! Full-text search as SQL: which items hold the words, and how well they match.
+//!
+//! Both engines are given words that the domain has folded already (`domain::words`), so they find the same items. The
+//! score of an item hangs on the item alone, never on the others: a place in the order of scores stays where it is while
+//! others write. So it is not `bm25()`, which weighs a word by how rare it is among all items.
+
+use application::{Search, Term};
+use sea_orm::DbBackend;
+
+use crate::sql_text::SqlText;
+
+/// The rows of `items` that hold all terms, with their `score`: a table expression.
+pub(crate) fn source(text: &mut SqlText, search: &Search) -> String {
+    match text.dialect.backend {
+        DbBackend::Sqlite => sqlite(text, search),
+        _ => postgres(text, search),
+    }
+}
+
+/// Each word counts the more the oftener it stands in a text, up to a point, and the less the longer the item is, as in
+/// BM25 without the rarity of words: `n / (n + 1.2 · (0.25 + 0.75 · length / 4096))`.
+///
+/// Words that wait to be indexed (`sqlite_indexing.rs`) are looked through as they are, and hide what the index still has
+/// of their item.
+fn sqlite(text: &mut SqlText, search: &Search) -> String {
+    let mut words: Vec<_> = search.terms.iter().flat_map(|term| term.0.iter()).map(|word| text.bind(word.as_ref())).collect();
+    words.sort_unstable();
+    let counted: Vec<_> =
+        words.iter().map(|word| format!("SELECT doc, COUNT(*) AS n FROM search_words WHERE term = {word} GROUP BY doc")).collect();
+    let phrases: Vec<_> = search.terms.iter().map(|term| format!("\"{}\"", term.0.join(" "))).collect();
+    let indexed = format!(
+        "SELECT s.rowid AS sequence, n.n FROM search_index s JOIN ({}) n ON n.doc = s.rowid WHERE search_index MATCH {} \
+         AND s.rowid NOT IN (SELECT sequence FROM search_waiting)",
+        counted.join(" UNION ALL "),
+        text.bind(phrases.join(" ")),
+    );
+    let counted: Vec<_> = words.iter().map(|word| format!("SELECT ' ' || {word} || ' ' AS word")).collect();
+    let held: Vec<_> = search.terms.iter().map(|term| text.bind(format!(" {} ", term.0.join("  ")))).collect();
+    let held: Vec<_> = held.iter().map(|phrase| format!("instr(p.words, {phrase}) > 0")).collect();
+    let waiting = format!(
+        "SELECT p.sequence, (length(p.words) - length(replace(p.words, t.word, ''))) / length(t.word) AS n \
+         FROM search_waiting p JOIN ({}) t WHERE {}",
+        counted.join(" UNION ALL "),
+        held.join(" AND "),
+    );
+    format!(
+        "(SELECT i.*, f.score FROM (SELECT c.item_id, \
+         ROUND(SUM(m.n / (m.n + 1.2 * (0.25 + 0.75 * octet_length(j.members) / 4096.0))), 6) AS score \
+         FROM ({indexed} UNION ALL {waiting}) m JOIN changes c ON c.sequence = m.sequence JOIN items j ON j.id = c.item_id \
+         GROUP BY c.item_id) f JOIN items i ON i.id = f.item_id)"
+    )
+}
+
+/// `ts_rank` divided by the logarithm of the item's length (normalization 1).
+fn postgres(text: &mut SqlText, search: &Search) -> String {
+    let phrase = |Term(words): &Term| {
+        let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+        format!("({})", words.join(" <-> "))
+    };
+    let wanted: Vec<_> = search.terms.iter().map(phrase).collect();
+    let wanted = format!("{}::text::tsquery", text.bind(wanted.join(" & ")));
+    format!("(SELECT i.*, ROUND(ts_rank(i.words, {wanted}, 1)::numeric, 6)::float8 AS score FROM items i WHERE i.words @@ {wanted})")
+}

@@ -1,0 +1,313 @@
+//! What a reader asks of a collection: which of its items, in which order, which part of them.
+
+use std::sync::Arc;
+
+use domain::proposal::FieldKind;
+use domain::{Collection, ItemId};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use thiserror::Error;
+
+use crate::search::Search;
+
+/// How far matches are counted: beyond, "at least so many" is enough to know and cheap to say.
+pub const COUNTED_MATCHES: u64 = 10_000;
+
+/// Which items of a scope are wanted: those that pass every filter and hold every word that is looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Selection {
+    /// All must hold.
+    pub filters: Vec<Filter>,
+    /// What is looked for in the texts.
+    pub search: Option<Search>,
+}
+
+impl Selection {
+    /// Whether every item of the scope is wanted.
+    #[must_use]
+    pub const fn is_everything(&self) -> bool {
+        self.filters.is_empty() && self.search.is_none()
+    }
+}
+
+/// One condition on an item.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Filter {
+    /// What it speaks about.
+    pub subject: Subject,
+    /// What must hold of it.
+    pub condition: Condition,
+}
+
+/// What a filter or an order speaks about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// The identifier; only in an order.
+    Id,
+    /// When the item was created.
+    CreatedAt,
+    /// When it was last written.
+    UpdatedAt,
+    /// How well it matches what is looked for; only in an order.
+    Score,
+    /// A member at the top level.
+    Member {
+        /// Its name.
+        name: Arc<str>,
+        /// Which values it takes; `None` for any.
+        kind: Option<FieldKind>,
+    },
+}
+
+/// What must hold of a subject. A list holds a condition when one of its elements does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// A comparison with a value of the same type.
+    Compare(Comparison, Operand),
+    /// It equals one of these.
+    In(Vec<Operand>),
+    /// It is a text that has this one in it, whatever the letter case.
+    Contains(Arc<str>),
+    /// It is there and not `null`, or it is not.
+    Exists(bool),
+}
+
+/// How two values compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// They are equal.
+    Equal,
+    /// The stored value is there and does not equal the other; of a list, no element does.
+    NotEqual,
+    /// The stored value is less.
+    Less,
+    /// It is less or equal.
+    AtMost,
+    /// It is greater.
+    Greater,
+    /// It is greater or equal.
+    AtLeast,
+}
+
+/// A value to compare with, as each of the types a stored value may have. A query string knows only texts: `7` is meant
+/// for the number and the text alike, `14.50` for the number, `true` for the boolean and the text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Operand {
+    /// What stored texts are compared with, by code point.
+    pub text: Option<Arc<str>>,
+    /// What stored numbers are compared with, as a JSON number; times are microseconds since the epoch.
+    pub number: Option<Arc<str>>,
+    /// What stored booleans are compared with.
+    pub boolean: Option<bool>,
+}
+
+/// The value is none the subject can be compared with.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("it takes {wanted}")]
+pub struct OperandFault {
+    /// What is taken, for people.
+    pub wanted: &'static str,
+}
+
+impl Operand {
+    /// Understands what a client wrote as a value of the subject's type.
+    ///
+    /// # Errors
+    /// When the subject has no such values.
+    pub fn read(subject: &Subject, written: &str) -> Result<Self, OperandFault> {
+        match subject {
+            Subject::CreatedAt | Subject::UpdatedAt => {
+                let wanted = "a time such as 2026-01-31T08:00:00Z, or a day such as 2026-01-31";
+                let time = time(written).ok_or(OperandFault { wanted })?;
+                Ok(Self { number: Some(time.as_microsecond().to_string().into()), ..Self::default() })
+            }
+            Subject::Member { kind: Some(FieldKind::Date), .. } => {
+                let is_day = written.len() == 10 && written.parse::<Date>().is_ok();
+                if is_day { Ok(Self::text(written)) } else { Err(OperandFault { wanted: "a day such as 2026-01-31" }) }
+            }
+            Subject::Member { kind: Some(FieldKind::Text | FieldKind::TextOrTexts), .. } => Ok(Self::text(written)),
+            _ => Ok(Self::of_any_type(written)),
+        }
+    }
+
+    fn text(written: &str) -> Self {
+        Self { text: Some(written.into()), ..Self::default() }
+    }
+
+    fn of_any_type(written: &str) -> Self {
+        let is_number = is_number(written);
+        let is_integer = is_number && !written.contains(['.', 'e', 'E']);
+        Self {
+            text: (!is_number || is_integer).then(|| written.into()),
+            number: is_number.then(|| written.into()),
+            boolean: written.parse().ok(),
+        }
+    }
+}
+
+/// Whether it is a JSON number the store can compare with.
+fn is_number(written: &str) -> bool {
+    let is_json = written.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+        && domain::json::read(written.as_bytes()).is_ok_and(|read| read.text == written);
+    is_json && domain::json::is_storable_number(written)
+}
+
+/// A time of RFC 3339, or a day: its first moment in UTC.
+fn time(written: &str) -> Option<Timestamp> {
+    let day = || written.parse::<Date>().ok().filter(|_| written.len() == 10);
+    let moment = || written.parse::<Timestamp>().ok();
+    // A plus sign that was not percent-encoded arrives as a space.
+    let mended = || written.replacen(' ', "+", 1).parse::<Timestamp>().ok();
+    day().and_then(|day| day.to_zoned(TimeZone::UTC).ok()).map(|zoned| zoned.timestamp()).or_else(moment).or_else(mended)
+}
+
+/// One key of an order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SortKey {
+    /// What is compared.
+    pub subject: Subject,
+    /// Whether the greatest comes first. Absent values come last in either direction.
+    pub descending: bool,
+}
+
+/// Where a page begins.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Position {
+    /// After so many items.
+    Offset(u64),
+    /// After this place in the order.
+    After(Place),
+    /// Before this place: the page that ends there.
+    Before(Place),
+}
+
+/// A place in an order, which stays where it is when items come and go.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The values of the keys.
+    pub keys: Vec<SortValue>,
+    /// The item that is or was there.
+    pub id: ItemId,
+}
+
+/// The value of one key. Ascending, numbers come first, then texts by code point, then the rest, then absent values.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SortValue {
+    /// A number, as JSON text. Times are microseconds since the epoch.
+    Number(Arc<str>),
+    /// A text.
+    Text(Arc<str>),
+    /// A boolean, a list or an object, as JSON text.
+    Other(Arc<str>),
+    /// No value, or `null`.
+    Absent,
+}
+
+/// Names of members.
+pub type MemberNames = Arc<[Arc<str>]>;
+
+/// A page as it is asked of the repository.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PageQuery {
+    /// Which items.
+    pub selection: Selection,
+    /// In which order; items that are equal by it are ordered by id.
+    pub order: Vec<SortKey>,
+    /// From where.
+    pub position: Position,
+    /// How many at most.
+    pub limit: u64,
+    /// Only these members; `None` for all.
+    pub fields: Option<MemberNames>,
+    /// Whether the matches are counted.
+    pub is_counted: bool,
+    /// Collections whose writes change what the page shows, beside the scope's own.
+    pub related: Vec<Collection>,
+}
+
+/// How many items there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Total {
+    /// So many.
+    Exact(u64),
+    /// So many or more.
+    AtLeast(u64),
+    /// They were not counted.
+    NotCounted,
+}
+
+/// What else is shown with an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Embed {
+    /// The library items of a proposal.
+    Library,
+    /// The programme of a proposal.
+    Program,
+    /// The proposal of a library item.
+    Proposal,
+}
+
+impl Embed {
+    /// The collection that what is embedded comes from.
+    #[must_use]
+    pub const fn collection(self) -> Collection {
+        match self {
+            Self::Library => Collection::LIB,
+            Self::Program => Collection::PROPOSED_PROGRAMS,
+            Self::Proposal => Collection::PROPOSALS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use domain::proposal::FieldKind;
+
+    use super::{Operand, Subject};
+
+    fn member(kind: Option<FieldKind>) -> Subject {
+        Subject::Member { name: Arc::from("x"), kind }
+    }
+
+    #[test]
+    fn a_value_is_read_as_every_type_it_may_have() {
+        for (kind, written, expected) in [
+            (None, "7", Some((Some("7"), Some("7"), None))),
+            (None, "-7", Some((Some("-7"), Some("-7"), None))),
+            (None, "14.50", Some((None, Some("14.50"), None))),
+            (None, "1e3", Some((None, Some("1e3"), None))),
+            (None, "07", Some((Some("07"), None, None))),
+            (None, "Applied", Some((Some("Applied"), None, None))),
+            (None, "true", Some((Some("true"), None, Some(true)))),
+            (None, "", Some((Some(""), None, None))),
+            (Some(FieldKind::Text), "14.50", Some((Some("14.50"), None, None))),
+            (Some(FieldKind::TextOrInteger), "7", Some((Some("7"), Some("7"), None))),
+            (Some(FieldKind::Date), "2026-02-28", Some((Some("2026-02-28"), None, None))),
+            (Some(FieldKind::Date), "2026-02-30", None),
+            (Some(FieldKind::Date), "2026", None),
+        ] {
+            let read = Operand::read(&member(kind), written).ok();
+            let read = read.as_ref().map(|operand| (operand.text.as_deref(), operand.number.as_deref(), operand.boolean));
+            assert_eq!(read, expected, "{written} as {kind:?}");
+        }
+    }
+
+    #[test]
+    fn times_are_compared_to_the_microsecond() {
+        for (written, expected) in [
+            ("1970-01-01T00:00:01.000002Z", Some("1000002")),
+            ("1970-01-01T02:00:00+02:00", Some("0")),
+            ("1970-01-01T02:00:00 02:00", Some("0")),
+            ("1970-01-02", Some("86400000000")),
+            ("1970-01-32", None),
+            ("yesterday", None),
+            ("0", None),
+        ] {
+            let read = Operand::read(&Subject::UpdatedAt, written).ok();
+            assert_eq!(read.as_ref().and_then(|operand| operand.number.as_deref()), expected, "{written}");
+        }
+    }
+}

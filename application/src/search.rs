@@ -1,0 +1,183 @@
+//! What is looked for in the texts of items.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use domain::Members;
+use domain::words::{each_text, each_word, words};
+use thiserror::Error;
+
+/// Most words of a search, those in phrases included.
+const MOST_WORDS: usize = 32;
+
+/// Words a snippet has before the first that was found, and in all.
+const SNIPPET_WORDS: (usize, usize) = (8, 32);
+
+/// Words and phrases, all of which an item must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Search {
+    /// What must be found; never empty.
+    pub terms: Vec<Term>,
+}
+
+/// Folded words that must follow each other in one text; mostly one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Term(pub Vec<Arc<str>>);
+
+/// Nothing can be looked for.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum SearchFault {
+    /// There is no letter or digit.
+    #[error("holds no word")]
+    NoWord,
+    /// There are more words than an item would be asked for.
+    #[error("holds more than {MOST_WORDS} words")]
+    TooManyWords,
+    /// A phrase has no end.
+    #[error("opens a quotation mark that it does not close")]
+    OpenPhrase,
+}
+
+impl Search {
+    /// Reads words and `"phrases"`. A word with punctuation in it, such as `R&D`, is a phrase of its parts.
+    ///
+    /// # Errors
+    /// When there is nothing to look for, too much, or a phrase without an end.
+    pub fn read(written: &str) -> Result<Self, SearchFault> {
+        let parts: Vec<_> = written.split(['"', '“', '”']).collect();
+        if parts.len() % 2 == 0 {
+            return Err(SearchFault::OpenPhrase);
+        }
+        let pieces = parts.iter().enumerate().flat_map(|(index, part)| {
+            let is_phrase = index % 2 == 1;
+            if is_phrase { vec![*part] } else { part.split_whitespace().collect() }
+        });
+        let mut terms: Vec<_> = pieces.map(|piece| Term(words(piece).into_iter().map(Arc::from).collect())).collect();
+        terms.retain(|term| !term.0.is_empty());
+        match terms.iter().map(|term| term.0.len()).sum() {
+            0 => Err(SearchFault::NoWord),
+            count if count > MOST_WORDS => Err(SearchFault::TooManyWords),
+            _ => Ok(Self { terms }),
+        }
+    }
+
+    /// A piece of the first text that holds one of the terms, each found word within `<mark>` and everything else escaped
+    /// for HTML.
+    #[must_use]
+    pub fn snippet(&self, members: &Members) -> Option<String> {
+        let mut snippet = None;
+        for (_, value) in members.iter() {
+            each_text(value, &mut |text| {
+                if snippet.is_none() {
+                    snippet = self.snippet_of(text);
+                }
+            });
+        }
+        snippet
+    }
+
+    fn snippet_of(&self, text: &str) -> Option<String> {
+        let mut places = Vec::new();
+        each_word(text, |place, word| places.push((place, word.to_owned())));
+        let found = self.found_in(&places);
+        let first = found.iter().position(|is_found| *is_found)?;
+        let (before, length) = SNIPPET_WORDS;
+        let from = first.saturating_sub(before);
+        let to = (from + length).min(places.len());
+        let start = if from == 0 { 0 } else { places[from].0.start };
+        let end = if to == places.len() { text.len() } else { places[to - 1].0.end };
+        let marked = places.iter().zip(&found).take(to).skip(from).filter(|(_, is_found)| **is_found).map(|((place, _), _)| place.clone());
+        Some(marked_up(text, start..end, marked))
+    }
+
+    /// Which of the words are part of a term.
+    fn found_in(&self, places: &[(Range<usize>, String)]) -> Vec<bool> {
+        let mut found = vec![false; places.len()];
+        for Term(term) in &self.terms {
+            for start in 0..(places.len() + 1).saturating_sub(term.len()) {
+                let here = &places[start..start + term.len()];
+                if here.iter().zip(term).all(|((_, word), wanted)| word.as_str() == wanted.as_ref()) {
+                    found[start..start + term.len()].fill(true);
+                }
+            }
+        }
+        found
+    }
+}
+
+fn marked_up(text: &str, piece: Range<usize>, marked: impl Iterator<Item = Range<usize>>) -> String {
+    let mut out = String::new();
+    if piece.start > 0 {
+        out.push('…');
+    }
+    let mut at = piece.start;
+    for word in marked {
+        push_escaped(&mut out, &text[at..word.start]);
+        out.push_str("<mark>");
+        push_escaped(&mut out, &text[word.clone()]);
+        out.push_str("</mark>");
+        at = word.end;
+    }
+    push_escaped(&mut out, &text[at..piece.end]);
+    if piece.end < text.len() {
+        out.push('…');
+    }
+    out
+}
+
+fn push_escaped(out: &mut String, text: &str) {
+    for letter in text.chars() {
+        match letter {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            other => out.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Members;
+
+    use super::{Search, SearchFault};
+
+    #[test]
+    fn words_and_phrases_are_told_apart() {
+        for (written, expected) in [
+            ("rice Peñaranda", Ok("rice|penaranda")),
+            ("\"Sweet Potato\" rice", Ok("sweet potato|rice")),
+            ("R&D", Ok("r d")),
+            ("“sweet potato”", Ok("sweet potato")),
+            ("!!", Err(SearchFault::NoWord)),
+            ("", Err(SearchFault::NoWord)),
+            ("\"\"", Err(SearchFault::NoWord)),
+            ("\"rice", Err(SearchFault::OpenPhrase)),
+            (&"x ".repeat(33), Err(SearchFault::TooManyWords)),
+        ] {
+            let read = Search::read(written).map(|search| {
+                let terms: Vec<_> = search.terms.iter().map(|term| term.0.join(" ")).collect();
+                terms.join("|")
+            });
+            assert_eq!(read, expected.map(str::to_owned), "{written}");
+        }
+    }
+
+    #[test]
+    fn a_snippet_marks_what_was_found_and_is_safe_in_html() {
+        let members = Members::read(r#"{"a":"nothing","b":["x","<b>Río</b> & rice, rice"]}"#.as_bytes()).unwrap().unwrap();
+        let snippet = |written: &str| Search::read(written).unwrap().snippet(&members);
+        assert_eq!(snippet("rio").as_deref(), Some("&lt;b&gt;<mark>Río</mark>&lt;/b&gt; &amp; rice, rice"));
+        assert_eq!(snippet("\"rice rice\"").as_deref(), Some("&lt;b&gt;Río&lt;/b&gt; &amp; <mark>rice</mark>, <mark>rice</mark>"));
+        assert_eq!(snippet("wheat"), None);
+    }
+
+    #[test]
+    fn a_snippet_of_a_long_text_is_short() {
+        let text = format!("{{\"a\":\"{} needle {}\"}}", "before ".repeat(100), "after ".repeat(100));
+        let members = Members::read(text.as_bytes()).unwrap().unwrap();
+        let snippet = Search::read("needle").unwrap().snippet(&members).unwrap();
+        assert!(snippet.starts_with("…before") && snippet.ends_with("after…") && snippet.len() < 400, "{snippet}");
+    }
+}

@@ -1,0 +1,195 @@
+//! `page` with a search: which items hold the words, in step with every write.
+
+use application::query::{Comparison, Condition, Filter, Operand, PageQuery, Position, Selection, Subject};
+use application::{Scope, Search};
+use domain::Collection;
+
+use crate::store::{NOW, TestStore, all, at, content, everything, lib_of, new_item, replacement};
+
+on_both_stores! {
+    every_word_must_be_found_and_no_word_is_too_common
+    phrases_are_found_in_one_text
+    case_and_accents_are_folded
+    the_best_match_comes_first
+    every_write_keeps_the_index_in_step
+    a_refused_write_leaves_the_index_alone
+    a_search_goes_with_filters_and_scopes
+    texts_of_any_size_are_indexed
+    matches_can_be_walked
+}
+
+const COLLECTION: Scope = all(Collection::FILES);
+
+fn searching(scope: Scope, written: &str) -> PageQuery {
+    let search = Some(Search::read(written).unwrap());
+    PageQuery { selection: Selection { filters: Vec::new(), search }, ..everything(scope) }
+}
+
+fn best_first(query: PageQuery) -> PageQuery {
+    let order = vec![application::query::SortKey { subject: Subject::Score, descending: true }];
+    PageQuery { order, ..query }
+}
+
+/// The texts of the items found, which must be the same before and after their words are indexed.
+async fn found(store: &TestStore, scope: Scope, written: &str) -> String {
+    let at_once = found_now(store, scope, written, 1000).await;
+    everything_is_indexed(store).await;
+    // Another limit is another page: the first is kept in memory.
+    assert_eq!(found_now(store, scope, written, 999).await, at_once, "{written}");
+    at_once
+}
+
+/// Waits until the store has indexed what it puts off.
+async fn everything_is_indexed(store: &TestStore) {
+    while store.database.is_sqlite() && !store.database.query("SELECT '' FROM search_waiting LIMIT 1").is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+async fn found_now(store: &TestStore, scope: Scope, written: &str, limit: u64) -> String {
+    let page = store.select(scope, &PageQuery { limit, ..searching(scope, written) }).await;
+    assert!(page.items.iter().all(|listed| listed.score.is_some_and(|score| score > 0.0)), "{page:?}");
+    let texts = page.items.iter().map(|listed| listed.shown.item.members.split('"').nth(3).unwrap().to_owned());
+    texts.collect::<Vec<_>>().join("|")
+}
+
+async fn store_texts(store: &TestStore, texts: &[&str]) {
+    for text in texts {
+        store.insert(COLLECTION, &format!("{{\"text\":\"{text}\"}}")).await;
+    }
+}
+
+async fn every_word_must_be_found_and_no_word_is_too_common(store: &TestStore) {
+    store_texts(store, &["the rice", "the wheat of the north", "a rice of the north", "ricefield"]).await;
+    for (written, expected) in [
+        ("rice", "the rice|a rice of the north"),
+        ("the", "the rice|the wheat of the north|a rice of the north"),
+        ("north rice", "a rice of the north"),
+        ("a", "a rice of the north"),
+        ("or", ""),
+        ("NOT rice", ""),
+        ("text", ""),
+    ] {
+        assert_eq!(found(store, COLLECTION, written).await, expected, "{written}");
+    }
+}
+
+async fn phrases_are_found_in_one_text(store: &TestStore) {
+    store_texts(store, &["sweet potato", "potato, sweet", "sweet-potato pie"]).await;
+    store.insert(COLLECTION, r#"{"x":"sweet","y":"potato"}"#).await;
+    assert_eq!(found(store, COLLECTION, "\"sweet potato\"").await, "sweet potato|sweet-potato pie");
+    assert_eq!(found(store, COLLECTION, "sweet-potato pie").await, "sweet-potato pie");
+    assert_eq!(found(store, COLLECTION, "potato sweet").await, "sweet potato|potato, sweet|sweet-potato pie|sweet");
+}
+
+async fn case_and_accents_are_folded(store: &TestStore) {
+    store_texts(store, &["Peñaranda", "PENARANDA", "Straße", "研究 計画", "R&D 18,000"]).await;
+    assert_eq!(found(store, COLLECTION, "peñaranda").await, "Peñaranda|PENARANDA");
+    assert_eq!(found(store, COLLECTION, "Penaranda").await, "Peñaranda|PENARANDA");
+    assert_eq!(found(store, COLLECTION, "STRASSE").await, "Straße");
+    assert_eq!(found(store, COLLECTION, "計画").await, "研究 計画");
+    assert_eq!(found(store, COLLECTION, "r&d").await, "R&D 18,000");
+    assert_eq!(found(store, COLLECTION, "000").await, "R&D 18,000");
+}
+
+async fn the_best_match_comes_first(store: &TestStore) {
+    let filler = "about other things ".repeat(40);
+    store_texts(store, &[&format!("{filler} rice"), "rice and rice", "rice and wheat", &filler]).await;
+    let at_once = store.select(COLLECTION, &best_first(searching(COLLECTION, "rice"))).await;
+    everything_is_indexed(store).await;
+    store.insert(COLLECTION, "{}").await;
+    let page = store.select(COLLECTION, &best_first(searching(COLLECTION, "rice"))).await;
+    assert_eq!(page.items, at_once.items, "scores are the same before and after");
+    let members: Vec<_> = page.items.iter().map(|listed| listed.shown.item.members.to_string()).collect();
+    assert_eq!(members.len(), 3);
+    assert!(members[0].contains("rice and rice") && members[2].contains(&filler), "{members:?}");
+    assert!(page.items.is_sorted_by(|one, next| one.score >= next.score));
+}
+
+async fn every_write_keeps_the_index_in_step(store: &TestStore) {
+    let shown = store.insert(COLLECTION, r#"{"text":"before"}"#).await;
+    let updated = store.update(COLLECTION, &shown, r#"{"text":"after"}"#).await.unwrap();
+    assert_eq!((found(store, COLLECTION, "before").await, found(store, COLLECTION, "after").await), (String::new(), "after".to_owned()));
+    store.delete(COLLECTION, &updated).await.unwrap();
+    assert_eq!(found(store, COLLECTION, "after").await, "");
+    let proposal = store.insert(all(Collection::PROPOSALS), r#"{"text":"owner"}"#).await;
+    store.insert(lib_of(&proposal), r#"{"text":"owned"}"#).await;
+    store.delete(all(Collection::PROPOSALS), &proposal).await.unwrap();
+    assert_eq!(
+        (found(store, all(Collection::LIB), "owned").await, found(store, all(Collection::PROPOSALS), "owner").await),
+        Default::default()
+    );
+    let cash = all(Collection::CASH_PROGRAM);
+    let (kept, gone) = (store.insert(cash, r#"{"text":"kept"}"#).await, store.insert(cash, r#"{"text":"gone"}"#).await);
+    let whole = content(vec![replacement(&kept, r#"{"text":"changed"}"#)], vec![new_item(r#"{"text":"added"}"#)]);
+    store.items.replace_all(Collection::CASH_PROGRAM, whole, at(NOW)).await.unwrap();
+    for (word, expected) in [("kept", ""), ("gone", ""), ("changed", "changed"), ("added", "added")] {
+        assert_eq!(found(store, cash, word).await, expected, "{word}");
+    }
+    assert_eq!(store.find(cash, &gone).await, None);
+    assert_eq!(rows_of_the_index(store), 2);
+}
+
+/// How many items the index knows.
+fn rows_of_the_index(store: &TestStore) -> usize {
+    let indexed = match store.database.url().split(':').next() {
+        Some("sqlite") => {
+            "SELECT CAST(COUNT(*) AS TEXT) FROM (SELECT id FROM search_index_docsize UNION SELECT sequence FROM search_waiting)"
+        }
+        _ => "SELECT CAST(COUNT(words) AS TEXT) FROM items",
+    };
+    store.database.query(indexed)[0][0].as_deref().unwrap().parse().unwrap()
+}
+
+async fn a_refused_write_leaves_the_index_alone(store: &TestStore) {
+    let first = store.insert(COLLECTION, r#"{"text":"first"}"#).await;
+    let second = store.update(COLLECTION, &first, r#"{"text":"second"}"#).await.unwrap();
+    assert!(store.update(COLLECTION, &first, r#"{"text":"stale"}"#).await.is_err());
+    assert!(store.delete(COLLECTION, &first).await.is_err());
+    assert_eq!((found(store, COLLECTION, "stale").await.as_str(), found(store, COLLECTION, "second").await.as_str()), ("", "second"));
+    assert_eq!(store.find(COLLECTION, &second).await.as_ref(), Some(&second));
+}
+
+async fn a_search_goes_with_filters_and_scopes(store: &TestStore) {
+    let proposal = store.insert(all(Collection::PROPOSALS), r#"{"text":"rice"}"#).await;
+    store.insert(lib_of(&proposal), r#"{"text":"rice","year":2026}"#).await;
+    store.insert(lib_of(&proposal), r#"{"text":"rice","year":2025}"#).await;
+    store.insert(all(Collection::LIB), r#"{"text":"rice","year":2026}"#).await;
+    let subject = Subject::Member { name: "year".into(), kind: None };
+    let year = Filter { condition: Condition::Compare(Comparison::Equal, Operand::read(&subject, "2026").unwrap()), subject };
+    for (scope, all, of_the_year) in [(lib_of(&proposal), 2, 1), (all(Collection::LIB), 3, 2), (all(Collection::PROPOSALS), 1, 0)] {
+        let mut query = searching(scope, "rice");
+        assert_eq!(store.select(scope, &query).await.items.len(), all);
+        query.selection.filters.push(year.clone());
+        assert_eq!(store.select(scope, &query).await.items.len(), of_the_year);
+    }
+}
+
+async fn texts_of_any_size_are_indexed(store: &TestStore) {
+    let many: Vec<_> = (0..60_000).map(|number| format!("w{number}")).collect();
+    store.insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", many.join(" "))).await;
+    store.insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", "x".repeat(3_000_000))).await;
+    store.insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", "same ".repeat(100_000))).await;
+    for word in ["w0", "w59999", "same"] {
+        assert_eq!(store.select(COLLECTION, &searching(COLLECTION, word)).await.items.len(), 1, "{word}");
+    }
+}
+
+async fn matches_can_be_walked(store: &TestStore) {
+    for number in 0..23 {
+        store.insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", "rice ".repeat(1 + number % 5))).await;
+    }
+    let whole = store.select(COLLECTION, &best_first(searching(COLLECTION, "rice"))).await;
+    let expected: Vec<_> = whole.items.iter().map(|listed| listed.shown.item.id).collect();
+    let mut query = PageQuery { limit: 4, ..best_first(searching(COLLECTION, "rice")) };
+    let mut seen = Vec::new();
+    loop {
+        let page = store.select(COLLECTION, &query).await;
+        seen.extend(page.items.iter().map(|listed| listed.shown.item.id));
+        // Others write; the scores of those that are walked do not move.
+        store.insert(COLLECTION, r#"{"text":"wheat wheat"}"#).await;
+        let Some(last) = page.last.clone().filter(|_| page.goes_on) else { break };
+        query.position = Position::After(last);
+    }
+    assert_eq!(seen, expected);
+}
