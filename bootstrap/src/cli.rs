@@ -9,7 +9,7 @@ use http_adapter::BaseUrl;
 use thiserror::Error;
 
 use crate::fault::Fault;
-use crate::quantities::{ByteSize, Timeout};
+use crate::quantities::{ByteSize, InvalidByteSize, Timeout};
 
 /// The libraries' lines say little to an operator unless something is wrong.
 const DEFAULT_LOG_FILTER: &str = "info,sqlx=warn,sea_orm=warn,sea_orm_migration=warn";
@@ -18,7 +18,8 @@ const EXAMPLES: &str = "\
 Examples:
   proposal-service --demo
   proposal-service --listen 0.0.0.0:8080 --base-url https://proposals.example.org
-  DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service migrate";
+  DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service migrate
+  proposal-service seed --proposals 1000 --library 50";
 
 /// Without a command, the options of `serve` may follow at once.
 #[derive(Debug, Parser)]
@@ -37,6 +38,8 @@ pub enum Command {
     Serve(Box<ServeOptions>),
     /// Bring the database's schema up to date, and exit
     Migrate(MigrateOptions),
+    /// Add realistic made-up data to the database, and exit
+    Seed(SeedOptions),
     /// Print the OpenAPI document, and exit
     Openapi(OpenapiOptions),
 }
@@ -83,6 +86,27 @@ pub struct ServeOptions {
 /// How to migrate.
 #[derive(Args, Debug)]
 pub struct MigrateOptions {
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+    #[command(flatten)]
+    pub logging: LoggingOptions,
+}
+
+/// What to make up.
+#[derive(Args, Debug)]
+pub struct SeedOptions {
+    /// How many proposals to add
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub proposals: u64,
+    /// How many library items to add to each of them
+    #[arg(long, value_name = "M", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    pub library: u64,
+    /// Size that half of the proposals stay below; one in twenty is above four times as large
+    #[arg(long, value_name = "BYTES", default_value = "22KiB", value_parser = median_size)]
+    pub median_size: ByteSize,
+    /// Which data to make up: the same number gives the same data, apart from ids and times
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub seed: u64,
     #[command(flatten)]
     pub database: DatabaseOptions,
     #[command(flatten)]
@@ -183,6 +207,13 @@ pub fn base_url_of(address: SocketAddr) -> Result<BaseUrl, Fault> {
 
 fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080")
+}
+
+/// Below that there is no room for the fields a proposal has; above, its largest would be no request's body.
+fn median_size(text: &str) -> Result<ByteSize, String> {
+    let size: ByteSize = text.parse().map_err(|error: InvalidByteSize| error.to_string())?;
+    let range = 1 << 10..=256 << 10;
+    if range.contains(&size.bytes()) { Ok(size) } else { Err("give a size from 1KiB to 256KiB".to_owned()) }
 }
 
 fn default_log_filter() -> String {

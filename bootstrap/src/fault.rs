@@ -4,9 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
+use application::ApplicationError;
 use http_adapter::DemoError;
 use storage_adapter::StoreError;
 use thiserror::Error;
+
+use crate::seed::Tally;
 
 /// Why the process ends without having done what it was asked to.
 #[derive(Debug, Error)]
@@ -31,6 +34,22 @@ pub enum Fault {
     /// The demonstration set cannot be loaded.
     #[error("cannot load the demonstration items: {0}")]
     Demo(#[from] DemoError),
+    /// Made-up data cannot be stored.
+    #[error("cannot store made-up data: {cause}; before that, {stored} were stored")]
+    Seed {
+        /// Why not.
+        cause: ApplicationError,
+        /// What was stored until then.
+        stored: Tally,
+    },
+    /// The operator did not wait for all of the made-up data.
+    #[error("stopped by {signal}; {stored} were stored")]
+    Interrupted {
+        /// Which signal it was.
+        signal: &'static str,
+        /// What was stored until then.
+        stored: Tally,
+    },
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(io::Error),

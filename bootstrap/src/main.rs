@@ -3,6 +3,7 @@
 //!
 //! - [`cli`] is what an operator can say, [`fault`] what the operator is told when it does not work;
 //! - [`logging`], [`signals`] and [`sockets`] are the process's dealings with the system;
+//! - [`seed`] fills a store with made-up data;
 //! - [`identifiers`] is where ids and time come from.
 
 mod cli;
@@ -10,6 +11,7 @@ mod fault;
 mod identifiers;
 mod logging;
 mod quantities;
+mod seed;
 mod signals;
 mod sockets;
 
@@ -55,6 +57,10 @@ fn run(command: Command) -> Result<(), Fault> {
         Command::Migrate(options) => {
             logging::start(&options.logging)?;
             within_runtime(migrate(&options.database))
+        }
+        Command::Seed(options) => {
+            logging::start(&options.logging)?;
+            within_runtime(seed::run(&options))
         }
         Command::Serve(options) => {
             logging::start(&options.logging)?;

@@ -95,6 +95,17 @@ impl Running {
         (self.process.wait().unwrap().code(), log)
     }
 
+    /// How many items the collection at `path` says it has.
+    fn total_items(&self, path: &str) -> u64 {
+        let mut client = TcpStream::connect(self.address).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(client, "GET {path}?page_size=1 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        let body: serde_json::Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+        body["total_items"].as_u64().unwrap()
+    }
+
     /// A request that is at work: its body has not been sent to its end.
     fn begin_request(&self) -> TcpStream {
         let mut client = TcpStream::connect(self.address).unwrap();
@@ -139,7 +150,7 @@ fn help_names_every_option_and_its_variable() {
     for variable in VARIABLES {
         assert!(help.contains(variable), "no {variable} in:\n{help}");
     }
-    for word in ["--demo", "serve", "migrate", "openapi"] {
+    for word in ["--demo", "serve", "migrate", "seed", "openapi"] {
         assert!(help.contains(word), "no {word} in:\n{help}");
     }
 }
@@ -177,6 +188,10 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (&["--log", "info=a=b"], "info"),
         (&["--database-url", "mysql://me:secret@db/a"], "sqlite:// or postgres://"),
         (&["migrate", "--demo"], "--help"),
+        (&["seed"], "--proposals"),
+        (&["seed", "--proposals", "0"], "1.."),
+        (&["seed", "--proposals", "1", "--library", "-1"], "--library"),
+        (&["seed", "--proposals", "1", "--median-size", "9"], "1KiB"),
         (&["openapi", "--base-url", "nowhere"], "http:// or https://"),
         (&["postgres://me:secret@db/a"], "--help"),
     ] {
@@ -250,6 +265,35 @@ fn demonstration_items_are_loaded_once() {
         process.kill().unwrap();
         process.wait().unwrap();
     }
+}
+
+#[test]
+fn seeding_adds_what_is_asked_for_each_time() {
+    let folder = folder();
+    for (proposals, library_items) in [(50, 150), (100, 300)] {
+        let arguments = ["seed", "--proposals", "50", "--library", "3", "--median-size", "4KiB"];
+        let output = command(&folder, &arguments).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let said = text(&output.stdout);
+        assert!(said.starts_with("stored 50 proposals and 150 library items in ") && said.lines().count() == 1, "{said}");
+        let running = Running::start(&folder, &["--migrate", "never"]);
+        assert_eq!((running.total_items("/v1/proposals"), running.total_items("/lib")), (proposals, library_items));
+    }
+}
+
+#[test]
+fn a_signal_ends_seeding_with_a_word_on_how_far_it_came() {
+    let folder = folder();
+    let mut seeding = command(&folder, &["seed", "--proposals", "1000000", "--library", "9"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(seeding.stderr.take().unwrap());
+    line_with(&mut log, "adding made-up data");
+    assert!(Command::new("kill").args(["-s", "INT", &seeding.id().to_string()]).status().unwrap().success());
+    let line = line_with(&mut log, "proposal-service: stopped by SIGINT; ");
+    assert_eq!(seeding.wait().unwrap().code(), Some(1));
+    let (_, stored) = line.split_once("; ").unwrap();
+    let stored: Vec<u64> = stored.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let running = Running::start(&folder, &["--migrate", "never"]);
+    assert_eq!(stored, [running.total_items("/v1/proposals"), running.total_items("/lib")]);
 }
 
 #[test]

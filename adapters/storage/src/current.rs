@@ -13,43 +13,25 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use application::{RepositoryError, Scope, ShownItem};
 use domain::{Collection, ItemId};
-use quick_cache::sync::Cache;
-use quick_cache::{DefaultHashBuilder, Weighter};
+use quick_cache::DefaultHashBuilder;
 
+use crate::kept_items::KeptItems;
 use crate::write::{Answer, Write};
 
-/// Bytes of items that are kept.
-const KEPT_BYTES: u64 = 40 * 1024 * 1024;
-
-/// About how many bytes an item takes beside its members.
-const BESIDE_MEMBERS: usize = 256;
+/// What is kept here is current, whenever it was read.
+const UNSTAMPED: i64 = 0;
 
 /// So many parts of the items, and of the collections, are told apart when something was written.
 const PARTS: usize = 64;
 
 /// The items read or written lately, and what was written since when.
 pub(crate) struct Current {
-    items: Cache<ItemId, Known, ByBytes>,
+    items: KeptItems,
     /// How many writes there were to the items of each part.
     writes: [Mutex<u64>; PARTS],
     /// How many writes there were to the collections of each part.
     epochs: [AtomicU64; PARTS],
     hasher: DefaultHashBuilder,
-}
-
-#[derive(Clone)]
-struct Known {
-    collection: Collection,
-    shown: ShownItem,
-}
-
-#[derive(Clone)]
-struct ByBytes;
-
-impl Weighter<ItemId, Known> for ByBytes {
-    fn weight(&self, _id: &ItemId, known: &Known) -> u64 {
-        (known.shown.item.members.len() + BESIDE_MEMBERS + known.shown.relations.continued_by.len() * size_of::<ItemId>()) as u64
-    }
 }
 
 /// The state of an item's part before it was read.
@@ -59,7 +41,7 @@ pub(crate) struct Ticket(u64);
 impl Current {
     pub fn new() -> Self {
         Self {
-            items: Cache::with_weighter(10_000, KEPT_BYTES, ByBytes),
+            items: KeptItems::new(),
             writes: std::array::from_fn(|_| Mutex::new(0)),
             epochs: std::array::from_fn(|_| AtomicU64::new(0)),
             hasher: DefaultHashBuilder::default(),
@@ -68,9 +50,7 @@ impl Current {
 
     /// The item, if it is known and in the scope. `None` says nothing about whether it exists.
     pub fn find(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
-        let known = self.items.get(&id)?;
-        let is_in_scope = known.collection == scope.collection && scope.parent.is_none_or(|parent| known.shown.item.parent == Some(parent));
-        is_in_scope.then_some(known.shown)
+        self.items.find(scope, id).map(|(_, shown)| shown)
     }
 
     /// To be taken before an item is read.
@@ -82,7 +62,7 @@ impl Current {
     pub fn remember(&self, ticket: Ticket, collection: Collection, shown: &ShownItem) {
         let part = self.part_of(shown.item.id);
         if *part == ticket.0 {
-            self.items.insert(shown.item.id, Known { collection, shown: shown.clone() });
+            self.items.insert(collection, UNSTAMPED, shown.clone());
         }
     }
 
@@ -97,7 +77,7 @@ impl Current {
         match (write, answer) {
             (Write::Insert { scope, .. } | Write::Update { scope, .. }, Ok(Some(shown))) => self.written(write, *scope, shown),
             (Write::Delete { scope, id, .. }, Ok(_)) if !is_linked_to(scope.collection) => {
-                self.change(*id, None);
+                self.change(*id, scope.collection, None);
                 self.count(scope.collection);
             }
             (_, Err(RepositoryError::ItemMissing | RepositoryError::OwnerMissing | RepositoryError::VersionConflict)) => {}
@@ -110,19 +90,19 @@ impl Current {
             // Proposals may name it already.
             return self.forget_all();
         }
-        self.change(shown.item.id, Some(Known { collection: scope.collection, shown: shown.clone() }));
+        self.change(shown.item.id, scope.collection, Some(shown.clone()));
         if let (Write::Insert { .. }, Some(continued)) = (write, shown.item.continues) {
-            self.change(continued, None);
+            self.change(continued, scope.collection, None);
         }
         self.count(scope.collection);
     }
 
-    fn change(&self, id: ItemId, known: Option<Known>) {
+    fn change(&self, id: ItemId, collection: Collection, left: Option<ShownItem>) {
         let mut part = self.part_of(id);
         *part += 1;
-        match known {
-            Some(known) => self.items.insert(id, known),
-            None => drop(self.items.remove(&id)),
+        match left {
+            Some(shown) => self.items.insert(collection, UNSTAMPED, shown),
+            None => self.items.remove(id),
         }
     }
 

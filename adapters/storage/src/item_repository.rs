@@ -20,6 +20,7 @@ use crate::page_cache::PageCache;
 use crate::pages::{self, Found, PageWalk, Walked};
 use crate::read_queue::{ReadQueue, SharedRead};
 use crate::rows;
+use crate::seen::Seen;
 use crate::statements::Statements;
 use crate::write::{Answer, Write};
 
@@ -33,6 +34,7 @@ pub(crate) struct SqlItemRepository {
     totals: ReadQueue<TotalsReads>,
     pages: ReadQueue<PageReads>,
     kept_pages: PageCache,
+    seen: Seen,
 }
 
 impl SqlItemRepository {
@@ -43,11 +45,30 @@ impl SqlItemRepository {
         let items = ReadQueue::start(ItemReads(Arc::clone(&reads)), lanes, patience);
         let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), lanes, patience);
         let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), lanes, patience);
-        Self { reads, items, totals, pages, kept_pages: PageCache::new() }
+        Self { reads, items, totals, pages, kept_pages: PageCache::new(), seen: Seen::new() }
     }
 
     async fn write(&self, write: Write) -> Answer {
         self.reads.engine.write(write).await
+    }
+
+    /// An item of a store that others write to as well.
+    async fn find_seen(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
+        let Scope { collection, .. } = scope;
+        if self.seen.may_be_current(scope, id) {
+            let whole = Scope { collection, parent: None };
+            let now = self.totals(whole, collection.linked()).await?.revision;
+            self.seen.told(collection, now);
+            if let Some(shown) = self.seen.find(scope, id, now) {
+                return Ok(Some(shown));
+            }
+        }
+        let revision = self.seen.revision(collection);
+        let found = self.items.read((scope, id)).await?;
+        if let Some(shown) = &found {
+            self.seen.remember(collection, revision, shown);
+        }
+        Ok(found)
     }
 
     /// Made before the write is queued: whoever does the writing is waited for by all.
@@ -59,6 +80,9 @@ impl SqlItemRepository {
 #[async_trait]
 impl ItemRepository for SqlItemRepository {
     async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
+        if self.reads.engine.current().is_none() {
+            return self.find_seen(scope, id).await;
+        }
         match self.reads.current_item(scope, id) {
             Some(shown) => Ok(Some(shown)),
             None => self.items.read((scope, id)).await,

@@ -54,9 +54,9 @@ fn equals_one(text: &mut SqlText, member: &Member, operands: &[Operand]) -> Stri
     format!("COALESCE({}, {})", member.any(&any_of(&holds)), truth(false))
 }
 
-/// Whether a text or an integer equals the operand exactly when it reads the same.
+/// Whether a text or an integer equals the operand exactly when it reads the same. Zero may be written `-0`.
 fn equals_as_text(operand: &Operand) -> bool {
-    let is_canonical = |number: &str| number.parse::<i64>().is_ok_and(|value| value.to_string() == number);
+    let is_canonical = |number: &str| number.parse::<i64>().is_ok_and(|value| value != 0 && value.to_string() == number);
     operand.text.is_some() && operand.number.as_deref().is_none_or(is_canonical)
 }
 

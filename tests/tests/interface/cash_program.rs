@@ -121,6 +121,23 @@ fn nothing_that_says_there_is_more_is_taken_for_the_whole() {
 }
 
 #[test]
+fn a_view_of_the_collection_is_not_put_back() {
+    on_each_store(|service| {
+        two_items(service);
+        let before = service.contents(COLLECTION);
+        for view in
+            ["filter[year]=2025", "filter[year]=1999", "fields=year", "q=nothing", "total=none&page_size=1&page=2", "page_size=1&page=2"]
+        {
+            let shown = service.list(COLLECTION, view).text().to_owned();
+            service.put(COLLECTION).json(shown).send().expect(422);
+        }
+        assert_eq!(service.contents(COLLECTION), before);
+        let whole = service.list(COLLECTION, "total=none&sort=-id").text().to_owned();
+        service.put(COLLECTION).json(whole).send().expect(200);
+    });
+}
+
+#[test]
 fn the_envelope_takes_nothing_from_an_items_depth() {
     let nested = |levels: usize| format!(r#"{{"a":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
     let service = Service::start(Store::Sqlite);

@@ -235,6 +235,6 @@ fn tags_change_with(service: &Service, targets: &[String], step: &str, write: &d
 
 fn without_embedded(item: &Value) -> Value {
     let mut item = item.clone();
-    item.as_object_mut().unwrap().remove("_embedded");
+    item.as_object_mut().expect("an item").remove("_embedded");
     item
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use tests::on_each_store;
 
 use crate::proposals::FULL;
-use crate::queries::{FILES, encoded, every_collection};
+use crate::queries::{FILES, ODD_NAMES, encoded, every_collection};
 
 const PROPOSALS: &str = "/v1/proposals";
 
@@ -61,14 +61,15 @@ fn picked_members_come_back_as_they_were_sent() {
 
 #[test]
 fn members_with_odd_names_are_picked() {
-    let names = ["a b", "a.b", "$", "$[0]", "a[b]", "₱", "🐟", "'", "\"", "\\", "%", "&", "=", "+", "-x", "_x", "1", "x'); DROP TABLE items; --"];
+    // A comma parts names.
+    let names = ODD_NAMES.iter().filter(|name| !name.contains(','));
     on_each_store(|service| {
-        let body: Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!(name))).collect();
+        let body: Map<_, _> = names.clone().map(|name| ((*name).to_owned(), json!(name))).collect();
         let item = service.create(FILES, &Value::from(body).to_string());
-        for name in names {
+        for name in names.clone() {
             let fields = format!("fields={}", encoded(name));
             let alone = service.get(&format!("{}?{fields}", item.path)).send().expect(200).value();
-            assert_eq!(members_of(&alone), json!({name: name}), "{fields}");
+            assert_eq!(members_of(&alone), json!({*name: name}), "{fields}");
             assert_eq!(service.list(FILES, &fields).items(), [alone], "{fields}");
         }
     });
@@ -135,12 +136,18 @@ fn fields_that_no_item_can_have_are_refused() {
 /// An item with these of its members alone.
 fn picked(whole: &Value, shown: &[&str]) -> Value {
     let is_shown = |name: &String| ["id", "_links", "_meta"].contains(&name.as_str()) || shown.contains(&name.as_str());
-    whole.as_object().unwrap().iter().filter(|(name, _)| is_shown(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    whole
+        .as_object()
+        .expect("an item")
+        .iter()
+        .filter(|(name, _)| is_shown(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// What of an item is its author's; the rest must be there.
 fn members_of(item: &Value) -> Value {
-    let mut members = item.as_object().unwrap().clone();
+    let mut members = item.as_object().expect("an item").clone();
     for name in ["id", "_links", "_meta"] {
         assert!(members.remove(name).is_some(), "{name} in {item}");
     }

@@ -4,34 +4,34 @@ use serde_json::Value;
 use tests::{Service, on_each_store};
 
 use crate::proposals::{DATES, FULL, REQUIRED, TEXT, TEXT_OR_INTEGER, TEXT_OR_TEXTS};
-use crate::queries::{FILES, encoded, every_collection, found, numbers, store_values};
+use crate::queries::{FILES, ODD_NAMES, encoded, every_collection, found, numbers, store_values};
 
 const PROPOSALS: &str = "/v1/proposals";
 
 /// Values of every type. The tables name them by their numbers.
 const VALUES: &[&str] = &[
-    "9",           // 0
-    "10",          // 1
-    "14.50",       // 2
-    "-2",          // 3
-    "1e1",         // 4
-    "7",           // 5
-    "7.0",         // 6
-    r#""7""#,      // 7
-    r#""14.50""#,  // 8
-    r#""b""#,      // 9
-    r#""Z""#,      // 10
-    "true",        // 11
-    r#""true""#,   // 12
-    "false",       // 13
-    "null",        // 14
-    "-",           // 15
+    "9",            // 0
+    "10",           // 1
+    "14.50",        // 2
+    "-2",           // 3
+    "1e1",          // 4
+    "7",            // 5
+    "7.0",          // 6
+    r#""7""#,       // 7
+    r#""14.50""#,   // 8
+    r#""b""#,       // 9
+    r#""Z""#,       // 10
+    "true",         // 11
+    r#""true""#,    // 12
+    "false",        // 13
+    "null",         // 14
+    "-",            // 15
     r#"{"a":"a"}"#, // 16
-    r#"["a",7]"#,  // 17
-    "[]",          // 18
-    r#""""#,       // 19
-    "[null]",      // 20
-    r#"[["b"]]"#,  // 21
+    r#"["a",7]"#,   // 17
+    "[]",           // 18
+    r#""""#,        // 19
+    "[null]",       // 20
+    r#"[["b"]]"#,   // 21
 ];
 
 const PRESENT: &str = "0 1 2 3 4 5 6 7 8 9 10 11 12 13 16 17 18 19 20 21";
@@ -41,7 +41,7 @@ fn equality_knows_the_type_of_what_is_stored() {
     finds(&[
         ("filter[x]=7", "5 6 7 17"),
         ("filter[x][eq]=7", "5 6 7 17"),
-        ("filter[x]=7.00", "5 6"),
+        ("filter[x]=7.00", "5 6 17"),
         ("filter[x]=14.5", "2"),
         ("filter[x]=14.50", "2"),
         ("filter[x]=1450e-2", "2"),
@@ -171,30 +171,28 @@ fn pieces_are_found_without_regard_to_case_and_without_wildcards() {
 
 #[test]
 fn members_with_odd_names_are_found() {
-    let names = [
-        "a b", "a.b", "a..b", "$", "$.x", "$[0]", "a[b]", "[", "]", "][", "a]b[", "₱ñ", "🐟", "'", "\"", "a\"b", "a\\b", "\\", "%", "%5B", "&",
-        "=", "+", "-x", "a,b", "?", "#", "/", "*", "_meta", "filter", "filter[x]", "page", "eq", "exists", "0", "-1", "NULL", "\n", "\u{1}",
-        "x'; DROP TABLE items; --", "{", "{}", "e\u{301}", "é", "ORDER BY", "null", "true",
-    ];
     on_each_store(|service| {
-        for (n, name) in names.iter().enumerate() {
+        for (n, name) in ODD_NAMES.iter().enumerate() {
             let member = Value::from(*name).to_string();
             service.create(FILES, &format!(r#"{{{member}:"v{n}","n":{n}}}"#));
         }
-        for (n, name) in names.iter().enumerate() {
+        for (n, name) in ODD_NAMES.iter().enumerate() {
             let (name, expected) = (encoded(name), n.to_string());
-            for query in [format!("filter[{name}]=v{n}"), format!("filter[{name}][contains]=V{n}"), format!("filter[{name}][exists]=true")] {
+            for query in [format!("filter[{name}]=v{n}"), format!("filter[{name}][contains]=V{n}"), format!("filter[{name}][exists]=true")]
+            {
                 assert_eq!(found(service, &query), expected, "{query}");
             }
-            assert_eq!(service.list(FILES, &format!("filter[{name}][exists]=false")).value()["total_items"], names.len() - 1, "{name}");
+            assert_eq!(service.list(FILES, &format!("filter[{name}][exists]=false")).value()["total_items"], ODD_NAMES.len() - 1, "{name}");
         }
-        for (query, expected) in [
-            ("filter%5Ba%20b%5D=v0", "0"),
-            ("filter%5Ba+b%5D%5Beq%5D=v0", "0"),
-            ("%66ilter[a.b]=v1", "1"),
-            ("filter[%E2%82%B1%C3%B1]=v11", "11"),
+        service.create(FILES, r#"{"₱ ñ":"x","n":1000}"#);
+        for query in [
+            "filter[%E2%82%B1%20%C3%B1]=x",
+            "filter[%e2%82%b1+%c3%b1][eq]=x",
+            "filter%5B%E2%82%B1%20%C3%B1%5D=x",
+            "filter%5B%E2%82%B1+%C3%B1%5D%5Beq%5D=x",
+            "%66ilter[%E2%82%B1%20%C3%B1]=x",
         ] {
-            assert_eq!(found(service, query), expected, "{query}");
+            assert_eq!(found(service, query), "1000", "{query}");
         }
     });
 }
@@ -243,16 +241,19 @@ fn every_field_of_a_proposal_is_found() {
             let of_both = if REQUIRED.contains(&field) { vec![bare.clone()] } else { vec![] };
             let value = members[field].as_array().map_or(&members[field], |list| &list[0]);
             let text = encoded(value.as_str().unwrap_or(&value.to_string()));
-            for operator in ["", "[eq]", "[in]", "[gte]", "[lte]"] {
+            // A comma parts the values of `in`.
+            let in_list = if text.contains("%2C") { "[eq]" } else { "[in]" };
+            for operator in ["", "[eq]", in_list, "[gte]", "[lte]"] {
                 let found = ids(format!("filter[{field}]{operator}={text}"));
                 assert!(found.contains(&full), "{field}{operator}={text}: {found:?}");
             }
             assert_eq!(ids(format!("filter[{field}][ne]={text}")), of_both, "{field}");
-            let (with, without) = if of_both.is_empty() { (vec![full.clone()], vec![bare.clone()]) } else { (vec![full.clone(), bare.clone()], vec![]) };
+            let (with, without) =
+                if of_both.is_empty() { (vec![full.clone()], vec![bare.clone()]) } else { (vec![full.clone(), bare.clone()], vec![]) };
             assert_eq!(ids(format!("filter[{field}][exists]=true")), with, "{field}");
             assert_eq!(ids(format!("filter[{field}][exists]=false")), without, "{field}");
             if value.as_str().is_some_and(|text| !text.is_empty()) {
-                assert_eq!(ids(format!("filter[{field}][contains]={text}")), [full.clone()], "{field}");
+                assert_eq!(ids(format!("filter[{field}][contains]={text}")), std::slice::from_ref(&full), "{field}");
             }
         }
     });

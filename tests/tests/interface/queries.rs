@@ -6,6 +6,13 @@ use tests::{Answer, Item, Service};
 /// Where the items are, unless a test is about another collection.
 pub const FILES: &str = "/v1/files";
 
+/// Names that a member of an open group may have.
+pub const ODD_NAMES: &[&str] = &[
+    "a b", "a.b", "a..b", "$", "$.x", "$[0]", "a[b]", "[", "]", "][", "a]b[", "₱ñ", "🐟", "'", "\"", "a\"b", "a\\b", "\\", "%", "%5B", "&",
+    "=", "+", "-x", "a,b", "?", "#", "/", "*", "_x", "filter", "filter[", "page", "eq", "exists", "0", "-1", "NULL", "\n", "\u{1}",
+    "';DROP--", "{", "{}", "e\u{301}", "é", "ORDER BY", "null", "true", "$1", "?1", ":a", "n'n",
+];
+
 /// Each collection path; of the nested library, that of a proposal made for it.
 pub fn every_collection(service: &Service) -> Vec<String> {
     let proposal = service.create("/v1/proposals", crate::PROPOSAL);

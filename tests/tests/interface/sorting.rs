@@ -5,35 +5,35 @@ use tests::on_each_store;
 
 use crate::PROPOSAL;
 use crate::proposals::{DATES, FULL, REQUIRED, TEXT, TEXT_OR_INTEGER, TEXT_OR_TEXTS};
-use crate::queries::{FILES, encoded, every_collection, found, numbers, store_values};
+use crate::queries::{FILES, ODD_NAMES, encoded, every_collection, found, numbers, store_values};
 
 const PROPOSALS: &str = "/v1/proposals";
 
 /// Values in no order. The tables name them by their numbers.
 const VALUES: &[&str] = &[
-    r#""b""#,    // 0
-    "10",        // 1
-    "-",         // 2
-    r#""a""#,    // 3
-    "9",         // 4
-    "null",      // 5
-    r#""B""#,    // 6
-    "true",      // 7
-    "-1.5",      // 8
-    r#""""#,     // 9
-    r#""é""#,    // 10
-    "[2,1]",     // 11
-    "1e1",       // 12
-    r#""10""#,   // 13
-    r#"{"a":1}"#, // 14
-    "9.5",       // 15
-    r#""🐟""#,   // 16
+    r#""b""#,      // 0
+    "10",          // 1
+    "-",           // 2
+    r#""a""#,      // 3
+    "9",           // 4
+    "null",        // 5
+    r#""B""#,      // 6
+    "true",        // 7
+    "-1.5",        // 8
+    r#""""#,       // 9
+    r#""é""#,      // 10
+    "[2,1]",       // 11
+    "1e1",         // 12
+    r#""10""#,     // 13
+    r#"{"a":1}"#,  // 14
+    "9.5",         // 15
+    r#""🐟""#,     // 16
     r#""\uffee""#, // 17
-    "0",         // 18
-    r#""a b""#,  // 19
-    "false",     // 20
-    "10.0",      // 21
-    r#""ab""#,   // 22
+    "0",           // 18
+    r#""a b""#,    // 19
+    "false",       // 20
+    "10.0",        // 21
+    r#""ab""#,     // 22
 ];
 
 #[test]
@@ -138,16 +138,18 @@ fn identifiers_sort_as_numbers_and_then_as_texts() {
 
 #[test]
 fn members_with_odd_names_sort() {
-    let names = ["a b", "a.b", "$", "$[0]", "a[b]", "₱", "🐟", "'", "\"", "\\", "%", "&", "=", "+", "_meta", "1", "x'; DROP TABLE items; --"];
     on_each_store(|service| {
-        for name in names {
-            let member = Value::from(name).to_string();
+        // A comma parts names, and a hyphen before one is a direction.
+        for name in ODD_NAMES.iter().filter(|name| !name.contains([',', '-'])) {
+            let member = Value::from(*name).to_string();
             let items = [2, 1, 3].map(|n| service.create(FILES, &format!(r#"{{{member}:{n},"n":{n}}}"#)));
             for (sort, expected) in [(encoded(name), "1 2 3"), (format!("-{}", encoded(name)), "3 2 1")] {
                 let query = format!("sort={sort}&filter[{}][exists]=true", encoded(name));
                 assert_eq!(found(service, &query), expected, "{query}");
             }
-            items.iter().for_each(|item| drop(service.delete(&item.path).send().expect(204)));
+            for item in items {
+                service.delete(&item.path).send().expect(204);
+            }
         }
     });
 }

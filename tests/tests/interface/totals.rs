@@ -14,7 +14,7 @@ fn store_many(service: &Service) {
     let mut body = "[".to_owned();
     for n in 0..MANY {
         let comma = if n > 0 { "," } else { "" };
-        write!(body, r#"{comma}{{"n":{n},"x":"a","text":"rice"}}"#).unwrap();
+        write!(body, r#"{comma}{{"n":{n},"x":"a","text":"rice"}}"#).expect("a string takes all");
     }
     let answer = service.put(COLLECTION).json(body + "]").send().expect(200);
     assert_eq!(answer.value()["total_items"], MANY, "{answer}");

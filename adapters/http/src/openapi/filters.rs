@@ -62,6 +62,7 @@ impl Compared {
             "type": "object",
             "description": "All must hold.",
             "properties": properties.collect::<Map<_, _>>(),
+            "minProperties": 1,
             "additionalProperties": false,
         })
     }
