@@ -19,7 +19,7 @@ const FLOORS: &[(&str, &[&str])] = &[
 const OWNERS: &[(&str, &[&str])] = &[
     ("storage-adapter", &["sea-orm", "sea-orm-migration", "sqlx"]),
     ("http-adapter", &["poem", "poem-openapi", "hyper", "hyper-util"]),
-    ("bootstrap", &["clap", "tracing-subscriber"]),
+    ("bootstrap", &["clap", "indicatif", "tracing-subscriber"]),
 ];
 
 /// What would bring I/O, a clock or a framework into the domain.

@@ -190,7 +190,7 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (&["migrate", "--demo"], "--help"),
         (&["seed"], "--proposals"),
         (&["seed", "--proposals", "0"], "1.."),
-        (&["seed", "--proposals", "1", "--library", "-1"], "--library"),
+        (&["seed", "--proposals", "1", "--library", "few"], "--library"),
         (&["seed", "--proposals", "1", "--median-size", "9"], "1KiB"),
         (&["openapi", "--base-url", "nowhere"], "http:// or https://"),
         (&["postgres://me:secret@db/a"], "--help"),

@@ -30,7 +30,7 @@ fn sqlite(text: &mut SqlText, search: &Search) -> String {
     let phrases: Vec<_> = search.terms.iter().map(|term| format!("\"{}\"", term.0.join(" "))).collect();
     let indexed = format!(
         "SELECT s.rowid AS sequence, n.n FROM search_index s JOIN ({}) n ON n.doc = s.rowid WHERE search_index MATCH {} \
-         AND s.rowid NOT IN (SELECT sequence FROM search_waiting)",
+         AND NOT EXISTS (SELECT 1 FROM search_waiting p WHERE p.sequence = s.rowid)",
         counted.join(" UNION ALL "),
         text.bind(phrases.join(" ")),
     );

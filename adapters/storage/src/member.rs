@@ -72,10 +72,13 @@ impl Member {
     }
 
     /// That one of its values, the elements of a list or else the one there is, holds what `holds` says of the row `e`.
-    /// Objects have no values.
+    /// Objects have no values. Never `NULL`.
+    ///
+    /// SQLite 3.51 makes a join of a bare `EXISTS` and then counts a row that `OFFSET` skips once per element that holds;
+    /// within a function it stays what it is.
     pub fn any(&self, holds: &str) -> String {
         let Self { name, path, .. } = self;
-        match self.backend {
+        let exists = match self.backend {
             DbBackend::Sqlite => format!(
                 "(json_type(w.members, {path}) <> 'object' AND EXISTS (SELECT 1 FROM json_each(w.members, {path}) e WHERE {holds}))"
             ),
@@ -83,7 +86,8 @@ impl Member {
                 "EXISTS (SELECT 1 FROM json_array_elements(CASE json_typeof(w.members -> {name}) WHEN 'array' THEN w.members -> {name} \
                  ELSE json_build_array(w.members -> {name}) END) e (value) WHERE {holds})"
             ),
-        }
+        };
+        format!("COALESCE({exists}, FALSE)")
     }
 
     /// A number for the place of its type in an order: numbers, texts, the rest, nothing.

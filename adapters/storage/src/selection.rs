@@ -51,7 +51,7 @@ fn equals_one(text: &mut SqlText, member: &Member, operands: &[Operand]) -> Stri
         return format!("{} IN ({})", member.as_text(), wanted.join(", "));
     }
     let holds: Vec<_> = operands.iter().flat_map(|operand| alternatives(text, Comparison::Equal, operand)).collect();
-    format!("COALESCE({}, {})", member.any(&any_of(&holds)), truth(false))
+    member.any(&any_of(&holds))
 }
 
 /// Whether a text or an integer equals the operand exactly when it reads the same. Zero may be written `-0`.

@@ -33,6 +33,12 @@ const STATEMENTS_KEPT: usize = 256;
 /// service's memory.
 const CACHED_KIBIBYTES: &str = "-4096";
 
+/// The same for the writer, which goes back to the pages of its indexes again and again.
+const WRITER_CACHED_KIBIBYTES: &str = "-16384";
+
+/// Pages of the write-ahead log after which they are copied into the file: a page that is written often is copied once.
+const LOGGED_PAGES: &str = "8000";
+
 /// Bytes the write-ahead log is cut back to after a checkpoint.
 const KEPT_LOG_BYTES: &str = "67108864";
 
@@ -156,6 +162,8 @@ fn writer_options(options: &StoreOptions) -> ConnectOptions {
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .pragma("journal_size_limit", KEPT_LOG_BYTES)
+            .pragma("cache_size", WRITER_CACHED_KIBIBYTES)
+            .pragma("wal_autocheckpoint", LOGGED_PAGES)
     });
     // When the disk is full SQLite ends the transaction itself, and the driver goes on counting one: such a connection is
     // replaced, or its next transaction would be a savepoint that no rollback ends.

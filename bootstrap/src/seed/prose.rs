@@ -20,8 +20,8 @@ pub struct Study {
     pub sites: Vec<&'static str>,
     /// The year it starts.
     pub year: i16,
-    topics: [&'static str; 3],
-    measures: [&'static str; 3],
+    topics: Vec<&'static str>,
+    measures: Vec<&'static str>,
 }
 
 impl Study {
@@ -29,11 +29,16 @@ impl Study {
     pub fn draw(random: &mut Rng) -> Self {
         let discipline = &DISCIPLINES[random.usize(..DISCIPLINES.len())];
         let count = pick(random, &[1, 1, 2, 2, 3, 5]);
-        let sites = random.choose_multiple(MUNICIPALITIES, count).into_iter().copied().collect();
-        let topics = [(); 3].map(|()| pick(random, discipline.topics));
-        let measures = [(); 3].map(|()| pick(random, discipline.measures));
+        let sites = some(random, MUNICIPALITIES, count);
+        let topics = some(random, discipline.topics, 3);
+        let measures = some(random, discipline.measures, 3);
         Self { discipline, sites, year: random.i16(2016..=2027), topics, measures }
     }
+}
+
+/// So many of the choices, each once.
+fn some(random: &mut Rng, choices: &[&'static str], count: usize) -> Vec<&'static str> {
+    random.choose_multiple(choices, count).into_iter().copied().collect()
 }
 
 /// How paragraphs are set apart.
@@ -108,6 +113,7 @@ impl Prose<'_> {
         match slot {
             "topic" => text.push_str(pick(self.random, topics)),
             "measure" => text.push_str(pick(self.random, measures)),
+            "measures" => self.push_measures(text),
             "place" => text.push_str(pick(self.random, sites)),
             "people" => text.push_str(pick(self.random, discipline.people)),
             "agency" => text.push_str(pick(self.random, discipline.agencies)),
@@ -117,10 +123,18 @@ impl Prose<'_> {
             "count" => push(text, self.random.u16(30..=600)),
             "percent" => push(text, self.random.u8(11..=96)),
             "decimal" => push(text, format_args!("{}.{}", self.random.u8(1..=60), self.random.u8(..=9))),
+            "ratio" => push(text, format_args!("{}.{}", self.random.u8(1..=4), self.random.u8(1..=9))),
             "months" => push(text, pick(self.random, &[6, 12, 18, 24, 36])),
             "year" => push(text, self.earlier_year()),
             other => unreachable!("there is no slot `{other}`"),
         }
+    }
+
+    /// Two that differ.
+    fn push_measures(&mut self, text: &mut String) {
+        let measures = &self.study.measures;
+        let first = self.random.usize(..measures.len());
+        push(text, format_args!("{} and {}", measures[first], measures[(first + 1) % measures.len()]));
     }
 
     fn push_author(&mut self, text: &mut String) {

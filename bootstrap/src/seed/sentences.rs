@@ -4,12 +4,12 @@
 pub const TITLES: &[&str] = &[
     "Towards {measure}: {topic} in {place}",
     "Development and field validation of {topic} for {people} of {place}",
-    "Enhancing {measure} through {topic} in {place} and {place}",
+    "Enhancing {measure} through {topic} in {place}",
     "Feasibility of {topic}: a {months}-month study in {place}",
-    "Effects of {topic} on {measure} and {measure}",
+    "Effects of {topic} on {measures}",
     "Scaling up {topic} with {people} in {count} barangays",
     "Assessment of {topic} in typhoon-prone municipalities of {place}",
-    "{measure} and {measure} under {topic}: evidence from {place}",
+    "{measures} under {topic}: evidence from {place}",
     "Pagpapalakas ng {topic} sa {place}",
 ];
 
@@ -27,7 +27,7 @@ pub const BACKGROUND: &[&str] = &[
     "According to {agency}, {people} in {place} lose about ₱{count},000 a year for want of reliable data on {measure}.",
     "“{topic} works only where {people} decide on it themselves,” concluded {author} after {small} years in {place}.",
     "Only {percent} % of {people} interviewed in {place} had heard of {topic}, and fewer than one in {small} had tried it.",
-    "Yet none of the {count} records that {agency} holds for {place} reports {measure} and {measure} together.",
+    "Yet none of the {count} records that {agency} holds for {place} reports {measures} together.",
 ];
 
 /// How the work is done.
@@ -81,7 +81,7 @@ pub const OUTCOMES: &[&str] = &[
     "{small} refereed articles on {topic}, one policy brief and one utility model application.",
     "A validated package of technology on {topic}, adopted by {count} {people} in {place}.",
     "{percent} % of the trained {people} still apply {topic} {months} months after the training.",
-    "An open data set of {measure} and {measure} from {count} stations, updated by {agency}.",
+    "An open data set of {measures} from {count} stations, updated by {agency}.",
     "Partnerships with {agency} and {small} local governments, each with a signed memorandum.",
 ];
 
@@ -96,10 +96,10 @@ pub const SOCIAL_IMPACTS: &[&str] = &[
 
 /// What it does for the economy.
 pub const ECONOMIC_IMPACTS: &[&str] = &[
-    "Net income of {people} rises by ₱{count},000 a year, with a payback period of {decimal} years.",
+    "Net income of {people} rises by ₱{count},000 a year, with a payback period of {ratio} years.",
     "Losses fall from {percent} % to {small} %, worth ₱{decimal} M a year in {place} alone.",
     "{small} micro-enterprises around {topic} are registered within {months} months and employ {count} people.",
-    "At an adoption of {percent} %, the benefit–cost ratio is {decimal}; it stays above one if prices fall by {percent} %.",
+    "At an adoption of {percent} %, the benefit–cost ratio is {ratio}; it stays above one if prices fall by {percent} %.",
     "Imports worth ₱{decimal} M are replaced by local production.",
 ];
 
