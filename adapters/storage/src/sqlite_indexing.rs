@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr};
 
 use crate::dialect::SQLITE;
-use crate::rows;
 use crate::sqlite;
 use crate::write::Write;
 
