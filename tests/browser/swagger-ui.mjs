@@ -60,6 +60,19 @@ try {
     assert.match(await shown.innerText(), /201/, "the page shows the answer");
     await page.screenshot({ path: screenshot });
 
+    // A filter is typed as the object its parameter documents; the page writes the brackets.
+    const list = page.locator(".opblock-get", { has: page.locator('[data-path="/v1/proposals"]') });
+    await list.locator(".opblock-summary-control").click();
+    await list.getByRole("button", { name: "Try it out" }).click();
+    const filter = { research_type: "Applied", start_date: { gte: "2026-01-01", lt: "2027-01-01" } };
+    await list.locator('tr[data-param-name="filter"] textarea').fill(JSON.stringify(filter));
+    const [found] = await Promise.all([
+        page.waitForResponse((response) => response.request().method() === "GET" && response.url().includes("filter")),
+        list.getByRole("button", { name: "Execute" }).click(),
+    ]);
+    assert.equal(found.status(), 200, `${found.url()}: ${await found.text()}`);
+    assert((await found.json())._embedded.proposals.length > 0, `${found.url()} finds the proposal just created`);
+
     assert.deepEqual(elsewhere, [], "no request leaves the host");
     assert.deepEqual(errors, [], "no script fails");
     console.log(`Swagger UI lists ${tags.length} groups and created a proposal; see ${screenshot}`);
