@@ -6,9 +6,14 @@
 //! their rows become items in one place (`rows.rs`). Writes are data
 //! (`write.rs`), so that they can be queued and run again, and each engine performs them its own way:
 //!
-//! - `postgres_writes.rs`: one statement with data-modifying CTEs per write, which decides, writes, logs and counts;
+//! - `postgres_rows.rs`: all inserts and updates that have queued up in one statement with data-modifying CTEs, which decides,
+//!   writes, logs and counts; `postgres_writes.rs`: deletions and replacements;
 //! - `sqlite_writer.rs` and `sqlite_writes.rs`: one task owns the one writing connection and puts whatever has queued
 //!   up into one transaction (group commit), so that a disk flush is shared by many writes.
+//!
+//! Pages are walked in an index first (`pages.rs`, with filters from `selection.rs`, orders from `order.rs` and searches from
+//! `matches.rs`), then their items are read. What is kept in memory is used only while it is known to be current:
+//! `current.rs` where this process alone writes, `seen.rs` and the revision where others do too.
 //!
 //! # What it keeps
 //! | table | content |
@@ -16,6 +21,7 @@
 //! | `items` | the current version of every item of every collection |
 //! | `changes` | one row per write, append-only, with the members that the write superseded |
 //! | `collection_totals` | how many items and how many writes each scope has, split into shards so that writers do not queue |
+//! | `search_…` (`SQLite`), `items.words` (`PostgreSQL`) | the words of every item, for full-text search |
 //! | `proposals` (view) | the proposals with a column per field, for people who query with SQL |
 //!
 //! # How to change it
