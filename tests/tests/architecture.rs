@@ -17,7 +17,7 @@ const FLOORS: &[(&str, &[&str])] = &[
 
 /// The only crate of the service that may depend on each of these; the domain and the use cases thus stay free of all.
 const OWNERS: &[(&str, &[&str])] = &[
-    ("storage-adapter", &["sea-orm", "sea-orm-migration", "sqlx"]),
+    ("storage-adapter", &["rusqlite", "sea-orm", "sea-orm-migration", "sqlx"]),
     ("http-adapter", &["poem", "poem-openapi", "hyper", "hyper-util"]),
     ("bootstrap", &["clap", "indicatif", "tracing-subscriber"]),
 ];

@@ -12,6 +12,8 @@ pub(crate) struct Dialect {
     pub backend: DbBackend,
     /// The type of an identifier.
     pub uuid: &'static str,
+    /// A text compared by code point.
+    pub key: &'static str,
     /// The type that keeps a JSON text as it is: order, digits and all. Never `jsonb`.
     pub json: &'static str,
     /// The type of a primary key that the engine counts up.
@@ -37,6 +39,7 @@ pub(crate) struct Dialect {
 pub(crate) static SQLITE: Dialect = Dialect {
     backend: DbBackend::Sqlite,
     uuid: "BLOB",
+    key: "TEXT",
     json: "TEXT",
     sequence: "INTEGER PRIMARY KEY AUTOINCREMENT",
     id_text: "hex(n.id)",
@@ -53,6 +56,7 @@ pub(crate) static SQLITE: Dialect = Dialect {
 pub(crate) static POSTGRES: Dialect = Dialect {
     backend: DbBackend::Postgres,
     uuid: "uuid",
+    key: "TEXT COLLATE \"C\"",
     json: "json",
     sequence: "bigserial PRIMARY KEY",
     id_text: "n.id::text",

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use application::RepositoryError;
 use async_trait::async_trait;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
 
 use crate::current::Current;
 use crate::dialect::Dialect;
+use crate::indexing::Step;
 use crate::write::{Answer, Write};
 
 /// An open database of one of the two engines.
@@ -29,6 +31,9 @@ pub(crate) trait Engine: Send + Sync {
 
     /// A connection on which the schema can be looked at.
     fn schema(&self) -> &DatabaseConnection;
+
+    /// Brings the full-text index up to at most so many more changes.
+    async fn index(&self, limit: i64) -> Result<Step, RepositoryError>;
 
     /// A transaction that no other process preparing this database is in at the same time.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr>;

@@ -1,6 +1,6 @@
 //! What a database's error means to those above: one reading of the engines' codes, for reads, writes and start-up.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use application::RepositoryError;
 use sea_orm::sqlx::Error as SqlxError;
@@ -48,6 +48,9 @@ pub enum StoreError {
         /// What it, or the network, said.
         cause: String,
     },
+    /// The operating system gives no thread to write on.
+    #[error("cannot start the thread that writes: {0}")]
+    Thread(std::io::Error),
     /// The schema could not be read or brought up to date.
     #[error("cannot prepare the database schema: {0}")]
     Schema(String),
@@ -56,6 +59,10 @@ pub enum StoreError {
 impl StoreError {
     pub(crate) fn connect(target: String, error: &DbErr) -> Self {
         Self::Connect { target, cause: one_line(error) }
+    }
+
+    pub(crate) fn connect_sqlite(file: &Path, error: &rusqlite::Error) -> Self {
+        Self::Connect { target: file.display().to_string(), cause: error.to_string() }
     }
 
     pub(crate) fn schema(error: &DbErr) -> Self {
@@ -73,7 +80,16 @@ fn one_line(error: &DbErr) -> String {
 
 /// What the callers of the port are told. The cause is for the log alone, so it is written here.
 pub(crate) fn logged(error: &DbErr, step: &'static str) -> RepositoryError {
-    let told = meaning(error);
+    log(error, step, meaning(error))
+}
+
+/// The same of an error of the writer of an `SQLite` file.
+pub(crate) fn logged_sqlite(error: &rusqlite::Error, step: &'static str) -> RepositoryError {
+    let code = error.sqlite_error().map_or(0, |error| error.extended_code.cast_unsigned());
+    log(error, step, sqlite_meaning(code))
+}
+
+fn log(error: &dyn std::fmt::Display, step: &'static str, told: RepositoryError) -> RepositoryError {
     match told {
         RepositoryError::Unavailable => tracing::warn!(%error, step, "the store is unavailable"),
         RepositoryError::Full => tracing::error!(%error, step, "the store is full"),
@@ -125,11 +141,14 @@ const fn is_transport(error: &SqlxError) -> bool {
 
 fn database_meaning(error: &dyn DatabaseError) -> RepositoryError {
     let code = error.code().unwrap_or_default();
-    if error.try_downcast_ref::<SqlxSqliteError>().is_some() { sqlite_meaning(&code) } else { postgres_meaning(&code) }
+    match error.try_downcast_ref::<SqlxSqliteError>() {
+        Some(_) => sqlite_meaning(code.parse().unwrap_or_default()),
+        None => postgres_meaning(&code),
+    }
 }
 
 /// The primary result code is the low byte of the extended one (<https://sqlite.org/rescode.html>).
-fn sqlite_meaning(code: &str) -> RepositoryError {
+const fn sqlite_meaning(code: u32) -> RepositoryError {
     const BUSY: u32 = 5;
     const LOCKED: u32 = 6;
     const NO_MEMORY: u32 = 7;
@@ -137,7 +156,7 @@ fn sqlite_meaning(code: &str) -> RepositoryError {
     const INPUT_OUTPUT: u32 = 10;
     const FULL: u32 = 13;
     const CANNOT_OPEN: u32 = 14;
-    match code.parse().map_or(0, |code: u32| code & 0xff) {
+    match code & 0xff {
         FULL => RepositoryError::Full,
         BUSY | LOCKED | NO_MEMORY | READ_ONLY | INPUT_OUTPUT | CANNOT_OPEN => RepositoryError::Unavailable,
         _ => RepositoryError::Corrupt,
@@ -168,7 +187,7 @@ mod tests {
     #[test]
     fn sqlite_codes_are_read_by_their_low_byte() {
         for (code, told) in
-            [("5", Unavailable), ("517", Unavailable), ("13", Full), ("4874", Unavailable), ("2067", Corrupt), ("", Corrupt)]
+            [(5, Unavailable), (517, Unavailable), (13, Full), (4874, Unavailable), (2067, Corrupt), (0, Corrupt)]
         {
             assert_eq!(sqlite_meaning(code), told, "{code}");
         }

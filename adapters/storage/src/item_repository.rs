@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use application::query::{MemberNames, PageQuery, Position};
 use application::{
-    Change, ChangeKind, CollectionContent, ItemRepository, ListedItem, ListedPage, NewItem, Readiness, Replacement, RepositoryError, Scope,
+    Change, ChangeKind, CollectionContent, ItemRepository, ListedItem, ListedPage, NewItem, Readiness, Replacement, RepositoryError, Revision, Scope,
     ShownItem, Totals,
 };
 use async_trait::async_trait;
@@ -15,7 +15,8 @@ use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::engine::Engine;
 use crate::errors::logged;
-use crate::index_text::index_text;
+use crate::indexer::Indexer;
+use crate::keys::Keys;
 use crate::page_cache::PageCache;
 use crate::pages::{self, Found, PageWalk, Walked};
 use crate::read_queue::{ReadQueue, SharedRead};
@@ -35,21 +36,31 @@ pub(crate) struct SqlItemRepository {
     pages: ReadQueue<PageReads>,
     kept_pages: PageCache,
     seen: Seen,
+    indexer: Arc<Indexer>,
 }
 
 impl SqlItemRepository {
     /// Starts the lanes of the read queues, so it needs a runtime. A read waits for its place as long as `patience` says.
     pub fn new(engine: Arc<dyn Engine>, patience: Duration) -> Self {
         let (statements, lanes) = (Statements::new(engine.dialect()), engine.lanes());
-        let reads = Arc::new(Reads { engine, statements });
+        let indexer = Arc::new(Indexer::start(Arc::clone(&engine)));
+        let reads = Arc::new(Reads { engine, statements, indexer: Arc::clone(&indexer) });
         let items = ReadQueue::start(ItemReads(Arc::clone(&reads)), lanes, patience);
         let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), lanes, patience);
         let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), lanes, patience);
-        Self { reads, items, totals, pages, kept_pages: PageCache::new(), seen: Seen::new() }
+        Self { reads, items, totals, pages, kept_pages: PageCache::new(), seen: Seen::new(), indexer }
+    }
+
+    /// Ends what goes on beside reads and writes.
+    pub async fn close(&self) {
+        self.indexer.close().await;
     }
 
     async fn write(&self, write: Write) -> Answer {
-        self.reads.engine.write(write).await
+        let changes = write.changes();
+        let answer = self.reads.engine.write(write).await;
+        self.indexer.written(changes);
+        answer
     }
 
     /// An item of a store that others write to as well.
@@ -69,11 +80,6 @@ impl SqlItemRepository {
             self.seen.remember(collection, revision, shown);
         }
         Ok(found)
-    }
-
-    /// Made before the write is queued: whoever does the writing is waited for by all.
-    fn words(&self, members: &str) -> String {
-        index_text(self.reads.engine.dialect().backend, members)
     }
 }
 
@@ -123,13 +129,13 @@ impl ItemRepository for SqlItemRepository {
     }
 
     async fn insert(&self, scope: Scope, item: NewItem, change: Change) -> Result<ShownItem, RepositoryError> {
-        let words = self.words(&item.members);
-        left(self.write(Write::Insert { scope, item, words, change }).await)
+        let keys = Keys::of(scope.collection, &item.members);
+        left(self.write(Write::Insert { scope, item, keys, change }).await)
     }
 
     async fn update(&self, scope: Scope, replacement: Replacement, kind: ChangeKind, change: Change) -> Result<ShownItem, RepositoryError> {
-        let words = self.words(&replacement.members);
-        left(self.write(Write::Update { scope, replacement, words, kind, change }).await)
+        let keys = Keys::of(scope.collection, &replacement.members);
+        left(self.write(Write::Update { scope, replacement, keys, kind, change }).await)
     }
 
     async fn delete(&self, scope: Scope, id: ItemId, expected: Version, change: Change) -> Result<(), RepositoryError> {
@@ -138,15 +144,16 @@ impl ItemRepository for SqlItemRepository {
 
     async fn replace_all(&self, collection: Collection, content: CollectionContent, change: Change) -> Result<(), RepositoryError> {
         let replaced = content.replacements.iter().map(|replacement| &replacement.members);
-        let words = replaced.chain(content.additions.iter().map(|addition| &addition.members)).map(|members| self.words(members)).collect();
-        self.write(Write::ReplaceAll { collection, content, words, change }).await.map(|_| ())
+        let members = replaced.chain(content.additions.iter().map(|addition| &addition.members));
+        let keys = members.map(|members| Keys::of(collection, members)).collect();
+        self.write(Write::ReplaceAll { collection, content, keys, change }).await.map(|_| ())
     }
 }
 
 #[async_trait]
 impl Readiness for SqlItemRepository {
     async fn check(&self) -> Result<(), RepositoryError> {
-        if !self.items.is_alive() || !self.totals.is_alive() || !self.pages.is_alive() {
+        if !self.items.is_alive() || !self.totals.is_alive() || !self.pages.is_alive() || !self.indexer.is_alive() {
             return Err(RepositoryError::Unavailable);
         }
         self.reads.read("readiness", self.reads.statements.ready(), |_| Ok(())).await
@@ -167,6 +174,7 @@ fn left(answer: Answer) -> Result<ShownItem, RepositoryError> {
 struct Reads {
     engine: Arc<dyn Engine>,
     statements: Statements,
+    indexer: Arc<Indexer>,
 }
 
 impl Reads {
@@ -222,15 +230,28 @@ impl Reads {
         self.read("totals", statement, rows::totals).await
     }
 
+    /// Brings the full-text index up to a revision of the scope, for a search. What is found may be newer, but it is not
+    /// known to be as new as a revision that is read with it.
+    async fn settled(&self, scope: Scope, query: &PageQuery) -> Result<Option<Revision>, RepositoryError> {
+        if query.selection.search.is_none() {
+            return Ok(None);
+        }
+        let revision = self.totals(scope, &query.related).await?.0.revision;
+        self.indexer.settle().await?;
+        Ok(Some(revision))
+    }
+
     async fn page(&self, scope: Scope, query: &PageQuery) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
         let known = match query.position {
             Position::Offset(1..) => Some(self.totals(scope, &[]).await?.0),
             _ => None,
         };
+        let settled = self.settled(scope, query).await?;
         let mut walks = 1;
         loop {
             let walk = PageWalk::new(self.engine.dialect(), scope, query, known);
-            let walked = self.read("page", walk.statement.clone(), |rows| walk.understand(query, rows)).await?;
+            let mut walked = self.read("page", walk.statement.clone(), |rows| walk.understand(query, rows)).await?;
+            walked.revision = settled.unwrap_or(walked.revision);
             let ids: Vec<_> = walked.found.iter().map(|found| found.place.id).collect();
             let items = match &query.fields {
                 _ if ids.is_empty() => Vec::new(),

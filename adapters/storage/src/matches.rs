@@ -19,35 +19,19 @@ pub(crate) fn source(text: &mut SqlText, search: &Search) -> String {
 
 /// Each word counts the more the oftener it stands in a text, up to a point, and the less the longer the item is, as in
 /// BM25 without the rarity of words: `n / (n + 1.2 · (0.25 + 0.75 · length / 4096))`.
-///
-/// Words that wait to be indexed (`sqlite_indexing.rs`) are looked through as they are, and hide what the index still has
-/// of their item.
 fn sqlite(text: &mut SqlText, search: &Search) -> String {
     let mut words: Vec<_> = search.terms.iter().flat_map(|term| term.0.iter()).map(|word| text.bind(word.as_ref())).collect();
     words.sort_unstable();
     let counted: Vec<_> =
         words.iter().map(|word| format!("SELECT doc, COUNT(*) AS n FROM search_words WHERE term = {word} GROUP BY doc")).collect();
     let phrases: Vec<_> = search.terms.iter().map(|term| format!("\"{}\"", term.0.join(" "))).collect();
-    let indexed = format!(
-        "SELECT s.rowid AS sequence, n.n FROM search_index s JOIN ({}) n ON n.doc = s.rowid WHERE search_index MATCH {} \
-         AND NOT EXISTS (SELECT 1 FROM search_waiting p WHERE p.sequence = s.rowid)",
-        counted.join(" UNION ALL "),
-        text.bind(phrases.join(" ")),
-    );
-    let counted: Vec<_> = words.iter().map(|word| format!("SELECT ' ' || {word} || ' ' AS word")).collect();
-    let held: Vec<_> = search.terms.iter().map(|term| text.bind(format!(" {} ", term.0.join("  ")))).collect();
-    let held: Vec<_> = held.iter().map(|phrase| format!("instr(p.words, {phrase}) > 0")).collect();
-    let waiting = format!(
-        "SELECT p.sequence, (length(p.words) - length(replace(p.words, t.word, ''))) / length(t.word) AS n \
-         FROM search_waiting p JOIN ({}) t WHERE {}",
-        counted.join(" UNION ALL "),
-        held.join(" AND "),
-    );
     format!(
         "(SELECT i.*, f.score FROM (SELECT c.item_id, \
          ROUND(SUM(m.n / (m.n + 1.2 * (0.25 + 0.75 * octet_length(j.members) / 4096.0))), 6) AS score \
-         FROM ({indexed} UNION ALL {waiting}) m JOIN changes c ON c.sequence = m.sequence JOIN items j ON j.id = c.item_id \
-         GROUP BY c.item_id) f JOIN items i ON i.id = f.item_id)"
+         FROM search_index s JOIN ({}) m ON m.doc = s.rowid JOIN changes c ON c.sequence = s.rowid JOIN items j ON j.id = c.item_id \
+         WHERE search_index MATCH {} GROUP BY c.item_id) f JOIN items i ON i.id = f.item_id)",
+        counted.join(" UNION ALL "),
+        text.bind(phrases.join(" ")),
     )
 }
 
@@ -59,5 +43,8 @@ fn postgres(text: &mut SqlText, search: &Search) -> String {
     };
     let wanted: Vec<_> = search.terms.iter().map(phrase).collect();
     let wanted = format!("{}::text::tsquery", text.bind(wanted.join(" & ")));
-    format!("(SELECT i.*, ROUND(ts_rank(i.words, {wanted}, 1)::numeric, 6)::float8 AS score FROM items i WHERE i.words @@ {wanted})")
+    format!(
+        "(SELECT i.*, ROUND(ts_rank(s.words, {wanted}, 1)::numeric, 6)::float8 AS score \
+         FROM search_index s JOIN items i ON i.id = s.item_id WHERE s.words @@ {wanted})"
+    )
 }

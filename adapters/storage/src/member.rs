@@ -5,6 +5,7 @@ use domain::json::encode_text;
 use domain::proposal::FieldKind;
 use sea_orm::DbBackend;
 
+use crate::keys;
 use crate::sql_text::{SqlText, literal};
 
 /// A member at the top level of the row `w`.
@@ -13,15 +14,18 @@ pub(crate) struct Member {
     name: String,
     /// Where the engine wants a path instead.
     path: String,
+    /// The column that has the beginning of its value, if it is one of the keys.
+    key: Option<&'static str>,
     kind: Option<FieldKind>,
     backend: DbBackend,
 }
 
 impl Member {
-    /// A field's name stands in the text, where an index on it is recognised; any other name is a parameter.
+    /// A field's name stands in the text; any other name is a parameter.
     pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
         let backend = text.dialect.backend;
         let path = format!("$.{}", encode_text(name));
+        let key = kind.and_then(|_| keys::column(name));
         let (name, path) = match (kind, backend) {
             (Some(_), _) => (literal(name), literal(&path)),
             (None, DbBackend::Sqlite) => {
@@ -30,7 +34,7 @@ impl Member {
             }
             (None, _) => (format!("{}::text", text.bind(name)), String::new()),
         };
-        Self { name, path, kind, backend }
+        Self { name, path, key, kind, backend }
     }
 
     /// The member a filter or an order speaks about, if it speaks about one.
@@ -51,7 +55,15 @@ impl Member {
         matches!(self.kind, Some(FieldKind::Text | FieldKind::Date | FieldKind::TextOrInteger))
     }
 
-    /// Its value as a text, compared by code point; `NULL` where there is none. Indexes are on this very text.
+    /// What compares to the texts as its value does: its key, if it is one and the texts are short, so that an index serves.
+    pub fn as_text_beside<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> String {
+        match self.key {
+            Some(column) if texts.all(keys::compares_to_keys) => format!("w.{column}"),
+            _ => self.as_text(),
+        }
+    }
+
+    /// Its value as a text, compared by code point; `NULL` where there is none.
     pub fn as_text(&self) -> String {
         let Self { name, .. } = self;
         match (self.backend, self.kind) {

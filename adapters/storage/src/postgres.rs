@@ -1,4 +1,4 @@
-//! `PostgreSQL`: one pool for reads and writes.
+//! `PostgreSQL`: a pool of connections that read, and a small one of connections that write.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,6 +16,8 @@ use crate::StoreOptions;
 use crate::current::Current;
 use crate::dialect::{Dialect, POSTGRES};
 use crate::engine::Engine;
+use crate::indexing::Step;
+use crate::postgres_indexing;
 use crate::errors::{StoreError, is_lost, logged};
 use crate::postgres_writes::PostgresWrites;
 use crate::write::{Answer, Write};
@@ -27,6 +29,14 @@ const LANES: usize = 4;
 /// Statements that insert and update at the same time. Few, so that each takes many writes; more than one, so that one is
 /// prepared while the disk is busy with another.
 const WRITING_LANES: usize = 3;
+
+/// Most connections that write: those of the lanes, and some for writes of other kinds, which all take turns.
+const WRITING_CONNECTIONS: u32 = 4;
+
+/// How connections that write work: the plan of a statement is made once. The statements look for items by their
+/// identifiers only, so that the one good plan uses the indexes however small the tables are when it is made.
+const WRITING_SETTINGS: [(&str, &str); 4] =
+    [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"), ("enable_mergejoin", "off")];
 
 /// Names the advisory lock under which the schema is prepared, among all that use this database.
 const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
@@ -40,15 +50,15 @@ const SETTLING: Duration = Duration::from_secs(1);
 /// Statements a connection keeps prepared: more than this crate has.
 const STATEMENTS_KEPT: usize = 256;
 
-/// A pool of connections to a `PostgreSQL` database.
+/// Connections to a `PostgreSQL` database.
 pub(crate) struct Postgres {
-    pool: DatabaseConnection,
+    readers: DatabaseConnection,
     losses: Arc<Losses>,
     writer: PostgresWriter,
     rows: WriteQueue,
 }
 
-/// Does writes on any connection of the pool. One whose connection was lost may have happened, so it is not done again.
+/// Does writes on any connection that writes. One whose connection was lost may have happened, so it is not done again.
 #[derive(Clone)]
 struct PostgresWriter {
     pool: DatabaseConnection,
@@ -85,11 +95,15 @@ impl Postgres {
             options.url.parse().map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
         let target = format!("{} at {}:{}", parsed.get_database().unwrap_or("postgres"), parsed.get_host(), parsed.get_port());
         let losses = Arc::new(Losses::default());
-        let pool = SqlxPostgresConnector::connect(pool_options(options, &losses)).await;
-        let pool = pool.map_err(|error| StoreError::connect(target, &error))?;
-        let writer = PostgresWriter { pool: pool.clone(), losses: Arc::clone(&losses), writes: Arc::new(PostgresWrites::new()) };
+        let connect_error = |error: DbErr| StoreError::connect(target.clone(), &error);
+        let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
+        let reading = options.connections.saturating_sub(writing).max(1);
+        let readers = SqlxPostgresConnector::connect(pool_options(options, reading, &[], &losses)).await.map_err(connect_error)?;
+        let pool = SqlxPostgresConnector::connect(pool_options(options, writing, &WRITING_SETTINGS, &losses)).await;
+        let pool = pool.map_err(connect_error)?;
+        let writer = PostgresWriter { pool, losses: Arc::clone(&losses), writes: Arc::new(PostgresWrites::new()) };
         let rows = WriteQueue::start(writer.clone(), WRITING_LANES, options.acquire_timeout);
-        Ok(Self { pool, losses, writer, rows })
+        Ok(Self { readers, losses, writer, rows })
     }
 }
 
@@ -105,11 +119,11 @@ impl Engine for Postgres {
 
     /// A read whose connection was lost, as all are when the server restarts, is done once more on another.
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        match self.pool.query_all_raw(statement.clone()).await {
+        match self.readers.query_all_raw(statement.clone()).await {
             Err(error) if is_lost(&error) => {
                 tracing::info!(%error, "a connection was lost; reading again on another");
                 self.losses.note();
-                self.pool.query_all_raw(statement).await
+                self.readers.query_all_raw(statement).await
             }
             done => done,
         }
@@ -128,19 +142,31 @@ impl Engine for Postgres {
     }
 
     fn schema(&self) -> &DatabaseConnection {
-        &self.pool
+        &self.readers
+    }
+
+    async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
+        let step = async {
+            let transaction = self.readers.begin().await?;
+            let step = postgres_indexing::step(&transaction, limit).await?;
+            transaction.commit().await?;
+            Ok(step)
+        };
+        step.await.map_err(|error: DbErr| logged(&error, "index"))
     }
 
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
-        let transaction = self.pool.begin().await?;
+        let transaction = self.readers.begin().await?;
         transaction.execute_raw(POSTGRES.statement("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK.into()])).await?;
         Ok(transaction)
     }
 
     async fn close(&self) {
         self.rows.close().await;
-        if let Err(error) = self.pool.close_by_ref().await {
-            tracing::warn!(%error, "the PostgreSQL connections did not close cleanly");
+        for connections in [&self.readers, &self.writer.pool] {
+            if let Err(error) = connections.close_by_ref().await {
+                tracing::warn!(%error, "the PostgreSQL connections did not close cleanly");
+            }
         }
     }
 }
@@ -163,11 +189,19 @@ impl Losses {
     }
 }
 
-fn pool_options(options: &StoreOptions, losses: &Arc<Losses>) -> ConnectOptions {
+fn pool_options(
+    options: &StoreOptions,
+    connections: u32,
+    settings: &'static [(&'static str, &'static str)],
+    losses: &Arc<Losses>,
+) -> ConnectOptions {
     let mut pool = ConnectOptions::new(options.url.as_str());
-    pool.max_connections(options.connections.max(1)).min_connections(1).acquire_timeout(options.acquire_timeout);
+    pool.max_connections(connections).min_connections(1).acquire_timeout(options.acquire_timeout);
     pool.test_before_acquire(false).sqlx_logging(false);
-    pool.map_sqlx_postgres_opts(|server| server.statement_cache_capacity(STATEMENTS_KEPT));
+    pool.map_sqlx_postgres_opts(|server| {
+        let server = server.statement_cache_capacity(STATEMENTS_KEPT);
+        if settings.is_empty() { server } else { server.options(settings.iter().copied()) }
+    });
     let losses = Arc::clone(losses);
     pool.map_sqlx_postgres_before_acquire(move |connection, use_so_far| {
         let is_suspect = losses.is_suspect(use_so_far.age, use_so_far.idle_for);

@@ -1,11 +1,11 @@
 //! Inserts and updates on `PostgreSQL`, any number at a time: one statement decides, writes, logs and counts, in one round
 //! trip.
 //!
-//! Their values come as arrays, one per column; a text that is empty stands for none. The first CTE makes rows of them
-//! again, the next ones lock and judge what is there, `written` changes `items`, and what is logged and counted is read
+//! Their values come as arrays, one per column; a text that is empty stands for none. The first CTEs wait for the turn to
+//! write and make rows of the arrays again, the next ones lock and judge what is there, `written` changes `items`, and what is logged and counted is read
 //! from `written`, so it is what was done and nothing else.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use application::RepositoryError;
 use domain::ItemId;
@@ -14,8 +14,9 @@ use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
 use uuid::Uuid;
 
 use crate::dialect::POSTGRES;
-use crate::postgres_writes::recorded;
-use crate::row_write::RowWrite;
+use crate::keys::{self, KEYED_FIELDS, Keys};
+use crate::postgres_writes::{recorded, turn};
+use crate::row_write::{How, RowWrite};
 use crate::rows;
 use crate::statements::{ITEM_COLUMNS, owner_name, shown_columns};
 use crate::write::{Answer, not_written};
@@ -45,33 +46,27 @@ impl PostgresRows {
                 answered.extend(answers(&alike, &rows)?);
             }
         }
-        writes.iter().map(|write| answered.remove(&write.id().uuid()).ok_or_else(|| unanswered(write))).collect()
-    }
-
-    /// How many of the writes, from the first, may be done together: no two of them write the same item.
-    pub fn together(writes: &[RowWrite<'_>]) -> usize {
-        let mut items = HashSet::with_capacity(writes.len());
-        writes.iter().take_while(|write| items.insert(write.id())).count()
+        writes.iter().map(|write| answered.remove(&write.id.uuid()).ok_or_else(|| unanswered(write))).collect()
     }
 }
 
 fn unanswered(write: &RowWrite<'_>) -> DbErr {
-    DbErr::RecordNotFound(format!("a write of {} without an answer", write.id()))
+    DbErr::RecordNotFound(format!("a write of {} without an answer", write.id))
 }
 
-/// `$1` id, `$2` collection, `$3` parent, `$4` program, `$5` members, `$6` words, `$7` time, `$8` caller; then, of inserts,
-/// `$9` owner's collection and `$10` predecessor, of updates `$9` kind and `$10` expected version.
+/// `$1` the least time; then one array each of the columns of [`given`].
 fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
-    let ids = writes.iter().map(|write| write.id().to_string());
-    let collections = writes.iter().map(|write| write.scope().collection.name().to_owned());
-    let parents = writes.iter().map(|write| id_text(write.scope().parent));
-    let programs = writes.iter().map(|write| id_text(write.program()));
-    let members = writes.iter().map(|write| write.members().to_string());
-    let words = writes.iter().map(|write| write.words().to_owned());
-    let times = writes.iter().map(|write| write.change().time.as_microsecond());
-    let callers = writes.iter().map(|write| write.change().caller.as_deref().unwrap_or_default().to_owned());
-    let mut values = vec![texts(ids), texts(collections), texts(parents), texts(programs), texts(members), texts(words)];
-    values.extend([integers(times), texts(callers)]);
+    let time = writes.iter().map(|write| write.change.time.as_microsecond()).max().unwrap_or_default();
+    let mut values = vec![
+        time.into(),
+        texts(writes.iter().map(|write| write.id.to_string())),
+        texts(writes.iter().map(|write| write.scope.collection.name().to_owned())),
+        texts(writes.iter().map(|write| id_text(write.scope.parent))),
+        texts(writes.iter().map(|write| id_text(write.program))),
+        texts(writes.iter().map(|write| write.members.to_string())),
+        texts(writes.iter().map(|write| write.change.caller.as_deref().unwrap_or_default().to_owned())),
+    ];
+    values.extend((0..KEYED_FIELDS.len()).map(|key| texts(writes.iter().map(|write| key_text(write.keys, key)))));
     values.extend(own_values(writes));
     POSTGRES.statement(text, values)
 }
@@ -79,14 +74,14 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
 fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
     let (mut names, mut predecessors, mut versions) = (Vec::new(), Vec::new(), Vec::new());
     for write in writes {
-        match write {
-            RowWrite::Insert { scope, item, .. } => {
-                names.push(owner_name(scope.collection).unwrap_or_default());
-                predecessors.push(id_text(item.continues));
+        match write.how {
+            How::Insert { continues } => {
+                names.push(owner_name(write.scope.collection).unwrap_or_default());
+                predecessors.push(id_text(continues));
             }
-            RowWrite::Update { replacement, kind, .. } => {
+            How::Update { expected, kind } => {
                 names.push(kind.name().to_owned());
-                versions.push(replacement.expected.number());
+                versions.push(expected.number());
             }
         }
     }
@@ -94,11 +89,17 @@ fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
     [texts(names.into_iter()), last]
 }
 
+/// A key behind a mark, since it may be empty.
+fn key_text(keys: &Keys, number: usize) -> String {
+    keys.columns()[number].as_ref().map_or_else(String::new, |key| format!("={key}"))
+}
+
 fn id_text(id: Option<ItemId>) -> String {
     id.map_or_else(String::new, |id| id.to_string())
 }
 
-fn texts(values: impl Iterator<Item = String>) -> Value {
+/// Texts as a parameter.
+pub(crate) fn texts(values: impl Iterator<Item = String>) -> Value {
     Value::Array(ArrayType::String, Some(Box::new(values.map(Value::from).collect())))
 }
 
@@ -113,7 +114,7 @@ fn answers(writes: &[RowWrite<'_>], rows: &[QueryResult]) -> Result<Vec<(Uuid, A
         by_id.insert(rows::get::<Uuid>(row, "asked")?, row);
     }
     let answer = |write: &RowWrite<'_>| {
-        let id = write.id().uuid();
+        let id = write.id.uuid();
         let row = by_id.get(&id).ok_or_else(|| unanswered(write))?;
         Ok((id, answer(write, row)?))
     };
@@ -122,58 +123,62 @@ fn answers(writes: &[RowWrite<'_>], rows: &[QueryResult]) -> Result<Vec<(Uuid, A
 
 fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     if rows::get::<Option<i64>>(row, "version")?.is_some() {
-        return Ok(Ok(Some(rows::written_item(row, write.members().clone())?)));
+        return Ok(Ok(Some(rows::written_item(row, write.members.clone())?)));
     }
     if !write.is_insert() {
         return Ok(Err(not_written(rows::get(row, "found")?)));
     }
     let has_owner: bool = rows::get(row, "has_owner")?;
-    Ok(Err(if write.scope().parent.is_some() && !has_owner { RepositoryError::OwnerMissing } else { RepositoryError::ItemMissing }))
+    Ok(Err(if write.scope.parent.is_some() && !has_owner { RepositoryError::OwnerMissing } else { RepositoryError::ItemMissing }))
 }
 
-/// The writes as rows.
-fn given(own: &str) -> String {
+/// The turn of the statement, its time, and the writes as rows, with two columns of their own. Whatever else the statement
+/// does, it does with these rows, and so in its turn.
+fn given(own: [&str; 2], last: &str) -> String {
+    let keys = keys::each(|name| format!("CASE WHEN {name} <> '' THEN substr({name}, 2) END AS {name}, "));
+    let [first, second] = own;
     format!(
-        "given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, NULLIF(program, '')::uuid AS program, \
-         members::json AS members, words::tsvector AS words, time, NULLIF(caller, '') AS caller, {own}"
+        "{turn}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, NULLIF(program, '')::uuid AS program, \
+         members::json AS members, NULLIF(caller, '') AS caller, {keys}{first}, {last} AS {second}, clock.time FROM clock, \
+         unnest({arrays}) AS g (id, collection, parent, program, members, caller{columns}, {first}, {second}))",
+        turn = turn("$1"),
+        arrays = (2..KEYED_FIELDS.len() + 10).map(|number| format!("${number}")).collect::<Vec<_>>().join(", "),
+        columns = keys::columns(),
     )
 }
 
 fn insert() -> String {
     format!(
-        "WITH {given}, NULLIF(predecessor, '')::uuid AS predecessor \
-         FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
-         AS g (id, collection, parent, program, members, words, time, caller, owner, predecessor)), \
+        "WITH {given}, \
          owners AS (SELECT o.id, o.collection FROM items o WHERE o.id IN (SELECT parent FROM given) ORDER BY o.id FOR KEY SHARE), \
-         written AS (INSERT INTO items AS i ({ITEM_COLUMNS}, words) \
-         SELECT g.id, g.collection, g.parent, 1, g.time, g.time, g.predecessor, g.program, g.members, g.words FROM given g \
+         written AS (INSERT INTO items AS i ({ITEM_COLUMNS}{keys}) \
+         SELECT g.id, g.collection, g.parent, 1, g.time, g.time, g.predecessor, g.program, g.members{keys} FROM given g \
          WHERE (g.parent IS NULL OR EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner)) \
          AND (g.predecessor IS NULL OR EXISTS (SELECT 1 FROM items c WHERE c.id = g.predecessor AND c.collection = g.collection)) \
          RETURNING {WRITTEN}, NULL::json AS superseded), {recorded} \
          SELECT g.id AS asked, EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner) AS has_owner, {shown} \
          FROM given g LEFT JOIN written i ON i.id = g.id",
-        given = given("NULLIF(owner, '') AS owner"),
+        given = given(["owner", "predecessor"], "NULLIF(predecessor, '')::uuid"),
+        keys = keys::columns(),
         recorded = recorded("'created'", 1, "w.parent IS NOT NULL", "g.time, g.caller", "JOIN given g ON g.id = w.id"),
         shown = shown_columns(&POSTGRES, "i"),
     )
 }
 
-/// Rows are locked in the order of their ids, so that two batches do not wait for each other in a circle; after waiting
-/// for another writer, they are as that one left them.
+/// The items are locked, so that what other programs write to the database meanwhile is seen.
 fn update() -> String {
+    let keys = keys::each(|name| format!(", {name} = g.{name}"));
     format!(
-        "WITH {given}, expected \
-         FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
-         AS g (id, collection, parent, program, members, words, time, caller, kind, expected)), \
+        "WITH {given}, \
          found AS (SELECT i.id, i.version, i.members FROM items i JOIN given g ON g.id = i.id AND g.collection = i.collection \
          AND (g.parent IS NULL OR i.parent = g.parent) ORDER BY i.id FOR NO KEY UPDATE OF i), \
-         written AS (UPDATE items i SET members = g.members, words = g.words, program = g.program, version = i.version + 1, \
-         updated_at = greatest(i.updated_at, g.time) FROM found, given g \
+         written AS (UPDATE items i SET members = g.members, program = g.program, version = i.version + 1, \
+         updated_at = g.time{keys} FROM found, given g \
          WHERE i.id = found.id AND g.id = found.id AND found.version = g.expected \
          RETURNING {WRITTEN}, found.members AS superseded), {recorded} \
          SELECT g.id AS asked, f.version AS found, {shown} \
          FROM given g LEFT JOIN found f ON f.id = g.id LEFT JOIN written i ON i.id = g.id",
-        given = given("kind"),
+        given = given(["kind", "expected"], "expected"),
         recorded = recorded("g.kind", 0, "w.parent IS NOT NULL", "g.time, g.caller", "JOIN given g ON g.id = w.id"),
         shown = shown_columns(&POSTGRES, "i"),
     )

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use application::{Change, CollectionContent, RepositoryError};
 use domain::Collection;
+use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, TransactionTrait};
 use uuid::Uuid;
 
 use crate::dialect::POSTGRES;
 use crate::errors::{is_lost, is_worth_retrying, logged};
+use crate::keys::Keys;
 use crate::postgres_rows::PostgresRows;
-use crate::row_write::{RowWrite, in_rows};
+use crate::row_write::{RowWrite, in_rows, together};
 use crate::rows;
-use crate::statements::{CHANGE_COLUMNS, REVISION, json_array};
+use crate::statements::{CHANGE_COLUMNS, REVISION, listed};
 use crate::write::{Answer, Write, change_values, delete_values, not_written, removed_by, versions};
 
 /// How often a write is begun that the database rolls back for the sake of others.
@@ -27,12 +29,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Rows that one statement of a replacement writes.
 const ROWS_AT_A_TIME: usize = 2_000;
-
-/// Names the advisory locks under which collections are replaced.
-const REPLACEMENT_LOCK: i32 = 0x7265_706c;
-
-/// Two replacements of a collection take turns, even when it is empty and there is no row to lock.
-const LOCK_COLLECTION: &str = "SELECT pg_advisory_xact_lock($1, hashtext($2))";
 
 const LOCK_VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1 ORDER BY id FOR UPDATE";
 
@@ -55,7 +51,7 @@ impl PostgresWrites {
     pub async fn perform_rows(&self, pool: &DatabaseConnection, writes: &[RowWrite<'_>]) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(writes.len());
         while let rest @ [_, ..] = &writes[answers.len()..] {
-            let together = &rest[..PostgresRows::together(rest)];
+            let together = &rest[..together(rest)];
             match again(|| self.rows.perform(pool, together)).await {
                 Ok(done) => answers.extend(done),
                 Err(error) if together.len() > 1 && !is_lost(&error) => {
@@ -79,11 +75,11 @@ impl PostgresWrites {
     async fn attempt(&self, pool: &DatabaseConnection, write: &Write) -> Result<Answer, DbErr> {
         match write {
             Write::Delete { scope, id, expected, change } => {
-                let rows = run(pool, POSTGRES.statement(&self.delete, delete_values(*scope, *id, *expected, change))).await?;
+                let rows = run(pool, POSTGRES.statement(&self.delete, delete_values(*scope, *id, *expected, change.time, change))).await?;
                 let found = found_version(&rows)?;
                 Ok(if found == Some(expected.number()) { Ok(None) } else { Err(not_written(found)) })
             }
-            Write::ReplaceAll { collection, content, words, change } => self.replace_all(pool, *collection, content, words, change).await,
+            Write::ReplaceAll { collection, content, keys, change } => self.replace_all(pool, *collection, content, keys, change).await,
             Write::Insert { .. } | Write::Update { .. } => {
                 let row: Vec<_> = write.as_row().into_iter().collect();
                 Ok(only(self.rows.perform(pool, &row).await?))
@@ -97,11 +93,13 @@ impl PostgresWrites {
         pool: &DatabaseConnection,
         collection: Collection,
         content: &CollectionContent,
-        words: &[String],
+        keys: &[Keys],
         change: &Change,
     ) -> Result<Answer, DbErr> {
         let transaction = pool.begin().await?;
-        run(&transaction, POSTGRES.statement(LOCK_COLLECTION, [REPLACEMENT_LOCK.into(), collection.name().into()])).await?;
+        let turn = format!("WITH {} SELECT time FROM clock", turn("$1"));
+        let clock = run(&transaction, POSTGRES.statement(&turn, [change.time.as_microsecond().into()])).await?;
+        let time = clock.first().map(|row| rows::get(row, "time")).transpose()?.unwrap_or_default();
         let rows = run(&transaction, POSTGRES.statement(LOCK_VERSIONS, [collection.name().into()])).await?;
         // Asked after the rows are locked: what was written before counts, what is written after comes after.
         let revision = run(&transaction, POSTGRES.statement(REVISION, [collection.name().into(), Uuid::nil().into()])).await?;
@@ -110,15 +108,16 @@ impl PostgresWrites {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        for step in in_rows(collection, content, words, change).chunks(ROWS_AT_A_TIME) {
+        for step in in_rows(collection, content, keys, change).chunks(ROWS_AT_A_TIME) {
             for answer in self.rows.perform(&transaction, step).await? {
                 answer.map_err(|refusal| DbErr::Custom(format!("a step of a replacement was refused: {refusal}")))?;
             }
         }
         if !removed.is_empty() {
-            let ids = json_array(removed.iter().map(|(id, _)| format!("\"{id}\"")));
-            let own = [collection.name().into(), ids.into()];
-            run(&transaction, POSTGRES.statement(&self.delete_all, change_values(change).into_iter().chain(own))).await?;
+            let ids = listed(removed.iter().map(|(id, _)| *id));
+            let time = Timestamp::from_microsecond(time).map_err(|error| DbErr::Type(format!("the time of a write: {error}")))?;
+            let values = change_values(time, change).into_iter().chain([collection.name().into(), ids]);
+            run(&transaction, POSTGRES.statement(&self.delete_all, values)).await?;
         }
         transaction.commit().await?;
         Ok(Ok(None))
@@ -155,9 +154,11 @@ fn found_version(rows: &[QueryResult]) -> Result<Option<i64>, DbErr> {
 
 fn delete() -> String {
     format!(
-        "WITH {found}, target AS (SELECT id FROM found WHERE version = $6), {removed} SELECT version AS found FROM found",
-        found = found("FOR UPDATE"),
-        removed = removed(),
+        "WITH {turn}, found AS (SELECT i.id, i.version FROM items i, clock \
+         WHERE i.id = $3 AND i.collection = $4 AND (i.parent = $5 OR $5 IS NULL) FOR UPDATE OF i), \
+         target AS (SELECT id FROM found WHERE version = $6), {removed} SELECT version AS found FROM found",
+        turn = turn("$1"),
+        removed = removed("(SELECT time FROM clock)"),
     )
 }
 
@@ -165,43 +166,45 @@ fn delete_all() -> String {
     format!(
         "WITH target AS (SELECT id FROM items WHERE collection = $3 \
          AND id IN (SELECT value::uuid FROM json_array_elements_text($4::json))), {removed} SELECT 1",
-        removed = removed(),
+        removed = removed("$1"),
     )
 }
 
-/// The item a write names, locked; after waiting for another writer, as that one left it.
-fn found(lock: &str) -> String {
+/// Waits until no other write is under way: `clock` has the time of this one, which is after those of all before it and at
+/// least what is asked for.
+///
+/// So writes are committed in the order of their times, and of their numbers in the change log: who reads what was written
+/// after a time or a number misses nothing that is committed later. The clock is a sequence, which leaves no dead rows; the
+/// lock is let go with the commit.
+pub(crate) fn turn(least: &str) -> String {
     format!(
-        "found AS (SELECT i.id, i.version, i.members FROM items i \
-         WHERE i.id = $3 AND i.collection = $4 AND (i.parent = $5 OR $5 IS NULL) {lock})"
+        "turn AS MATERIALIZED (SELECT pg_advisory_xact_lock('write_clock'::regclass::oid::bigint)), \
+         clock AS MATERIALIZED (SELECT setval('write_clock', greatest(nextval('write_clock'), {least})) AS time FROM turn)"
     )
 }
 
 /// Removes each `target` and what belongs to it.
-fn removed() -> String {
+fn removed(time: &str) -> String {
     format!(
         "written AS (DELETE FROM items i WHERE i.id IN \
          (SELECT id FROM target UNION ALL SELECT c.id FROM items c JOIN target ON c.parent = target.id) \
          RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.predecessor, i.members AS superseded), \
          forgotten AS (DELETE FROM collection_totals WHERE parent IN (SELECT id FROM target)), {}",
-        recorded("'deleted'", -1, "w.parent NOT IN (SELECT id FROM target)", "$1, $2", "")
+        recorded("'deleted'", -1, "w.parent NOT IN (SELECT id FROM target)", &format!("{time}, $2"), "")
     )
 }
 
 /// Logs and counts what was `written`: each row `w` changed the number of items by `items`, and its parent's totals count
 /// where they are `kept`. When and by whom is in the two columns `by`, of `w` or what is `joined` to it.
-///
-/// Totals are spread over shards, so that writers on different connections seldom wait for each other's commit, and taken
-/// in one order, so that they do not wait in a circle.
 pub(crate) fn recorded(kind: &str, items: i32, kept: &str, by: &str, joined: &str) -> String {
     format!(
         "logged AS (INSERT INTO changes ({CHANGE_COLUMNS}) \
          SELECT w.collection, w.id, w.version, {kind}, {by}, w.parent, w.predecessor, w.superseded FROM written w {joined}), \
-         counted AS (INSERT INTO collection_totals AS t (collection, parent, shard, items, writes) \
-         SELECT collection, scope, pg_backend_pid() % 16, {items} * count(*), count(*) \
+         counted AS (INSERT INTO collection_totals AS t (collection, parent, items, writes) \
+         SELECT collection, scope, {items} * count(*), count(*) \
          FROM (SELECT w.collection, '{whole}'::uuid AS scope FROM written w \
          UNION ALL SELECT w.collection, w.parent FROM written w WHERE {kept}) AS scopes \
-         GROUP BY collection, scope ORDER BY collection, scope ON CONFLICT (collection, parent, shard) \
+         GROUP BY collection, scope ON CONFLICT (collection, parent) \
          DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes)",
         whole = Uuid::nil(),
     )

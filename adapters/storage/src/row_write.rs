@@ -1,93 +1,57 @@
-//! The writes that leave one row: inserts and updates, which are done alike and can be done together.
+//! The writes that leave one row: inserts and updates, many of which can be done together.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use application::{Change, ChangeKind, CollectionContent, NewItem, Replacement, Scope};
 use domain::{Collection, ItemId, Version};
-use sea_orm::Value;
-use uuid::Uuid;
 
-use crate::write::{Write, insert_values, update_values};
+use crate::keys::Keys;
+use crate::write::Write;
 
 /// An insert or an update.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum RowWrite<'a> {
-    Insert { scope: Scope, item: &'a NewItem, words: &'a str, change: &'a Change },
-    Update { scope: Scope, replacement: &'a Replacement, words: &'a str, kind: ChangeKind, change: &'a Change },
+pub(crate) struct RowWrite<'a> {
+    pub scope: Scope,
+    pub id: ItemId,
+    pub program: Option<ItemId>,
+    pub members: &'a Arc<str>,
+    pub keys: &'a Keys,
+    pub change: &'a Change,
+    pub how: How,
+}
+
+/// What the two have of their own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum How {
+    Insert { continues: Option<ItemId> },
+    Update { expected: Version, kind: ChangeKind },
 }
 
 impl Write {
     /// The write as an insert or an update, if it is one.
     pub fn as_row(&self) -> Option<RowWrite<'_>> {
         match self {
-            Self::Insert { scope, item, words, change } => Some(RowWrite::Insert { scope: *scope, item, words, change }),
-            Self::Update { scope, replacement, words, kind, change } => {
-                Some(RowWrite::Update { scope: *scope, replacement, words, kind: *kind, change })
-            }
+            Self::Insert { scope, item, keys, change } => Some(RowWrite::insert(*scope, item, keys, change)),
+            Self::Update { scope, replacement, keys, kind, change } => Some(RowWrite::update(*scope, replacement, keys, *kind, change)),
             Self::Delete { .. } | Self::ReplaceAll { .. } => None,
         }
     }
 }
 
 impl<'a> RowWrite<'a> {
-    /// The parameters, ten in either case.
-    pub fn values(self) -> Vec<Value> {
-        match self {
-            Self::Insert { scope, item, words, change } => insert_values(scope, item, words, change),
-            Self::Update { scope, replacement, words, kind, change } => update_values(scope, replacement, words, kind, change),
-        }
+    const fn insert(scope: Scope, item: &'a NewItem, keys: &'a Keys, change: &'a Change) -> Self {
+        let NewItem { id, members, continues, program } = item;
+        Self { scope, id: *id, program: *program, members, keys, change, how: How::Insert { continues: *continues } }
     }
 
-    pub const fn is_insert(self) -> bool {
-        matches!(self, Self::Insert { .. })
+    const fn update(scope: Scope, replacement: &'a Replacement, keys: &'a Keys, kind: ChangeKind, change: &'a Change) -> Self {
+        let Replacement { id, expected, members, program } = replacement;
+        Self { scope, id: *id, program: *program, members, keys, change, how: How::Update { expected: *expected, kind } }
     }
 
-    pub const fn scope(self) -> Scope {
-        match self {
-            Self::Insert { scope, .. } | Self::Update { scope, .. } => scope,
-        }
-    }
-
-    pub const fn id(self) -> ItemId {
-        match self {
-            Self::Insert { item, .. } => item.id,
-            Self::Update { replacement, .. } => replacement.id,
-        }
-    }
-
-    /// The row it leaves: no other write leaves the same item at the same version.
-    pub const fn left(self) -> (Uuid, i64) {
-        let version = match self {
-            Self::Insert { .. } => Version::FIRST,
-            Self::Update { replacement, .. } => replacement.expected.next(),
-        };
-        (self.id().uuid(), version.number())
-    }
-
-    pub const fn words(self) -> &'a str {
-        match self {
-            Self::Insert { words, .. } | Self::Update { words, .. } => words,
-        }
-    }
-
-    pub const fn change(self) -> &'a Change {
-        match self {
-            Self::Insert { change, .. } | Self::Update { change, .. } => change,
-        }
-    }
-
-    pub const fn program(self) -> Option<ItemId> {
-        match self {
-            Self::Insert { item, .. } => item.program,
-            Self::Update { replacement, .. } => replacement.program,
-        }
-    }
-
-    pub const fn members(self) -> &'a Arc<str> {
-        match self {
-            Self::Insert { item, .. } => &item.members,
-            Self::Update { replacement, .. } => &replacement.members,
-        }
+    pub const fn is_insert(&self) -> bool {
+        matches!(self.how, How::Insert { .. })
     }
 }
 
@@ -95,13 +59,19 @@ impl<'a> RowWrite<'a> {
 pub(crate) fn in_rows<'a>(
     collection: Collection,
     content: &'a CollectionContent,
-    words: &'a [String],
+    keys: &'a [Keys],
     change: &'a Change,
 ) -> Vec<RowWrite<'a>> {
-    let (scope, kind) = (Scope { collection, parent: None }, ChangeKind::Replaced);
-    let (of_replacements, of_additions) = words.split_at(content.replacements.len());
+    let scope = Scope { collection, parent: None };
+    let (of_replacements, of_additions) = keys.split_at(content.replacements.len());
     let replaced = content.replacements.iter().zip(of_replacements);
-    let replaced = replaced.map(|(replacement, words)| RowWrite::Update { scope, replacement, words, kind, change });
-    let added = content.additions.iter().zip(of_additions).map(|(item, words)| RowWrite::Insert { scope, item, words, change });
+    let replaced = replaced.map(|(replacement, keys)| RowWrite::update(scope, replacement, keys, ChangeKind::Replaced, change));
+    let added = content.additions.iter().zip(of_additions).map(|(item, keys)| RowWrite::insert(scope, item, keys, change));
     replaced.chain(added).collect()
+}
+
+/// How many of the writes, from the first, may be done together: no two of them write the same item.
+pub(crate) fn together(writes: &[RowWrite<'_>]) -> usize {
+    let mut items = HashSet::with_capacity(writes.len());
+    writes.iter().take_while(|write| items.insert(write.id)).count()
 }

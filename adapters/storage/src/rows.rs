@@ -85,9 +85,13 @@ fn timestamp(row: &QueryResult, column: &str) -> Result<Timestamp, DbErr> {
 }
 
 fn continued_by(row: &QueryResult) -> Result<Vec<ItemId>, DbErr> {
-    let ids: Option<String> = get(row, "continued_by")?;
-    let ids = ids.iter().flat_map(|ids| ids.split(','));
-    ids.map(|id| Uuid::try_parse(id).map(ItemId::from_uuid).map_err(|error| not_understood("continued_by", error))).collect()
+    let listed: Option<String> = get(row, "continued_by")?;
+    ids(&listed.unwrap_or_default()).map_err(|error| not_understood("continued_by", error))
+}
+
+/// Reads identifiers with commas between them.
+pub(crate) fn ids(listed: &str) -> Result<Vec<ItemId>, uuid::Error> {
+    listed.split(',').filter(|id| !id.is_empty()).map(|id| Uuid::try_parse(id).map(ItemId::from_uuid)).collect()
 }
 
 fn not_understood(what: &str, cause: impl std::fmt::Display) -> DbErr {

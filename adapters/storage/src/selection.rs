@@ -46,9 +46,10 @@ fn of_member(text: &mut SqlText, member: &Member, condition: &Condition) -> Stri
 /// That the member equals one of the operands. Never `NULL`.
 fn equals_one(text: &mut SqlText, member: &Member, operands: &[Operand]) -> String {
     if member.is_scalar() && operands.iter().all(equals_as_text) {
-        let wanted: Vec<_> = operands.iter().filter_map(|operand| operand.text.as_deref()).map(|wanted| text.bind(wanted)).collect();
+        let wanted = || operands.iter().filter_map(|operand| operand.text.as_deref());
         // As a condition of its own, not within COALESCE, so that an index on the text serves it.
-        return format!("{} IN ({})", member.as_text(), wanted.join(", "));
+        let held = member.as_text_beside(wanted());
+        return format!("{held} IN ({})", wanted().map(|wanted| text.bind(wanted)).collect::<Vec<_>>().join(", "));
     }
     let holds: Vec<_> = operands.iter().flat_map(|operand| alternatives(text, Comparison::Equal, operand)).collect();
     member.any(&any_of(&holds))
@@ -62,7 +63,9 @@ fn equals_as_text(operand: &Operand) -> bool {
 
 fn compares(text: &mut SqlText, member: &Member, comparison: Comparison, operand: &Operand) -> String {
     match operand.text.as_deref() {
-        Some(wanted) if member.is_text() => format!("{} {} {}", member.as_text(), operator(comparison), text.bind(wanted)),
+        Some(wanted) if member.is_text() => {
+            format!("{} {} {}", member.as_text_beside(std::iter::once(wanted)), operator(comparison), text.bind(wanted))
+        }
         _ => member.any(&any_of(&alternatives(text, comparison, operand))),
     }
 }

@@ -1,12 +1,16 @@
 //! `SQLite`: a pool of readers and one writer on the same file.
+//!
+//! The writer is on a driver of its own (`rusqlite`, over the same library): it does a whole transaction without leaving
+//! its thread, where sea-orm's driver would go to another thread and back for every statement.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::RepositoryError;
 use async_trait::async_trait;
-use sea_orm::sqlx::Connection;
+use rusqlite::OpenFlags;
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqliteTransactionMode,
@@ -18,6 +22,7 @@ use crate::current::Current;
 use crate::dialect::{Dialect, SQLITE};
 use crate::engine::Engine;
 use crate::errors::StoreError;
+use crate::indexing::Step;
 use crate::sqlite_writer::SqliteWriter;
 use crate::write::{Answer, Write};
 use crate::write_queue::WriteQueue;
@@ -33,20 +38,25 @@ const STATEMENTS_KEPT: usize = 256;
 /// service's memory.
 const CACHED_KIBIBYTES: &str = "-4096";
 
-/// The same for the writer, which goes back to the pages of its indexes again and again.
-const WRITER_CACHED_KIBIBYTES: &str = "-16384";
-
-/// Pages of the write-ahead log after which they are copied into the file: a page that is written often is copied once.
-const LOGGED_PAGES: &str = "8000";
-
-/// Bytes the write-ahead log is cut back to after a checkpoint.
-const KEPT_LOG_BYTES: &str = "67108864";
+/// How the writer's connection works. It keeps more pages, because it goes back to those of its indexes again and again.
+/// The write-ahead log is copied into the file after so many pages, so that a page that is written often is copied once,
+/// and cut back to so many bytes.
+const WRITER_PRAGMAS: [(&str, &str); 6] = [
+    ("synchronous", "FULL"),
+    ("foreign_keys", "ON"),
+    ("cache_size", "-16384"),
+    ("wal_autocheckpoint", "8000"),
+    ("journal_size_limit", "67108864"),
+    ("temp_store", "MEMORY"),
+];
 
 /// An open `SQLite` file.
 pub(crate) struct Sqlite {
     readers: DatabaseConnection,
-    writing: DatabaseConnection,
-    writer: WriteQueue,
+    /// Where the schema is prepared.
+    preparing: DatabaseConnection,
+    writer: SqliteWriter,
+    queue: WriteQueue,
     current: Arc<Current>,
     /// Held as long as the file is open.
     lock: File,
@@ -57,12 +67,14 @@ impl Sqlite {
         let file = file(&options.url)?;
         let lock = sole_owner(&file)?;
         let connect_error = |error: DbErr| StoreError::connect(file.display().to_string(), &error);
-        // The writer comes first: it makes the file and turns the write-ahead log on, which readers cannot.
-        let writing = SqlxSqliteConnector::connect(writer_options(options)).await.map_err(connect_error)?;
+        // It comes first: it makes the file and turns the write-ahead log on, which readers cannot.
+        let preparing = SqlxSqliteConnector::connect(preparing_options(options)).await.map_err(connect_error)?;
         let readers = SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
         let current = Arc::new(Current::new());
-        let writer = WriteQueue::start(SqliteWriter::new(writing.clone(), Arc::clone(&current)), 1, options.acquire_timeout);
-        Ok(Self { readers, writing, writer, current, lock })
+        let connection = writing_connection(&file).map_err(|error| StoreError::connect_sqlite(&file, &error))?;
+        let writer = SqliteWriter::new(connection, Arc::clone(&current));
+        let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout).map_err(StoreError::Thread)?;
+        Ok(Self { readers, preparing, writer, queue, current, lock })
     }
 }
 
@@ -81,7 +93,7 @@ impl Engine for Sqlite {
     }
 
     async fn write(&self, write: Write) -> Answer {
-        self.writer.write(write).await
+        self.queue.write(write).await
     }
 
     fn current(&self) -> Option<&Arc<Current>> {
@@ -92,13 +104,20 @@ impl Engine for Sqlite {
         &self.readers
     }
 
+    async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
+        self.writer.index(limit).await
+    }
+
+    /// It has the write lock from the start, and this process alone has the file.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
-        begin(&self.writing).await
+        let mode = TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..TransactionOptions::default() };
+        self.preparing.begin_with_options(mode).await
     }
 
     async fn close(&self) {
+        self.queue.close().await;
         self.writer.close().await;
-        for connection in [&self.readers, &self.writing] {
+        for connection in [&self.readers, &self.preparing] {
             if let Err(error) = connection.close_by_ref().await {
                 tracing::warn!(%error, "an SQLite connection did not close cleanly");
             }
@@ -108,12 +127,6 @@ impl Engine for Sqlite {
             tracing::warn!(%error, "the lock on the SQLite file was not let go");
         }
     }
-}
-
-/// A transaction that has the write lock from the start: one that reads first and asks for it later fails at random.
-pub(crate) async fn begin(connection: &DatabaseConnection) -> Result<DatabaseTransaction, DbErr> {
-    let mode = TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..TransactionOptions::default() };
-    connection.begin_with_options(mode).await
 }
 
 /// The file a URL names; its folder is there afterwards.
@@ -154,21 +167,22 @@ fn reader_options(options: &StoreOptions) -> ConnectOptions {
     readers
 }
 
-fn writer_options(options: &StoreOptions) -> ConnectOptions {
-    let mut writer = pool_options(options, 1);
-    writer.map_sqlx_sqlite_opts(|file| {
-        common(file)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .pragma("journal_size_limit", KEPT_LOG_BYTES)
-            .pragma("cache_size", WRITER_CACHED_KIBIBYTES)
-            .pragma("wal_autocheckpoint", LOGGED_PAGES)
-    });
-    // When the disk is full SQLite ends the transaction itself, and the driver goes on counting one: such a connection is
-    // replaced, or its next transaction would be a savepoint that no rollback ends.
-    writer.map_sqlx_sqlite_before_acquire(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }));
-    writer
+fn preparing_options(options: &StoreOptions) -> ConnectOptions {
+    let mut preparing = pool_options(options, 1);
+    preparing.map_sqlx_sqlite_opts(|file| common(file).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full));
+    preparing
+}
+
+/// The connection of the writer. It is no other program's, so it needs no lock of its own; what it sorts or may have to
+/// undo stays in memory.
+fn writing_connection(file: &Path) -> rusqlite::Result<rusqlite::Connection> {
+    let connection = rusqlite::Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    for (name, value) in WRITER_PRAGMAS {
+        connection.pragma_update(None, name, value)?;
+    }
+    Ok(connection)
 }
 
 /// More statements than processors at a time gain nothing: SQLite reads within this process.

@@ -1,69 +1,34 @@
-//! Putting words that wait into the full-text index.
-//!
-//! The index takes many items at a time far more cheaply than one after the other: every transaction that touches it ends
-//! with a segment of its own, and segments must be merged. So a write only stores its words, in its own transaction, and
-//! searches look through what waits (`matches.rs`). The writer indexes it when nobody wants to write, or when so much waits
-//! that searches would feel it.
+//! A step of the full-text index on `SQLite`: FTS5, which knows an item by the number of its first change.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use rusqlite::{Connection, Row, TransactionBehavior, params};
+use sea_orm::DbBackend;
 
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr};
+use crate::indexing::{ADVANCE, Indexed, NEXT, Next, Step, items};
 
-use crate::dialect::SQLITE;
-use crate::sqlite;
-use crate::write::Write;
+const INDEXED: &str = "SELECT sequence FROM search_progress";
 
-/// Items that are indexed at a time: a write that comes meanwhile waits for them.
-const AT_A_TIME: i64 = 64;
+const INDEX: &str = "INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?1, ?2)";
 
-/// How many items may wait while there is something to write.
-const MOST_WAITING: i64 = 10_000;
+const REMOVE: &str = "DELETE FROM search_index WHERE rowid = ?1";
 
-const INDEX: &str = "INSERT OR REPLACE INTO search_index (rowid, words) SELECT sequence, words FROM search_waiting ORDER BY sequence LIMIT $1; \
-                     DELETE FROM search_waiting WHERE sequence IN (SELECT sequence FROM search_waiting ORDER BY sequence LIMIT $1) \
-                     RETURNING sequence";
-
-/// How much waits, as far as this process knows.
-pub(crate) struct Indexing {
-    waiting: AtomicI64,
+/// Indexes the items of at most `limit` changes.
+pub(crate) fn step(connection: &mut Connection, limit: i64) -> rusqlite::Result<Step> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let indexed = transaction.query_row(INDEXED, [], |row| row.get(0))?;
+    let next = transaction.prepare_cached(NEXT)?.query_map([indexed, limit], next)?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let Some(last) = next.last() else { return Ok(Step { indexed, changes: 0 }) };
+    let step = Step { indexed: last.sequence, changes: next.len() };
+    for Indexed { number, words } in items(DbBackend::Sqlite, next).values() {
+        match words {
+            Some(words) => transaction.prepare_cached(INDEX)?.execute(params![number, words])?,
+            None => transaction.prepare_cached(REMOVE)?.execute([number])?,
+        };
+    }
+    transaction.prepare_cached(ADVANCE)?.execute([step.indexed])?;
+    transaction.commit()?;
+    Ok(step)
 }
 
-impl Indexing {
-    /// Something may wait from before.
-    pub const fn new() -> Self {
-        Self { waiting: AtomicI64::new(1) }
-    }
-
-    /// Takes note of writes; an update may be counted that replaced words which waited already.
-    pub fn written(&self, writes: &[&Write]) {
-        let rows = writes.iter().map(|write| match write {
-            Write::Insert { .. } | Write::Update { .. } => 1,
-            Write::ReplaceAll { words, .. } => i64::try_from(words.len()).unwrap_or(MOST_WAITING),
-            Write::Delete { .. } => 0,
-        });
-        self.waiting.fetch_add(rows.sum(), Ordering::Relaxed);
-    }
-
-    /// Whether anything waits.
-    pub fn is_due(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
-    }
-
-    /// Whether it should not wait any longer.
-    pub fn is_urgent(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > MOST_WAITING
-    }
-
-    /// Indexes some of what waits.
-    pub async fn step(&self, connection: &DatabaseConnection) -> Result<(), DbErr> {
-        // Should it fail, the next write makes it due again.
-        let known = self.waiting.swap(0, Ordering::Relaxed);
-        let transaction = sqlite::begin(connection).await?;
-        let indexed = transaction.query_all_raw(SQLITE.statement(INDEX, [AT_A_TIME.into()])).await?.len();
-        transaction.commit().await?;
-        // A full step says that more may wait, whatever was counted; nothing is counted in the table, which may be large.
-        let indexed = i64::try_from(indexed).unwrap_or(AT_A_TIME);
-        self.waiting.store(if indexed < AT_A_TIME { 0 } else { (known - indexed).max(1) }, Ordering::Relaxed);
-        Ok(())
-    }
+fn next(row: &Row<'_>) -> rusqlite::Result<Next> {
+    Ok(Next { sequence: row.get(0)?, number: row.get(1)?, id: row.get(2)?, members: row.get(3)? })
 }

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use sea_orm::{Statement, Value};
+use rusqlite::{Transaction, params};
 use uuid::Uuid;
 
-use crate::dialect::SQLITE;
-
-/// `SQLite` has one writer, so one shard.
-const ADD: &str = "INSERT INTO collection_totals (collection, parent, shard, items, writes) VALUES ($1, $2, 0, $3, $4) \
-                   ON CONFLICT (collection, parent, shard) DO UPDATE SET items = items + excluded.items, writes = writes + excluded.writes";
+const ADD: &str = "INSERT INTO collection_totals (collection, parent, items, writes) VALUES (?1, ?2, ?3, ?4) \
+                   ON CONFLICT (collection, parent) DO UPDATE SET items = items + excluded.items, writes = writes + excluded.writes";
 
 /// The items and writes to be added to each scope.
 #[derive(Debug, Default)]
@@ -34,11 +31,11 @@ impl Totals {
         self.0.retain(|(_, scope), _| *scope != parent);
     }
 
-    /// The statements that add it all up in the database.
-    pub fn into_statements(self) -> impl Iterator<Item = Statement> {
-        self.0.into_iter().map(|((collection, parent), (items, writes))| {
-            let values: [Value; 4] = [collection.into(), parent.into(), items.into(), writes.into()];
-            SQLITE.statement(ADD, values)
-        })
+    /// Adds it all up in the database.
+    pub fn add(self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        for ((collection, parent), (items, writes)) in self.0 {
+            transaction.prepare_cached(ADD)?.execute(params![collection, parent, items, writes])?;
+        }
+        Ok(())
     }
 }

@@ -2,116 +2,132 @@
 //!
 //! Should one write of a batch fail in a way it should not, the batch is rolled back and its writes are done again, each
 //! in a transaction of its own, so that no write suffers from its neighbours.
+//!
+//! The writes of a transaction share its time, which is after those of all transactions before it, whatever the clock
+//! does: who reads what was written after a time misses nothing that is committed later.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use application::RepositoryError;
 use async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr};
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
 
 use crate::current::Current;
-use crate::errors::logged;
-use crate::sqlite;
-use crate::sqlite_indexing::Indexing;
+use crate::errors::logged_sqlite;
+use crate::indexing::Step;
+use crate::sqlite_indexing;
 use crate::sqlite_totals::Totals;
 use crate::sqlite_writes::SqliteWrites;
 use crate::write::{Answer, Write};
 use crate::write_queue::Writer;
 
+/// Times grow with the sequence.
+const LAST: &str = "SELECT time FROM changes ORDER BY sequence DESC LIMIT 1";
+
 /// Why a transaction did not happen.
 enum Fault {
     /// One of its writes failed.
-    Write(DbErr),
+    Write(rusqlite::Error),
     /// It could not be begun or committed.
-    Transaction(DbErr),
+    Transaction(rusqlite::Error),
 }
 
 impl Fault {
     fn logged(&self) -> RepositoryError {
         let (Self::Write(error) | Self::Transaction(error)) = self;
-        logged(error, "write")
+        logged_sqlite(error, "write")
     }
 }
 
-/// Does writes on the one connection that writes.
+/// Does writes on the one connection that writes. It works without a pause between statements, so on a thread of its own.
+#[derive(Clone)]
 pub(crate) struct SqliteWriter {
-    connection: DatabaseConnection,
-    writes: SqliteWrites,
+    /// Fair, so that writes and indexing take turns. `None` when it is closed.
+    connection: Arc<Mutex<Option<Connection>>>,
+    writes: Arc<SqliteWrites>,
     current: Arc<Current>,
-    indexing: Indexing,
+    /// The time of the last transaction in microseconds, or 0 before it is known.
+    last: Arc<AtomicI64>,
 }
 
 #[async_trait]
 impl Writer for SqliteWriter {
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
-        let answers = self.transactions(writes).await;
+        let answers = match self.connection.lock().await.as_mut() {
+            Some(connection) => self.transactions(connection, writes),
+            None => vec![Err(RepositoryError::Unavailable); writes.len()],
+        };
         for (write, answer) in writes.iter().zip(&answers) {
             self.current.committed(write, answer);
         }
-        self.indexing.written(writes);
         answers
-    }
-
-    fn has_more_to_do(&self) -> bool {
-        self.indexing.is_due()
-    }
-
-    async fn do_more(&self, is_idle: bool) {
-        if (is_idle || self.indexing.is_urgent())
-            && let Err(error) = self.indexing.step(&self.connection).await
-        {
-            tracing::warn!(%error, "words wait to be indexed; searches look through them meanwhile");
-        }
     }
 }
 
 impl SqliteWriter {
-    pub fn new(connection: DatabaseConnection, current: Arc<Current>) -> Self {
-        Self { connection, writes: SqliteWrites::new(), current, indexing: Indexing::new() }
+    pub fn new(connection: Connection, current: Arc<Current>) -> Self {
+        let (connection, writes) = (Arc::new(Mutex::new(Some(connection))), Arc::new(SqliteWrites::new()));
+        Self { connection, writes, current, last: Arc::new(AtomicI64::new(0)) }
+    }
+
+    /// Brings the full-text index up to some more changes.
+    pub async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
+        let mut connection = Arc::clone(&self.connection).lock_owned().await;
+        let step = spawn_blocking(move || connection.as_mut().map(|connection| sqlite_indexing::step(connection, limit)));
+        let step = step.await.ok().flatten().ok_or(RepositoryError::Unavailable)?;
+        step.map_err(|error| logged_sqlite(&error, "index"))
+    }
+
+    /// Closes the connection, after what is under way.
+    pub async fn close(&self) {
+        let connection = self.connection.lock().await.take();
+        if let Some(Err((_, error))) = connection.map(Connection::close) {
+            tracing::warn!(%error, "the writing SQLite connection did not close cleanly");
+        }
     }
 
     /// Does the writes in one transaction or, if one of them fails, in one each.
-    async fn transactions(&self, writes: &[&Write]) -> Vec<Answer> {
-        match self.transaction(writes).await {
+    fn transactions(&self, connection: &mut Connection, writes: &[&Write]) -> Vec<Answer> {
+        match self.transaction(connection, writes) {
             Ok(answers) => answers,
             Err(Fault::Write(error)) if writes.len() > 1 => {
                 tracing::warn!(%error, writes = writes.len(), "a write failed; doing its batch again one by one");
-                self.commit_each(writes).await
+                let alone = |write: &&Write| match self.transaction(connection, &[*write]) {
+                    Ok(mut answers) => answers.pop().unwrap_or(Err(RepositoryError::Corrupt)),
+                    Err(fault) => Err(fault.logged()),
+                };
+                writes.iter().map(alone).collect()
             }
             Err(fault) => vec![Err(fault.logged()); writes.len()],
         }
     }
 
-    async fn commit_each(&self, writes: &[&Write]) -> Vec<Answer> {
-        let mut answers = Vec::with_capacity(writes.len());
-        for write in writes {
-            match self.transaction(&[*write]).await {
-                Ok(alone) => answers.extend(alone),
-                Err(fault) => answers.push(Err(fault.logged())),
-            }
-        }
-        answers
-    }
-
-    async fn transaction(&self, writes: &[&Write]) -> Result<Vec<Answer>, Fault> {
-        let transaction = sqlite::begin(&self.connection).await.map_err(Fault::Transaction)?;
-        match self.perform(&transaction, writes).await {
-            Ok(answers) => transaction.commit().await.map(|()| answers).map_err(Fault::Transaction),
-            Err(error) => {
-                if let Err(error) = transaction.rollback().await {
-                    tracing::warn!(%error, "SQLite had ended the transaction itself");
-                }
-                Err(Fault::Write(error))
-            }
-        }
-    }
-
-    async fn perform(&self, transaction: &DatabaseTransaction, writes: &[&Write]) -> Result<Vec<Answer>, DbErr> {
+    /// A transaction that is dropped is rolled back.
+    fn transaction(&self, connection: &mut Connection, writes: &[&Write]) -> Result<Vec<Answer>, Fault> {
+        // It has the write lock from the start: one that reads first and asks for it later fails at random.
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::Transaction)?;
         let mut totals = Totals::default();
-        let answers = self.writes.perform(transaction, writes, &mut totals).await?;
-        for statement in totals.into_statements() {
-            transaction.execute_raw(statement).await?;
-        }
+        let time = self.time(&transaction, writes).map_err(Fault::Transaction)?;
+        let answers = self.writes.perform(&transaction, writes, time, &mut totals).map_err(Fault::Write)?;
+        totals.add(&transaction).map_err(Fault::Write)?;
+        transaction.commit().map_err(Fault::Transaction)?;
         Ok(answers)
+    }
+
+    /// The time of a transaction.
+    fn time(&self, connection: &Connection, writes: &[&Write]) -> rusqlite::Result<Timestamp> {
+        let mut last = self.last.load(Ordering::Relaxed);
+        if last == 0 {
+            last = connection.query_row(LAST, [], |row| row.get(0)).optional()?.unwrap_or_default();
+        }
+        let asked = writes.iter().map(|write| write.change().time.as_microsecond()).max().unwrap_or_default();
+        let time = asked.max(last + 1);
+        self.last.store(time, Ordering::Relaxed);
+        // A time that was stored is one that can be told; the end of the calendar is not reached by counting.
+        Ok(Timestamp::from_microsecond(time).unwrap_or(Timestamp::MAX))
     }
 }

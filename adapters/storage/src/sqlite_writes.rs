@@ -1,231 +1,287 @@
 //! How `SQLite` does each write, inside a transaction that it shares with others.
 //!
-//! A write that is refused (`Ok(Err(…))`) has changed nothing, because its first statement decides. An `Err` means that
-//! the transaction is spoilt. The texts hold several statements at a time, which spares round trips to the driver's thread.
+//! There is one writer and it has the lock, so what it looks up stays true: it asks what is there, judges, and then writes
+//! what it has found possible. A write that is refused (`Ok(Err(…))`) has changed nothing. An `Err` means that the
+//! transaction is spoilt.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use application::{Change, CollectionContent, RepositoryError, Scope};
-use domain::{Collection, ItemId, Version};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, QueryResult, Value};
+use application::{Change, ChangeKind, CollectionContent, Relations, RepositoryError, Scope, ShownItem};
+use domain::{Collection, Item, ItemId, Version};
+use jiff::Timestamp;
+use rusqlite::types::Type;
+use rusqlite::{OptionalExtension, Params, Row, ToSql, Transaction, params};
 use uuid::Uuid;
 
 use crate::dialect::SQLITE;
-use crate::repeated::Repeated;
-use crate::row_write::{RowWrite, in_rows};
+use crate::keys::{self, KEYED_FIELDS, Keys};
+use crate::row_write::{How, RowWrite, in_rows};
 use crate::rows;
 use crate::sqlite_totals::Totals;
-use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, json_array, owner_name, parent, shown_columns};
-use crate::write::{Answer, Write, change_values, delete_values, not_written, removed_by, versions};
+use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, parent, shown_columns};
+use crate::write::{Answer, Write, not_written, removed_by};
 
-const OWNER: &str = "SELECT id FROM items WHERE id = $1 AND collection = $2";
+const COLLECTION: &str = "SELECT collection FROM items WHERE id = ?1";
 
-const FOUND: &str = "SELECT version FROM items WHERE id = $1 AND collection = $2 AND (parent = $3 OR $3 IS NULL)";
+const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = ?1";
 
-/// Items that one statement of a replacement removes.
-const REMOVED_AT_A_TIME: usize = 5_000;
+const VERSION: &str = "SELECT version FROM items WHERE id = ?1 AND collection = ?2 AND (parent = ?3 OR ?3 IS NULL)";
 
-const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
+/// What belongs to an item goes before it.
+const REMOVE: [&str; 2] =
+    ["DELETE FROM items WHERE parent = ?1 RETURNING collection, parent", "DELETE FROM items WHERE id = ?1 RETURNING collection, parent"];
 
-/// The texts of the writes, made once. Their parameters are those of `write.rs`.
+const FORGET: &str = "DELETE FROM collection_totals WHERE parent = ?1";
+
+type Outcome<T> = rusqlite::Result<T>;
+
+/// What a write leaves, or why it is refused.
+type Judged<T> = Result<T, RepositoryError>;
+
+/// The texts of the writes, made once.
 #[derive(Debug)]
 pub(crate) struct SqliteWrites {
-    insert: Repeated,
-    update: Repeated,
-    delete: String,
-    delete_all: String,
+    found: String,
+    insert: String,
+    created: String,
+    superseded: String,
+    update: String,
+    update_with_keys: String,
+    deleted: String,
 }
 
 impl SqliteWrites {
     pub fn new() -> Self {
-        let shown = shown_columns(&SQLITE, "items");
-        let superseding = |kind: &str, condition: &str| {
+        let superseded = |condition: &str| {
             format!(
-                "INSERT INTO changes ({CHANGE_COLUMNS}) SELECT collection, id, version + 1, {kind}, $1, $2, parent, predecessor, \
-                 members FROM items WHERE {condition}"
+                "INSERT INTO changes ({CHANGE_COLUMNS}) \
+                 SELECT collection, id, version + 1, ?2, ?3, ?4, parent, predecessor, members FROM items WHERE {condition}"
             )
         };
-        let expected = expected("items");
-        let listed = SQLITE.listed_ids.replace("$1", "$3");
-        let with_its_own = format!("EXISTS (SELECT 1 FROM items t WHERE {})", self::expected("t"));
         Self {
-            insert: Repeated::new(&format!(
-                "INSERT INTO items ({ITEM_COLUMNS}) SELECT $3, $4, $5, 1, $1, $1, $7, $8, $9 \
-                 WHERE ($5 IS NULL OR EXISTS (SELECT 1 FROM items WHERE id = $5 AND collection = $6)) \
-                 AND ($7 IS NULL OR EXISTS (SELECT 1 FROM items WHERE id = $7 AND collection = $4)) RETURNING {shown}; \
-                 INSERT INTO changes ({CHANGE_COLUMNS}) SELECT collection, id, version, 'created', $1, $2, parent, predecessor, NULL \
-                 FROM items WHERE id = $3; \
-                 INSERT INTO search_waiting (sequence, words) SELECT sequence, $10 FROM changes WHERE item_id = $3 AND version = 1"
-            )),
-            update: Repeated::new(&format!(
-                "INSERT OR REPLACE INTO search_waiting (sequence, words) SELECT sequence, $10 FROM changes WHERE item_id = $3 \
-                 AND version = 1 AND EXISTS (SELECT 1 FROM items WHERE {expected}); \
-                 {superseding}; UPDATE items SET members = $9, program = $8, version = version + 1, \
-                 updated_at = max(updated_at, $1) WHERE {expected} RETURNING {shown}",
-                superseding = superseding("$7", &expected),
-            )),
-            delete_all: format!(
-                "{unindexed}; {superseding}; DELETE FROM items WHERE parent IN ({listed}) RETURNING collection, parent; \
-                 DELETE FROM items WHERE id IN ({listed}) RETURNING collection, parent; \
-                 DELETE FROM collection_totals WHERE parent IN ({listed})",
-                unindexed = unindexed(&format!("id IN ({listed}) OR parent IN ({listed})")),
-                superseding = superseding("'deleted'", &format!("id IN ({listed}) OR parent IN ({listed})")),
+            found: format!("SELECT i.collection, {}{} FROM items i WHERE i.id = ?1", shown_columns(&SQLITE, "i"), keys::columns()),
+            insert: format!(
+                "INSERT INTO items ({ITEM_COLUMNS}{}) VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?{})",
+                keys::columns(),
+                keys::each(|_| ", ?".to_owned()),
             ),
-            delete: format!(
-                "{unindexed}; {superseding}; DELETE FROM items WHERE parent = $3 AND {with_its_own} RETURNING collection, parent; \
-                 DELETE FROM items WHERE {expected} RETURNING collection, parent; \
-                 DELETE FROM collection_totals WHERE parent = $3 AND NOT EXISTS (SELECT 1 FROM items WHERE id = $3)",
-                unindexed = unindexed(&format!("(id = $3 OR parent = $3) AND {with_its_own}")),
-                superseding = superseding("'deleted'", &format!("(id = $3 OR parent = $3) AND {with_its_own}")),
-            ),
+            created: format!("INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?1, ?2, 1, 'created', ?3, ?4, ?5, ?6, NULL)"),
+            superseded: superseded("id = ?1"),
+            update: update(""),
+            update_with_keys: update(&keys::each(|name| format!(", {name} = ?"))),
+            deleted: superseded("id = ?1 OR parent = ?1"),
         }
     }
 
-    /// Does the writes in their order in `transaction`. Neighbours of a kind share a trip to the driver's thread.
-    pub async fn perform(&self, transaction: &DatabaseTransaction, writes: &[&Write], totals: &mut Totals) -> Result<Vec<Answer>, DbErr> {
-        let mut performing = Performing { texts: self, transaction, totals };
-        let mut answers = Vec::with_capacity(writes.len());
-        while let Some(next) = writes.get(answers.len()) {
-            match next {
-                Write::Insert { .. } | Write::Update { .. } => {
-                    let rows: Vec<_> = writes[answers.len()..].iter().map_while(|write| write.as_row()).collect();
-                    answers.extend(performing.write_rows(&rows).await?);
-                }
-                Write::Delete { scope, id, expected, change } => {
-                    answers.push(performing.delete(*scope, *id, *expected, change).await?);
-                }
-                Write::ReplaceAll { collection, content, words, change } => {
-                    answers.push(performing.replace_all(*collection, content, words, change).await?);
-                }
-            }
-        }
-        Ok(answers)
+    /// Does the writes in their order in `transaction`, all at one time.
+    pub fn perform(
+        &self,
+        transaction: &Transaction<'_>,
+        writes: &[&Write],
+        time: Timestamp,
+        totals: &mut Totals,
+    ) -> Outcome<Vec<Answer>> {
+        let mut performing = Performing { texts: self, transaction, time, totals };
+        writes.iter().map(|write| performing.write(write)).collect()
     }
+}
+
+fn update(keys: &str) -> String {
+    format!("UPDATE items SET version = version + 1, updated_at = ?, program = ?, members = ?{keys} WHERE id = ?")
 }
 
 /// The writes of one transaction under way.
 struct Performing<'a> {
     texts: &'a SqliteWrites,
-    transaction: &'a DatabaseTransaction,
+    transaction: &'a Transaction<'a>,
+    time: Timestamp,
     totals: &'a mut Totals,
 }
 
 impl Performing<'_> {
-    /// Does inserts and updates in their order, as many at a time as are alike.
-    async fn write_rows(&mut self, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
-        let mut answers = Vec::with_capacity(writes.len());
-        while let [first, ..] = &writes[answers.len()..] {
-            let rest = &writes[answers.len()..];
-            let alike = rest.iter().take_while(|write| write.is_insert() == first.is_insert()).count();
-            let text = if first.is_insert() { &self.texts.insert } else { &self.texts.update };
-            answers.extend(self.write_alike(text, &rest[..Repeated::times(alike)]).await?);
+    fn write(&mut self, write: &Write) -> Outcome<Answer> {
+        match write {
+            Write::Insert { .. } | Write::Update { .. } => {
+                let row = write.as_row().map(|row| self.write_row(&row)).transpose()?;
+                Ok(row.unwrap_or(Err(RepositoryError::Corrupt)).map(Some))
+            }
+            Write::Delete { scope, id, expected, change } => self.delete(*scope, *id, *expected, change),
+            Write::ReplaceAll { collection, content, keys, change } => self.replace_all(*collection, content, keys, change),
         }
-        Ok(answers)
     }
 
-    /// A row comes back for each write that was done.
-    async fn write_alike(&mut self, texts: &Repeated, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
-        let values = writes.iter().flat_map(|write| write.values()).collect();
-        let rows = self.run(texts.text(writes.len()), values).await?;
-        let mut left = HashMap::with_capacity(rows.len());
-        for row in &rows {
-            left.insert((rows::get::<Uuid>(row, "id")?, rows::get::<i64>(row, "version")?), row);
+    fn write_row(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
+        let written = match write.how {
+            How::Insert { continues } => self.insert(write, continues)?,
+            How::Update { expected, kind } => self.update(write, expected, kind)?,
+        };
+        if let Ok(shown) = &written {
+            let parent = shown.item.parent.map(ItemId::uuid);
+            self.totals.count(write.scope.collection.name(), parent, i64::from(write.is_insert()));
         }
-        let mut answers = Vec::with_capacity(writes.len());
-        for write in writes {
-            answers.push(match left.remove(&write.left()) {
-                Some(row) => {
-                    self.totals.count(write.scope().collection.name(), rows::get(row, "parent")?, i64::from(write.is_insert()));
-                    Ok(Some(rows::written_item(row, Arc::clone(write.members()))?))
-                }
-                None if write.is_insert() => Err(self.not_inserted(write.scope()).await?),
-                None => Err(self.not_at_version(write.scope(), write.id()).await?),
-            });
-        }
-        Ok(answers)
+        Ok(written)
     }
 
-    async fn delete(&mut self, scope: Scope, id: ItemId, expected: Version, change: &Change) -> Result<Answer, DbErr> {
-        let removed = self.run(&self.texts.delete, delete_values(scope, id, expected, change)).await?;
-        if removed.is_empty() {
-            return Ok(Err(self.not_at_version(scope, id).await?));
+    fn insert(&self, write: &RowWrite<'_>, continues: Option<ItemId>) -> Outcome<Judged<ShownItem>> {
+        let RowWrite { scope, id, members, change, .. } = write;
+        if !self.is_there_or_none(scope.parent, scope.collection.owner())? {
+            return Ok(Err(RepositoryError::OwnerMissing));
         }
-        for row in &removed {
-            self.totals.count(&rows::get::<String>(row, "collection")?, rows::get(row, "parent")?, -1);
+        if !self.is_there_or_none(continues, Some(scope.collection))? {
+            return Ok(Err(RepositoryError::ItemMissing));
         }
-        self.totals.forget(id.uuid());
+        let (collection, parent, time) = (scope.collection.name(), parent(*scope), self.time.as_microsecond());
+        let (predecessor, program) = (continues.map(ItemId::uuid), write.program.map(ItemId::uuid));
+        let item = params![id.uuid(), collection, parent, time, time, predecessor, program, members];
+        self.run(&self.texts.insert, with_keys(item, write.keys, &[]).as_slice())?;
+        self.run(&self.texts.created, params![collection, id.uuid(), time, change.caller, parent, predecessor])?;
+        let item = Item {
+            id: *id,
+            version: Version::FIRST,
+            created_at: self.time,
+            updated_at: self.time,
+            members: Arc::clone(members),
+            parent: scope.parent,
+            continues,
+        };
+        // Nothing continues an item before it exists.
+        Ok(Ok(ShownItem { item, relations: Relations { continues, continued_by: Vec::new(), program: self.program(write)? } }))
+    }
+
+    fn update(&self, write: &RowWrite<'_>, expected: Version, kind: ChangeKind) -> Outcome<Judged<ShownItem>> {
+        let Some((mut shown, has_keys)) = self.found(write)? else { return Ok(Err(RepositoryError::ItemMissing)) };
+        if shown.item.version != expected {
+            return Ok(Err(RepositoryError::VersionConflict));
+        }
+        let time = self.time.as_microsecond();
+        self.run(&self.texts.superseded, params![write.id.uuid(), kind.name(), time, write.change.caller])?;
+        let (id, program) = (write.id.uuid(), write.program.map(ItemId::uuid));
+        if has_keys {
+            self.run(&self.texts.update, params![time, program, write.members, id])?;
+        } else {
+            let values = with_keys(params![time, program, write.members], write.keys, params![id]);
+            self.run(&self.texts.update_with_keys, values.as_slice())?;
+        }
+        shown.item.version = expected.next();
+        shown.item.updated_at = self.time;
+        shown.relations.program = self.program(write)?;
+        Ok(Ok(shown))
+    }
+
+    /// The item of an update as it is, but for its members, if the scope holds it; and whether it has the keys already, whose
+    /// indexes are then left alone.
+    fn found(&self, write: &RowWrite<'_>) -> Outcome<Option<(ShownItem, bool)>> {
+        let mut statement = self.transaction.prepare_cached(&self.texts.found)?;
+        let mut rows = statement.query([write.id.uuid()])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let shown = shown(row, Arc::clone(write.members))?;
+        let is_in_scope = row.get_ref("collection")?.as_str()? == write.scope.collection.name()
+            && (write.scope.parent.is_none() || write.scope.parent == shown.item.parent);
+        let mut has_keys = true;
+        for (name, key) in KEYED_FIELDS.iter().zip(write.keys.columns()) {
+            has_keys &= row.get_ref(*name)?.as_str_or_null()? == key.as_deref();
+        }
+        Ok(is_in_scope.then_some((shown, has_keys)))
+    }
+
+    /// The programme a write names, if it exists.
+    fn program(&self, write: &RowWrite<'_>) -> Outcome<Option<ItemId>> {
+        let exists = self.is_there_or_none(write.program, Some(Collection::PROPOSED_PROGRAMS))?;
+        Ok(write.program.filter(|_| exists))
+    }
+
+    /// Whether an item of the collection exists, if one is named.
+    fn is_there_or_none(&self, id: Option<ItemId>, collection: Option<Collection>) -> Outcome<bool> {
+        let Some(id) = id else { return Ok(true) };
+        let mut statement = self.transaction.prepare_cached(COLLECTION)?;
+        let found: Option<String> = statement.query_row([id.uuid()], |row| row.get(0)).optional()?;
+        Ok(found.as_deref() == collection.map(Collection::name))
+    }
+
+    fn delete(&mut self, scope: Scope, id: ItemId, expected: Version, change: &Change) -> Outcome<Answer> {
+        let mut statement = self.transaction.prepare_cached(VERSION)?;
+        let values = params![id.uuid(), scope.collection.name(), parent(scope)];
+        let version: Option<i64> = statement.query_row(values, |row| row.get(0)).optional()?;
+        if version != Some(expected.number()) {
+            return Ok(Err(not_written(version)));
+        }
+        self.remove(id, change)?;
         Ok(Ok(None))
     }
 
-    /// Removes items that are known to be there, and what belongs to them.
-    async fn delete_all(&mut self, items: &[(ItemId, Version)], change: &Change) -> Result<(), DbErr> {
-        let ids = json_array(items.iter().map(|(id, _)| format!("\"{id}\"")));
-        let values = change_values(change).into_iter().chain([ids.into()]).collect();
-        for row in &self.run(&self.texts.delete_all, values).await? {
-            self.totals.count(&rows::get::<String>(row, "collection")?, rows::get(row, "parent")?, -1);
+    /// Removes an item that is known to be there, and what belongs to it.
+    fn remove(&mut self, id: ItemId, change: &Change) -> Outcome<()> {
+        let kind = ChangeKind::Deleted.name();
+        self.run(&self.texts.deleted, params![id.uuid(), kind, self.time.as_microsecond(), change.caller])?;
+        for text in REMOVE {
+            let mut statement = self.transaction.prepare_cached(text)?;
+            let mut rows = statement.query([id.uuid()])?;
+            while let Some(row) = rows.next()? {
+                self.totals.count(row.get_ref(0)?.as_str()?, row.get(1)?, -1);
+            }
         }
-        for (id, _) in items {
-            self.totals.forget(id.uuid());
-        }
+        self.run(FORGET, [id.uuid()])?;
+        self.totals.forget(id.uuid());
         Ok(())
     }
 
-    /// Nothing comes between the look at the versions and the writes: there is one writer, and it has the lock.
-    async fn replace_all(
-        &mut self,
-        collection: Collection,
-        content: &CollectionContent,
-        words: &[String],
-        change: &Change,
-    ) -> Result<Answer, DbErr> {
-        let current = versions(&self.run(VERSIONS, vec![collection.name().into()]).await?)?;
-        let revision = self.run(REVISION, vec![collection.name().into(), Uuid::nil().into()]).await?;
-        let counted = self.totals.writes_to(collection.name());
-        let revision = revision.first().map(|row| rows::get::<i64>(row, "revision")).transpose()?.map(|stored| stored + counted);
-        let removed = match removed_by(&current, revision, content) {
+    fn replace_all(&mut self, collection: Collection, content: &CollectionContent, keys: &[Keys], change: &Change) -> Outcome<Answer> {
+        let removed = match removed_by(&self.versions(collection)?, self.revision(collection)?, content) {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        for answer in self.write_rows(&in_rows(collection, content, words, change)).await? {
-            sound(answer)?;
+        for row in in_rows(collection, content, keys, change) {
+            if let Err(refusal) = self.write_row(&row)? {
+                // It was found possible, so something is wrong: the transaction must not go on.
+                tracing::error!(%refusal, "a step of a replacement was refused");
+                return Err(rusqlite::Error::StatementChangedRows(0));
+            }
         }
-        for removed in removed.chunks(REMOVED_AT_A_TIME) {
-            self.delete_all(removed, change).await?;
+        for (id, _) in removed {
+            self.remove(id, change)?;
         }
         Ok(Ok(None))
     }
 
-    async fn run(&self, text: &str, values: Vec<Value>) -> Result<Vec<QueryResult>, DbErr> {
-        self.transaction.query_all_raw(SQLITE.statement(text, values)).await
+    fn versions(&self, collection: Collection) -> Outcome<HashMap<Uuid, i64>> {
+        let mut statement = self.transaction.prepare_cached(VERSIONS)?;
+        statement.query_map([collection.name()], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
-    async fn not_inserted(&self, scope: Scope) -> Result<RepositoryError, DbErr> {
-        let is_owner_missing = match parent(scope) {
-            Some(parent) => self.run(OWNER, vec![parent.into(), owner_name(scope.collection).into()]).await?.is_empty(),
-            None => false,
-        };
-        Ok(if is_owner_missing { RepositoryError::OwnerMissing } else { RepositoryError::ItemMissing })
+    /// With the writes of this transaction.
+    fn revision(&self, collection: Collection) -> Outcome<Option<i64>> {
+        let mut statement = self.transaction.prepare_cached(REVISION)?;
+        let stored: i64 = statement.query_row(params![collection.name(), Uuid::nil()], |row| row.get(0))?;
+        Ok(Some(stored + self.totals.writes_to(collection.name())))
     }
 
-    async fn not_at_version(&self, scope: Scope, id: ItemId) -> Result<RepositoryError, DbErr> {
-        let rows = self.run(FOUND, vec![id.uuid().into(), scope.collection.name().into(), parent(scope).into()]).await?;
-        Ok(not_written(rows.first().map(|row| rows::get(row, "version")).transpose()?))
+    fn run(&self, text: &str, values: impl Params) -> Outcome<usize> {
+        self.transaction.prepare_cached(text)?.execute(values)
     }
 }
 
-/// That the row is the item a write expects, at the version it expects.
-fn expected(row: &str) -> String {
-    format!("{row}.id = $3 AND {row}.collection = $4 AND ({row}.parent = $5 OR $5 IS NULL) AND {row}.version = $6")
+/// The parameters of a row: some, then its keys, then some more.
+fn with_keys<'a>(first: &[&'a dyn ToSql], keys: &'a Keys, last: &[&'a dyn ToSql]) -> Vec<&'a dyn ToSql> {
+    first.iter().copied().chain(keys.columns().iter().map(|key| key as &dyn ToSql)).chain(last.iter().copied()).collect()
 }
 
-/// Takes the items of a condition out of the full-text index, in which an item has the number of its first change.
-fn unindexed(condition: &str) -> String {
-    let items = format!("SELECT sequence FROM changes WHERE version = 1 AND item_id IN (SELECT id FROM items WHERE {condition})");
-    format!("DELETE FROM search_index WHERE rowid IN ({items}); DELETE FROM search_waiting WHERE sequence IN ({items})")
-}
-
-/// A step of a write that was found possible beforehand cannot be refused.
-fn sound(step: Answer) -> Result<(), DbErr> {
-    step.map(|_| ()).map_err(|refusal| DbErr::Custom(format!("a step of a replacement was refused: {refusal}")))
+fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
+    let id = |column: &str| Ok::<_, rusqlite::Error>(row.get::<_, Option<Uuid>>(column)?.map(ItemId::from_uuid));
+    let time = |column: &str| {
+        let micros = row.get(column)?;
+        Timestamp::from_microsecond(micros).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, micros))
+    };
+    let item = Item {
+        id: ItemId::from_uuid(row.get("id")?),
+        version: Version::from_number(row.get("version")?),
+        created_at: time("created_at")?,
+        updated_at: time("updated_at")?,
+        members,
+        parent: id("parent")?,
+        continues: id("predecessor")?,
+    };
+    let continued_by = rows::ids(row.get_ref("continued_by")?.as_str_or_null()?.unwrap_or_default());
+    let continued_by = continued_by.map_err(|_| rusqlite::Error::InvalidColumnType(0, "continued_by".to_owned(), Type::Text))?;
+    Ok(ShownItem { item, relations: Relations { continues: id("continues")?, continued_by, program: id("program")? } })
 }

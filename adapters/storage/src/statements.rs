@@ -67,13 +67,13 @@ impl Statements {
     }
 
     pub fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Statement {
-        self.dialect.statement(&self.find_many, [listed(ids), scope.collection.name().into(), parent(scope).into()])
+        self.dialect.statement(&self.find_many, [listed(ids.iter().copied()), scope.collection.name().into(), parent(scope).into()])
     }
 
     /// The items with a column `field_0`, `field_1`, … per member that is wanted, as JSON text, in the place of them all.
     pub fn find_fields(&self, scope: Scope, ids: &[ItemId], fields: &MemberNames) -> Statement {
         let mut text = SqlText::new(self.dialect);
-        for value in [listed(ids), scope.collection.name().into(), parent(scope).into()] {
+        for value in [listed(ids.iter().copied()), scope.collection.name().into(), parent(scope).into()] {
             text.bind(value);
         }
         let mut columns = self.shown.clone();
@@ -88,7 +88,7 @@ impl Statements {
 
     pub fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Statement {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.dialect.statement(&self.belonging_to, [listed(owners), collection.name().into(), limit.into()])
+        self.dialect.statement(&self.belonging_to, [listed(owners.iter().copied()), collection.name().into(), limit.into()])
     }
 
     /// Something trivial that only a store in working order answers.
@@ -97,9 +97,9 @@ impl Statements {
     }
 }
 
-/// Ids as a parameter.
-fn listed(ids: &[ItemId]) -> Value {
-    json_array(ids.iter().map(|id| format!("\"{id}\""))).into()
+/// Ids as a parameter: a JSON array.
+pub(crate) fn listed(ids: impl Iterator<Item = ItemId>) -> Value {
+    format!("[{}]", ids.map(|id| format!("\"{id}\"")).collect::<Vec<_>>().join(",")).into()
 }
 
 /// The parent a scope is limited to.
@@ -110,9 +110,4 @@ pub(crate) fn parent(scope: Scope) -> Option<Uuid> {
 /// The name of the collection that owns the items of this one.
 pub(crate) fn owner_name(collection: Collection) -> Option<String> {
     collection.owner().map(|owner| owner.name().to_owned())
-}
-
-/// A JSON array of elements that are JSON texts already.
-pub(crate) fn json_array(elements: impl Iterator<Item = String>) -> String {
-    format!("[{}]", elements.collect::<Vec<_>>().join(","))
 }

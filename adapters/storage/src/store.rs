@@ -83,6 +83,7 @@ impl Store {
     /// Waits for the writes that were accepted, then closes all connections. What is asked of the store afterwards fails
     /// as unavailable.
     pub async fn close(self) {
+        self.items.close().await;
         self.engine.close().await;
     }
 

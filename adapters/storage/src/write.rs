@@ -5,11 +5,13 @@ use std::collections::HashMap;
 
 use application::{Change, ChangeKind, CollectionContent, NewItem, Replacement, RepositoryError, Scope, ShownItem};
 use domain::{Collection, ItemId, Version};
+use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Value};
 use uuid::Uuid;
 
+use crate::keys::Keys;
 use crate::rows;
-use crate::statements::{owner_name, parent};
+use crate::statements::parent;
 
 /// A write of [`application::ItemRepository`].
 #[derive(Debug)]
@@ -17,13 +19,13 @@ pub(crate) enum Write {
     Insert {
         scope: Scope,
         item: NewItem,
-        words: String,
+        keys: Keys,
         change: Change,
     },
     Update {
         scope: Scope,
         replacement: Replacement,
-        words: String,
+        keys: Keys,
         kind: ChangeKind,
         change: Change,
     },
@@ -33,50 +35,44 @@ pub(crate) enum Write {
         expected: Version,
         change: Change,
     },
-    /// The words are those of the replacements, then of the additions.
+    /// The keys are those of the replacements, then of the additions.
     ReplaceAll {
         collection: Collection,
         content: CollectionContent,
-        words: Vec<String>,
+        keys: Vec<Keys>,
         change: Change,
     },
+}
+
+impl Write {
+    /// Who writes, and when.
+    pub const fn change(&self) -> &Change {
+        match self {
+            Self::Insert { change, .. } | Self::Update { change, .. } | Self::Delete { change, .. } | Self::ReplaceAll { change, .. } => change,
+        }
+    }
+
+    /// How many changes it may leave, not counting what goes with an item that is removed.
+    pub fn changes(&self) -> usize {
+        match self {
+            Self::ReplaceAll { keys, .. } => keys.len() + 1,
+            _ => 1,
+        }
+    }
 }
 
 /// How a write ended: with the item as it now is, where one is left to show.
 pub(crate) type Answer = Result<Option<ShownItem>, RepositoryError>;
 
-/// `$1` time, `$2` caller: what every write begins its parameters with.
-pub(crate) fn change_values(change: &Change) -> [Value; 2] {
-    [change.time.as_microsecond().into(), change.caller.as_deref().map(str::to_owned).into()]
-}
-
-/// `$3` id, `$4` collection, `$5` parent, `$6` owner's collection, `$7` predecessor, `$8` program, `$9` members,
-/// `$10` words.
-pub(crate) fn insert_values(scope: Scope, item: &NewItem, words: &str, change: &Change) -> Vec<Value> {
-    let own: [Value; 8] = [
-        item.id.uuid().into(),
-        scope.collection.name().into(),
-        parent(scope).into(),
-        owner_name(scope.collection).into(),
-        item.continues.map(ItemId::uuid).into(),
-        item.program.map(ItemId::uuid).into(),
-        item.members.as_ref().into(),
-        words.into(),
-    ];
-    change_values(change).into_iter().chain(own).collect()
-}
-
-/// `$3` id, `$4` collection, `$5` parent, `$6` expected version, `$7` kind, `$8` program, `$9` members, `$10` words.
-pub(crate) fn update_values(scope: Scope, replacement: &Replacement, words: &str, kind: ChangeKind, change: &Change) -> Vec<Value> {
-    let Replacement { program, members, .. } = replacement;
-    let own: [Value; 4] = [kind.name().into(), program.map(ItemId::uuid).into(), members.as_ref().into(), words.into()];
-    delete_values(scope, replacement.id, replacement.expected, change).into_iter().chain(own).collect()
+/// `$1` time, `$2` caller: what every deletion begins its parameters with.
+pub(crate) fn change_values(time: Timestamp, change: &Change) -> [Value; 2] {
+    [time.as_microsecond().into(), change.caller.as_deref().map(str::to_owned).into()]
 }
 
 /// `$3` id, `$4` collection, `$5` parent, `$6` expected version.
-pub(crate) fn delete_values(scope: Scope, id: ItemId, expected: Version, change: &Change) -> Vec<Value> {
+pub(crate) fn delete_values(scope: Scope, id: ItemId, expected: Version, time: Timestamp, change: &Change) -> Vec<Value> {
     let own: [Value; 4] = [id.uuid().into(), scope.collection.name().into(), parent(scope).into(), expected.number().into()];
-    change_values(change).into_iter().chain(own).collect()
+    change_values(time, change).into_iter().chain(own).collect()
 }
 
 /// Why an item that should have been at a version was not written.

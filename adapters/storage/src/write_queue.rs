@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use application::RepositoryError;
 use async_trait::async_trait;
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -21,23 +22,12 @@ const QUEUE: usize = 1024;
 /// How many writes are done together at most.
 const BATCH: usize = 256;
 
-/// How long nobody must have wanted to write for a writer to be idle.
-const IDLE: Duration = Duration::from_millis(20);
-
 /// Does several writes.
 #[async_trait]
 pub(crate) trait Writer: Send + Sync + 'static {
     /// Does each of the writes whole or not at all; the answers are in the order of the writes. Those that were done are
     /// on disk.
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer>;
-
-    /// Whether it has something to do beside the writes.
-    fn has_more_to_do(&self) -> bool {
-        false
-    }
-
-    /// Does a little of it. `is_idle` says that no write came for a while.
-    async fn do_more(&self, _is_idle: bool) {}
 }
 
 /// A write, and who waits for it.
@@ -60,6 +50,19 @@ impl WriteQueue {
         let (writer, queue) = (Arc::new(writer), Arc::new(AsyncMutex::new(queue)));
         let lanes = (0..lanes).map(|_| serve(Arc::clone(&writer), Arc::clone(&queue))).collect();
         Self { jobs: Mutex::new(Some(jobs)), lanes: Mutex::new(lanes), patience }
+    }
+
+    /// The same with one lane on a thread of its own, for a writer that blocks.
+    pub fn start_thread(writer: impl Writer, patience: Duration) -> std::io::Result<Self> {
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        let (end, ended) = oneshot::channel::<()>();
+        let runtime = Handle::current();
+        std::thread::Builder::new().name("writer".to_owned()).spawn(move || {
+            runtime.block_on(serve(Arc::new(writer), Arc::new(AsyncMutex::new(queue))));
+            drop(end);
+        })?;
+        let lanes = std::iter::once(async { drop(ended.await) }).collect();
+        Ok(Self { jobs: Mutex::new(Some(jobs)), lanes: Mutex::new(lanes), patience })
     }
 
     /// Queues a write and waits for its answer.
@@ -93,21 +96,13 @@ fn unavailable(reason: &'static str) -> RepositoryError {
 
 /// Ends when the queue is closed and empty.
 async fn serve<W: Writer>(writer: Arc<W>, queue: Arc<AsyncMutex<mpsc::Receiver<Job>>>) {
-    let mut jobs = Vec::new();
-    loop {
-        let patience = if writer.has_more_to_do() { IDLE } else { Duration::MAX };
-        let taken = match timeout(patience, async { queue.lock().await.recv_many(&mut jobs, BATCH).await }).await {
-            Ok(0) => return,
-            taken => taken.is_ok(),
-        };
-        if taken {
-            let queued: Vec<_> = jobs.iter().map(|job: &Job| &job.write).collect();
-            let answers = writer.commit(&queued).await;
-            for (job, answer) in jobs.drain(..).zip(answers) {
-                // Nobody listens any more when the client hung up; the write is done all the same.
-                let _ = job.reply.send(answer);
-            }
+    let mut jobs = Vec::with_capacity(BATCH);
+    while queue.lock().await.recv_many(&mut jobs, BATCH).await > 0 {
+        let queued: Vec<_> = jobs.iter().map(|job: &Job| &job.write).collect();
+        let answers = writer.commit(&queued).await;
+        for (job, answer) in jobs.drain(..).zip(answers) {
+            // Nobody listens any more when the client hung up; the write is done all the same.
+            let _ = job.reply.send(answer);
         }
-        writer.do_more(!taken).await;
     }
 }

@@ -39,8 +39,10 @@ impl Kind {
 }
 
 impl<'a> Value<'a> {
-    /// Wraps text that [`super::read`] wrote.
-    pub(crate) const fn from_encoded(encoded: &'a str) -> Self {
+    /// The value of a text that this crate encoded: what [`Members::encoded`](crate::Members::encoded) gave, or a part of it.
+    /// Nothing is checked, so text from elsewhere is read with [`Members::read`](crate::Members::read).
+    #[must_use]
+    pub const fn from_encoded(encoded: &'a str) -> Self {
         Self(encoded)
     }
 

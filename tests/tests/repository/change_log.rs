@@ -30,8 +30,9 @@ async fn every_write_is_logged_with_what_it_superseded(store: &TestStore) {
         row(4, "deleted", Some(r#"{"b":3.0}"#)),
     ];
     assert_eq!(store.changes(), expected);
-    let when = store.database.query("SELECT CAST(time AS TEXT), collection FROM changes");
-    assert_eq!(when, vec![vec![Some(NOW.to_string()), Some("files".to_owned())]; 4]);
+    let when = store.database.query("SELECT CAST(time AS TEXT), collection FROM changes ORDER BY sequence");
+    let expected = (NOW..NOW + 4).map(|time| vec![Some(time.to_string()), Some("files".to_owned())]);
+    assert_eq!(when, expected.collect::<Vec<_>>(), "each write has a time of its own, after those before it");
 }
 
 async fn the_log_names_the_caller(store: &TestStore) {

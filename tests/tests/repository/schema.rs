@@ -2,21 +2,22 @@
 
 use std::time::Duration;
 
-use application::query::{PageQuery, Selection};
+use application::query::{Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total};
 use application::{RepositoryError, Search};
 use domain::Collection;
+use domain::proposal::FieldKind;
 use domain::proposal::fields::FIELDS;
 use storage_adapter::{Store, StoreError, StoreOptions};
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
-use crate::store::{TestStore, all, connect, everything, new_item};
+use crate::store::{NOW, TestStore, all, at, connect, everything, new_item};
 
 on_both_stores! {
     a_fresh_database_is_not_migrated
     migrating_again_changes_nothing
     instances_that_start_together_prepare_the_schema_once
-    items_stored_before_there_was_a_search_are_found
+    a_store_of_the_first_schema_is_brought_up_to_date
     the_view_has_one_column_per_field
     the_view_is_made_anew_when_a_field_is_missing
     the_view_shows_fields_as_columns
@@ -59,33 +60,69 @@ async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore
     assert_eq!(opened, if is_sqlite { 1 } else { 4 }, "an SQLite file has one owner");
 }
 
-async fn items_stored_before_there_was_a_search_are_found(store: &TestStore) {
-    let scope = all(Collection::FILES);
+/// Takes back what the second and the third migration did.
+const FIRST_SCHEMA: [&str; 14] = [
+    "DROP INDEX items_by_update",
+    "DROP INDEX items_by_program_id",
+    "DROP INDEX items_by_research_type",
+    "DROP INDEX items_by_researcher_id",
+    "DROP INDEX items_by_start_date",
+    "ALTER TABLE items DROP COLUMN program_id",
+    "ALTER TABLE items DROP COLUMN research_type",
+    "ALTER TABLE items DROP COLUMN researcher_id",
+    "ALTER TABLE items DROP COLUMN start_date",
+    "DROP TABLE search_progress",
+    "DROP TABLE search_index",
+    "DROP TABLE collection_totals",
+    "CREATE INDEX collection_totals_by_parent ON collection_totals (parent)",
+    "DELETE FROM seaql_migrations WHERE version NOT LIKE '%items'",
+];
+
+/// The totals as the first migration makes them, spread over shards.
+fn first_totals(database: &TestDatabase) -> [String; 2] {
+    let uuid = if database.is_sqlite() { "BLOB" } else { "uuid" };
+    let nil = if database.is_sqlite() { "zeroblob(16)" } else { "'00000000-0000-0000-0000-000000000000'" };
+    [
+        format!(
+            "CREATE TABLE collection_totals (collection TEXT NOT NULL, parent {uuid} NOT NULL, shard INTEGER NOT NULL, \
+             items BIGINT NOT NULL, writes BIGINT NOT NULL, PRIMARY KEY (collection, parent, shard))"
+        ),
+        format!("INSERT INTO collection_totals VALUES ('proposals', {nil}, 0, 2, 5), ('proposals', {nil}, 3, 1, 2)"),
+    ]
+}
+
+async fn a_store_of_the_first_schema_is_brought_up_to_date(store: &TestStore) {
+    let scope = all(Collection::PROPOSALS);
     for number in 0..3 {
-        store.insert(scope, &format!("{{\"text\":\"Peñaranda {number}\"}}")).await;
+        store.insert(scope, &format!("{{\"text\":\"Peñaranda {number}\",\"research_type\":\"Applied {number}\"}}")).await;
     }
-    let backend = store.database.is_sqlite();
-    let undo: &[&str] = if backend {
-        &["DROP TABLE search_waiting", "DROP TABLE search_words", "DROP TABLE search_index"]
-    } else {
-        &["ALTER TABLE items DROP COLUMN words"]
+    let [table, rows] = first_totals(&store.database);
+    for statement in FIRST_SCHEMA {
+        if statement.starts_with("CREATE INDEX") {
+            let _ = store.database.query(&table);
+        }
+        let _ = store.database.query(statement);
+    }
+    let _ = store.database.query(&rows);
+    let more = if store.database.is_sqlite() { "DROP TABLE search_words" } else { "DROP SEQUENCE write_clock" };
+    let _ = store.database.query(more);
+    store.store.clone().close().await;
+    let reopened = connect(&store.database).await;
+    assert!(!reopened.is_migrated().await.unwrap());
+    reopened.migrate().await.unwrap();
+    let found = async |filters: Vec<Filter>, search: Option<Search>| {
+        let query = PageQuery { selection: Selection { filters, search }, ..everything(scope) };
+        reopened.items().page(scope, &query).await.unwrap()
     };
-    let indexes = [
-        "items_by_update",
-        "proposals_by_program_id",
-        "proposals_by_research_type",
-        "proposals_by_researcher_id",
-        "proposals_by_start_date",
-    ];
-    for statement in undo.iter().map(|statement| (*statement).to_owned()).chain(indexes.map(|index| format!("DROP INDEX {index}"))) {
-        let _ = store.database.query(&statement);
-    }
-    let _ = store.database.query("DELETE FROM seaql_migrations WHERE version LIKE '%search'");
-    assert!(!store.store.is_migrated().await.unwrap());
-    store.store.migrate().await.unwrap();
-    let search = Some(Search::read("penaranda").unwrap());
-    let query = PageQuery { selection: Selection { filters: Vec::new(), search }, ..everything(scope) };
-    assert_eq!(store.select(scope, &query).await.items.len(), 3);
+    let subject = Subject::Member { name: "research_type".into(), kind: Some(FieldKind::Text) };
+    let operand = Operand::read(&subject, "Applied 1").unwrap();
+    let applied = Filter { subject, condition: Condition::Compare(Comparison::Equal, operand) };
+    assert_eq!(found(vec![applied], None).await.items.len(), 1, "proposals have their keys");
+    assert_eq!(found(vec![], Some(Search::read("penaranda").unwrap())).await.items.len(), 3, "and are indexed");
+    let page = found(vec![], None).await;
+    assert_eq!((page.total, page.revision.0), (Total::Exact(3), 7), "the shards of the totals are added up");
+    reopened.items().insert(scope, new_item("{}"), at(NOW)).await.unwrap();
+    reopened.close().await;
 }
 
 fn view_columns(database: &TestDatabase) -> Vec<String> {

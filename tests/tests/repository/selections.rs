@@ -18,6 +18,7 @@ on_both_stores! {
     names_may_have_any_characters
     fields_of_proposals_are_found_by_their_kind
     times_are_compared
+    long_values_of_indexed_fields_are_told_apart
     filters_hold_together_and_stay_in_their_scope
     matches_are_counted_up_to_a_limit
 }
@@ -189,18 +190,44 @@ async fn fields_of_proposals_are_found_by_their_kind(store: &TestStore) {
     }
 }
 
+/// An index holds the beginning of a value only.
+async fn long_values_of_indexed_fields_are_told_apart(store: &TestStore) {
+    let scope = all(Collection::PROPOSALS);
+    let (beginning, whole) = ("ñ".repeat(200), "ñ".repeat(5_000));
+    for (number, value) in [&beginning[..398], &beginning, &format!("{beginning}a"), &format!("{whole}a"), &format!("{whole}b")].iter().enumerate() {
+        store.insert(scope, &format!("{{\"researcher_id\":\"{value}\",\"research_type\":\"{value}\",\"n\":{number}}}")).await;
+    }
+    for name in ["researcher_id", "research_type"] {
+        let field = field(name);
+        for (number, value) in [&beginning[..398], &beginning, &format!("{beginning}a"), &format!("{whole}a")].iter().enumerate() {
+            assert_eq!(found(store, scope, vec![equal(&field, value)]).await, number.to_string(), "{name}");
+        }
+        assert_eq!(found(store, scope, vec![Filter { subject: field, condition: Condition::Contains("ñb".into()) }]).await, "4");
+    }
+    let kind = field("research_type");
+    for (comparison, value, expected) in [
+        (Comparison::Greater, &beginning[..398], "1 2 3 4"),
+        (Comparison::Greater, &beginning, "2 3 4"),
+        (Comparison::Less, &beginning, "0"),
+        (Comparison::AtMost, &format!("{beginning}a"), "0 1 2"),
+        (Comparison::Greater, &format!("{whole}a"), "4"),
+    ] {
+        assert_eq!(found(store, scope, vec![compare(&kind, comparison, value)]).await, expected, "{comparison:?} {}", value.len());
+    }
+}
+
 async fn times_are_compared(store: &TestStore) {
     let mut items = Vec::new();
     for number in 0..3 {
         items.push(store.insert(COLLECTION, &format!("{{\"n\":{number}}}")).await);
     }
-    let later = at(NOW + 1);
+    let later = at(NOW + 1_000_000);
     store.items.update(COLLECTION, replacement(&items[1], r#"{"n":1}"#), ChangeKind::Replaced, later.clone()).await.unwrap();
-    let (now, later) = (items[0].item.created_at.to_string(), later.time.to_string());
+    let (now, later) = (items[2].item.created_at.to_string(), later.time.to_string());
     assert_eq!(found(store, COLLECTION, vec![compare(&Subject::UpdatedAt, Comparison::Greater, &now)]).await, "1");
     assert_eq!(found(store, COLLECTION, vec![equal(&Subject::UpdatedAt, &later)]).await, "1");
     assert_eq!(found(store, COLLECTION, vec![compare(&Subject::CreatedAt, Comparison::AtMost, &now)]).await, "0 1 2");
-    assert_eq!(found(store, COLLECTION, vec![compare(&Subject::CreatedAt, Comparison::NotEqual, &now)]).await, "");
+    assert_eq!(found(store, COLLECTION, vec![compare(&Subject::CreatedAt, Comparison::NotEqual, &now)]).await, "0 1");
 }
 
 async fn filters_hold_together_and_stay_in_their_scope(store: &TestStore) {

@@ -3,13 +3,18 @@
 use sea_orm_migration::{MigrationTrait, MigratorTrait};
 
 mod m20261121_000001_items;
-mod m20261121_000002_search;
+mod m20261121_000002_finding;
+mod m20261121_000003_turns;
 
 /// Brings a database's schema up to date.
 pub(crate) struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(m20261121_000001_items::Migration), Box::new(m20261121_000002_search::Migration)]
+        vec![
+            Box::new(m20261121_000001_items::Migration),
+            Box::new(m20261121_000002_finding::Migration),
+            Box::new(m20261121_000003_turns::Migration),
+        ]
     }
 }

@@ -1,0 +1,100 @@
+//! What items are found by: keys, the words of their texts, and when they were written.
+//!
+//! The full-text index is a table beside the items, because it follows them in steps of its own (`indexer.rs`).
+//! `search_progress` holds the number of the last change it knows: none at first, so that what was stored before is indexed
+//! like what is written now.
+
+use async_trait::async_trait;
+use domain::{Collection, Members};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, DeriveMigrationName, QueryResult};
+use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
+use uuid::Uuid;
+
+use crate::dialect::{Dialect, POSTGRES, SQLITE};
+use crate::keys::{KEYED_FIELDS, Keys};
+use crate::rows;
+
+/// How many items are given their keys at a time.
+const BATCH: i64 = 500;
+
+#[derive(DeriveMigrationName)]
+pub(super) struct Migration;
+
+#[async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let connection = manager.get_connection();
+        let dialect = if manager.get_database_backend() == DbBackend::Sqlite { &SQLITE } else { &POSTGRES };
+        for name in KEYED_FIELDS {
+            connection.execute_unprepared(&format!("ALTER TABLE items ADD COLUMN {name} {}", dialect.key)).await?;
+        }
+        give_keys(connection, dialect).await?;
+        for name in KEYED_FIELDS {
+            let index = format!("CREATE INDEX items_by_{name} ON items ({name}, id) WHERE {name} IS NOT NULL");
+            connection.execute_unprepared(&index).await?;
+        }
+        connection.execute_unprepared("CREATE INDEX items_by_update ON items (collection, updated_at, id)").await?;
+        connection.execute_unprepared(words(dialect)).await?;
+        Ok(())
+    }
+
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let connection = manager.get_connection();
+        for name in KEYED_FIELDS {
+            connection.execute_unprepared(&format!("DROP INDEX items_by_{name}; ALTER TABLE items DROP COLUMN {name}")).await?;
+        }
+        let words = match manager.get_database_backend() {
+            DbBackend::Sqlite => "DROP TABLE search_words; DROP TABLE search_index",
+            _ => "DROP TABLE search_index",
+        };
+        connection.execute_unprepared(&format!("DROP INDEX items_by_update; DROP TABLE search_progress; {words}")).await?;
+        Ok(())
+    }
+}
+
+/// The words come folded and apart, so the tokenizer of `SQLite` takes everything but a space for a letter. It numbers what
+/// it indexes: an item has the number of its first change, which is never reused. Segments are merged less often than by
+/// default, which costs a quarter less.
+fn words(dialect: &Dialect) -> &'static str {
+    match dialect.backend {
+        DbBackend::Sqlite => {
+            "CREATE VIRTUAL TABLE search_index USING fts5(words, content = '', contentless_delete = 1, \
+             tokenize = \"unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'\");
+             INSERT INTO search_index (search_index, rank) VALUES ('automerge', 8);
+             CREATE VIRTUAL TABLE search_words USING fts5vocab(search_index, instance);
+             CREATE TABLE search_progress (sequence BIGINT NOT NULL);
+             INSERT INTO search_progress VALUES (0)"
+        }
+        _ => {
+            "CREATE TABLE search_index (item_id uuid NOT NULL PRIMARY KEY, words tsvector NOT NULL);
+             CREATE INDEX search_index_by_words ON search_index USING gin (words);
+             CREATE TABLE search_progress (sequence BIGINT NOT NULL);
+             INSERT INTO search_progress VALUES (0)"
+        }
+    }
+}
+
+/// Gives the proposals that are there their keys.
+async fn give_keys(connection: &SchemaManagerConnection<'_>, dialect: &'static Dialect) -> Result<(), DbErr> {
+    let text = "SELECT id, CAST(members AS TEXT) AS members FROM items WHERE collection = $1 AND id > $2 ORDER BY id LIMIT $3";
+    let mut last = Uuid::nil();
+    loop {
+        let values = [Collection::PROPOSALS.name().into(), last.into(), BATCH.into()];
+        let batch = connection.query_all_raw(dialect.statement(text, values)).await?;
+        let Some(row) = batch.last() else { return Ok(()) };
+        last = rows::get(row, "id")?;
+        for row in &batch {
+            give_key(connection, dialect, row).await?;
+        }
+    }
+}
+
+async fn give_key(connection: &SchemaManagerConnection<'_>, dialect: &'static Dialect, row: &QueryResult) -> Result<(), DbErr> {
+    let members = Members::read(rows::get::<String>(row, "members")?.as_bytes()).ok().flatten();
+    let keys = members.map_or_else(Keys::default, |members| Keys::of(Collection::PROPOSALS, members.encoded()));
+    let columns: Vec<_> = KEYED_FIELDS.iter().zip(2..).map(|(name, number)| format!("{name} = ${number}")).collect();
+    let text = format!("UPDATE items SET {} WHERE id = $1", columns.join(", "));
+    let values = std::iter::once(rows::get::<Uuid>(row, "id")?.into()).chain(keys.columns().iter().map(|key| key.clone().into()));
+    connection.execute_raw(dialect.statement(&text, values)).await?;
+    Ok(())
+}
