@@ -32,6 +32,9 @@ pub(crate) trait Engine: Send + Sync {
     /// A connection on which the schema can be looked at.
     fn schema(&self) -> &DatabaseConnection;
 
+    /// How many changes may wait to be indexed while there is something to write: those of a few seconds.
+    fn most_waiting(&self) -> i64;
+
     /// Brings the full-text index up to at most so many more changes.
     async fn index(&self, limit: i64) -> Result<Step, RepositoryError>;
 

@@ -21,8 +21,8 @@ use crate::rows;
 /// Changes that are indexed at a time: on `SQLite` a write that comes meanwhile waits for them.
 const AT_A_TIME: i64 = 512;
 
-/// How many changes may wait while there is something to write: as many as a search can wait for.
-const MOST_WAITING: i64 = 50_000;
+/// How long a write waits at most when far too much is to be indexed, so that writers do not run away from the index.
+const HELD_BACK: Duration = Duration::from_secs(1);
 
 /// How long nobody must have written before what waits is indexed.
 const IDLE: Duration = Duration::from_millis(20);
@@ -49,20 +49,37 @@ struct Work {
     /// Up to which change they are.
     indexed: watch::Sender<i64>,
     news: Notify,
+    /// How many changes may wait while there is something to write.
+    most_waiting: i64,
 }
 
 impl Indexer {
     pub fn start(engine: Arc<dyn Engine>) -> Self {
         // Something may wait from before.
-        let work = Work { waiting: AtomicI64::new(1), wanted: AtomicI64::new(0), indexed: watch::Sender::new(0), news: Notify::new() };
-        let work = Arc::new(work);
+        let work = Arc::new(Work {
+            waiting: AtomicI64::new(1),
+            wanted: AtomicI64::new(0),
+            indexed: watch::Sender::new(0),
+            news: Notify::new(),
+            most_waiting: engine.most_waiting(),
+        });
         let task = tokio::spawn(serve(Arc::clone(&engine), Arc::clone(&work)));
         Self { engine, work, task: Mutex::new(Some(task)) }
     }
 
+    /// Returns when a write may go on. It is held back for a while at most: nothing is refused for the index's sake.
+    pub async fn room(&self) {
+        if self.work.is_overfull() {
+            let mut progress = self.work.indexed.subscribe();
+            let room = async { while self.work.is_overfull() && progress.changed().await.is_ok() {} };
+            // Whether there is room by now or not.
+            let _ = timeout(HELD_BACK, room).await;
+        }
+    }
+
     /// Takes note of changes that were committed.
     pub fn written(&self, changes: usize) {
-        self.work.waiting.fetch_add(i64::try_from(changes).unwrap_or(MOST_WAITING), Ordering::Relaxed);
+        self.work.waiting.fetch_add(i64::try_from(changes).unwrap_or(i64::MAX / 2), Ordering::Relaxed);
         self.work.news.notify_one();
     }
 
@@ -109,7 +126,11 @@ impl Work {
     }
 
     fn is_urgent(&self) -> bool {
-        self.is_wanted() || self.waiting.load(Ordering::Relaxed) > MOST_WAITING
+        self.is_wanted() || self.waiting.load(Ordering::Relaxed) > self.most_waiting
+    }
+
+    fn is_overfull(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 2 * self.most_waiting
     }
 
     /// Returns when something waits and either nobody writes or it should not wait any longer.

@@ -51,12 +51,18 @@ impl SqlItemRepository {
         Self { reads, items, totals, pages, kept_pages: PageCache::new(), seen: Seen::new(), indexer }
     }
 
+    /// Returns when everything that was written is indexed for searches.
+    pub async fn settle(&self) -> Result<(), RepositoryError> {
+        self.indexer.settle().await
+    }
+
     /// Ends what goes on beside reads and writes.
     pub async fn close(&self) {
         self.indexer.close().await;
     }
 
     async fn write(&self, write: Write) -> Answer {
+        self.indexer.room().await;
         let changes = write.changes();
         let answer = self.reads.engine.write(write).await;
         self.indexer.written(changes);

@@ -145,6 +145,10 @@ impl Engine for Postgres {
         &self.readers
     }
 
+    fn most_waiting(&self) -> i64 {
+        20_000
+    }
+
     async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
         let step = async {
             let transaction = self.readers.begin().await?;

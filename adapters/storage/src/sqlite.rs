@@ -104,6 +104,10 @@ impl Engine for Sqlite {
         &self.readers
     }
 
+    fn most_waiting(&self) -> i64 {
+        50_000
+    }
+
     async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
         self.writer.index(limit).await
     }

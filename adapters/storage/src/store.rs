@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ItemRepository, Readiness};
+use application::{ItemRepository, Readiness, RepositoryError};
 use sea_orm::DbErr;
 use sea_orm_migration::MigratorTrait;
 
@@ -78,6 +78,14 @@ impl Store {
     #[must_use]
     pub fn readiness(&self) -> Arc<dyn Readiness> {
         Arc::<SqlItemRepository>::clone(&self.items)
+    }
+
+    /// Returns when everything that was written is indexed for searches, which happens after a while in any case.
+    ///
+    /// # Errors
+    /// When the store is unavailable, or it takes longer than a search would wait.
+    pub async fn settle(&self) -> Result<(), RepositoryError> {
+        self.items.settle().await
     }
 
     /// Waits for the writes that were accepted, then closes all connections. What is asked of the store afterwards fails

@@ -46,6 +46,9 @@ pub async fn run(options: &SeedOptions) -> Result<(), Fault> {
     let mut load = Load::new(options, &crate::ports(&store));
     let outcome = load.run(&mut signals).await;
     load.progress.end();
+    if outcome.is_ok() && store.settle().await.is_err() {
+        tracing::warn!("the full-text index is behind; the service goes on with it when it is started");
+    }
     let summary = load.progress.summary();
     drop(load);
     crate::close(store).await;
