@@ -159,7 +159,7 @@ impl ChangeKind {
 /// Who writes, and when: what the change log keeps of every write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// When (microseconds, UTC).
+    /// When it was asked for (microseconds, UTC). The store may give it a later time.
     pub time: Timestamp,
     /// The caller's name; `None` for an anonymous one.
     pub caller: Option<Box<str>>,
@@ -169,7 +169,8 @@ pub struct Change {
 /// survives a crash of the process or the machine.
 ///
 /// Every write MUST append one change per item written to the change log, with the members it superseded, and MUST
-/// adjust the totals and the revision of every scope that shows the item, in the same transaction.
+/// adjust the totals and the revision of every scope that shows the item, in the same transaction. Writes MUST become
+/// visible in the order of their times: each has a time after those of all writes that were visible before it.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait ItemRepository: Send + Sync {

@@ -186,9 +186,7 @@ mod tests {
 
     #[test]
     fn sqlite_codes_are_read_by_their_low_byte() {
-        for (code, told) in
-            [(5, Unavailable), (517, Unavailable), (13, Full), (4874, Unavailable), (2067, Corrupt), (0, Corrupt)]
-        {
+        for (code, told) in [(5, Unavailable), (517, Unavailable), (13, Full), (4874, Unavailable), (2067, Corrupt), (0, Corrupt)] {
             assert_eq!(sqlite_meaning(code), told, "{code}");
         }
     }

@@ -75,7 +75,8 @@ fn push_lexeme(out: &mut String, size: &mut usize, word: &str, places: impl Iter
     out.push_str(if out.is_empty() { "'" } else { " '" });
     out.push_str(word);
     // The first place is told at least, if only as the last that can be.
-    for (number, place) in places.enumerate().take_while(|(number, place)| *number == 0 || (*number < MOST_PLACES && *place <= LAST_PLACE)) {
+    for (number, place) in places.enumerate().take_while(|(number, place)| *number == 0 || (*number < MOST_PLACES && *place <= LAST_PLACE))
+    {
         *size += 2;
         // Writing to a String cannot fail.
         let _ = write!(out, "{}{}", if number == 0 { "':" } else { "," }, place.min(LAST_PLACE));

@@ -55,9 +55,8 @@ struct Work {
 
 impl Indexer {
     pub fn start(engine: Arc<dyn Engine>) -> Self {
-        // Something may wait from before.
         let work = Arc::new(Work {
-            waiting: AtomicI64::new(1),
+            waiting: AtomicI64::new(0),
             wanted: AtomicI64::new(0),
             indexed: watch::Sender::new(0),
             news: Notify::new(),

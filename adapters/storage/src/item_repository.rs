@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use application::query::{MemberNames, PageQuery, Position};
 use application::{
-    Change, ChangeKind, CollectionContent, ItemRepository, ListedItem, ListedPage, NewItem, Readiness, Replacement, RepositoryError, Revision, Scope,
-    ShownItem, Totals,
+    Change, ChangeKind, CollectionContent, ItemRepository, ListedItem, ListedPage, NewItem, Readiness, Replacement, RepositoryError,
+    Revision, Scope, ShownItem, Totals,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
@@ -49,6 +49,11 @@ impl SqlItemRepository {
         let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), lanes, patience);
         let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), lanes, patience);
         Self { reads, items, totals, pages, kept_pages: PageCache::new(), seen: Seen::new(), indexer }
+    }
+
+    /// Goes on with what a process before this one left to be done. The schema must be up to date.
+    pub fn resume(&self) {
+        self.indexer.written(1);
     }
 
     /// Returns when everything that was written is indexed for searches.

@@ -8,8 +8,11 @@
 //!
 //! - `postgres_rows.rs`: all inserts and updates that have queued up in one statement with data-modifying CTEs, which decides,
 //!   writes, logs and counts; `postgres_writes.rs`: deletions and replacements;
-//! - `sqlite_writer.rs` and `sqlite_writes.rs`: one task owns the one writing connection and puts whatever has queued
+//! - `sqlite_writer.rs` and `sqlite_writes.rs`: one thread owns the one writing connection and puts whatever has queued
 //!   up into one transaction (group commit), so that a disk flush is shared by many writes.
+//!
+//! On both, writes are committed in the order of their times and of their numbers in the change log. The full-text index
+//! follows the log (`indexer.rs`).
 //!
 //! Pages are walked in an index first (`pages.rs`, with filters from `selection.rs`, orders from `order.rs` and searches from
 //! `matches.rs`), then their items are read. What is kept in memory is used only while it is known to be current:
@@ -20,8 +23,8 @@
 //! |---|---|
 //! | `items` | the current version of every item of every collection |
 //! | `changes` | one row per write, append-only, with the members that the write superseded |
-//! | `collection_totals` | how many items and how many writes each scope has, split into shards so that writers do not queue |
-//! | `search_…` (`SQLite`), `items.words` (`PostgreSQL`) | the words of every item, for full-text search |
+//! | `collection_totals` | how many items and how many writes each scope has |
+//! | `search_…` | the words of every item, for full-text search, and up to which change they are known |
 //! | `proposals` (view) | the proposals with a column per field, for people who query with SQL |
 //!
 //! # How to change it

@@ -75,13 +75,7 @@ impl SqliteWrites {
     }
 
     /// Does the writes in their order in `transaction`, all at one time.
-    pub fn perform(
-        &self,
-        transaction: &Transaction<'_>,
-        writes: &[&Write],
-        time: Timestamp,
-        totals: &mut Totals,
-    ) -> Outcome<Vec<Answer>> {
+    pub fn perform(&self, transaction: &Transaction<'_>, writes: &[&Write], time: Timestamp, totals: &mut Totals) -> Outcome<Vec<Answer>> {
         let mut performing = Performing { texts: self, transaction, time, totals };
         writes.iter().map(|write| performing.write(write)).collect()
     }

@@ -56,7 +56,9 @@ impl Store {
     /// # Errors
     /// Where the database refuses, or was prepared by a newer version of the service.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        self.bring_up_to_date().await.map_err(|error| StoreError::schema(&error))
+        self.bring_up_to_date().await.map_err(|error| StoreError::schema(&error))?;
+        self.items.resume();
+        Ok(())
     }
 
     /// Whether nothing is left to [migrate](Self::migrate).
@@ -65,7 +67,11 @@ impl Store {
     /// Where the database cannot be asked, or was prepared by a newer version of the service.
     pub async fn is_migrated(&self) -> Result<bool, StoreError> {
         let pending = Migrator::get_pending_migrations_read_only(self.engine.schema()).await;
-        pending.map(|pending| pending.is_empty()).map_err(|error| StoreError::schema(&error))
+        let is_migrated = pending.map(|pending| pending.is_empty()).map_err(|error| StoreError::schema(&error))?;
+        if is_migrated {
+            self.items.resume();
+        }
+        Ok(is_migrated)
     }
 
     /// The items.

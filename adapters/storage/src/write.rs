@@ -48,7 +48,9 @@ impl Write {
     /// Who writes, and when.
     pub const fn change(&self) -> &Change {
         match self {
-            Self::Insert { change, .. } | Self::Update { change, .. } | Self::Delete { change, .. } | Self::ReplaceAll { change, .. } => change,
+            Self::Insert { change, .. } | Self::Update { change, .. } | Self::Delete { change, .. } | Self::ReplaceAll { change, .. } => {
+                change
+            }
         }
     }
 

@@ -25,6 +25,17 @@ impl Rounds {
         ]
     }
 
+    /// How long what was put off took afterwards, and its processor time for each request of the turn.
+    pub(super) fn settling(&self) -> [String; 2] {
+        let settling: Vec<_> = self.0.iter().filter_map(|turn| turn.settling.as_ref()).collect();
+        if settling.is_empty() {
+            return ["–", "–"].map(str::to_owned);
+        }
+        let elapsed = median(settling.iter().map(|settling| settling.elapsed.as_secs_f64()));
+        let spent = settling.iter().map(|settling| settling.cpu.service()).sum();
+        [format!("{elapsed:.2}"), self.per_request(spent)]
+    }
+
     /// Microseconds per request.
     fn per_request(&self, spent: Duration) -> String {
         let requests: f64 = self.0.iter().map(|turn| turn.tally.amount()).sum();

@@ -108,7 +108,11 @@ impl Subject {
 
     /// One turn of a work.
     pub(super) async fn measure(&self, work: Work, arguments: &Arguments) -> Result<Measurement> {
-        self.running.turn(&self.requests.of(work), arguments).await.with_context(|| self.kind.title())
+        let mut measured = self.running.turn(&self.requests.of(work), arguments).await.with_context(|| self.kind.title())?;
+        if work.writes() && matches!(self.kind, Kind::Service(_)) {
+            measured.settling = Some(self.running.settle().await.with_context(|| self.kind.title())?);
+        }
+        Ok(measured)
     }
 }
 

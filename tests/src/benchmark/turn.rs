@@ -1,13 +1,15 @@
 //! One turn: a running server is kept busy for a while, and what that took of the machine.
 
 use std::ops::Add;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use fastrand::Rng;
 
 use super::arguments::Arguments;
+use super::connection::Connection;
 use super::database::Database;
-use super::load::{Load, Source, Tally};
+use super::load::{Load, Source, Tally, accepted};
 use super::process::{Server, generator_cpu_time, machine_cpu_time};
 
 /// A running server and the PostgreSQL database it works on, if any. The server ends first: it holds connections to the database.
@@ -22,6 +24,29 @@ pub(super) struct Measurement {
     pub(super) cpu: CpuTime,
     /// The most memory the server held, in bytes.
     pub(super) peak_memory: u64,
+    /// What it still had to do afterwards, if that was measured.
+    pub(super) settling: Option<Settling>,
+}
+
+/// What it took until searches knew everything that was written.
+pub(super) struct Settling {
+    pub(super) elapsed: Duration,
+    pub(super) cpu: CpuTime,
+}
+
+/// A search that finds nothing, which is known only when everything is indexed.
+struct Search;
+
+impl Source for Search {
+    fn write(&self, _random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()> {
+        request.clear();
+        request.extend_from_slice(b"GET /v1/proposals?q=zzzz&page_size=1&total=none HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        Ok(())
+    }
+
+    fn title(&self) -> &str {
+        "search"
+    }
 }
 
 /// Processor time, by who spent it.
@@ -45,7 +70,15 @@ impl Running {
         let before = self.cpu_time()?;
         let tally = load.repeat(source, time).await.with_context(|| self.failure(source))?;
         let cpu = self.cpu_time()?.since(before);
-        Ok(Measurement { tally, cpu, peak_memory: self.server.peak_memory()? })
+        Ok(Measurement { tally, cpu, peak_memory: self.server.peak_memory()?, settling: None })
+    }
+
+    /// Lets the service do what it put off, so that it does not do it in the turn of another.
+    pub(super) async fn settle(&self) -> Result<Settling> {
+        let (start, before) = (Instant::now(), self.cpu_time()?);
+        let mut connection = Connection::open(self.server.address).await?;
+        accepted(&mut connection, &Search, &mut Rng::with_seed(0)).await?;
+        Ok(Settling { elapsed: start.elapsed(), cpu: self.cpu_time()?.since(before) })
     }
 
     fn cpu_time(&self) -> Result<CpuTime> {

@@ -42,6 +42,11 @@ impl Work {
         }
     }
 
+    /// Whether anything is written.
+    pub(super) const fn writes(self) -> bool {
+        matches!(self, Self::Replace | Self::Mix | Self::Create)
+    }
+
     /// The single work to do next.
     fn next(self, random: &mut Rng) -> Self {
         match self {

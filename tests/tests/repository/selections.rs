@@ -194,7 +194,9 @@ async fn fields_of_proposals_are_found_by_their_kind(store: &TestStore) {
 async fn long_values_of_indexed_fields_are_told_apart(store: &TestStore) {
     let scope = all(Collection::PROPOSALS);
     let (beginning, whole) = ("ñ".repeat(200), "ñ".repeat(5_000));
-    for (number, value) in [&beginning[..398], &beginning, &format!("{beginning}a"), &format!("{whole}a"), &format!("{whole}b")].iter().enumerate() {
+    for (number, value) in
+        [&beginning[..398], &beginning, &format!("{beginning}a"), &format!("{whole}a"), &format!("{whole}b")].iter().enumerate()
+    {
         store.insert(scope, &format!("{{\"researcher_id\":\"{value}\",\"research_type\":\"{value}\",\"n\":{number}}}")).await;
     }
     for name in ["researcher_id", "research_type"] {
