@@ -11,6 +11,7 @@ use application::{
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
+use futures_util::future::join_all;
 use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::engine::Engine;
@@ -46,7 +47,7 @@ impl SqlItemRepository {
         let indexer = Arc::new(Indexer::start(Arc::clone(&engine)));
         let reads = Arc::new(Reads { engine, statements, indexer: Arc::clone(&indexer) });
         let items = ReadQueue::start(ItemReads(Arc::clone(&reads)), lanes, patience);
-        let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), lanes, patience);
+        let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), 1, patience);
         let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), lanes, patience);
         Self { reads, items, totals, pages, kept_pages: PageCache::new(), seen: Seen::new(), indexer }
     }
@@ -321,36 +322,38 @@ impl SharedRead for ItemReads {
     }
 }
 
-/// Reads that are asked for at the same time and are each done once.
-macro_rules! read_once {
-    ($(#[$doc:meta])* $name:ident: $first:ty, $second:ty => $found:ty, $method:ident) => {
-        $(#[$doc])*
-        struct $name(Arc<Reads>);
+/// Totals of scopes, and whether their owners exist. All that wait are asked for at once and the next wait for them, so that
+/// many who want to know the same are told by one small statement.
+struct TotalsReads(Arc<Reads>);
 
-        #[async_trait]
-        impl SharedRead for $name {
-            type Key = ($first, $second);
-            type Found = ($found, bool);
+#[async_trait]
+impl SharedRead for TotalsReads {
+    type Key = (Scope, Vec<Collection>);
+    type Found = (Totals, bool);
 
-            async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
-                let mut found = HashMap::new();
-                for key in keys {
-                    if !found.contains_key(key) {
-                        found.insert(key, self.0.$method(key.0, &key.1).await);
-                    }
-                }
-                keys.iter().map(|key| found[key].clone()).collect()
+    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
+        let distinct: HashSet<_> = keys.iter().collect();
+        let reads = distinct.into_iter().map(async |key| (key, self.0.totals(key.0, &key.1).await));
+        let found: HashMap<_, _> = join_all(reads).await.into_iter().collect();
+        keys.iter().map(|key| found[key]).collect()
+    }
+}
+
+/// Pages, and whether the owners of their scopes exist. The same page is read once for all who want it.
+struct PageReads(Arc<Reads>);
+
+#[async_trait]
+impl SharedRead for PageReads {
+    type Key = (Scope, PageQuery);
+    type Found = (Arc<ListedPage>, bool);
+
+    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
+        let mut found = HashMap::new();
+        for key in keys {
+            if !found.contains_key(key) {
+                found.insert(key, self.0.page(key.0, &key.1).await);
             }
         }
-    };
-}
-
-read_once! {
-    /// Totals of scopes, and whether their owners exist.
-    TotalsReads: Scope, Vec<Collection> => Totals, totals
-}
-
-read_once! {
-    /// Pages, and whether the owners of their scopes exist.
-    PageReads: Scope, PageQuery => Arc<ListedPage>, page
+        keys.iter().map(|key| found[key].clone()).collect()
+    }
 }

@@ -223,12 +223,17 @@ fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
     let own = literal(scope.collection.name());
     let parent = text.bind(scope.parent.map_or_else(Uuid::nil, ItemId::uuid));
     let owner = text.bind(owner_name(scope.collection));
-    let mut counted = format!("c.collection = {own} AND c.parent = {parent}");
-    if !related.is_empty() {
+    let mut names: Vec<_> = related.iter().map(|collection| literal(collection.name())).collect();
+    let counted = if scope.parent.is_none() {
+        // Said so that the engine looks into the primary key once for each.
+        names.push(own.clone());
+        format!("c.parent = {parent} AND c.collection IN ({})", names.join(", "))
+    } else if names.is_empty() {
+        format!("c.parent = {parent} AND c.collection = {own}")
+    } else {
         let whole = text.bind(Uuid::nil());
-        let names: Vec<_> = related.iter().map(|collection| literal(collection.name())).collect();
-        counted = format!("({counted}) OR (c.collection IN ({}) AND c.parent = {whole})", names.join(", "));
-    }
+        format!("(c.parent = {parent} AND c.collection = {own}) OR (c.parent = {whole} AND c.collection IN ({}))", names.join(", "))
+    };
     format!(
         "SELECT CAST(COALESCE(SUM(CASE WHEN c.collection = {own} THEN c.items ELSE 0 END), 0) AS BIGINT) AS total_items, \
          CAST(COALESCE(SUM(c.writes), 0) AS BIGINT) AS revision, \

@@ -26,9 +26,8 @@ use crate::write_queue::{WriteQueue, Writer};
 /// Few, so that many reads share a statement; more than one, so that a large page does not hold up the others.
 const LANES: usize = 4;
 
-/// Statements that insert and update at the same time. Few, so that each takes many writes; more than one, so that one is
-/// prepared while the disk is busy with another.
-const WRITING_LANES: usize = 3;
+/// Statements that insert and update at the same time. They take turns in any case, and one takes more writes than two.
+const WRITING_LANES: usize = 1;
 
 /// Most connections that write: those of the lanes, and some for writes of other kinds, which all take turns.
 const WRITING_CONNECTIONS: u32 = 4;

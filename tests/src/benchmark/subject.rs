@@ -89,6 +89,9 @@ impl Subject {
         let mut load = Load::open(server.address, arguments.connections).await?;
         let ids = load.create(&self.requests, arguments.proposals).await?;
         self.requests.set_ids(ids);
+        if matches!(self.kind, Kind::Service(_)) {
+            self.running.settle().await?;
+        }
         if let Some(database) = database {
             database.analyze();
         }

@@ -44,7 +44,7 @@ impl Source for Search {
         Ok(())
     }
 
-    fn title(&self) -> &str {
+    fn title(&self) -> &'static str {
         "search"
     }
 }
