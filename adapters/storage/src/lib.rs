@@ -60,6 +60,7 @@ mod seen;
 mod selection;
 mod sql_text;
 mod sqlite;
+mod sqlite_checkpoints;
 mod sqlite_indexing;
 mod sqlite_totals;
 mod sqlite_writer;

@@ -23,6 +23,7 @@ use crate::dialect::{Dialect, SQLITE};
 use crate::engine::Engine;
 use crate::errors::StoreError;
 use crate::indexing::Step;
+use crate::sqlite_checkpoints::Checkpoints;
 use crate::sqlite_writer::SqliteWriter;
 use crate::write::{Answer, Write};
 use crate::write_queue::WriteQueue;
@@ -39,13 +40,13 @@ const STATEMENTS_KEPT: usize = 256;
 const CACHED_KIBIBYTES: &str = "-4096";
 
 /// How the writer's connection works. It keeps more pages, because it goes back to those of its indexes again and again.
-/// The write-ahead log is copied into the file after so many pages, so that a page that is written often is copied once,
-/// and cut back to so many bytes.
+/// The write-ahead log is copied into the file by another (`sqlite_checkpoints.rs`), and within a commit only when it is long
+/// all the same; it is cut back to so many bytes.
 const WRITER_PRAGMAS: [(&str, &str); 6] = [
     ("synchronous", "FULL"),
     ("foreign_keys", "ON"),
     ("cache_size", "-16384"),
-    ("wal_autocheckpoint", "8000"),
+    ("wal_autocheckpoint", "32000"),
     ("journal_size_limit", "67108864"),
     ("temp_store", "MEMORY"),
 ];
@@ -71,8 +72,10 @@ impl Sqlite {
         let preparing = SqlxSqliteConnector::connect(preparing_options(options)).await.map_err(connect_error)?;
         let readers = SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
         let current = Arc::new(Current::new());
-        let connection = writing_connection(&file).map_err(|error| StoreError::connect_sqlite(&file, &error))?;
-        let writer = SqliteWriter::new(connection, Arc::clone(&current));
+        let [connection, copying] = [writing_connection(&file), writing_connection(&file)];
+        let connect_error = |error: rusqlite::Error| StoreError::connect_sqlite(&file, &error);
+        let checkpoints = Checkpoints::new(copying.map_err(connect_error)?);
+        let writer = SqliteWriter::new(connection.map_err(connect_error)?, checkpoints, Arc::clone(&current));
         let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout).map_err(StoreError::Thread)?;
         Ok(Self { readers, preparing, writer, queue, current, lock })
     }

@@ -19,6 +19,7 @@ use tokio::task::spawn_blocking;
 use crate::current::Current;
 use crate::errors::logged_sqlite;
 use crate::indexing::Step;
+use crate::sqlite_checkpoints::Checkpoints;
 use crate::sqlite_indexing;
 use crate::sqlite_totals::Totals;
 use crate::sqlite_writes::SqliteWrites;
@@ -50,6 +51,7 @@ pub(crate) struct SqliteWriter {
     connection: Arc<Mutex<Option<Connection>>>,
     writes: Arc<SqliteWrites>,
     current: Arc<Current>,
+    checkpoints: Checkpoints,
     /// The time of the last transaction in microseconds, or 0 before it is known.
     last: Arc<AtomicI64>,
 }
@@ -58,7 +60,11 @@ pub(crate) struct SqliteWriter {
 impl Writer for SqliteWriter {
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
         let answers = match self.connection.lock().await.as_mut() {
-            Some(connection) => self.transactions(connection, writes),
+            Some(connection) => {
+                let answers = self.transactions(connection, writes);
+                self.checkpoints.after(writes.len(), writes.iter().map(|write| write.members_length()).sum(), connection);
+                answers
+            }
             None => vec![Err(RepositoryError::Unavailable); writes.len()],
         };
         for (write, answer) in writes.iter().zip(&answers) {
@@ -69,21 +75,28 @@ impl Writer for SqliteWriter {
 }
 
 impl SqliteWriter {
-    pub fn new(connection: Connection, current: Arc<Current>) -> Self {
+    pub fn new(connection: Connection, checkpoints: Checkpoints, current: Arc<Current>) -> Self {
         let (connection, writes) = (Arc::new(Mutex::new(Some(connection))), Arc::new(SqliteWrites::new()));
-        Self { connection, writes, current, last: Arc::new(AtomicI64::new(0)) }
+        Self { connection, writes, current, checkpoints, last: Arc::new(AtomicI64::new(0)) }
     }
 
     /// Brings the full-text index up to some more changes.
     pub async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
         let mut connection = Arc::clone(&self.connection).lock_owned().await;
-        let step = spawn_blocking(move || connection.as_mut().map(|connection| sqlite_indexing::step(connection, limit)));
+        let checkpoints = self.checkpoints.clone();
+        let step = spawn_blocking(move || {
+            let connection = connection.as_mut()?;
+            let step = sqlite_indexing::step(connection, limit);
+            checkpoints.after(step.as_ref().map_or(0, |step| step.changes), 0, connection);
+            Some(step)
+        });
         let step = step.await.ok().flatten().ok_or(RepositoryError::Unavailable)?;
         step.map_err(|error| logged_sqlite(&error, "index"))
     }
 
     /// Closes the connection, after what is under way.
     pub async fn close(&self) {
+        self.checkpoints.close().await;
         let connection = self.connection.lock().await.take();
         if let Some(Err((_, error))) = connection.map(Connection::close) {
             tracing::warn!(%error, "the writing SQLite connection did not close cleanly");

@@ -54,6 +54,19 @@ impl Write {
         }
     }
 
+    /// Bytes of the members it writes.
+    pub fn members_length(&self) -> usize {
+        match self {
+            Self::Insert { item, .. } => item.members.len(),
+            Self::Update { replacement, .. } => 2 * replacement.members.len(),
+            Self::Delete { .. } => 0,
+            Self::ReplaceAll { content, .. } => {
+                let replaced = content.replacements.iter().map(|replacement| 2 * replacement.members.len());
+                replaced.chain(content.additions.iter().map(|addition| addition.members.len())).sum()
+            }
+        }
+    }
+
     /// How many changes it may leave, not counting what goes with an item that is removed.
     pub fn changes(&self) -> usize {
         match self {
