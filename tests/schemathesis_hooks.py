@@ -20,14 +20,15 @@ def filter_case(context, case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Only a link of the service has a cursor. A search holds a word, an order names nothing twice, a filter has a name that
+    """Only the service gives cursors. A search holds a word, an order names nothing twice, a filter has a name that
     is not `id`, and a list of days holds days."""
     query = case.query
     is_negative = case.meta is not None and case.meta.generation.mode.is_negative
     if is_negative or not isinstance(query, dict):
         return
-    if re.fullmatch(r"[A-Za-z0-9_-]+", str(query.get("cursor", ""))):
-        del query["cursor"]
+    for name in ("cursor", "after"):
+        if re.fullmatch(r"[A-Za-z0-9_-]+", str(query.get(name, ""))):
+            del query[name]
     if isinstance(query.get("q"), str) and 0 < len(query["q"]) <= 1000:
         query["q"] = "".join(letter if letter.isalnum() else " " for letter in query["q"])[:60] + " x"
     keys = str(query.get("sort", "")).split(",")

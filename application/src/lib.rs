@@ -19,8 +19,8 @@ pub use caller::Caller;
 pub use error::ApplicationError;
 pub use listing::{Embedded, Listing, MOST_EMBEDDED, Neighbour, PageRequest, View};
 pub use ports::{
-    Change, ChangeKind, Clock, CollectionContent, IdGenerator, ItemRepository, ListedItem, ListedPage, NewItem, Readiness, Relations,
-    Replacement, RepositoryError, Revision, Scope, ShownItem, Totals,
+    Change, ChangeKind, ChangeLog, Clock, CollectionContent, IdGenerator, ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange,
+    NewItem, Readiness, Relations, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
 };
-pub use resource_service::{Precondition, ReplacementBody, ResourceService};
+pub use resource_service::{Named, Precondition, ReplacementBody, ResourceService};
 pub use search::{Search, SearchFault, Term};

@@ -21,21 +21,53 @@ const MAX_ATTEMPTS: usize = 200;
 /// edited and sent back.
 const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
 
-/// A client's condition on what it changes: on an item's version, or on a collection's revision.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Precondition<T> {
-    /// None: the write goes through.
-    #[default]
-    Unconditional,
-    /// It must exist; which it must anyway.
+/// Versions or revisions a client names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named<T> {
+    /// Whichever there is.
     Any,
-    /// It must be at one of these.
+    /// One of these.
     OneOf(Vec<T>),
+}
+
+impl<T: PartialEq> Named<T> {
+    fn includes(&self, current: &T) -> bool {
+        match self {
+            Self::Any => true,
+            Self::OneOf(named) => named.contains(current),
+        }
+    }
+}
+
+/// A client's conditions on what it changes: on an item's version, or on a collection's revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Precondition<T> {
+    /// It must be at one of these.
+    pub is: Option<Named<T>>,
+    /// It must be at none of these.
+    pub is_not: Option<Named<T>>,
+}
+
+impl<T> Precondition<T> {
+    /// No condition.
+    pub const NONE: Self = Self { is: None, is_not: None };
+
+    /// It must be at one of these.
+    #[must_use]
+    pub const fn one_of(named: Vec<T>) -> Self {
+        Self { is: Some(Named::OneOf(named)), is_not: None }
+    }
+
+    /// Whether there is any condition.
+    #[must_use]
+    pub const fn is_conditional(&self) -> bool {
+        self.is.is_some() || self.is_not.is_some()
+    }
 }
 
 impl<T: PartialEq> Precondition<T> {
     fn excludes(&self, current: &T) -> bool {
-        matches!(self, Self::OneOf(wanted) if !wanted.contains(current))
+        self.is.as_ref().is_some_and(|named| !named.includes(current)) || self.is_not.as_ref().is_some_and(|named| named.includes(current))
     }
 }
 
@@ -145,12 +177,19 @@ impl<R: Resource> ResourceService<R> {
         self.insert(caller, parent, resource, None).await
     }
 
-    /// Makes a new item that continues the one named `id`: a second phase, a resubmission, an amendment.
+    /// Makes a new item that continues the one named `id`: a second phase, a resubmission, an amendment. The condition is on
+    /// the one that is continued.
     ///
     /// # Errors
-    /// `ItemMissing`; `Invalid`; `Store`.
-    pub async fn continue_from(&self, caller: &Caller, id: ItemId, body: Members) -> Result<ShownItem, ApplicationError> {
-        self.find(None, id).await?;
+    /// `ItemMissing`; `PreconditionFailed`; `Invalid`; `Store`.
+    pub async fn continue_from(
+        &self,
+        caller: &Caller,
+        id: ItemId,
+        precondition: &Precondition<Version>,
+        body: Members,
+    ) -> Result<ShownItem, ApplicationError> {
+        check(precondition, &self.find(None, id).await?)?;
         let resource = judge(None, &body, Identity::Named(id), |own| own)?;
         self.insert(caller, None, resource, Some(id)).await
     }
@@ -317,7 +356,7 @@ impl<R: Resource> ResourceService<R> {
 
     /// The revision a replacement is decided on, if the client cares.
     async fn expected_revision(&self, precondition: &Precondition<Revision>) -> Result<Option<Revision>, ApplicationError> {
-        if !matches!(precondition, Precondition::OneOf(_)) {
+        if !precondition.is_conditional() {
             return Ok(None);
         }
         let current = self.repository.totals(self.scope(None), self.collection.linked()).await?.revision;

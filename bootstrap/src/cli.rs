@@ -64,6 +64,9 @@ pub struct ServeOptions {
     /// Put one example of everything into a database that is empty
     #[arg(long, help_heading = "Database")]
     pub demo: bool,
+    /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody else wrote
+    #[arg(long, env)]
+    pub require_if_match: bool,
     /// Largest request body
     #[arg(long, env, value_name = "BYTES", default_value = "8MiB", help_heading = "Limits")]
     pub max_body: ByteSize,

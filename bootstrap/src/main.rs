@@ -142,7 +142,13 @@ async fn connect(options: &DatabaseOptions) -> Result<Store, Fault> {
 }
 
 fn ports(store: &Store) -> Ports {
-    Ports { items: store.items(), readiness: store.readiness(), ids: Arc::new(UuidV7Generator), clock: Arc::new(SystemClock) }
+    Ports {
+        items: store.items(),
+        changes: store.change_log(),
+        readiness: store.readiness(),
+        ids: Arc::new(UuidV7Generator),
+        clock: Arc::new(SystemClock),
+    }
 }
 
 /// A restart with `--demo` finds the items of the first start, and goes on with them.
@@ -161,6 +167,7 @@ fn http_options(options: &ServeOptions, base_url: BaseUrl) -> HttpOptions {
         max_body: options.max_body.bytes(),
         body_timeout: options.body_timeout.duration(),
         request_timeout: options.request_timeout.duration(),
+        requires_condition: options.require_if_match,
         // An origin that was accepted is a URL, which every header can hold.
         cors_origins: options.cors_origins.iter().filter_map(|origin| origin.as_str().parse().ok()).collect(),
     }

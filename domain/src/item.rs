@@ -28,6 +28,24 @@ impl Collection {
     /// Status messages.
     pub const STATUS: Self = Self("status");
 
+    /// All there are.
+    pub const ALL: [Self; 8] = [
+        Self::PROPOSED_PROGRAMS,
+        Self::GAD_SCORES,
+        Self::STATUSES,
+        Self::FILES,
+        Self::LIB,
+        Self::PROPOSALS,
+        Self::CASH_PROGRAM,
+        Self::STATUS,
+    ];
+
+    /// The collection of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|collection| collection.0 == name)
+    }
+
     /// The name under which the store keeps it.
     #[must_use]
     pub const fn name(self) -> &'static str {

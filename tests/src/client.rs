@@ -119,6 +119,13 @@ impl Request {
         answer.unwrap_or_else(|error| panic!("no answer to {sentence}: {error:?}"))
     }
 
+    /// Sends the request to a server that may go away meanwhile; a whole answer, if one came.
+    #[must_use]
+    pub fn try_send(self) -> Option<Answer> {
+        let exchange = async { tokio::time::timeout(PATIENCE, self.exchange()).await };
+        runtime().block_on(exchange).ok()?.ok()
+    }
+
     async fn exchange(self) -> Result<Answer, Box<dyn std::error::Error>> {
         let (sentence, method, target) = (self.sentence(), self.method.clone(), self.target.clone());
         let origin = format!("http://{}", self.address);

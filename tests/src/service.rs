@@ -41,8 +41,10 @@ pub struct Item {
 pub struct Service {
     address: SocketAddr,
     process: Child,
-    // Dropped after the process was stopped.
-    _database: TestDatabase,
+    /// How it reaches its database.
+    url: String,
+    // Dropped after the process was stopped. Only the first instance has it.
+    _database: Option<TestDatabase>,
     _directory: TempDir,
 }
 
@@ -75,13 +77,29 @@ impl Service {
     /// Starts the service over a database that it reaches at another URL than the database's own.
     #[must_use]
     pub fn start_at(database: TestDatabase, url: &str, arguments: &[&str]) -> Self {
+        Self::run(Some(database), url, arguments)
+    }
+
+    /// Starts the service over a database that goes on when the service ends, which it does by SIGKILL.
+    #[must_use]
+    pub fn start_on(database: &TestDatabase) -> Self {
+        Self::run(None, database.url(), &[])
+    }
+
+    /// Starts another instance over the same database, which must outlive it.
+    #[must_use]
+    pub fn start_another(&self) -> Self {
+        Self::run(None, &self.url, &[])
+    }
+
+    fn run(database: Option<TestDatabase>, url: &str, arguments: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let log = directory.path().join("service.log");
         let (process, address) = (0..STARTS).find_map(|_| try_start(url, arguments, &log)).unwrap_or_else(|| {
             let said = std::fs::read_to_string(&log).unwrap_or_default();
             panic!("the service does not start; it said:\n{said}")
         });
-        Self { address, process, _database: database, _directory: directory }
+        Self { address, process, url: url.to_owned(), _database: database, _directory: directory }
     }
 
     /// Where the service listens.

@@ -7,7 +7,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use application::{Precondition, Relations, Revision, ShownItem};
+use application::{Named, Precondition, Relations, Revision, ShownItem};
 use domain::Version;
 use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
@@ -88,8 +88,8 @@ pub fn compressed(tag: &HeaderValue) -> Option<HeaderValue> {
     Some(quoted(&format!("{opaque}{GZIP_SUFFIX}")))
 }
 
-/// The condition `If-Match` sets on a write of an item. A weak tag never matches (strong comparison), nor does one that
-/// this service could not have made.
+/// The conditions on a write of an item. In `If-Match` a weak tag never matches (strong comparison, RFC 9110 section 13.1.1),
+/// in `If-None-Match` it does; a tag that this service could not have made matches in neither.
 ///
 /// # Errors
 /// 400 for a header that is no list of tags.
@@ -101,7 +101,7 @@ pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, P
     })
 }
 
-/// The condition `If-Match` sets on a write of a whole collection.
+/// The conditions on a write of a whole collection.
 ///
 /// # Errors
 /// 400 for a header that is no list of tags.
@@ -110,13 +110,16 @@ pub fn collection_precondition(headers: &HeaderMap) -> Result<Precondition<Revis
 }
 
 fn precondition<T>(headers: &HeaderMap, read: impl Fn(&str) -> Option<T>) -> Result<Precondition<T>, Problem> {
-    Ok(match tags(headers, &IF_MATCH)? {
-        None => Precondition::Unconditional,
-        Some(Tags::Any) => Precondition::Any,
-        Some(Tags::Listed(tags)) => {
-            Precondition::OneOf(tags.iter().filter(|tag| !tag.is_weak).filter_map(|tag| read(tag.plain())).collect())
-        }
-    })
+    let named = |name: &HeaderName, takes_weak: bool| {
+        Ok::<_, Problem>(tags(headers, name)?.map(|tags| match tags {
+            Tags::Any => Named::Any,
+            Tags::Listed(tags) => {
+                let taken = tags.iter().filter(|tag| takes_weak || !tag.is_weak);
+                Named::OneOf(taken.filter_map(|tag| read(tag.plain())).collect())
+            }
+        }))
+    };
+    Ok(Precondition { is: named(&IF_MATCH, false)?, is_not: named(&IF_NONE_MATCH, true)? })
 }
 
 /// A number as a tag has it: digits alone, without leading zeros.
@@ -188,7 +191,7 @@ fn quoted(opaque: &str) -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
-    use application::{Precondition, Relations, Revision, ShownItem};
+    use application::{Named, Precondition, Relations, Revision, ShownItem};
     use domain::{Item, ItemId, Version};
     use jiff::Timestamp;
     use poem::http::header::{ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
@@ -202,7 +205,7 @@ mod tests {
 
     #[test]
     fn if_match_compares_versions_strongly() {
-        let versions = |numbers: &[i64]| Some(Precondition::OneOf(numbers.iter().copied().map(Version::from_number).collect()));
+        let versions = |numbers: &[i64]| Some(Precondition::one_of(numbers.iter().copied().map(Version::from_number).collect()));
         for (line, expected) in [
             ("\"3\"", versions(&[3])),
             ("\"3-0123456789abcdef\"", versions(&[3])),
@@ -210,7 +213,7 @@ mod tests {
             ("\"3\", \"4\" ,\"x\"", versions(&[3, 4])),
             ("W/\"3\"", versions(&[])),
             ("\"03\", \"3-\", \"3-zz\", \"+3\"", versions(&[])),
-            ("*", Some(Precondition::Any)),
+            ("*", Some(Precondition { is: Some(Named::Any), is_not: None })),
             ("3", None),
             ("\"3", None),
             ("\"3\" \"4\"", None),
@@ -219,9 +222,20 @@ mod tests {
         ] {
             assert_eq!(item_precondition(&headers(IF_MATCH, line)).ok(), expected, "{line}");
         }
-        assert_eq!(item_precondition(&HeaderMap::new()).ok(), Some(Precondition::Unconditional));
+        assert_eq!(item_precondition(&HeaderMap::new()).ok(), Some(Precondition::NONE));
         let tags = headers(IF_MATCH, "\"r12\", \"12\", W/\"r13\"");
-        assert_eq!(collection_precondition(&tags).ok(), Some(Precondition::OneOf(vec![Revision(12)])));
+        assert_eq!(collection_precondition(&tags).ok(), Some(Precondition::one_of(vec![Revision(12)])));
+    }
+
+    #[test]
+    fn if_none_match_on_a_write_compares_versions_weakly() {
+        let none_of = |named: Named<Version>| Some(Precondition { is: None, is_not: Some(named) });
+        let versions = |numbers: &[i64]| Named::OneOf(numbers.iter().copied().map(Version::from_number).collect());
+        for (line, expected) in
+            [("*", none_of(Named::Any)), ("W/\"3\", \"4-gzip\", \"x\"", none_of(versions(&[3, 4]))), ("3", None), ("", None)]
+        {
+            assert_eq!(item_precondition(&headers(IF_NONE_MATCH, line)).ok(), expected, "{line}");
+        }
     }
 
     fn embedded(version: i64, relations: Relations) -> ShownItem {
@@ -252,7 +266,7 @@ mod tests {
         for (index, one) in tags.iter().enumerate() {
             assert!(!tags[..index].contains(one), "{index}");
             let sent_back = HeaderMap::from_iter([(IF_MATCH, one.header())]);
-            assert_eq!(item_precondition(&sent_back).ok(), Some(Precondition::OneOf(vec![version])), "the version alone counts");
+            assert_eq!(item_precondition(&sent_back).ok(), Some(Precondition::one_of(vec![version])), "the version alone counts");
         }
     }
 

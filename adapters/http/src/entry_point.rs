@@ -8,6 +8,7 @@ use poem::{Endpoint, Request, Response, Result};
 use serde_json::{Map, Value, json};
 
 use crate::base_url::BaseUrl;
+use crate::changes;
 use crate::entity_tag::EntityTag;
 use crate::group::Group;
 use crate::groups::for_each_group;
@@ -42,6 +43,8 @@ fn members(base_url: &BaseUrl) -> Map<String, Value> {
         };
     }
     for_each_group!(link);
+    let title = "Every write of every group, in the order of the commits";
+    links.insert("changes".into(), json!({ "href": format!("{base_url}{}", changes::PATH), "title": title }));
     links.insert("service-desc".into(), json!({ "href": format!("{base_url}/openapi.json"), "type": "application/json" }));
     links.insert("service-doc".into(), json!({ "href": format!("{base_url}/docs"), "type": "text/html" }));
     let relations = RELATIONS.iter().map(|(name, _)| json!({ "href": format!("{base_url}/rels/{name}"), "name": name }));

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, Embedded, Listing, ReplacementBody, ResourceService, ShownItem};
+use application::{Caller, Embedded, Listing, Precondition, ReplacementBody, ResourceService, ShownItem};
 use domain::{ItemId, Members};
 use poem::endpoint::BoxEndpoint;
 use poem::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
@@ -37,6 +37,8 @@ pub struct Surroundings {
     pub responses: Budget,
     /// How long a use case may take.
     pub time_limit: Duration,
+    /// Whether what exists is changed and removed under a condition only.
+    pub requires_condition: bool,
 }
 
 /// Responses from this size on take a share of the memory while they are made and sent: nobody knows how slowly a client
@@ -190,13 +192,14 @@ impl<G: Group> GroupApi<G> {
     }
 
     async fn continue_from(&self, request: &Request, members: Members) -> Result<Response, Problem> {
+        let condition = item_precondition(request.headers())?;
         let (owner, id) = target::<G>(request)?;
-        let shown = self.service.continue_from(&Caller::Anonymous, id, members).await?;
+        let shown = self.service.continue_from(&Caller::Anonymous, id, &condition, members).await?;
         self.show_created(owner, &shown).await
     }
 
     async fn change(&self, operation: Operation, request: &Request, members: Members) -> Result<Response, Problem> {
-        let condition = item_precondition(request.headers())?;
+        let condition = self.required(item_precondition(request.headers())?)?;
         let (owner, id) = target::<G>(request)?;
         let caller = Caller::Anonymous;
         let shown = match operation {
@@ -207,19 +210,28 @@ impl<G: Group> GroupApi<G> {
     }
 
     async fn delete(&self, request: &Request) -> Result<Response, Problem> {
-        let condition = item_precondition(request.headers())?;
+        let condition = self.required(item_precondition(request.headers())?)?;
         let (owner, id) = target::<G>(request)?;
         self.service.delete(&Caller::Anonymous, owner, id, &condition).await?;
         Ok(StatusCode::NO_CONTENT.into())
     }
 
     async fn replace_all(&self, request: &Request, replacement: &ReplacementBody) -> Result<Response, Problem> {
-        let condition = collection_precondition(request.headers())?;
+        let condition = self.required(collection_precondition(request.headers())?)?;
         self.service.replace_all(&Caller::Anonymous, &condition, replacement).await?;
         let first = CollectionQuery::plain::<G>(None);
         let listing = self.service.list(&Caller::Anonymous, None, &first.request).await?;
         // No entity tag: another write may have come between, and its tag would let the next replacement undo it unseen.
         self.page_response(None, &first, &listing).await
+    }
+
+    /// Refuses a write without a condition, where one is required.
+    fn required<T>(&self, condition: Precondition<T>) -> Result<Precondition<T>, Problem> {
+        if self.surroundings.requires_condition && !condition.is_conditional() {
+            let detail = "Read what is there, and send its ETag in If-Match; `If-Match: *` writes over whatever is there.";
+            return Err(Problem::new(&kinds::CONDITION_REQUIRED, detail));
+        }
+        Ok(condition)
     }
 
     async fn page_response(&self, owner: Option<ItemId>, query: &CollectionQuery<'_>, listing: &Listing) -> Result<Response, Problem> {

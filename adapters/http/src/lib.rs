@@ -8,6 +8,7 @@
 pub mod base_url;
 mod body;
 mod budget;
+mod changes;
 mod compression;
 mod cors;
 mod demo;

@@ -26,6 +26,7 @@ pub const RELATIONS: &[(&str, &str)] = &[
         "continues",
         "From an item to the one it continues: a second phase, a resubmission, an amended cash programme. Made by POST on the item to continue.",
     ),
+    ("changes", "From the entry point to the log of every write of every group."),
     ("continued-by", "From an item to those that continue it, oldest first: always a list."),
 ];
 

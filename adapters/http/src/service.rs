@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Clock, IdGenerator, ItemRepository, Readiness, ResourceService};
+use application::{ChangeLog, Clock, IdGenerator, ItemRepository, Readiness, ResourceService};
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, EndpointExt, Response, Route};
@@ -13,6 +13,7 @@ use poem_openapi::{LicenseObject, OpenApi, OpenApiService};
 use crate::base_url::BaseUrl;
 use crate::body::BodyReader;
 use crate::budget::Budget;
+use crate::changes::{self, Changes};
 use crate::cors::Cors;
 use crate::documentation::StaticText;
 use crate::entry_point::EntryPoint;
@@ -34,6 +35,8 @@ const RESPONSE_BUDGET_MIB: u16 = 32;
 pub struct Ports {
     /// Keeps the items.
     pub items: Arc<dyn ItemRepository>,
+    /// Tells what was written.
+    pub changes: Arc<dyn ChangeLog>,
     /// Tells whether the store answers.
     pub readiness: Arc<dyn Readiness>,
     /// Makes identifiers, of items and of requests.
@@ -53,6 +56,8 @@ pub struct HttpOptions {
     pub body_timeout: Duration,
     /// How long a use case may take.
     pub request_timeout: Duration,
+    /// Whether PUT, PATCH and DELETE need a condition.
+    pub requires_condition: bool,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<HeaderValue>,
 }
@@ -66,10 +71,11 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
         bodies: BodyReader::new(options.max_body, options.body_timeout),
         responses: Budget::of_mib(RESPONSE_BUDGET_MIB),
         time_limit: options.request_timeout,
+        requires_condition: options.requires_condition,
     });
     let mut routes = Route::new();
     let largest = options.max_body;
-    for (path, endpoint) in own_paths(ports, &base_url) {
+    for (path, endpoint) in own_paths(ports, &surroundings) {
         routes = routes.at(path, endpoint);
     }
     macro_rules! mount_groups {
@@ -90,7 +96,9 @@ fn mount<G: Group>(mut routes: Route, ports: &Ports, surroundings: &Arc<Surround
     routes
 }
 
-fn own_paths(ports: &Ports, base_url: &Arc<BaseUrl>) -> Vec<(String, PathEndpoint)> {
+fn own_paths(ports: &Ports, surroundings: &Surroundings) -> Vec<(String, PathEndpoint)> {
+    let base_url = &surroundings.base_url;
+    let changes = Changes { log: Arc::clone(&ports.changes), base_url: Arc::clone(base_url), time_limit: surroundings.time_limit };
     let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
         PathEndpoint::new(Arc::clone(base_url), types.to_vec(), [(Method::GET, endpoint)])
     };
@@ -101,6 +109,7 @@ fn own_paths(ports: &Ports, base_url: &Arc<BaseUrl>) -> Vec<(String, PathEndpoin
     let mut paths = pages::all(base_url);
     paths.extend([
         ("/".to_owned(), pages::get(base_url, EntryPoint::new(Arc::clone(base_url)).boxed())),
+        (changes::PATH.to_owned(), get(&[MediaType::HAL, MediaType::JSON], changes.boxed())),
         ("/healthz".to_owned(), get(&[MediaType::JSON], Health.boxed())),
         ("/readyz".to_owned(), get(&[MediaType::JSON], Ready(Arc::clone(&ports.readiness)).boxed())),
         ("/openapi.json".to_owned(), unnegotiated(MediaType::JSON, StaticText::new("application/json", documents.openapi))),

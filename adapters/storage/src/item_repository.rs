@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use application::query::{MemberNames, PageQuery, Position};
 use application::{
-    Change, ChangeKind, CollectionContent, ItemRepository, ListedItem, ListedPage, NewItem, Readiness, Replacement, RepositoryError,
-    Revision, Scope, ShownItem, Totals,
+    Change, ChangeKind, ChangeLog, CollectionContent, ItemRepository, ListedItem, ListedPage, LogPage, NewItem, Readiness, Replacement,
+    RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
 use futures_util::future::join_all;
 use sea_orm::{DbErr, QueryResult, Statement};
 
+use crate::change_log;
 use crate::engine::Engine;
 use crate::errors::logged;
 use crate::indexer::Indexer;
@@ -159,6 +160,14 @@ impl ItemRepository for SqlItemRepository {
         let members = replaced.chain(content.additions.iter().map(|addition| &addition.members));
         let keys = members.map(|members| Keys::of(collection, members)).collect();
         self.write(Write::ReplaceAll { collection, content, keys, change }).await.map(|_| ())
+    }
+}
+
+#[async_trait]
+impl ChangeLog for SqlItemRepository {
+    async fn changes(&self, after: Sequence, collection: Option<Collection>, limit: u64) -> Result<LogPage, RepositoryError> {
+        let statement = change_log::statement(self.reads.engine.dialect(), after, collection, limit);
+        self.reads.read("changes", statement, |rows| change_log::page(rows, after, limit)).await
     }
 }
 

@@ -32,6 +32,7 @@
 //! table. A new table or column is one file in `migration/` and one line in its list. A new condition on a write is a
 //! clause in both `*_writes.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
+mod change_log;
 mod current;
 mod dialect;
 mod engine;

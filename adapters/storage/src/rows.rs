@@ -80,7 +80,8 @@ fn id(row: &QueryResult, column: &str) -> Result<Option<ItemId>, DbErr> {
     Ok(get::<Option<Uuid>>(row, column)?.map(ItemId::from_uuid))
 }
 
-fn timestamp(row: &QueryResult, column: &str) -> Result<Timestamp, DbErr> {
+/// The time in a column that is never empty.
+pub(crate) fn timestamp(row: &QueryResult, column: &str) -> Result<Timestamp, DbErr> {
     Timestamp::from_microsecond(get(row, column)?).map_err(|error| not_understood(column, error))
 }
 
@@ -94,6 +95,7 @@ pub(crate) fn ids(listed: &str) -> Result<Vec<ItemId>, uuid::Error> {
     listed.split(',').filter(|id| !id.is_empty()).map(|id| Uuid::try_parse(id).map(ItemId::from_uuid)).collect()
 }
 
-fn not_understood(what: &str, cause: impl std::fmt::Display) -> DbErr {
+/// What the store holds makes no sense.
+pub(crate) fn not_understood(what: &str, cause: impl std::fmt::Display) -> DbErr {
     DbErr::Type(format!("{what}: {cause}"))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ItemRepository, Readiness, RepositoryError};
+use application::{ChangeLog, ItemRepository, Readiness, RepositoryError};
 use sea_orm::DbErr;
 use sea_orm_migration::MigratorTrait;
 
@@ -77,6 +77,12 @@ impl Store {
     /// The items.
     #[must_use]
     pub fn items(&self) -> Arc<dyn ItemRepository> {
+        Arc::<SqlItemRepository>::clone(&self.items)
+    }
+
+    /// What was written.
+    #[must_use]
+    pub fn change_log(&self) -> Arc<dyn ChangeLog> {
         Arc::<SqlItemRepository>::clone(&self.items)
     }
 

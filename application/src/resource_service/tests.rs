@@ -6,7 +6,7 @@ use domain::{Collection, Document, Item, ItemId, Members, Pointer, Proposal, Ver
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{Precondition, ReplacementBody, ResourceService};
+use super::{Named, Precondition, ReplacementBody, ResourceService};
 use crate::ports::{MockClock, MockIdGenerator, MockItemRepository};
 use crate::query::{Embed, Place, Position, Subject, Total};
 use crate::{
@@ -98,7 +98,7 @@ async fn a_failed_precondition_writes_nothing_and_tells_the_current_version() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, "{}"))));
     let service = service::<Document>(Collection::FILES, repository);
-    let condition = Precondition::OneOf(vec![Version::from_number(2)]);
+    let condition = Precondition::one_of(vec![Version::from_number(2)]);
     let replaced = service.replace(ANYONE, None, id(1), &condition, members(r#"{"id":"also wrong"}"#)).await;
     assert!(matches!(replaced, Err(ApplicationError::PreconditionFailed { current, .. }) if current.number() == 3));
     let deleted = service.delete(ANYONE, None, id(1), &condition).await;
@@ -123,9 +123,8 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
         .once()
         .withf(|_, replacement, kind, _| &*replacement.members == r#"{"n":3,"m":1}"# && *kind == ChangeKind::Patched)
         .returning(|_, _, _, _| Ok(stored(1, 4, "{}")));
-    let patched = service::<Document>(Collection::FILES, repository)
-        .patch(ANYONE, None, id(1), &Precondition::Unconditional, members(r#"{"m":1}"#))
-        .await;
+    let patched =
+        service::<Document>(Collection::FILES, repository).patch(ANYONE, None, id(1), &Precondition::NONE, members(r#"{"m":1}"#)).await;
     assert_eq!(patched.unwrap().item.version.number(), 4);
 }
 
@@ -134,7 +133,9 @@ async fn a_change_gives_up_in_the_end() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, "{}"))));
     repository.expect_update().times(super::MAX_ATTEMPTS).returning(|_, _, _, _| Err(RepositoryError::VersionConflict));
-    let replaced = service::<Document>(Collection::FILES, repository).replace(ANYONE, None, id(1), &Precondition::Any, members("{}")).await;
+    let replaced = service::<Document>(Collection::FILES, repository)
+        .replace(ANYONE, None, id(1), &Precondition { is: Some(Named::Any), is_not: None }, members("{}"))
+        .await;
     assert!(matches!(replaced, Err(ApplicationError::Contended)));
 }
 
@@ -144,7 +145,7 @@ async fn a_patch_that_changes_nothing_writes_nothing() {
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, r#"{"a":1}"#))));
     let service = service::<Document>(Collection::FILES, repository);
     for patch in ["{}", r#"{"a":1}"#, r#"{"b":null}"#, r#"{"_meta":{"version":1}}"#] {
-        let patched = service.patch(ANYONE, None, id(1), &Precondition::Unconditional, members(patch)).await;
+        let patched = service.patch(ANYONE, None, id(1), &Precondition::NONE, members(patch)).await;
         assert_eq!(patched.unwrap().item.version.number(), 5, "{patch}");
     }
 }
@@ -154,7 +155,7 @@ async fn patches_do_not_make_an_item_larger_than_a_body_may_be() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, &format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20))))));
     let patch = members(r#"{"b":"one more member"}"#);
-    let refused = service::<Document>(Collection::FILES, repository).patch(ANYONE, None, id(1), &Precondition::Unconditional, patch).await;
+    let refused = service::<Document>(Collection::FILES, repository).patch(ANYONE, None, id(1), &Precondition::NONE, patch).await;
     assert_eq!(codes(refused.unwrap_err()), [(String::new(), "item_too_large")]);
 }
 
@@ -165,9 +166,8 @@ async fn a_patch_is_judged_by_its_result() {
         .expect_find()
         .returning(|_, _| Ok(Some(stored(1, 1, r#"{"proposal_type":"R","project_title":"T","start_date":"2026-05-01"}"#))));
     let service = service::<Proposal>(Collection::PROPOSALS, repository);
-    let refused = service
-        .patch(ANYONE, None, id(1), &Precondition::Unconditional, members(r#"{"project_title":null,"end_date":"2026-04-30"}"#))
-        .await;
+    let refused =
+        service.patch(ANYONE, None, id(1), &Precondition::NONE, members(r#"{"project_title":null,"end_date":"2026-04-30"}"#)).await;
     assert_eq!(codes(refused.unwrap_err()), [("/project_title".to_owned(), "required"), ("/end_date".to_owned(), "dates_in_order")]);
 }
 
@@ -198,7 +198,7 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
     ];
     let elements = bodies.iter().enumerate().map(|(index, text)| (Pointer::root().index(index), Members::read(text.as_bytes()).unwrap()));
     let service = service::<Document>(Collection::CASH_PROGRAM, repository);
-    let refused = service.replace_all(ANYONE, &Precondition::Unconditional, &ReplacementBody { elements: elements.collect() }).await;
+    let refused = service.replace_all(ANYONE, &Precondition::NONE, &ReplacementBody { elements: elements.collect() }).await;
     let expected = [("/2/id", "duplicate_id"), ("/3/id", "unknown_id"), ("/4/id", "unknown_id"), ("/5", "not_an_object")];
     assert_eq!(codes(refused.unwrap_err()), expected.map(|(pointer, code)| (pointer.to_owned(), code)));
 }
@@ -208,7 +208,7 @@ async fn a_collection_that_has_changed_is_not_replaced() {
     let mut repository = MockItemRepository::new();
     repository.expect_totals().returning(|_, _| Ok(Totals { items: 1, revision: Revision(8) }));
     let service = service::<Document>(Collection::CASH_PROGRAM, repository);
-    let refused = service.replace_all(ANYONE, &Precondition::OneOf(vec![Revision(7)]), &ReplacementBody { elements: Vec::new() }).await;
+    let refused = service.replace_all(ANYONE, &Precondition::one_of(vec![Revision(7)]), &ReplacementBody { elements: Vec::new() }).await;
     assert!(matches!(refused, Err(ApplicationError::CollectionChanged { current: Revision(8) })));
 }
 

@@ -1,6 +1,6 @@
 //! Conditional requests (RFC 9110, section 13): no lost updates, no needless downloads.
 
-use tests::on_each_store;
+use tests::{Service, Store, on_each_store};
 
 use crate::{PROPOSAL, UNKNOWN_ID};
 
@@ -77,6 +77,98 @@ fn a_write_under_a_condition_that_holds_goes_through() {
         service.put(&item.path).json(PROPOSAL).send().expect(200);
         service.delete(&item.path).header("if-match", "*").send().expect(204);
         service.delete(&item.path).header("if-match", "*").send().expect(404);
+    });
+}
+
+#[test]
+fn if_none_match_protects_what_is_there() {
+    on_each_store(|service| {
+        let item = service.create("/v1/proposals", PROPOSAL);
+        for condition in ["*".to_owned(), item.etag.clone(), format!("W/{}", item.etag), format!("\"9\", {}", item.etag)] {
+            for (method, body) in [("PUT", PROPOSAL), ("PATCH", "{\"description\":\"x\"}"), ("DELETE", ""), ("POST", PROPOSAL)] {
+                let request = service.request(method, &item.path).header("if-none-match", &condition);
+                let request = if body.is_empty() { request } else { request.json(body) };
+                assert_eq!(request.send().expect(412).etag(), item.etag, "{method} {condition}");
+            }
+        }
+        service.put(&item.path).header("if-none-match", "9").json(PROPOSAL).send().expect(400);
+        let both = service.put(&item.path).header("if-match", &item.etag).header("if-none-match", "\"9\"").json(PROPOSAL);
+        let etag = both.send().expect(200).etag();
+        service.put(&item.path).header("if-none-match", &item.etag).json(PROPOSAL).send().expect(200);
+        service.post(&item.path).header("if-match", &etag).json(PROPOSAL).send().expect(412);
+        let cash = "/v1/cashprogram";
+        let tag = service.get(cash).send().expect(200).etag();
+        assert_eq!(service.put(cash).header("if-none-match", &tag).json("[]").send().expect(412).etag(), tag);
+        service.put(cash).header("if-none-match", "*").json("[]").send().expect(412);
+        service.put(cash).header("if-none-match", "\"r999\"").json("[{}]").send().expect(200);
+    });
+}
+
+#[test]
+fn a_condition_can_be_required() {
+    for store in [Store::Sqlite, Store::Postgres] {
+        let service = Service::start_with(store, &["--require-if-match"]);
+        let item = service.create("/v1/proposals", PROPOSAL);
+        for (method, body) in [("PUT", PROPOSAL), ("PATCH", "{}"), ("DELETE", "")] {
+            let request = || service.request(method, &item.path);
+            let refused = if body.is_empty() { request().send() } else { request().json(body).send() };
+            let refused = refused.expect(428);
+            assert!(refused.text().contains("If-Match"), "{refused}");
+        }
+        service.put("/v1/cashprogram").json("[]").send().expect(428);
+        let etag = service.put(&item.path).header("if-match", &item.etag).json(PROPOSAL).send().expect(200).etag();
+        service.patch(&item.path).header("if-none-match", "\"9\"").json("{}").send().expect(200);
+        service.delete(&item.path).header("if-match", &item.etag).send().expect(412);
+        service.delete(&item.path).header("if-match", &etag).send().expect(204);
+        service.put("/v1/cashprogram").header("if-match", "*").json("[]").send().expect(200);
+    }
+}
+
+/// Clients that read, add one and write under the tag they read, until it is theirs.
+const CLIENTS: usize = 64;
+
+#[test]
+fn no_increment_is_lost_on_one_instance_or_on_two() {
+    on_each_store(|service| increments_are_all_counted(&[service]));
+    let service = Service::start(Store::Postgres);
+    let another = service.start_another();
+    increments_are_all_counted(&[&service, &another]);
+}
+
+fn increments_are_all_counted(instances: &[&Service]) {
+    let counter = instances[0].create("/v1/files", r#"{"n":0}"#);
+    let increment = |service: &Service| {
+        loop {
+            let read = service.get(&counter.path).send().expect(200);
+            let next = format!(r#"{{"n":{}}}"#, read.value()["n"].as_u64().expect("a number") + 1);
+            match service.put(&counter.path).header("if-match", read.etag()).json(next).send().status {
+                412 => {}
+                status => break assert_eq!(status, 200),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for (_, service) in (0..CLIENTS).zip(instances.iter().cycle()) {
+            scope.spawn(|| increment(service));
+        }
+    });
+    for service in instances {
+        assert_eq!(service.get(&counter.path).send().expect(200).value()["n"], CLIENTS);
+    }
+}
+
+#[test]
+fn patches_of_different_members_all_survive() {
+    on_each_store(|service| {
+        let item = service.create("/v1/files", "{}");
+        std::thread::scope(|scope| {
+            for member in 0..16 {
+                let path = &item.path;
+                scope.spawn(move || service.patch(path).json(format!(r#"{{"m{member}":{member}}}"#)).send().expect(200));
+            }
+        });
+        let members = service.get(&item.path).send().expect(200).value();
+        assert!((0..16).all(|member| members[format!("m{member}")] == member), "{members}");
     });
 }
 

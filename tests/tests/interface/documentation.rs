@@ -59,7 +59,7 @@ fn every_example_works_untouched_on_the_demonstration_set() {
     let readable = demonstration();
     let document = document(&readable);
     let operations = operations(&document);
-    assert_eq!(operations.len(), 3 + 9 * 6 + 3, "the service's own paths, nine standard sets, and the extra operations");
+    assert_eq!(operations.len(), 4 + 9 * 6 + 3, "the service's own paths, nine standard sets, and the extra operations");
     for operation in &operations {
         // What one write changes must not decide about the next.
         let fresh = (operation.method != "GET").then(demonstration);

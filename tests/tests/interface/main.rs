@@ -2,6 +2,7 @@
 //! URL has rules of its own.
 
 mod cash_program;
+mod changes;
 mod collections;
 mod conditional_requests;
 mod documentation;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::ports::{MockClock, MockIdGenerator, MockItemRepository, MockReadiness};
+use application::ports::{MockChangeLog, MockClock, MockIdGenerator, MockItemRepository, MockReadiness};
 use application::query::{PageQuery, Total};
 use application::{ListedPage, Relations, Revision, ShownItem, Totals};
 use domain::{Collection, Item, ItemId, Version};
@@ -39,13 +39,19 @@ fn page(items: u64) -> Arc<ListedPage> {
 async fn answer(items: MockItemRepository, request: Request) -> Response {
     let mut ids = MockIdGenerator::new();
     ids.expect_next_id().returning(|| ItemId::from_uuid(Uuid::nil()));
-    let ports =
-        Ports { items: Arc::new(items), readiness: Arc::new(MockReadiness::new()), ids: Arc::new(ids), clock: Arc::new(MockClock::new()) };
+    let ports = Ports {
+        items: Arc::new(items),
+        changes: Arc::new(MockChangeLog::new()),
+        readiness: Arc::new(MockReadiness::new()),
+        ids: Arc::new(ids),
+        clock: Arc::new(MockClock::new()),
+    };
     let options = HttpOptions {
         base_url: "http://example.org".parse().unwrap(),
         max_body: 1024,
         body_timeout: Duration::from_secs(9),
         request_timeout: Duration::from_secs(9),
+        requires_condition: false,
         cors_origins: Vec::new(),
     };
     service(&ports, options).call(request).await.unwrap()

@@ -85,10 +85,11 @@ fn parameters<G: Group>(operation: Operation) -> Vec<MetaOperationParam> {
         Operation::List | Operation::Get => {
             parameters.push(condition("If-None-Match", "Entity tags the client has: 304 when one is current."));
         }
-        Operation::Patch | Operation::Replace | Operation::Delete | Operation::ReplaceAll => {
+        Operation::Patch | Operation::Replace | Operation::Delete | Operation::ReplaceAll | Operation::Continue => {
             parameters.push(condition("If-Match", "The entity tag that was read: 412 when it has changed since."));
+            parameters.push(condition("If-None-Match", "Entity tags that must not be current: 412 when one is."));
         }
-        Operation::Create | Operation::Continue => {}
+        Operation::Create => {}
     }
     parameters
 }
@@ -103,7 +104,9 @@ fn condition(name: &str, description: &str) -> MetaOperationParam {
     parameter(name, MetaParamIn::Header, description, schema)
 }
 
-fn parameter(name: &str, in_type: MetaParamIn, description: &str, schema: MetaSchema) -> MetaOperationParam {
+/// A parameter of an operation.
+#[must_use]
+pub fn parameter(name: &str, in_type: MetaParamIn, description: &str, schema: MetaSchema) -> MetaOperationParam {
     MetaOperationParam {
         name: name.to_owned(),
         schema: MetaSchemaRef::Inline(Box::new(schema)),
@@ -133,10 +136,10 @@ pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
         Operation::List => &[200, 304, 400, 408, 409, 413, 414],
         Operation::Get => &[200, 304, 400, 404, 408, 413, 414],
         Operation::Create => &[201, 400, 408, 413, 422, 507],
-        Operation::Continue => &[201, 400, 404, 408, 413, 422, 507],
-        Operation::Patch | Operation::Replace => &[200, 400, 404, 408, 412, 413, 422, 507],
-        Operation::ReplaceAll => &[200, 400, 408, 412, 413, 422, 507],
-        Operation::Delete => &[204, 400, 404, 408, 412, 413, 507],
+        Operation::Continue => &[201, 400, 404, 408, 412, 413, 422, 507],
+        Operation::Patch | Operation::Replace => &[200, 400, 404, 408, 412, 413, 422, 428, 507],
+        Operation::ReplaceAll => &[200, 400, 408, 412, 413, 422, 428, 507],
+        Operation::Delete => &[204, 400, 404, 408, 412, 413, 428, 507],
     };
     let mut statuses = [specific, &[406, 415, 503]].concat();
     if G::OWNER.is_some() {
@@ -178,11 +181,12 @@ pub const fn meaning(status: u16) -> &'static str {
         406 => "Not acceptable: the Accept header admits none of the path's media types.",
         408 => "Request timeout: the body did not arrive in time.",
         409 => "Conflict: the page lies beyond the last one.",
-        412 => "Precondition failed: the item or collection is not as `If-Match` says.",
+        412 => "Precondition failed: the item or collection is not as `If-Match` says, or as `If-None-Match` says it must not be.",
         413 => "Payload too large.",
         414 => "URI too long: the request is refused before it is known what it asks for.",
         415 => "Unsupported media type of the request's body.",
         422 => "Unprocessable entity: `errors` lists every fault.",
+        428 => "Precondition required: this service is run so that a change needs `If-Match`.",
         507 => "Insufficient storage: the store has no room for the write.",
         _ => "Service unavailable: try again after the seconds in `Retry-After`.",
     }

@@ -141,7 +141,7 @@ fn is_json(text: &str, kinds: &[Kind]) -> bool {
 }
 
 /// Tells a cursor that was cut off or mistyped.
-fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
+pub fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
     let mut hash = Fnv::default();
     hash.write(bytes);
     let [.., a, b, c, d] = hash.finish().to_be_bytes();

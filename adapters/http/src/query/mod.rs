@@ -4,6 +4,8 @@
 //! where there is one: a misspelt filter that was ignored would show items nobody asked for. A request without a query is
 //! not parsed at all.
 
+pub mod change_cursor;
+mod changes;
 mod cursor;
 mod fault;
 mod filter;
@@ -24,6 +26,7 @@ use application::query::{Selection, Subject};
 use application::{PageRequest, View};
 use domain::ItemId;
 
+pub use changes::{CHANGES_PARAMETERS, ChangesQuery};
 pub use filter::{MOST_FILTERS, MOST_IN_LIST, MOST_VALUE, OPERATORS};
 pub use names::{MOST_IN_NAMES, TIMES};
 pub use page_links::PageLinks;

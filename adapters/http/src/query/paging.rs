@@ -17,8 +17,15 @@ pub const TOTALS: [&str; 2] = ["exact", "none"];
 /// 400 for what is no whole number within the limits.
 pub fn read(parameters: &Parameters<'_>) -> Result<(u64, u64), Problem> {
     let page = number(parameters, "page", u64::MAX)?.unwrap_or(1);
-    let page_size = number(parameters, "page_size", MAX_PAGE_SIZE)?.unwrap_or(DEFAULT_PAGE_SIZE);
-    Ok((page, page_size))
+    Ok((page, page_size(parameters)?))
+}
+
+/// Reads `page_size`.
+///
+/// # Errors
+/// 400 for what is no whole number within the limits.
+pub fn page_size(parameters: &Parameters<'_>) -> Result<u64, Problem> {
+    Ok(number(parameters, "page_size", MAX_PAGE_SIZE)?.unwrap_or(DEFAULT_PAGE_SIZE))
 }
 
 /// Reads `total`: whether the items are counted.

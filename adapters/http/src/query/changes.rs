@@ -1,0 +1,47 @@
+//! The parameters of the change log.
+
+use application::Sequence;
+use domain::Collection;
+
+use super::change_cursor;
+use super::fault::{invalid, listed, mend, quoted};
+use super::paging;
+use super::parameters::Parameters;
+use crate::changes::collection_of;
+use crate::problem::Problem;
+
+/// What the change log takes.
+pub const CHANGES_PARAMETERS: [&str; 3] = ["after", "group", "page_size"];
+
+/// Which changes are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct ChangesQuery {
+    /// Those after this one; all of them otherwise.
+    pub after: Option<Sequence>,
+    /// Those of this collection alone.
+    pub collection: Option<Collection>,
+    /// At most so many.
+    pub page_size: u64,
+}
+
+impl ChangesQuery {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// 400 for what is unknown, given twice or makes no sense.
+    pub fn read(query: &str) -> Result<Self, Problem> {
+        let parameters = Parameters::read(query, &CHANGES_PARAMETERS)?;
+        Ok(Self {
+            after: parameters.get("after").map(change_cursor::read).transpose()?,
+            collection: parameters.get("group").map(collection).transpose()?,
+            page_size: paging::page_size(&parameters)?,
+        })
+    }
+}
+
+fn collection(group: &str) -> Result<Collection, Problem> {
+    collection_of(group).map_err(|nearest| {
+        let mend = mend(nearest, || format!("there are {}.", listed(Collection::ALL.map(Collection::name))));
+        invalid(format!("`group` names {}, which is none; {mend}", quoted(group)))
+    })
+}

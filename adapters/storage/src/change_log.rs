@@ -1,0 +1,54 @@
+//! Reading the change log, as both engines do.
+
+use application::{ChangeKind, LogPage, LoggedChange, Sequence};
+use domain::{Collection, Version};
+use sea_orm::{DbErr, QueryResult, Statement, Value};
+
+use crate::dialect::Dialect;
+use crate::rows;
+
+/// Changes that are looked through at most for those of one collection: an index for it would cost every write.
+const LOOKED_THROUGH: i64 = 10_000;
+
+/// `$1` the number to begin after, `$2` how many are looked through, `$3` the collection if it matters, `$4` how many are wanted.
+const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT sequence, collection, item_id, version, kind, time, caller FROM changes \
+                       WHERE sequence > $1 ORDER BY sequence LIMIT $2) \
+                       SELECT t.read_to, c.* FROM (SELECT MAX(sequence) AS read_to FROM looked) t \
+                       LEFT JOIN (SELECT * FROM looked WHERE collection = $3 OR $3 IS NULL ORDER BY sequence LIMIT $4) c ON TRUE \
+                       ORDER BY c.sequence";
+
+/// The changes after a number.
+pub(crate) fn statement(dialect: &Dialect, after: Sequence, collection: Option<Collection>, limit: u64) -> Statement {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let looked_through = if collection.is_some() { LOOKED_THROUGH.max(limit) } else { limit };
+    let values: [Value; 4] = [after.0.into(), looked_through.into(), collection.map(|name| name.name().to_owned()).into(), limit.into()];
+    dialect.statement(CHANGES, values)
+}
+
+/// What the statement found.
+pub(crate) fn page(rows: &[QueryResult], after: Sequence, limit: u64) -> Result<LogPage, DbErr> {
+    let read_to = rows.first().map(|row| rows::get::<Option<i64>>(row, "read_to")).transpose()?.flatten();
+    let mut changes = Vec::with_capacity(rows.len());
+    for row in rows {
+        if let Some(sequence) = rows::get(row, "sequence")? {
+            changes.push(change(row, Sequence(sequence))?);
+        }
+    }
+    // A full page may have left changes unread that were looked through.
+    let is_full = u64::try_from(changes.len()).is_ok_and(|found| found >= limit);
+    let last = changes.last().filter(|_| is_full).map(|change| change.sequence);
+    Ok(LogPage { changes, read_to: last.or(read_to.map(Sequence)).unwrap_or(after) })
+}
+
+fn change(row: &QueryResult, sequence: Sequence) -> Result<LoggedChange, DbErr> {
+    let (collection, kind): (String, String) = (rows::get(row, "collection")?, rows::get(row, "kind")?);
+    Ok(LoggedChange {
+        sequence,
+        collection: Collection::named(&collection).ok_or_else(|| rows::not_understood("collection", collection))?,
+        item: rows::item_id(row, "item_id")?,
+        version: Version::from_number(rows::get(row, "version")?),
+        kind: ChangeKind::named(&kind).ok_or_else(|| rows::not_understood("kind", kind))?,
+        time: rows::timestamp(row, "time")?,
+        caller: rows::get(row, "caller")?,
+    })
+}
