@@ -401,9 +401,27 @@ impl Edit {
             Self::Replace(body) => judge(stored_resource(shown)?.as_ref(), body, identity, |own| own),
             Self::Patch(patch) => {
                 let stored = stored_members(shown)?;
-                judge(stored_resource(shown)?.as_ref(), patch, identity, |own| merge_patch(&stored, &own))
+                let judged = judge(stored_resource(shown)?.as_ref(), patch, identity, |own| merge_patch(&stored, &own));
+                with_faults(unknown_removals::<R>(patch), judged)
             }
         }
+    }
+}
+
+/// What a patch would remove that no item can have: in the merged members a misspelt removal is not seen.
+fn unknown_removals<R: Resource>(patch: &Members) -> Violations {
+    R::unknown(&patch.clone().retain(|name, value| value.is_null() && name != "id" && !IGNORED.contains(&name)))
+}
+
+/// Faults, then those of what was judged.
+fn with_faults<R>(mut faults: Violations, judged: Result<R, ApplicationError>) -> Result<R, ApplicationError> {
+    match judged {
+        Err(ApplicationError::Invalid(more)) => {
+            faults.extend_below(&Pointer::root(), more);
+            Err(ApplicationError::Invalid(faults))
+        }
+        Ok(_) if !faults.is_empty() => Err(ApplicationError::Invalid(faults)),
+        judged => judged,
     }
 }
 
@@ -439,14 +457,8 @@ fn judge<R: Resource>(
 ) -> Result<R, ApplicationError> {
     let own = body.clone().retain(|name, _| name != "id" && !IGNORED.contains(&name));
     let judged = R::judge(before, compose(own));
-    match (identity.fault(body), judged) {
-        (None, judged) => judged.map_err(ApplicationError::Invalid),
-        (Some(fault), judged) => {
-            let mut violations = Violations::from(fault);
-            violations.extend_below(&Pointer::root(), judged.err().unwrap_or_default());
-            Err(ApplicationError::Invalid(violations))
-        }
-    }
+    let fault = identity.fault(body).map(Violations::from).unwrap_or_default();
+    with_faults(fault, judged.map_err(ApplicationError::Invalid))
 }
 
 /// Judges one element of a collection's replacement. Each known item is taken out of `known`, so that a second element

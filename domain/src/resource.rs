@@ -10,6 +10,12 @@ pub trait Resource: Sized + Send + Sync + 'static {
     /// Reads members, keeping what could be read beside the faults, so that rules about the sound part still speak.
     fn draft(members: Members) -> (Self, Violations);
 
+    /// The members that no such resource has, whatever their values. None by default: it has any.
+    #[must_use]
+    fn unknown(_members: &Members) -> Violations {
+        Violations::default()
+    }
+
     /// The members to store.
     fn into_members(self) -> Members;
 

@@ -23,4 +23,4 @@ pub use answer::{Answer, Fault};
 pub use client::{Request, send_bytes};
 pub use exact_json::ExactJson;
 pub use gate::Gate;
-pub use service::{Item, Service, Store, on_each_store};
+pub use service::{Item, Service, Store, free_address, on_each_store};

@@ -205,6 +205,11 @@ fn stop(process: &mut Child) {
     process.wait().expect("the process ends");
 }
 
-fn free_address() -> SocketAddr {
+/// An address on this machine at which nobody listens.
+///
+/// # Panics
+/// When there is none.
+#[must_use]
+pub fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")
 }

@@ -48,6 +48,8 @@ struct Work {
     wanted: AtomicI64,
     /// Up to which change they are.
     indexed: watch::Sender<i64>,
+    /// How often it failed.
+    failures: watch::Sender<u64>,
     news: Notify,
     /// How many changes may wait while there is something to write.
     most_waiting: i64,
@@ -59,6 +61,7 @@ impl Indexer {
             waiting: AtomicI64::new(0),
             wanted: AtomicI64::new(0),
             indexed: watch::Sender::new(0),
+            failures: watch::Sender::new(0),
             news: Notify::new(),
             most_waiting: engine.most_waiting(),
         });
@@ -93,10 +96,15 @@ impl Indexer {
         if indexed >= written {
             return Ok(());
         }
-        let mut progress = self.work.indexed.subscribe();
+        let (mut progress, mut failures) = (self.work.indexed.subscribe(), self.work.failures.subscribe());
         self.work.wanted.fetch_max(written, Ordering::Relaxed);
         self.work.news.notify_one();
-        if let Ok(Ok(_)) = timeout(PATIENCE, progress.wait_for(|indexed| *indexed >= written)).await {
+        let is_done = tokio::select! {
+            done = progress.wait_for(|indexed| *indexed >= written) => done.is_ok(),
+            _ = failures.changed() => false,
+            () = sleep(PATIENCE) => false,
+        };
+        if is_done {
             return Ok(());
         }
         tracing::warn!(changes = written - indexed, "a search waited in vain for the full-text index");
@@ -157,10 +165,12 @@ async fn serve(engine: Arc<dyn Engine>, work: Arc<Work>) {
     loop {
         work.is_due().await;
         let waited = work.waiting.load(Ordering::Relaxed);
-        match engine.index(AT_A_TIME).await {
-            Ok(step) => work.stepped(waited, step),
-            // It was logged where it arose.
-            Err(_) => sleep(AFTER_FAILURE).await,
+        if let Ok(step) = engine.index(AT_A_TIME).await {
+            work.stepped(waited, step);
+        } else {
+            // It was logged where it arose. Who waits is told at once.
+            work.failures.send_modify(|failures| *failures += 1);
+            sleep(AFTER_FAILURE).await;
         }
     }
 }

@@ -17,10 +17,7 @@ impl Resource for Proposal {
     }
 
     fn draft(members: Members) -> (Self, Violations) {
-        let mut violations = Violations::default();
-        for (name, _) in members.iter().filter(|(name, _)| FIELDS.iter().all(|field| field.name != name)) {
-            violations.push_with(|| unknown_field(&name));
-        }
+        let mut violations = Self::unknown(&members);
         let members = members.retain(|_, value| !value.is_null());
         let proposal = Self::read_fields(members, &mut violations);
         if let Err(errors) = proposal.validate() {
@@ -30,6 +27,14 @@ impl Resource for Proposal {
             violations.extend(news);
         }
         (proposal, violations)
+    }
+
+    fn unknown(members: &Members) -> Violations {
+        let mut violations = Violations::default();
+        for (name, _) in members.iter().filter(|(name, _)| FIELDS.iter().all(|field| field.name != name)) {
+            violations.push_with(|| unknown_field(&name));
+        }
+        violations
     }
 
     fn into_members(self) -> Members {

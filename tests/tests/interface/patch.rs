@@ -86,3 +86,22 @@ fn patches_at_the_same_time_all_take_effect() {
         }
     });
 }
+
+#[test]
+fn a_misspelt_field_is_not_removed_in_silence() {
+    on_each_store(|service| {
+        let item = service.create("/v1/proposals", PROPOSAL);
+        for (patch, expected) in [
+            (r#"{"descripton":null}"#, &[("/descripton", "unknown_field")][..]),
+            (r#"{"":null,"description":null}"#, &[("/", "unknown_field")]),
+            (r#"{"id":"x","nonsense":null}"#, &[("/id", "id_mismatch"), ("/nonsense", "unknown_field")]),
+        ] {
+            let mut faults = service.patch(&item.path).json(patch).send().expect(422).faults();
+            faults.sort();
+            let faults: Vec<_> = faults.iter().map(|fault| (fault.pointer.as_str(), fault.code.as_str())).collect();
+            assert_eq!(faults, expected, "{patch}");
+        }
+        service.patch(&item.path).json(r#"{"description":null,"_meta":null}"#).send().expect(200);
+        assert_eq!(service.get(&item.path).send().expect(200).etag(), item.etag, "nothing was written");
+    });
+}

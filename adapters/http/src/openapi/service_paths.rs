@@ -83,7 +83,7 @@ fn operation(id: &'static str, summary: &'static str, types: &[MediaType], other
     let mut responses = vec![response(200, types, any_object)];
     responses.push(response(406, &[MediaType::JSON], problem));
     for status in others {
-        let types = if matches!(status, 304 | 414) { &[] } else { &[MediaType::JSON][..] };
+        let types = if matches!(status, 304 | 414) { &[] } else { types };
         responses.push(response(*status, types, problem));
     }
     MetaOperation {
