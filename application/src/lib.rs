@@ -11,6 +11,7 @@ mod caller;
 mod error;
 mod listing;
 pub mod ports;
+mod precondition;
 pub mod query;
 mod resource_service;
 mod search;
@@ -22,5 +23,6 @@ pub use ports::{
     Change, ChangeKind, ChangeLog, Clock, CollectionContent, IdGenerator, ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange,
     NewItem, Readiness, Relations, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
 };
-pub use resource_service::{Named, Precondition, ReplacementBody, ResourceService};
+pub use precondition::{Named, Precondition};
+pub use resource_service::{ReplacementBody, ResourceService};
 pub use search::{Search, SearchFault, Term};

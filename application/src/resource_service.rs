@@ -12,7 +12,7 @@ use crate::ports::{
     Scope, ShownItem,
 };
 use crate::query::{PageQuery, Position};
-use crate::{ApplicationError, Caller, Embedded, Listing, PageRequest, View};
+use crate::{ApplicationError, Caller, Embedded, Listing, PageRequest, Precondition, View};
 
 /// How often a write without a condition starts over when others write the same item, before it gives up.
 const MAX_ATTEMPTS: usize = 200;
@@ -20,56 +20,6 @@ const MAX_ATTEMPTS: usize = 200;
 /// Members that carry the representation's own links and metadata: ignored in a body, so that what was fetched can be
 /// edited and sent back.
 const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
-
-/// Versions or revisions a client names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named<T> {
-    /// Whichever there is.
-    Any,
-    /// One of these.
-    OneOf(Vec<T>),
-}
-
-impl<T: PartialEq> Named<T> {
-    fn includes(&self, current: &T) -> bool {
-        match self {
-            Self::Any => true,
-            Self::OneOf(named) => named.contains(current),
-        }
-    }
-}
-
-/// A client's conditions on what it changes: on an item's version, or on a collection's revision.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Precondition<T> {
-    /// It must be at one of these.
-    pub is: Option<Named<T>>,
-    /// It must be at none of these.
-    pub is_not: Option<Named<T>>,
-}
-
-impl<T> Precondition<T> {
-    /// No condition.
-    pub const NONE: Self = Self { is: None, is_not: None };
-
-    /// It must be at one of these.
-    #[must_use]
-    pub const fn one_of(named: Vec<T>) -> Self {
-        Self { is: Some(Named::OneOf(named)), is_not: None }
-    }
-
-    /// Whether there is any condition.
-    #[must_use]
-    pub const fn is_conditional(&self) -> bool {
-        self.is.is_some() || self.is_not.is_some()
-    }
-}
-
-impl<T: PartialEq> Precondition<T> {
-    fn excludes(&self, current: &T) -> bool {
-        self.is.as_ref().is_some_and(|named| !named.includes(current)) || self.is_not.as_ref().is_some_and(|named| named.includes(current))
-    }
-}
 
 fn check(precondition: &Precondition<Version>, shown: &ShownItem) -> Result<(), ApplicationError> {
     if precondition.excludes(&shown.item.version) {

@@ -6,12 +6,12 @@ use domain::{Collection, Document, Item, ItemId, Members, Pointer, Proposal, Ver
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{Named, Precondition, ReplacementBody, ResourceService};
+use super::{ReplacementBody, ResourceService};
 use crate::ports::{MockClock, MockIdGenerator, MockItemRepository};
 use crate::query::{Embed, Place, Position, Subject, Total};
 use crate::{
-    ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, PageRequest, Relations, RepositoryError, Revision, Search, ShownItem,
-    Totals, View,
+    ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Precondition, Relations, RepositoryError, Revision,
+    Search, ShownItem, Totals, View,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;

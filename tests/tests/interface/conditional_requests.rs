@@ -158,21 +158,6 @@ fn increments_are_all_counted(instances: &[&Service]) {
 }
 
 #[test]
-fn patches_of_different_members_all_survive() {
-    on_each_store(|service| {
-        let item = service.create("/v1/files", "{}");
-        std::thread::scope(|scope| {
-            for member in 0..16 {
-                let path = &item.path;
-                scope.spawn(move || service.patch(path).json(format!(r#"{{"m{member}":{member}}}"#)).send().expect(200));
-            }
-        });
-        let members = service.get(&item.path).send().expect(200).value();
-        assert!((0..16).all(|member| members[format!("m{member}")] == member), "{members}");
-    });
-}
-
-#[test]
 fn of_many_writers_with_one_condition_one_wins() {
     on_each_store(|service| {
         let item = service.create("/v1/proposals", PROPOSAL);

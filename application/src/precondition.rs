@@ -1,0 +1,51 @@
+//! Conditions on what is changed (RFC 9110 section 13), without their headers.
+
+/// Versions or revisions a client names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named<T> {
+    /// Whichever there is.
+    Any,
+    /// One of these.
+    OneOf(Vec<T>),
+}
+
+impl<T: PartialEq> Named<T> {
+    fn includes(&self, current: &T) -> bool {
+        match self {
+            Self::Any => true,
+            Self::OneOf(named) => named.contains(current),
+        }
+    }
+}
+
+/// A client's conditions on what it changes: on an item's version, or on a collection's revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Precondition<T> {
+    /// It must be at one of these.
+    pub is: Option<Named<T>>,
+    /// It must be at none of these.
+    pub is_not: Option<Named<T>>,
+}
+
+impl<T> Precondition<T> {
+    /// No condition.
+    pub const NONE: Self = Self { is: None, is_not: None };
+
+    /// It must be at one of these.
+    #[must_use]
+    pub const fn one_of(named: Vec<T>) -> Self {
+        Self { is: Some(Named::OneOf(named)), is_not: None }
+    }
+
+    /// Whether there is any condition.
+    #[must_use]
+    pub const fn is_conditional(&self) -> bool {
+        self.is.is_some() || self.is_not.is_some()
+    }
+}
+
+impl<T: PartialEq> Precondition<T> {
+    pub(crate) fn excludes(&self, current: &T) -> bool {
+        self.is.as_ref().is_some_and(|named| !named.includes(current)) || self.is_not.as_ref().is_some_and(|named| named.includes(current))
+    }
+}
