@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use application::{ChangeLog, LogPage, LoggedChange, RepositoryError, Sequence};
 use domain::{Collection, nearest};
-use jiff::fmt::temporal::DateTimePrinter;
 use poem::http::StatusCode;
 use poem::http::header::ETAG;
 use poem::{Endpoint, Request, Response, Result};
@@ -21,12 +20,10 @@ use crate::groups::for_each_group;
 use crate::path_endpoint::Negotiated;
 use crate::problem::Problem;
 use crate::query::{ChangesQuery, change_cursor};
+use crate::representation::TIME;
 
 /// Where it is served.
 pub const PATH: &str = "/v1/changes";
-
-/// RFC 3339 in UTC with microseconds, as in the items.
-const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
 /// Serves the change log.
 pub struct Changes {

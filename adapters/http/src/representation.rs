@@ -16,7 +16,7 @@ use crate::groups::{Library, Proposals, ProposedPrograms};
 use crate::query::PageLinks;
 
 /// RFC 3339 in UTC, always with microseconds, so that the texts sort as the times do.
-const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
+pub const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
 /// Room for a link to an item.
 const LINK: usize = 128;

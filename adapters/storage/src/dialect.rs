@@ -71,6 +71,11 @@ pub(crate) static POSTGRES: Dialect = Dialect {
 };
 
 impl Dialect {
+    /// The spellings of an engine.
+    pub fn of(backend: DbBackend) -> &'static Self {
+        if backend == DbBackend::Sqlite { &SQLITE } else { &POSTGRES }
+    }
+
     /// `text` with `$1`, `$2`, … standing for `values`.
     pub fn statement(&self, text: &str, values: impl IntoIterator<Item = Value>) -> Statement {
         Statement::from_sql_and_values(self.backend, text, values)

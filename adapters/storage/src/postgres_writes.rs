@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use application::{Change, CollectionContent, RepositoryError};
 use domain::Collection;
-use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, TransactionTrait};
 use uuid::Uuid;
 
@@ -98,8 +97,7 @@ impl PostgresWrites {
     ) -> Result<Answer, DbErr> {
         let transaction = pool.begin().await?;
         let turn = format!("WITH {} SELECT time FROM clock", turn("$1"));
-        let clock = run(&transaction, POSTGRES.statement(&turn, [change.time.as_microsecond().into()])).await?;
-        let time = clock.first().map(|row| rows::get(row, "time")).transpose()?.unwrap_or_default();
+        run(&transaction, POSTGRES.statement(&turn, [change.time.as_microsecond().into()])).await?;
         let rows = run(&transaction, POSTGRES.statement(LOCK_VERSIONS, [collection.name().into()])).await?;
         // Asked after the rows are locked: what was written before counts, what is written after comes after.
         let revision = run(&transaction, POSTGRES.statement(REVISION, [collection.name().into(), Uuid::nil().into()])).await?;
@@ -115,8 +113,7 @@ impl PostgresWrites {
         }
         if !removed.is_empty() {
             let ids = listed(removed.iter().map(|(id, _)| *id));
-            let time = Timestamp::from_microsecond(time).map_err(|error| DbErr::Type(format!("the time of a write: {error}")))?;
-            let values = change_values(time, change).into_iter().chain([collection.name().into(), ids]);
+            let values = change_values(change.time, change).into_iter().chain([collection.name().into(), ids]);
             run(&transaction, POSTGRES.statement(&self.delete_all, values)).await?;
         }
         transaction.commit().await?;
@@ -158,15 +155,16 @@ fn delete() -> String {
          WHERE i.id = $3 AND i.collection = $4 AND (i.parent = $5 OR $5 IS NULL) FOR UPDATE OF i), \
          target AS (SELECT id FROM found WHERE version = $6), {removed} SELECT version AS found FROM found",
         turn = turn("$1"),
-        removed = removed("(SELECT time FROM clock)"),
+        removed = removed(),
     )
 }
 
 fn delete_all() -> String {
     format!(
-        "WITH target AS (SELECT id FROM items WHERE collection = $3 \
-         AND id IN (SELECT value::uuid FROM json_array_elements_text($4::json))), {removed} SELECT 1",
-        removed = removed("$1"),
+        "WITH {turn}, target AS (SELECT i.id FROM items i, clock WHERE i.collection = $3 \
+         AND i.id IN (SELECT value::uuid FROM json_array_elements_text($4::json))), {removed} SELECT 1",
+        turn = turn("$1"),
+        removed = removed(),
     )
 }
 
@@ -184,13 +182,13 @@ pub(crate) fn turn(least: &str) -> String {
 }
 
 /// Removes each `target` and what belongs to it.
-fn removed(time: &str) -> String {
+fn removed() -> String {
     format!(
         "written AS (DELETE FROM items i WHERE i.id IN \
          (SELECT id FROM target UNION ALL SELECT c.id FROM items c JOIN target ON c.parent = target.id) \
          RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.predecessor, i.members AS superseded), \
          forgotten AS (DELETE FROM collection_totals WHERE parent IN (SELECT id FROM target)), {}",
-        recorded("'deleted'", -1, "w.parent NOT IN (SELECT id FROM target)", &format!("{time}, $2"), "")
+        recorded("'deleted'", -1, "w.parent NOT IN (SELECT id FROM target)", "(SELECT time FROM clock), $2", "")
     )
 }
 

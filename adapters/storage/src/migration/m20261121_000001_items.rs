@@ -4,10 +4,10 @@
 //! written out; the engines differ in three types only.
 
 use async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, DeriveMigrationName};
+use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName};
 use sea_orm_migration::{MigrationTrait, SchemaManager};
 
-use crate::dialect::{Dialect, POSTGRES, SQLITE};
+use crate::dialect::Dialect;
 
 #[derive(DeriveMigrationName)]
 pub(super) struct Migration;
@@ -15,7 +15,7 @@ pub(super) struct Migration;
 #[async_trait]
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let dialect = if manager.get_database_backend() == DbBackend::Sqlite { &SQLITE } else { &POSTGRES };
+        let dialect = Dialect::of(manager.get_database_backend());
         for text in [items(dialect), changes(dialect), collection_totals(dialect)] {
             manager.get_connection().execute_unprepared(&text).await?;
         }

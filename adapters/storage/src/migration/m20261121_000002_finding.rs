@@ -10,7 +10,7 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, DeriveMigrationName, QueryResul
 use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 use uuid::Uuid;
 
-use crate::dialect::{Dialect, POSTGRES, SQLITE};
+use crate::dialect::Dialect;
 use crate::keys::{KEYED_FIELDS, Keys};
 use crate::rows;
 
@@ -24,7 +24,7 @@ pub(super) struct Migration;
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let connection = manager.get_connection();
-        let dialect = if manager.get_database_backend() == DbBackend::Sqlite { &SQLITE } else { &POSTGRES };
+        let dialect = Dialect::of(manager.get_database_backend());
         for name in KEYED_FIELDS {
             connection.execute_unprepared(&format!("ALTER TABLE items ADD COLUMN {name} {}", dialect.key)).await?;
         }

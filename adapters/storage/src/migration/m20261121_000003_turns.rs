@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, DeriveMigrationName};
 use sea_orm_migration::{MigrationTrait, SchemaManager};
 
-use crate::dialect::{POSTGRES, SQLITE};
+use crate::dialect::Dialect;
 
 /// Rows of a usual size stay as they are, larger ones are compressed in the way that costs least: the default took a seventh
 /// of the database's time for a write. A server that was built without it keeps the default.
@@ -24,10 +24,9 @@ pub(super) struct Migration;
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let connection = manager.get_connection();
-        let is_sqlite = manager.get_database_backend() == DbBackend::Sqlite;
-        let uuid = if is_sqlite { SQLITE.uuid } else { POSTGRES.uuid };
+        let Dialect { backend, uuid, .. } = Dialect::of(manager.get_database_backend());
         connection.execute_unprepared(&totals(uuid, "", "collection, parent", "")).await?;
-        if !is_sqlite {
+        if *backend != DbBackend::Sqlite {
             let clock = "CREATE SEQUENCE write_clock; SELECT setval('write_clock', greatest(1, (SELECT max(time) FROM changes)))";
             connection.execute_unprepared(clock).await?;
             connection.execute_unprepared(LIGHT_COMPRESSION).await?;
@@ -37,10 +36,9 @@ impl MigrationTrait for Migration {
 
     async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let connection = manager.get_connection();
-        let is_sqlite = manager.get_database_backend() == DbBackend::Sqlite;
-        let uuid = if is_sqlite { SQLITE.uuid } else { POSTGRES.uuid };
+        let Dialect { backend, uuid, .. } = Dialect::of(manager.get_database_backend());
         connection.execute_unprepared(&totals(uuid, "shard INTEGER NOT NULL,", "collection, parent, shard", "0,")).await?;
-        if !is_sqlite {
+        if *backend != DbBackend::Sqlite {
             connection.execute_unprepared("DROP SEQUENCE write_clock").await?;
         }
         Ok(())
