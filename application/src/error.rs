@@ -1,6 +1,7 @@
 //! Why a use case did not do what it was asked.
 
 use domain::{Version, Violations};
+use jiff::Timestamp;
 use thiserror::Error;
 
 use crate::RepositoryError;
@@ -28,6 +29,32 @@ pub enum ApplicationError {
         /// What the collection is at.
         current: crate::Revision,
     },
+    /// The condition is on the version of an item that was removed.
+    #[error("the item was removed, which the request's condition excludes")]
+    NothingThere,
+    /// The item has no such version.
+    #[error("the item has {latest} versions")]
+    VersionMissing {
+        /// The last one.
+        latest: Version,
+    },
+    /// The version is the item's removal.
+    #[error("version {version} is the removal of the item")]
+    VersionGone {
+        /// Which it is.
+        version: Version,
+        /// When it was removed.
+        time: Timestamp,
+    },
+    /// What is asked for lies in the future.
+    #[error("the time is still to come")]
+    InFuture,
+    /// A request with the same key is at work.
+    #[error("a request with the same key is at work")]
+    KeyInUse,
+    /// Another request was sent with the same key.
+    #[error("the key was used for another request")]
+    KeyReused,
     /// The body was read and is refused.
     #[error("the body is refused")]
     Invalid(Violations),
@@ -55,7 +82,7 @@ impl From<RepositoryError> for ApplicationError {
         match error {
             RepositoryError::ItemMissing => Self::ItemMissing,
             RepositoryError::OwnerMissing => Self::OwnerMissing,
-            RepositoryError::VersionConflict => Self::Contended,
+            RepositoryError::VersionConflict | RepositoryError::AnsweredBefore => Self::Contended,
             RepositoryError::Unavailable | RepositoryError::Full | RepositoryError::Corrupt => Self::Store(error),
         }
     }

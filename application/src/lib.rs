@@ -15,14 +15,17 @@ mod precondition;
 pub mod query;
 mod resource_service;
 mod search;
+mod write_options;
 
 pub use caller::Caller;
 pub use error::ApplicationError;
 pub use listing::{Embedded, Listing, MOST_EMBEDDED, Neighbour, PageRequest, View};
 pub use ports::{
-    Change, ChangeKind, ChangeLog, Clock, CollectionContent, IdGenerator, ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange,
-    NewItem, Readiness, Relations, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
+    Answered, Change, ChangeKind, ChangeLog, Clock, CollectionContent, History, IdGenerator, IdempotencyKey, ItemRepository, ListedItem,
+    ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness, Relations, Replacement, RepositoryError, Revision,
+    Scope, Sequence, ShownItem, Totals,
 };
 pub use precondition::{Named, Precondition};
-pub use resource_service::{ReplacementBody, ResourceService};
+pub use resource_service::{ReplacementBody, ResourceLimits, ResourcePorts, ResourceService, Restored, VersionPage};
 pub use search::{Search, SearchFault, Term};
+pub use write_options::{RequestKey, WriteOptions};

@@ -55,15 +55,15 @@ impl View {
 impl PageRequest {
     /// A page of all items in the order of their creation, shown whole.
     #[must_use]
-    pub fn plain(page: u64, page_size: u64) -> Self {
+    pub const fn plain(page: u64, page_size: u64) -> Self {
         Self {
             page,
             page_size,
             position: None,
-            selection: Selection::default(),
+            selection: Selection { filters: Vec::new(), search: None },
             order: Vec::new(),
             is_counted: true,
-            view: View::default(),
+            view: View { fields: None, embed: Vec::new() },
         }
     }
 

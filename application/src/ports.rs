@@ -7,7 +7,7 @@ use domain::{Collection, Item, ItemId, Version};
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::query::{MemberNames, PageQuery, Place, Total};
+use crate::query::{MemberNames, PageQuery, Place, Position, Total};
 
 /// Makes identifiers.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
@@ -172,6 +172,33 @@ pub struct Change {
     pub time: Timestamp,
     /// The caller's name; `None` for an anonymous one.
     pub caller: Option<Box<str>>,
+    /// By what the write is known when it is asked for again.
+    pub key: Option<Box<IdempotencyKey>>,
+}
+
+/// By what a request is known when it is sent again (draft-ietf-httpapi-idempotency-key-header-07). It is the caller's: two
+/// callers may use the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyKey {
+    /// Where the request was sent.
+    pub path: Box<str>,
+    /// What the client calls it.
+    pub key: Box<str>,
+    /// Tells what was sent from anything else.
+    pub fingerprint: Box<str>,
+    /// Until when it is remembered (microseconds, UTC).
+    pub expires: Timestamp,
+}
+
+/// What a request with a key was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// What had been sent.
+    pub fingerprint: Box<str>,
+    /// What was done.
+    pub kind: ChangeKind,
+    /// The item as it was shown.
+    pub shown: ShownItem,
 }
 
 /// Keeps the items. Every method is ONE atomic step: it happens whole or not at all, and when it has returned `Ok` it
@@ -180,6 +207,9 @@ pub struct Change {
 /// Every write MUST append one change per item written to the change log, with the members it superseded, and MUST
 /// adjust the totals and the revision of every scope that shows the item, in the same transaction. Writes MUST become
 /// visible in the order of their times: each has a time after those of all writes that were visible before it.
+///
+/// A change with a key MUST be remembered by it, with the item the write leaves, in the same transaction, until the key
+/// expires; until then inserts, updates and restorations with the same caller, path and key MUST return `AnsweredBefore`.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait ItemRepository: Send + Sync {
@@ -210,6 +240,11 @@ pub trait ItemRepository: Send + Sync {
     /// `ItemMissing` when the item it continues does not.
     async fn insert(&self, scope: Scope, item: NewItem, change: Change) -> Result<ShownItem, RepositoryError>;
 
+    /// Stores an item again that was removed, at the version after its removal, created when it was first. MUST return
+    /// `OwnerMissing` when the scope's parent does not exist, `VersionConflict` when the item exists, and `ItemMissing` when
+    /// there never was one. The item it continues need not exist.
+    async fn restore(&self, scope: Scope, item: NewItem, change: Change) -> Result<ShownItem, RepositoryError>;
+
     /// Gives an item new members and the next version. MUST return `ItemMissing` when the
     /// scope does not hold it and `VersionConflict` when it is not at the expected version. `updated_at` MUST NOT go
     /// back, whatever the clock does.
@@ -223,6 +258,9 @@ pub trait ItemRepository: Send + Sync {
     /// others removed, additions inserted. MUST return `VersionConflict` when a replaced item is gone or not at its
     /// expected version, or the collection not at the expected revision.
     async fn replace_all(&self, collection: Collection, content: CollectionContent, change: Change) -> Result<(), RepositoryError>;
+
+    /// What a write with the caller and the key of this change left, unless the key had expired by its time.
+    async fn answered(&self, change: &Change) -> Result<Option<Answered>, RepositoryError>;
 }
 
 /// The number of a change in the log: it grows in the order of the commits.
@@ -257,6 +295,55 @@ pub struct LogPage {
     pub read_to: Sequence,
 }
 
+/// A version of an item, as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastVersion {
+    /// The write that made it.
+    pub change: LoggedChange,
+    /// The item as the write left it; `None` when it removed it.
+    pub item: Option<Item>,
+    /// The last version there is, which may be a removal.
+    pub latest: Version,
+    /// Whether the item exists now.
+    pub exists: bool,
+}
+
+/// Which part of what a scope held at a time is wanted, in the order of the items' ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastPageQuery {
+    /// Where it begins or ends.
+    pub position: Position,
+    /// Items at most.
+    pub limit: u64,
+    /// Whether the items are counted, up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES).
+    pub is_counted: bool,
+}
+
+/// Every version of every item, also of those that were removed. What was at a time MUST be answered alike whenever it is
+/// asked: a write that is committed after such an answer MUST have a later time. A time to come has no answer; the caller
+/// does not ask for one.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
+pub trait History: Send + Sync {
+    /// The versions of an item that the scope holds or held, the newest first, from `newest` on; none when it never did.
+    async fn versions(&self, scope: Scope, id: ItemId, newest: Version, limit: u64) -> Result<Vec<LoggedChange>, RepositoryError>;
+
+    /// One version of an item that the scope holds or held.
+    async fn version(&self, scope: Scope, id: ItemId, version: Version) -> Result<Option<PastVersion>, RepositoryError>;
+
+    /// The last version of an item that the scope holds or held.
+    async fn last_version(&self, scope: Scope, id: ItemId) -> Result<Option<PastVersion>, RepositoryError>;
+
+    /// The version an item was at, if it was written by then.
+    async fn version_at(&self, scope: Scope, id: ItemId, time: Timestamp) -> Result<Option<PastVersion>, RepositoryError>;
+
+    /// What the scope held at a time. The revision is that of no page.
+    async fn page_at(&self, scope: Scope, time: Timestamp, query: &PastPageQuery) -> Result<ListedPage, RepositoryError>;
+
+    /// The last change there is.
+    async fn last_change(&self) -> Result<Option<LoggedChange>, RepositoryError>;
+}
+
 /// Tells what was written, in the order in which it was committed.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
@@ -265,6 +352,9 @@ pub trait ChangeLog: Send + Sync {
     /// a greater number than every one this has shown. MUST NOT cost more where a collection is seldom written: it looks
     /// through a bounded part of the log, so there may be more although it finds nothing.
     async fn changes(&self, after: Sequence, collection: Option<Collection>, limit: u64) -> Result<LogPage, RepositoryError>;
+
+    /// The number of the last change; 0 before the first.
+    async fn last(&self) -> Result<Sequence, RepositoryError>;
 }
 
 /// Whether the service can do its work now.
@@ -287,6 +377,9 @@ pub enum RepositoryError {
     /// The item is not at the expected version.
     #[error("the item was written by somebody else")]
     VersionConflict,
+    /// A write with the same key was done before.
+    #[error("the request was answered before")]
+    AnsweredBefore,
     /// The store cannot be reached or is too busy; trying again later may help.
     #[error("the store is unavailable")]
     Unavailable,

@@ -9,7 +9,7 @@ use http_adapter::BaseUrl;
 use thiserror::Error;
 
 use crate::fault::Fault;
-use crate::quantities::{ByteSize, InvalidByteSize, Timeout};
+use crate::quantities::{ByteSize, InvalidByteSize, Lifetime, Timeout};
 
 /// The libraries' lines say little to an operator unless something is wrong.
 const DEFAULT_LOG_FILTER: &str = "info,sqlx=warn,sea_orm=warn,sea_orm_migration=warn";
@@ -67,6 +67,9 @@ pub struct ServeOptions {
     /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody else wrote
     #[arg(long, env)]
     pub require_if_match: bool,
+    /// How long a request is known by its Idempotency-Key, so that it is not done twice
+    #[arg(long, env, value_name = "TIME", default_value = "24h", help_heading = "Limits")]
+    pub idempotency_ttl: Lifetime,
     /// Largest request body
     #[arg(long, env, value_name = "BYTES", default_value = "8MiB", help_heading = "Limits")]
     pub max_body: ByteSize,

@@ -20,10 +20,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::Clock as _;
 use http_adapter::{BaseUrl, DemoError, Drained, HttpOptions, Ports, ServerLimits};
+use jiff::SignedDuration;
 use storage_adapter::{Store, StoreOptions};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::sync::watch;
 
 use cli::{Command, DatabaseOptions, MigrateMode, ServeOptions};
 use fault::Fault;
@@ -36,6 +39,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How long the store may take to open, and a request to get a connection to it.
 const STORE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often expired keys are looked for.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// How long the store may take to close.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
@@ -109,9 +116,12 @@ async fn serve(options: ServeOptions) -> Result<(), Fault> {
         load_demo(&ports).await?;
     }
     let limits = limits(&options);
-    let endpoint = http_adapter::service(&ports, http_options(&options, base_url.clone()));
+    let (ending, stopping) = watch::channel(false);
+    let endpoint = http_adapter::service(&ports, http_options(&options, base_url.clone(), stopping));
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
-    let drained = http_adapter::serve(listener, endpoint, limits, stop(signals)).await;
+    let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl.duration()));
+    let drained = http_adapter::serve(listener, endpoint, limits, stop(signals, ending)).await;
+    forgetting.abort();
     if let Drained::CutOff(connections) = drained {
         tracing::warn!(connections, "cut off requests that did not finish in time");
     }
@@ -135,6 +145,19 @@ async fn start(options: &ServeOptions) -> Result<(TcpListener, Store), Fault> {
     Ok((port.open()?, store))
 }
 
+/// Forgets requests whose keys have expired, again and again.
+async fn forget_requests(store: Store, lifetime: Duration) {
+    let pause = (lifetime / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+    loop {
+        tokio::time::sleep(pause).await;
+        match store.forget_requests(SystemClock.now()).await {
+            Ok(0) => {}
+            Ok(forgotten) => tracing::debug!(forgotten, "requests whose keys have expired were forgotten"),
+            Err(error) => tracing::warn!(%error, "requests whose keys have expired could not be forgotten; trying again"),
+        }
+    }
+}
+
 async fn connect(options: &DatabaseOptions) -> Result<Store, Fault> {
     let options =
         StoreOptions { url: options.database_url.clone(), connections: options.database_connections, acquire_timeout: STORE_PATIENCE };
@@ -144,6 +167,7 @@ async fn connect(options: &DatabaseOptions) -> Result<Store, Fault> {
 fn ports(store: &Store) -> Ports {
     Ports {
         items: store.items(),
+        history: store.history(),
         changes: store.change_log(),
         readiness: store.readiness(),
         ids: Arc::new(UuidV7Generator),
@@ -161,13 +185,16 @@ async fn load_demo(ports: &Ports) -> Result<(), Fault> {
     Ok(())
 }
 
-fn http_options(options: &ServeOptions, base_url: BaseUrl) -> HttpOptions {
+fn http_options(options: &ServeOptions, base_url: BaseUrl, stopping: watch::Receiver<bool>) -> HttpOptions {
     HttpOptions {
         base_url,
         max_body: options.max_body.bytes(),
         body_timeout: options.body_timeout.duration(),
         request_timeout: options.request_timeout.duration(),
         requires_condition: options.require_if_match,
+        // A lifetime that was accepted is far from the longest there is.
+        stopping,
+        key_lifetime: SignedDuration::try_from(options.idempotency_ttl.duration()).unwrap_or(SignedDuration::MAX),
         // An origin that was accepted is a URL, which every header can hold.
         cors_origins: options.cors_origins.iter().filter_map(|origin| origin.as_str().parse().ok()).collect(),
     }
@@ -182,9 +209,10 @@ fn limits(options: &ServeOptions) -> ServerLimits {
 }
 
 /// Done at the first signal. A second one ends the process at once.
-async fn stop(mut signals: Signals) {
+async fn stop(mut signals: Signals, ending: watch::Sender<bool>) {
     let signal = signals.next().await;
     tracing::info!(signal, "stopping: requests in flight may finish; another signal stops at once");
+    ending.send_replace(true);
     tokio::spawn(async move {
         let signal = signals.next().await;
         tracing::warn!(signal, "stopped at once");

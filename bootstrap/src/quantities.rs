@@ -64,10 +64,38 @@ impl FromStr for Timeout {
     type Err = InvalidTimeout;
 
     fn from_str(text: &str) -> Result<Self, InvalidTimeout> {
-        let time: SignedDuration = text.parse().map_err(|_| InvalidTimeout)?;
-        let usable = SignedDuration::ZERO < time && time <= SignedDuration::from_hours(24);
-        Duration::try_from(time).ok().filter(|_| usable).map(Self).ok_or(InvalidTimeout)
+        period(text, SignedDuration::from_hours(24)).map(Self).ok_or(InvalidTimeout)
     }
+}
+
+/// How long something is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime(Duration);
+
+/// Why a text is no lifetime.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("give a time of at most 8784h, such as 24h or 30m")]
+pub struct InvalidLifetime;
+
+impl Lifetime {
+    /// The time.
+    pub const fn duration(self) -> Duration {
+        self.0
+    }
+}
+
+impl FromStr for Lifetime {
+    type Err = InvalidLifetime;
+
+    fn from_str(text: &str) -> Result<Self, InvalidLifetime> {
+        period(text, SignedDuration::from_hours(366 * 24)).map(Self).ok_or(InvalidLifetime)
+    }
+}
+
+/// A time that is not zero and at most so long.
+fn period(text: &str, most: SignedDuration) -> Option<Duration> {
+    let time: SignedDuration = text.parse().ok()?;
+    Duration::try_from(time).ok().filter(|_| SignedDuration::ZERO < time && time <= most)
 }
 
 impl fmt::Display for Timeout {
@@ -80,7 +108,7 @@ impl fmt::Display for Timeout {
 mod tests {
     use std::time::Duration;
 
-    use super::{ByteSize, Timeout};
+    use super::{ByteSize, Lifetime, Timeout};
 
     #[test]
     fn sizes_are_numbers_with_or_without_a_unit() {
@@ -121,6 +149,9 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(text.parse().ok().map(Timeout::duration), millis.map(Duration::from_millis), "{text}");
+        }
+        for (text, hours) in [("24h", Some(24)), ("8784h", Some(8784)), ("8785h", None), ("0h", None)] {
+            assert_eq!(text.parse().ok().map(Lifetime::duration), hours.map(Duration::from_hours), "{text}");
         }
     }
 }

@@ -14,6 +14,7 @@
 pub mod document;
 pub mod item;
 pub mod json;
+mod json_patch;
 pub mod members;
 pub mod merge_patch;
 pub mod proposal;
@@ -25,6 +26,7 @@ pub mod words;
 pub use document::Document;
 pub use item::{Collection, Item, ItemId, Version};
 pub use json::{JsonFault, JsonFaultKind, Value};
+pub use json_patch::json_patch;
 pub use members::Members;
 pub use merge_patch::merge_patch;
 pub use proposal::Proposal;

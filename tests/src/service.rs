@@ -83,7 +83,13 @@ impl Service {
     /// Starts the service over a database that goes on when the service ends, which it does by SIGKILL.
     #[must_use]
     pub fn start_on(database: &TestDatabase) -> Self {
-        Self::run(None, database.url(), &[])
+        Self::start_on_with(database, &[])
+    }
+
+    /// The same with further arguments of `serve`.
+    #[must_use]
+    pub fn start_on_with(database: &TestDatabase, arguments: &[&str]) -> Self {
+        Self::run(None, database.url(), arguments)
     }
 
     /// Starts another instance over the same database, which must outlive it.

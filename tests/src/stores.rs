@@ -67,6 +67,33 @@ impl TestDatabase {
     }
 }
 
+impl TestDatabase {
+    /// Does something while another program has what every write needs, for less than the service waits for it.
+    pub fn while_no_write_goes_through<T>(&self, work: impl FnOnce() -> T) -> T {
+        let (take, let_go) = match self.home {
+            Home::File(_) => ("BEGIN IMMEDIATE", "ROLLBACK"),
+            Home::Server(..) => ("SELECT pg_advisory_lock('write_clock'::regclass::oid::bigint)", "SELECT pg_advisory_unlock_all()"),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let url = self.url.clone();
+        let connection = runtime.block_on(async {
+            install_default_drivers();
+            let options: AnyConnectOptions = url.parse()?;
+            let mut connection = sqlx::AnyConnection::connect_with(&options).await?;
+            sqlx::raw_sql(take).execute(&mut connection).await?;
+            Ok::<_, sqlx::Error>(connection)
+        });
+        let mut connection = connection.unwrap_or_else(|error| panic!("the test database refused: {error}"));
+        let done = work();
+        let ended = runtime.block_on(async {
+            sqlx::raw_sql(let_go).execute(&mut connection).await?;
+            connection.close().await
+        });
+        ended.unwrap_or_else(|error| panic!("the test database refused: {error}"));
+        done
+    }
+}
+
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         if let Home::Server(server, name) = &self.home {

@@ -15,13 +15,14 @@ use tests::binary;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables that the service reads; tests must not meet the developer's.
-const VARIABLES: [&str; 14] = [
+const VARIABLES: [&str; 15] = [
     "BASE_URL",
     "BODY_TIMEOUT",
     "CORS_ORIGIN",
     "DATABASE_CONNECTIONS",
     "DATABASE_URL",
     "DRAIN_TIMEOUT",
+    "IDEMPOTENCY_TTL",
     "LISTEN",
     "LOG",
     "LOG_FORMAT",
@@ -335,6 +336,22 @@ fn sigint_stops_an_idle_service_at_once() {
     let (code, log) = running.end();
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("SIGINT"), "{log}");
+}
+
+#[test]
+fn a_stream_of_changes_ends_when_the_service_stops() {
+    let folder = folder();
+    let running = Running::start(&folder, &["--drain-timeout", "1h"]);
+    let mut client = TcpStream::connect(running.address).unwrap();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    client.write_all(b"GET /v1/changes/stream HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(client);
+    line_with(&mut lines, "retry: 2000");
+    running.signal("TERM");
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).unwrap();
+    assert!(rest.ends_with("0\r\n\r\n"), "it ends as chunked bodies do, not in the middle: {rest}");
+    assert_eq!(running.end().0, Some(0));
 }
 
 #[test]

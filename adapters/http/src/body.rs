@@ -16,6 +16,7 @@ use poem::{Body, Request};
 use tokio::time::timeout;
 
 use crate::budget::{Budget, Share};
+use crate::idempotency_key;
 use crate::problem::{Problem, kinds};
 use crate::query::shows_a_part;
 
@@ -124,6 +125,12 @@ impl ReceivedBody {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    /// Tells the body from any other.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        idempotency_key::fingerprint(&self.bytes)
     }
 
     /// What the body takes of the memory, to be kept for as long as it is worked on.

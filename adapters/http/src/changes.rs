@@ -59,7 +59,7 @@ impl Changes {
     }
 
     fn hal(&self, query: &ChangesQuery, page: &LogPage) -> Value {
-        let changes: Vec<_> = page.changes.iter().map(|change| self.change(change)).collect();
+        let changes: Vec<_> = page.changes.iter().map(|change| represent(&self.base_url, change)).collect();
         json!({
             "_links": {
                 "self": { "href": self.url(query, query.after) },
@@ -76,23 +76,27 @@ impl Changes {
         let group = query.collection.map(|collection| format!("group={}&", collection.name())).unwrap_or_default();
         format!("{}{PATH}?{after}{group}page_size={}", self.base_url, query.page_size)
     }
+}
 
-    fn change(&self, change: &LoggedChange) -> Value {
-        json!({
-            "group": change.collection.name(),
-            "item_id": change.item.to_string(),
-            "version": change.version.number(),
-            "kind": change.kind.name(),
-            "time": TIME.timestamp_to_string(&change.time),
-            "caller": change.caller,
-            "cursor": change_cursor::write(change.sequence),
-            "_links": { "item": { "href": format!("{}{}/{}", self.base_url, path_of(change.collection), change.item) } },
-        })
-    }
+/// A change as it is told.
+#[must_use]
+pub fn represent(base_url: &BaseUrl, change: &LoggedChange) -> Value {
+    let item = format!("{base_url}{}/{}", path_of(change.collection), change.item);
+    json!({
+        "group": change.collection.name(),
+        "item_id": change.item.to_string(),
+        "version": change.version.number(),
+        "kind": change.kind.name(),
+        "time": TIME.timestamp_to_string(&change.time),
+        "caller": change.caller,
+        "cursor": change_cursor::write(change.sequence),
+        "_links": { "item": { "href": item }, "version": { "href": format!("{item}/versions/{}", change.version) } },
+    })
 }
 
 /// The path of the group that shows all items of a collection.
-fn path_of(collection: Collection) -> &'static str {
+#[must_use]
+pub fn path_of(collection: Collection) -> &'static str {
     macro_rules! find {
         ($($group:path,)*) => { $(if <$group>::OWNER.is_none() && <$group>::COLLECTION == collection { return <$group>::PATH; })* };
     }

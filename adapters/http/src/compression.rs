@@ -10,6 +10,7 @@ use poem::http::{HeaderMap, HeaderValue};
 use poem::{Body, Response};
 
 use crate::entity_tag;
+use crate::media::MediaType;
 use crate::quality_list::elements;
 
 /// Smaller bodies fit into a packet as they are.
@@ -28,7 +29,7 @@ pub fn is_accepted(headers: &HeaderMap) -> bool {
 
 /// Compresses the body if it is large enough to gain. The caller has found that gzip [`is_accepted`].
 pub async fn compress(mut response: Response) -> Response {
-    if response.headers().contains_key(CONTENT_ENCODING) {
+    if response.headers().contains_key(CONTENT_ENCODING) || is_stream(&response) {
         return response;
     }
     // Bodies are whole in memory, so this does not wait.
@@ -50,6 +51,11 @@ pub async fn compress(mut response: Response) -> Response {
     }
     response.set_body(Body::from(small));
     response
+}
+
+/// Whether the body has no end that could be waited for.
+fn is_stream(response: &Response) -> bool {
+    response.content_type() == Some(MediaType::EVENT_STREAM.name())
 }
 
 fn gzip(body: &[u8]) -> Option<Vec<u8>> {

@@ -43,6 +43,22 @@ impl EntityTag {
         Self(format!("{version}-{:016x}", hasher.finish()))
     }
 
+    /// The tag of what an item was: in a version, which links the latest there is, or at a time. It is no tag an item has now,
+    /// so that no write that is meant for what was goes to what is.
+    #[must_use]
+    pub fn of_past(version: Version, latest: Option<(Version, bool)>) -> Self {
+        match latest {
+            Some((latest, exists)) => Self(format!("v{version}-{latest}{}", if exists { "" } else { "-removed" })),
+            None => Self(format!("v{version}")),
+        }
+    }
+
+    /// The tag of the representation that a write would have left: it is none an item ever has, so no condition holds for it.
+    #[must_use]
+    pub fn of_dry_run(&self) -> Self {
+        Self(format!("{}-dry-run", self.0))
+    }
+
     /// The tag of a page of a collection.
     #[must_use]
     pub fn of_collection(revision: Revision) -> Self {
@@ -212,7 +228,7 @@ mod tests {
             ("\"3-gzip\"", versions(&[3])),
             ("\"3\", \"4\" ,\"x\"", versions(&[3, 4])),
             ("W/\"3\"", versions(&[])),
-            ("\"03\", \"3-\", \"3-zz\", \"+3\"", versions(&[])),
+            ("\"03\", \"3-\", \"3-zz\", \"+3\", \"3-dry-run\", \"3-0123456789abcdef-dry-run\"", versions(&[])),
             ("*", Some(Precondition { is: Some(Named::Any), is_not: None })),
             ("3", None),
             ("\"3", None),

@@ -46,7 +46,7 @@ pub trait Group: Send + Sync + 'static {
     /// Every operation it serves.
     #[must_use]
     fn operations() -> impl Iterator<Item = Operation> {
-        Operation::STANDARD.iter().chain(Self::EXTRA_OPERATIONS).copied()
+        Operation::STANDARD.iter().chain(Self::EXTRA_OPERATIONS).chain(Operation::HISTORY).copied()
     }
 
     /// The media types of its responses, the preferred one first.
@@ -67,6 +67,9 @@ pub trait Group: Send + Sync + 'static {
         match form {
             PathForm::Collection => Self::PATH.to_owned(),
             PathForm::Item => format!("{}/:{}", Self::PATH, Self::ITEM_PARAMETER),
+            PathForm::Versions => format!("{}/versions", Self::path_of(PathForm::Item)),
+            PathForm::Version => format!("{}/:{VERSION_PARAMETER}", Self::path_of(PathForm::Versions)),
+            PathForm::Difference => format!("{}/diff", Self::path_of(PathForm::Version)),
         }
     }
 
@@ -91,13 +94,27 @@ pub struct Owner {
     pub example_id: &'static str,
 }
 
-/// The two forms of path a group has.
+/// The name of the parameter of a path that leads to a version.
+pub const VERSION_PARAMETER: &str = "version";
+
+/// The forms of path a group has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathForm {
     /// The collection.
     Collection,
     /// One item.
     Item,
+    /// The versions of an item.
+    Versions,
+    /// One of them.
+    Version,
+    /// What differs between it and another.
+    Difference,
+}
+
+impl PathForm {
+    /// All there are.
+    pub const ALL: [Self; 5] = [Self::Collection, Self::Item, Self::Versions, Self::Version, Self::Difference];
 }
 
 /// What can be done with a group.
@@ -119,31 +136,51 @@ pub enum Operation {
     Continue,
     /// PUT on the collection.
     ReplaceAll,
+    /// GET on an item's versions.
+    ListVersions,
+    /// GET on a version.
+    GetVersion,
+    /// GET on what differs between two.
+    Compare,
+    /// POST on a version: the item becomes what it was.
+    Restore,
 }
 
 impl Operation {
     /// The standard set (specification 4.2).
     pub const STANDARD: &'static [Self] = &[Self::List, Self::Create, Self::Get, Self::Patch, Self::Replace, Self::Delete];
 
+    /// What every group has beside it.
+    pub const HISTORY: &'static [Self] = &[Self::ListVersions, Self::GetVersion, Self::Restore, Self::Compare];
+
     /// Where it is served.
     #[must_use]
     pub const fn form(self) -> PathForm {
         match self {
+            Self::ListVersions => PathForm::Versions,
+            Self::GetVersion | Self::Restore => PathForm::Version,
+            Self::Compare => PathForm::Difference,
             Self::List | Self::Create | Self::ReplaceAll => PathForm::Collection,
             Self::Get | Self::Patch | Self::Replace | Self::Delete | Self::Continue => PathForm::Item,
         }
     }
 
-    /// Whether the request has a query: whether its parameters choose what is shown.
+    /// Whether it changes nothing.
     #[must_use]
-    pub const fn takes_parameters(self) -> bool {
-        matches!(self, Self::List | Self::Get)
+    pub const fn is_read(self) -> bool {
+        matches!(self, Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare)
+    }
+
+    /// Whether it makes something, so that it is known by its key when it is sent again.
+    #[must_use]
+    pub const fn takes_key(self) -> bool {
+        matches!(self, Self::Create | Self::Continue | Self::Restore)
     }
 
     /// Whether the request has a body.
     #[must_use]
     pub const fn takes_body(self) -> bool {
-        !matches!(self, Self::List | Self::Get | Self::Delete)
+        !self.is_read() && !matches!(self, Self::Delete | Self::Restore)
     }
 }
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, Embedded, Listing, Precondition, ReplacementBody, ResourceService, ShownItem};
+use application::{Caller, Embedded, Listing, Precondition, ReplacementBody, RequestKey, ResourceService, ShownItem, WriteOptions};
 use domain::{ItemId, Members};
 use poem::endpoint::BoxEndpoint;
 use poem::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
@@ -19,13 +19,14 @@ use crate::body::{BodyReader, ReceivedBody, is_encoded, may_have_body};
 use crate::budget::{Budget, Share};
 use crate::embedded;
 use crate::entity_tag::{EntityTag, collection_precondition, item_precondition};
-use crate::group::{Group, Operation};
+use crate::group::{Group, Operation, VERSION_PARAMETER};
+use crate::idempotency_key::{self, IDEMPOTENCY_KEY};
 use crate::media::{MediaType, has_content_type};
 use crate::openapi;
 use crate::path_endpoint::Negotiated;
 use crate::problem::{Problem, kinds};
-use crate::query::{CollectionQuery, item_view, refuse_parameters};
-use crate::representation;
+use crate::query::{CollectionQuery, ItemQuery, is_dry_run};
+use crate::representation::{self, Moment, Shown};
 
 /// What every group needs of the service around it.
 pub struct Surroundings {
@@ -103,9 +104,11 @@ impl<G: Group> GroupApi<G> {
         let mut body = self.read_body(operation, request).await?;
         // The text is done with once it is read; its share of the memory is kept for what was made of it.
         let _share = body.as_mut().and_then(ReceivedBody::take_share);
+        let has_key = operation.takes_key() && request.headers().contains_key(IDEMPOTENCY_KEY);
+        let fingerprint = has_key.then(|| body.as_ref().map_or_else(|| idempotency_key::fingerprint(b""), ReceivedBody::fingerprint));
         let input = input::<G>(operation, body)?;
         // Nothing is written before this point, and what follows is bounded in time.
-        let work = self.perform(operation, request, input);
+        let work = self.perform(operation, request, fingerprint, input);
         let answer = tokio::time::timeout(self.surroundings.time_limit, work).await;
         let mut response = answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")))?;
         response.headers_mut().insert(CONTENT_TYPE, media.header());
@@ -126,18 +129,29 @@ impl<G: Group> GroupApi<G> {
         if operation.takes_body() || is_supported || body.is_empty() { Ok(Some(body)) } else { Err(unsupported(&types)) }
     }
 
-    async fn perform(&self, operation: Operation, request: &Request, input: Input) -> Result<Response, Problem> {
-        if !operation.takes_parameters() {
-            refuse_parameters(query_of(request))?;
+    async fn perform(
+        &self,
+        operation: Operation,
+        request: &Request,
+        fingerprint: Option<String>,
+        input: Input,
+    ) -> Result<Response, Problem> {
+        match operation {
+            Operation::List => return self.list(request).await,
+            Operation::Get => return self.get(request).await,
+            Operation::ListVersions => return self.list_versions(request).await,
+            Operation::GetVersion => return self.get_version(request).await,
+            Operation::Compare => return self.compare(request).await,
+            _ => {}
         }
+        let options = write_options::<G>(operation, request, fingerprint)?;
         match (operation, input) {
-            (Operation::List, _) => self.list(request).await,
-            (Operation::Get, _) => self.get(request).await,
-            (Operation::Delete, _) => self.delete(request).await,
-            (Operation::Create, Input::Members(members)) => self.create(request, members).await,
-            (Operation::Continue, Input::Members(members)) => self.continue_from(request, members).await,
-            (Operation::Replace | Operation::Patch, Input::Members(members)) => self.change(operation, request, members).await,
-            (Operation::ReplaceAll, Input::Replacement(replacement)) => self.replace_all(request, &replacement).await,
+            (Operation::Delete, _) => self.delete(request, &options).await,
+            (Operation::Restore, _) => self.restore(request, &options).await,
+            (Operation::Create, Input::Members(members)) => self.create(request, &options, members).await,
+            (Operation::Continue, Input::Members(members)) => self.continue_from(request, &options, members).await,
+            (Operation::Replace | Operation::Patch, Input::Members(members)) => self.change(operation, request, &options, members).await,
+            (Operation::ReplaceAll, Input::Replacement(replacement)) => self.replace_all(request, &options, &replacement).await,
             _ => Err(missing_body()),
         }
     }
@@ -147,6 +161,9 @@ impl<G: Group> GroupApi<G> {
         // A query is refused before an owner that does not exist.
         let query = CollectionQuery::read::<G>(query_of(request), owner.as_ref().ok().copied().flatten())?;
         let owner = owner?;
+        if let Some(time) = query.as_of {
+            return self.list_at(request, owner, time, &query).await;
+        }
         if let Some(known) = self.known_revision(request, owner, &query).await? {
             return Ok(not_modified(&known));
         }
@@ -155,7 +172,7 @@ impl<G: Group> GroupApi<G> {
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        Ok(with_tag(self.page_response(owner, &query, &listing).await?, &tag))
+        Ok(with_tag(self.page_response(owner, &query, &listing, Moment::Now).await?, &tag))
     }
 
     /// The tag of what the client has already, where it is known without a look at any item: whoever polls a collection
@@ -176,53 +193,55 @@ impl<G: Group> GroupApi<G> {
     }
 
     async fn get(&self, request: &Request) -> Result<Response, Problem> {
-        let view = item_view::<G>(query_of(request))?;
+        let query = ItemQuery::read::<G>(query_of(request))?;
         let (owner, id) = target::<G>(request)?;
-        let (shown, embedded) = self.service.get(&Caller::Anonymous, owner, id, &view).await?;
+        if let Some(time) = query.as_of {
+            return self.get_at(request, owner, id, time, &query.view).await;
+        }
+        let (shown, embedded) = self.service.get(&Caller::Anonymous, owner, id, &query.view).await?;
         if let Some(known) = tag_of::<G>(&shown, &embedded).known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        self.show(StatusCode::OK, owner, &shown, &embedded).await
+        let tag = tag_of::<G>(&shown, &embedded);
+        self.show(StatusCode::OK, owner, &Shown::with(&shown, &embedded), &tag).await
     }
 
-    async fn create(&self, request: &Request, members: Members) -> Result<Response, Problem> {
+    async fn create(&self, request: &Request, options: &WriteOptions, members: Members) -> Result<Response, Problem> {
         let owner = owner_of::<G>(request)?;
-        let shown = self.service.create(&Caller::Anonymous, owner, members).await?;
-        self.show_created(owner, &shown).await
+        let shown = self.service.create(options, owner, members).await?;
+        self.show_written(StatusCode::CREATED, owner, &shown, options).await
     }
 
-    async fn continue_from(&self, request: &Request, members: Members) -> Result<Response, Problem> {
+    async fn continue_from(&self, request: &Request, options: &WriteOptions, members: Members) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
         let (owner, id) = target::<G>(request)?;
-        let shown = self.service.continue_from(&Caller::Anonymous, id, &condition, members).await?;
-        self.show_created(owner, &shown).await
+        let shown = self.service.continue_from(options, id, &condition, members).await?;
+        self.show_written(StatusCode::CREATED, owner, &shown, options).await
     }
 
-    async fn change(&self, operation: Operation, request: &Request, members: Members) -> Result<Response, Problem> {
+    async fn change(&self, operation: Operation, request: &Request, options: &WriteOptions, members: Members) -> Result<Response, Problem> {
         let condition = self.required(item_precondition(request.headers())?)?;
         let (owner, id) = target::<G>(request)?;
-        let caller = Caller::Anonymous;
         let shown = match operation {
-            Operation::Patch => self.service.patch(&caller, owner, id, &condition, members).await?,
-            _ => self.service.replace(&caller, owner, id, &condition, members).await?,
+            Operation::Patch => self.service.patch(options, owner, id, &condition, members).await?,
+            _ => self.service.replace(options, owner, id, &condition, members).await?,
         };
-        self.show(StatusCode::OK, owner, &shown, &Embedded::default()).await
+        self.show_written(StatusCode::OK, owner, &shown, options).await
     }
 
-    async fn delete(&self, request: &Request) -> Result<Response, Problem> {
+    async fn delete(&self, request: &Request, options: &WriteOptions) -> Result<Response, Problem> {
         let condition = self.required(item_precondition(request.headers())?)?;
         let (owner, id) = target::<G>(request)?;
-        self.service.delete(&Caller::Anonymous, owner, id, &condition).await?;
+        self.service.delete(options, owner, id, &condition).await?;
         Ok(StatusCode::NO_CONTENT.into())
     }
 
-    async fn replace_all(&self, request: &Request, replacement: &ReplacementBody) -> Result<Response, Problem> {
+    async fn replace_all(&self, request: &Request, options: &WriteOptions, replacement: &ReplacementBody) -> Result<Response, Problem> {
         let condition = self.required(collection_precondition(request.headers())?)?;
-        self.service.replace_all(&Caller::Anonymous, &condition, replacement).await?;
         let first = CollectionQuery::plain::<G>(None);
-        let listing = self.service.list(&Caller::Anonymous, None, &first.request).await?;
+        let listing = self.service.replace_all(options, &condition, replacement, &first.request).await?;
         // No entity tag: another write may have come between, and its tag would let the next replacement undo it unseen.
-        self.page_response(None, &first, &listing).await
+        self.page_response(None, &first, &listing, Moment::of_write(options)).await
     }
 
     /// Refuses a write without a condition, where one is required.
@@ -234,27 +253,44 @@ impl<G: Group> GroupApi<G> {
         Ok(condition)
     }
 
-    async fn page_response(&self, owner: Option<ItemId>, query: &CollectionQuery<'_>, listing: &Listing) -> Result<Response, Problem> {
+    async fn page_response(
+        &self,
+        owner: Option<ItemId>,
+        query: &CollectionQuery<'_>,
+        listing: &Listing,
+        moment: Moment<'_>,
+    ) -> Result<Response, Problem> {
         let share = self.surroundings.share_for(representation::collection_size::<G>(listing)).await?;
-        let text = representation::collection::<G>(&self.surroundings.base_url, owner, &query.links(), listing);
+        let text = representation::collection::<G>(&self.surroundings.base_url, owner, &query.links(), listing, moment);
         Ok(Response::builder().body(held(share, text)))
     }
 
-    async fn show(&self, status: StatusCode, owner: Option<ItemId>, shown: &ShownItem, embedded: &Embedded) -> Result<Response, Problem> {
-        let share = self.surroundings.share_for(representation::item_size::<G>(shown, embedded)).await?;
-        let text = representation::item::<G>(&self.surroundings.base_url, owner, shown, embedded);
+    async fn show(&self, status: StatusCode, owner: Option<ItemId>, shown: &Shown<'_>, tag: &EntityTag) -> Result<Response, Problem> {
+        let share = self.surroundings.share_for(representation::item_size::<G>(shown)).await?;
+        let text = representation::item::<G>(&self.surroundings.base_url, owner, shown);
         let mut response = Response::builder().status(status).body(held(share, text));
-        if let Ok(modified) = HeaderValue::from_str(&last_modified(shown)) {
+        if let Ok(modified) = HeaderValue::from_str(&last_modified(shown.item)) {
             response.headers_mut().insert(LAST_MODIFIED, modified);
         }
-        Ok(with_tag(response, &tag_of::<G>(shown, embedded)))
+        Ok(with_tag(response, tag))
     }
 
-    async fn show_created(&self, owner: Option<ItemId>, shown: &ShownItem) -> Result<Response, Problem> {
-        let mut response = self.show(StatusCode::CREATED, owner, shown, &Embedded::default()).await?;
-        let url = format!("{}/{}", representation::collection_url::<G>(&self.surroundings.base_url, owner), shown.item.id);
-        if let Ok(location) = HeaderValue::from_str(&url) {
-            response.headers_mut().insert(LOCATION, location);
+    /// What a write left, or would have left.
+    async fn show_written(
+        &self,
+        status: StatusCode,
+        owner: Option<ItemId>,
+        written: &ShownItem,
+        options: &WriteOptions,
+    ) -> Result<Response, Problem> {
+        let tag = EntityTag::of_item(written.item.version, &written.relations);
+        let tag = if options.is_dry_run { tag.of_dry_run() } else { tag };
+        let mut response = self.show(status, owner, &Shown::written(written, Moment::of_write(options)), &tag).await?;
+        if status == StatusCode::CREATED {
+            let url = format!("{}/{}", representation::collection_url::<G>(&self.surroundings.base_url, owner), written.item.id);
+            if let Ok(location) = HeaderValue::from_str(&url) {
+                response.headers_mut().insert(LOCATION, location);
+            }
         }
         Ok(response)
     }
@@ -313,6 +349,29 @@ fn identifier(request: &Request, parameter: &str) -> Option<ItemId> {
     ItemId::parse(request.raw_path_param(parameter)?)
 }
 
+/// What is said of a write beside its body. A key is known by the path it was sent to, whichever way that was written.
+fn write_options<G: Group>(operation: Operation, request: &Request, fingerprint: Option<String>) -> Result<WriteOptions, Problem> {
+    let is_dry_run = is_dry_run(query_of(request))?;
+    let key = match fingerprint {
+        Some(fingerprint) => {
+            idempotency_key::read(request.headers())?.map(|key| RequestKey { path: path_of::<G>(operation, request), key, fingerprint })
+        }
+        None => None,
+    };
+    Ok(WriteOptions { caller: Caller::Anonymous, is_dry_run, key })
+}
+
+fn path_of<G: Group>(operation: Operation, request: &Request) -> String {
+    let owner = G::OWNER.map(|owner| owner.parameter);
+    let mut path = G::path_of(operation.form());
+    for parameter in owner.into_iter().chain([G::ITEM_PARAMETER, VERSION_PARAMETER]) {
+        if let Some(value) = request.raw_path_param(parameter) {
+            path = path.replace(&format!(":{parameter}"), value);
+        }
+    }
+    path
+}
+
 fn query_of(request: &Request) -> &str {
     request.uri().query().unwrap_or_default()
 }
@@ -340,14 +399,16 @@ impl Operation {
     #[must_use]
     pub const fn method(self) -> Method {
         match self {
-            Self::List | Self::Get => Method::GET,
-            Self::Create | Self::Continue => Method::POST,
+            Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare => Method::GET,
+            Self::Create | Self::Continue | Self::Restore => Method::POST,
             Self::Patch => Method::PATCH,
             Self::Replace | Self::ReplaceAll => Method::PUT,
             Self::Delete => Method::DELETE,
         }
     }
 }
+
+mod history;
 
 #[cfg(test)]
 mod tests;

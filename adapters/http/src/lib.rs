@@ -8,6 +8,8 @@
 pub mod base_url;
 mod body;
 mod budget;
+mod change_feed;
+mod change_stream;
 mod changes;
 mod compression;
 mod cors;
@@ -21,6 +23,7 @@ pub mod group;
 pub mod group_api;
 pub mod groups;
 mod health;
+mod idempotency_key;
 pub mod media;
 pub mod openapi;
 mod pages;

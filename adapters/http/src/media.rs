@@ -19,6 +19,8 @@ impl MediaType {
     pub const JSON: Self = Self("application/json");
     /// A page for people.
     pub const HTML: Self = Self("text/html");
+    /// Server-sent events (WHATWG HTML, section 9.2).
+    pub const EVENT_STREAM: Self = Self("text/event-stream");
 
     /// A group's own type, `application/vnd.<group>.v1+json`.
     #[must_use]
@@ -30,6 +32,12 @@ impl MediaType {
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.0
+    }
+
+    /// Whether a problem can be told in it.
+    #[must_use]
+    pub fn is_json(self) -> bool {
+        ![Self::HTML, Self::EVENT_STREAM].contains(&self)
     }
 
     /// The value of a Content-Type header. HTML says its charset; JSON has none (RFC 8259 section 11).

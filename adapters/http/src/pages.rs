@@ -26,6 +26,7 @@ pub const RELATIONS: &[(&str, &str)] = &[
         "continues",
         "From an item to the one it continues: a second phase, a resubmission, an amended cash programme. Made by POST on the item to continue.",
     ),
+    ("diff", "From a version of an item to what differs between it and the one before: a JSON Patch (RFC 6902)."),
     ("changes", "From the entry point to the log of every write of every group."),
     ("continued-by", "From an item to those that continue it, oldest first: always a list."),
 ];

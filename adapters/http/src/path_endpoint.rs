@@ -95,7 +95,7 @@ impl Endpoint for PathEndpoint {
         let negotiated =
             if self.is_negotiated { negotiate(request.headers(), &self.media_types) } else { self.media_types.first().copied() };
         let uri = request.uri().clone();
-        let fallback = negotiated.filter(|media| *media != MediaType::HTML).unwrap_or(MediaType::JSON);
+        let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
         let answer = AssertUnwindSafe(self.answer(request, negotiated)).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_| Err(failure("an endpoint panicked")));
         let mut response = answer.unwrap_or_else(|problem| problem.into_response(fallback, &self.base_url, uri.path()));

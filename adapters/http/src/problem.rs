@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::base_url::BaseUrl;
 use crate::entity_tag::EntityTag;
 use crate::media::MediaType;
+use crate::representation::TIME;
 
 /// A sort of problem: its stable word, its status, and the page that explains it.
 #[derive(Debug)]
@@ -69,6 +70,8 @@ problem_kinds! {
         "An item is a JSON object. A replacement of a collection is an array of objects, or a HAL collection as GET returns it.";
     MALFORMED_CONDITION = "malformed-condition" BAD_REQUEST "A condition cannot be read":
         "If-Match and If-None-Match take `*` or a list of entity tags in double quotes, as in the ETag header of a response (RFC 9110 section 13.1).";
+    MALFORMED_KEY = "malformed-idempotency-key" BAD_REQUEST "The Idempotency-Key cannot be read":
+        "The header takes one text in double quotes, as in `Idempotency-Key: \"8e03978e-40d5-43dd-bc93-6894a57f9324\"`. Make a new one, best a UUID, for everything that is to happen once.";
     INVALID_QUERY = "invalid-query" BAD_REQUEST "A query parameter is wrong":
         "`detail` names the parameter and the values it takes, and the nearest right name for one that is not known. Each parameter stands once; only filters may be several. Percent-encode what is not a letter, digit, `-`, `.`, `_` or `~`: a bare `+` is a space. A cursor comes from a link and goes with its query; when it is refused, start again from the collection or a page number.";
     NO_ROUTE = "no-route" NOT_FOUND "There is nothing at this path":
@@ -83,6 +86,12 @@ problem_kinds! {
         "The Accept header admits none of the types this path serves: `application/hal+json`, `application/json` and the group's own. Name one of them, or `*/*`.";
     PAGE_OUT_OF_RANGE = "page-out-of-range" CONFLICT "There is no such page":
         "The page lies beyond the last one. Follow `_links.next` until it is absent, or start at `_links.first`.";
+    VERSION_NOT_FOUND = "version-not-found" NOT_FOUND "There is no such version":
+        "The item never had a version of this number. `versions` below the item lists those there are.";
+    VERSION_GONE = "version-gone" GONE "The version is a removal":
+        "With this version the item was removed, so there is nothing to show or restore. The version before it is what it last was.";
+    KEY_IN_USE = "idempotency-key-in-use" CONFLICT "The request is at work":
+        "A request with the same Idempotency-Key was sent to this path and is not answered yet. Wait, and send it again: the answer will be that of the first.";
     PRECONDITION_FAILED = "precondition-failed" PRECONDITION_FAILED "The item or collection has changed":
         "If-Match names another version than the current one: somebody wrote since it was read. Read it again, repeat the change on what is there now, and send it with the new ETag. Or If-None-Match names the current version, which is then not written over.";
     CONDITION_REQUIRED = "condition-required" PRECONDITION_REQUIRED "A condition is required":
@@ -93,6 +102,8 @@ problem_kinds! {
         "A body needs a Content-Type of `application/json` or the group's own type; the only parameter allowed is `charset=utf-8`.";
     INVALID_MEMBERS = "invalid-members" UNPROCESSABLE_ENTITY "The members are refused":
         "The body was read, and rules refuse it. `errors` lists every fault: where (`pointer`, RFC 6901), which rule (`code`) and what to send instead (`detail`). `validation_messages` says the same by field.";
+    KEY_REUSED = "idempotency-key-reused" UNPROCESSABLE_ENTITY "The Idempotency-Key was used for another request":
+        "A request with the same key and another body was sent to this path and done before. Make a new key for what is to happen beside it; send the same body to get the first answer again.";
     REQUEST_TIMEOUT = "request-timeout" REQUEST_TIMEOUT "The body did not arrive in time":
         "The body stopped arriving, or the connection broke. Send the request again; nothing was written.";
     INTERNAL = "internal" INTERNAL_SERVER_ERROR "The service failed":
@@ -247,6 +258,27 @@ impl From<ApplicationError> for Problem {
             ApplicationError::CollectionChanged { current } => {
                 let detail = "The collection has changed; its current entity tag is in the ETag header.";
                 Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, EntityTag::of_collection(current).header())
+            }
+            ApplicationError::NothingThere => Self::new(
+                &kinds::PRECONDITION_FAILED,
+                "The item was removed, so it has no version that If-Match could name; leave the header out, or send `If-None-Match: *`.",
+            ),
+            ApplicationError::VersionMissing { latest } => {
+                Self::new(&kinds::VERSION_NOT_FOUND, format!("The last version of the item is {latest}."))
+            }
+            ApplicationError::VersionGone { version, time } => {
+                let time = TIME.timestamp_to_string(&time);
+                Self::new(&kinds::VERSION_GONE, format!("With version {version} the item was removed, at {time}."))
+            }
+            ApplicationError::InFuture => {
+                Self::new(&kinds::INVALID_QUERY, "`as_of` lies in the future; nobody knows yet what there will be.")
+            }
+            ApplicationError::KeyInUse => {
+                let detail = "A request with this Idempotency-Key is at work; send it again when it is done.";
+                Self::new(&kinds::KEY_IN_USE, detail).with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
+            }
+            ApplicationError::KeyReused => {
+                Self::new(&kinds::KEY_REUSED, "This Idempotency-Key was used at this path with another body; make a new one.")
             }
             ApplicationError::Invalid(violations) => Self::invalid(violations),
             ApplicationError::PageOutOfRange { page, page_count: Some(last) } => {

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use application::query::{Embed, Total};
-use application::{Embedded, ListedItem, Listing, ShownItem};
+use application::{ChangeKind, Embedded, ListedItem, Listing, LoggedChange, PastVersion, ShownItem, VersionPage, WriteOptions};
 use domain::json::push_text;
-use domain::{Item, ItemId};
+use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 
@@ -13,7 +13,7 @@ use crate::base_url::BaseUrl;
 use crate::embedded::{self, Beside};
 use crate::group::{Group, ItemLink};
 use crate::groups::{Library, Proposals, ProposedPrograms};
-use crate::query::PageLinks;
+use crate::query::{PageLinks, VersionsQuery};
 
 /// RFC 3339 in UTC, always with microseconds, so that the texts sort as the times do.
 pub const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
@@ -22,7 +22,10 @@ pub const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 const LINK: usize = 128;
 
 /// Room for what surrounds an item's members.
-const ENVELOPE: usize = 640;
+const ENVELOPE: usize = 1024;
+
+/// What says that nothing was stored.
+const DRY_RUN: &str = "\"dry_run\":true";
 
 /// Room for what surrounds a page's items: links with cursors, mostly.
 const COLLECTION_ENVELOPE: usize = 1536;
@@ -33,29 +36,81 @@ pub fn collection_url<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>) -> St
     format!("{base_url}{}", G::collection_path(owner))
 }
 
+/// The URL of an item as it was asked for.
+#[must_use]
+pub fn item_url<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>, id: ItemId) -> String {
+    format!("{}/{id}", collection_url::<G>(base_url, owner))
+}
+
 /// An item, and what a representation of it has beside it.
 #[derive(Clone, Copy)]
-struct Shown<'a> {
-    item: &'a ShownItem,
+pub struct Shown<'a> {
+    /// The item.
+    pub item: &'a ShownItem,
     embedded: Option<&'a Embedded>,
     score: Option<f64>,
     snippet: Option<&'a str>,
+    moment: Moment<'a>,
+}
+
+/// Which state of an item is shown.
+#[derive(Clone, Copy, Debug)]
+pub enum Moment<'a> {
+    /// What there is.
+    Now,
+    /// What a write would have left that was only tried.
+    Tried,
+    /// What there was at a time (RFC 3339).
+    At(&'a str),
+    /// What a version was.
+    Version(&'a PastVersion),
+}
+
+impl Moment<'_> {
+    /// What a write leaves, or would leave.
+    #[must_use]
+    pub const fn of_write(options: &WriteOptions) -> Self {
+        if options.is_dry_run { Self::Tried } else { Self::Now }
+    }
+
+    /// The latest version beside a version, and whether the item exists.
+    #[must_use]
+    pub const fn latest(self) -> Option<(Version, bool)> {
+        match self {
+            Self::Version(past) => Some((past.latest, past.exists)),
+            _ => None,
+        }
+    }
 }
 
 impl<'a> Shown<'a> {
     const fn alone(item: &'a ShownItem) -> Self {
-        Self { item, embedded: None, score: None, snippet: None }
+        Self { item, embedded: None, score: None, snippet: None, moment: Moment::Now }
     }
 
-    fn listed(listed: &'a ListedItem, embedded: &'a Embedded) -> Self {
-        Self { item: &listed.shown, embedded: Some(embedded), score: listed.score, snippet: listed.snippet.as_deref() }
+    /// An item with what is embedded in it.
+    #[must_use]
+    pub const fn with(item: &'a ShownItem, embedded: &'a Embedded) -> Self {
+        Self { embedded: Some(embedded), ..Self::alone(item) }
+    }
+
+    /// An item as a write left it, or would have, or as it was.
+    #[must_use]
+    pub const fn written(item: &'a ShownItem, moment: Moment<'a>) -> Self {
+        Self { moment, ..Self::alone(item) }
+    }
+
+    fn listed(listed: &'a ListedItem, embedded: &'a Embedded, moment: Moment<'a>) -> Self {
+        let (score, snippet) = (listed.score, listed.snippet.as_deref());
+        Self { item: &listed.shown, embedded: Some(embedded), score, snippet, moment }
     }
 }
 
 /// About how many bytes an item's representation has.
 #[must_use]
-pub fn item_size<G: Group>(shown: &ShownItem, embedded: &Embedded) -> usize {
-    own_size(shown) + embedded::all(G::EMBEDS, shown, embedded).map(own_size).sum::<usize>()
+pub fn item_size<G: Group>(shown: &Shown<'_>) -> usize {
+    let embedded = shown.embedded.into_iter().flat_map(|embedded| embedded::all(G::EMBEDS, shown.item, embedded));
+    own_size(shown.item) + embedded.map(own_size).sum::<usize>()
 }
 
 fn own_size(shown: &ShownItem) -> usize {
@@ -65,22 +120,29 @@ fn own_size(shown: &ShownItem) -> usize {
 /// About how many bytes a page's representation has.
 #[must_use]
 pub fn collection_size<G: Group>(listing: &Listing) -> usize {
-    let size = |listed: &ListedItem| item_size::<G>(&listed.shown, &listing.embedded) + listed.snippet.as_ref().map_or(0, String::len);
+    let size = |listed: &ListedItem| {
+        item_size::<G>(&Shown::with(&listed.shown, &listing.embedded)) + listed.snippet.as_ref().map_or(0, String::len)
+    };
     listing.items().iter().map(size).sum::<usize>() + COLLECTION_ENVELOPE
 }
 
 /// An item on its own, with what it is shown with.
 #[must_use]
-pub fn item<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>, shown: &ShownItem, embedded: &Embedded) -> String {
-    let mut out = String::with_capacity(item_size::<G>(shown, embedded));
-    let shown = Shown { embedded: Some(embedded), ..Shown::alone(shown) };
-    push_item::<G>(&mut out, base_url, &collection_url::<G>(base_url, owner), shown);
+pub fn item<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>, shown: &Shown<'_>) -> String {
+    let mut out = String::with_capacity(item_size::<G>(shown));
+    push_item::<G>(&mut out, base_url, &collection_url::<G>(base_url, owner), *shown);
     out
 }
 
 /// A page of a collection.
 #[must_use]
-pub fn collection<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>, links: &PageLinks<'_>, listing: &Listing) -> String {
+pub fn collection<G: Group>(
+    base_url: &BaseUrl,
+    owner: Option<ItemId>,
+    links: &PageLinks<'_>,
+    listing: &Listing,
+    moment: Moment<'_>,
+) -> String {
     let mut out = String::with_capacity(collection_size::<G>(listing));
     let url = collection_url::<G>(base_url, owner);
     out.push_str("{\"_links\":{");
@@ -97,10 +159,15 @@ pub fn collection<G: Group>(base_url: &BaseUrl, owner: Option<ItemId>, links: &P
         if index > 0 {
             out.push(',');
         }
-        push_item::<G>(&mut out, base_url, &url, Shown::listed(listed, &listing.embedded));
+        push_item::<G>(&mut out, base_url, &url, Shown::listed(listed, &listing.embedded, moment));
     }
     out.push_str("]}");
     push_counts(&mut out, listing);
+    let is_at_least = matches!(listing.total, Total::AtLeast(_)).then_some("\"total\":\"at_least\"");
+    let meta: Vec<_> = is_at_least.into_iter().chain(matches!(moment, Moment::Tried).then_some(DRY_RUN)).collect();
+    if !meta.is_empty() {
+        let _ = write!(out, ",\"_meta\":{{{}}}", meta.join(","));
+    }
     out.push('}');
     out
 }
@@ -116,9 +183,6 @@ fn push_counts(out: &mut String, listing: &Listing) {
         let _ = write!(out, ",\"total_items\":{count}");
     }
     let _ = write!(out, ",\"page\":{page}");
-    if let Total::AtLeast(_) = total {
-        out.push_str(",\"_meta\":{\"total\":\"at_least\"}");
-    }
 }
 
 fn push_item<G: Group>(out: &mut String, base_url: &BaseUrl, collection_url: &str, shown: Shown<'_>) {
@@ -130,10 +194,11 @@ fn push_item<G: Group>(out: &mut String, base_url: &BaseUrl, collection_url: &st
         out.push_str(own);
     }
     out.push_str(",\"_links\":{");
-    push_link(out, "self", &format_args!("{collection_url}/{id}"));
-    push_link(out, "collection", &collection_url);
-    for link in G::LINKS {
-        push_relation::<G>(out, base_url, *link, shown.item);
+    push_own_links(out, collection_url, shown);
+    if matches!(shown.moment, Moment::Now | Moment::Tried) {
+        for link in G::LINKS {
+            push_relation::<G>(out, base_url, *link, shown.item);
+        }
     }
     close_links(out);
     if let Some(embedded) = shown.embedded {
@@ -144,6 +209,13 @@ fn push_item<G: Group>(out: &mut String, base_url: &BaseUrl, collection_url: &st
     out.push_str("\",\"updated_at\":\"");
     push_time(out, updated_at);
     out.push('"');
+    match shown.moment {
+        Moment::Now | Moment::At(_) => {}
+        Moment::Tried => {
+            let _ = write!(out, ",{DRY_RUN}");
+        }
+        Moment::Version(past) => push_change(out, &past.change),
+    }
     // JSON has no word for what is no number.
     if let Some(score) = shown.score.filter(|score| score.is_finite()) {
         let _ = write!(out, ",\"score\":{score}");
@@ -153,6 +225,102 @@ fn push_item<G: Group>(out: &mut String, base_url: &BaseUrl, collection_url: &st
         push_text(out, snippet);
     }
     out.push_str("}}");
+}
+
+/// Appends the links of an item to itself, its collection and its versions (RFC 5829), each followed by a comma.
+fn push_own_links(out: &mut String, collection_url: &str, shown: Shown<'_>) {
+    let Item { id, version, .. } = &shown.item.item;
+    let item = format_args!("{collection_url}/{id}");
+    let at = |version: i64| format!("{item}/versions/{version}");
+    match shown.moment {
+        Moment::Now | Moment::Tried => push_link(out, "self", &item),
+        Moment::At(time) => {
+            push_link(out, "self", &format_args!("{item}?as_of={time}"));
+            push_link(out, "memento", &at(version.number()));
+        }
+        Moment::Version(_) => push_link(out, "self", &at(version.number())),
+    }
+    push_link(out, "collection", &collection_url);
+    push_link(out, "version-history", &format_args!("{item}/versions"));
+    let mut predecessor = version.number() - 1;
+    match shown.moment {
+        Moment::Now | Moment::Tried => push_link(out, "latest-version", &item),
+        Moment::At(_) => {}
+        Moment::Version(PastVersion { change, latest, exists, .. }) => {
+            if *exists {
+                push_link(out, "latest-version", &item);
+            } else {
+                push_link(out, "latest-version", &at(latest.number() - 1));
+            }
+            // Before it was restored it had been removed, which is no version to look at.
+            predecessor -= i64::from(change.kind == ChangeKind::Created);
+        }
+    }
+    if predecessor > 0 {
+        push_link(out, "predecessor-version", &at(predecessor));
+        if let Moment::Version(_) = shown.moment {
+            push_link(out, "diff", &format_args!("{}/diff?from={predecessor}", at(version.number())));
+        }
+    }
+}
+
+/// Appends what made a version.
+fn push_change(out: &mut String, change: &LoggedChange) {
+    let _ = write!(out, ",\"kind\":\"{}\",\"caller\":", change.kind.name());
+    match &change.caller {
+        Some(caller) => push_text(out, caller),
+        None => out.push_str("null"),
+    }
+}
+
+/// The versions of an item, as a collection.
+#[must_use]
+pub fn versions(item_url: &str, query: &VersionsQuery, page: &VersionPage) -> String {
+    let url = format!("{item_url}/versions");
+    let page_count = page.latest.number().unsigned_abs().div_ceil(query.page_size);
+    let other = |number: u64| format!("{url}?page={number}&page_size={}", query.page_size);
+    let mut out = String::from("{\"_links\":{");
+    push_link(&mut out, "self", &other(query.page));
+    push_link(&mut out, "first", &other(1));
+    if query.page > 1 {
+        push_link(&mut out, "prev", &other(query.page - 1));
+    }
+    if query.page < page_count {
+        push_link(&mut out, "next", &other(query.page + 1));
+    }
+    push_link(&mut out, "last", &other(page_count));
+    if page.exists {
+        push_link(&mut out, "up", &item_url);
+    }
+    close_links(&mut out);
+    out.push_str(",\"_embedded\":{\"versions\":[");
+    for (index, version) in page.versions.iter().enumerate() {
+        out.push_str(if index > 0 { "," } else { "" });
+        push_version(&mut out, &url, version);
+    }
+    let VersionsQuery { page: number, page_size } = query;
+    let _ = write!(out, "]}},\"page_count\":{page_count},\"page_size\":{page_size},\"total_items\":{},\"page\":{number}}}", page.latest);
+    out
+}
+
+fn push_version(out: &mut String, url: &str, version: &LoggedChange) {
+    let number = version.version.number();
+    let _ = write!(out, "{{\"version\":{number},\"time\":\"");
+    push_time(out, &version.time);
+    out.push('"');
+    push_change(out, version);
+    out.push_str(",\"_links\":{");
+    let at = |number: i64| format!("{url}/{number}");
+    push_link(out, "self", &at(number));
+    let predecessor = number - 1 - i64::from(version.kind == ChangeKind::Created);
+    if predecessor > 0 {
+        push_link(out, "predecessor-version", &at(predecessor));
+        if version.kind != ChangeKind::Deleted {
+            push_link(out, "diff", &format_args!("{}/diff?from={predecessor}", at(number)));
+        }
+    }
+    close_links(out);
+    out.push('}');
 }
 
 /// Appends what an item is shown with, if anything was asked for.
@@ -260,7 +428,6 @@ mod tests {
     use std::collections::HashMap;
 
     use application::{ListedPage, Relations, Revision};
-    use domain::Version;
     use serde_json::{Value, json};
 
     use super::*;
@@ -292,7 +459,7 @@ mod tests {
     }
 
     fn proposal(embedded: &Embedded) -> Value {
-        let text = item::<Proposals>(&base_url(), None, &shown(PROPOSAL, None, Some(PROGRAM)), embedded);
+        let text = item::<Proposals>(&base_url(), None, &Shown::with(&shown(PROPOSAL, None, Some(PROGRAM)), embedded));
         serde_json::from_str(&text).unwrap()
     }
 
@@ -337,7 +504,7 @@ mod tests {
             embedded: Embedded::default(),
         };
         let links = CollectionQuery::plain::<Proposals>(None).links();
-        serde_json::from_str(&collection::<Proposals>(&base_url(), None, &links, &listing)).unwrap()
+        serde_json::from_str(&collection::<Proposals>(&base_url(), None, &links, &listing, Moment::Now)).unwrap()
     }
 
     #[test]

@@ -4,15 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ChangeLog, Clock, IdGenerator, ItemRepository, Readiness, ResourceService};
+use application::{ChangeLog, Clock, History, IdGenerator, ItemRepository, Readiness, ResourceLimits, ResourcePorts, ResourceService};
+use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, EndpointExt, Response, Route};
 use poem_openapi::{LicenseObject, OpenApi, OpenApiService};
+use tokio::sync::watch;
 
 use crate::base_url::BaseUrl;
 use crate::body::BodyReader;
 use crate::budget::Budget;
+use crate::change_feed::ChangeFeed;
+use crate::change_stream::{self, ChangeStream};
 use crate::changes::{self, Changes};
 use crate::cors::Cors;
 use crate::documentation::StaticText;
@@ -35,6 +39,8 @@ const RESPONSE_BUDGET_MIB: u16 = 32;
 pub struct Ports {
     /// Keeps the items.
     pub items: Arc<dyn ItemRepository>,
+    /// Keeps what they were.
+    pub history: Arc<dyn History>,
     /// Tells what was written.
     pub changes: Arc<dyn ChangeLog>,
     /// Tells whether the store answers.
@@ -43,6 +49,15 @@ pub struct Ports {
     pub ids: Arc<dyn IdGenerator>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
+}
+
+impl Ports {
+    /// Those of the use cases of a group.
+    #[must_use]
+    pub fn of_resources(&self) -> ResourcePorts {
+        let Self { items, history, ids, clock, .. } = self.clone();
+        ResourcePorts { items, history, ids, clock }
+    }
 }
 
 /// What an operator can set.
@@ -58,6 +73,10 @@ pub struct HttpOptions {
     pub request_timeout: Duration,
     /// Whether PUT, PATCH and DELETE need a condition.
     pub requires_condition: bool,
+    /// How long a request is known by its Idempotency-Key.
+    pub key_lifetime: SignedDuration,
+    /// True when the service stops, for what would not end by itself.
+    pub stopping: watch::Receiver<bool>,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<HeaderValue>,
 }
@@ -74,20 +93,20 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
         requires_condition: options.requires_condition,
     });
     let mut routes = Route::new();
-    let largest = options.max_body;
-    for (path, endpoint) in own_paths(ports, &surroundings) {
+    let limits = ResourceLimits { largest: options.max_body, key_lifetime: options.key_lifetime };
+    for (path, endpoint) in own_paths(ports, &surroundings, options.stopping) {
         routes = routes.at(path, endpoint);
     }
     macro_rules! mount_groups {
-        ($($group:path,)*) => { $(routes = mount::<$group>(routes, ports, &surroundings, largest);)* };
+        ($($group:path,)*) => { $(routes = mount::<$group>(routes, ports, &surroundings, limits);)* };
     }
     for_each_group!(mount_groups);
     Frame::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
 }
 
-fn mount<G: Group>(mut routes: Route, ports: &Ports, surroundings: &Arc<Surroundings>, largest: usize) -> Route {
+fn mount<G: Group>(mut routes: Route, ports: &Ports, surroundings: &Arc<Surroundings>, limits: ResourceLimits) -> Route {
     const { assert!(G::OWNER.is_none() || G::EXTRA_OPERATIONS.is_empty(), "what is beside the standard set knows no owner") };
-    let service = ResourceService::new(G::COLLECTION, Arc::clone(&ports.items), Arc::clone(&ports.ids), Arc::clone(&ports.clock), largest);
+    let service = ResourceService::new(G::COLLECTION, ports.of_resources(), limits);
     let mut table = HashMap::new();
     GroupApi::<G>::new(service, Arc::clone(surroundings)).add_routes(&mut table);
     for (path, methods) in table {
@@ -96,9 +115,10 @@ fn mount<G: Group>(mut routes: Route, ports: &Ports, surroundings: &Arc<Surround
     routes
 }
 
-fn own_paths(ports: &Ports, surroundings: &Surroundings) -> Vec<(String, PathEndpoint)> {
+fn own_paths(ports: &Ports, surroundings: &Surroundings, stopping: watch::Receiver<bool>) -> Vec<(String, PathEndpoint)> {
     let base_url = &surroundings.base_url;
     let changes = Changes { log: Arc::clone(&ports.changes), base_url: Arc::clone(base_url), time_limit: surroundings.time_limit };
+    let stream = ChangeStream { feed: ChangeFeed::new(Arc::clone(&ports.changes)), base_url: Arc::clone(base_url), stopping };
     let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
         PathEndpoint::new(Arc::clone(base_url), types.to_vec(), [(Method::GET, endpoint)])
     };
@@ -110,6 +130,7 @@ fn own_paths(ports: &Ports, surroundings: &Surroundings) -> Vec<(String, PathEnd
     paths.extend([
         ("/".to_owned(), pages::get(base_url, EntryPoint::new(Arc::clone(base_url)).boxed())),
         (changes::PATH.to_owned(), get(&[MediaType::HAL, MediaType::JSON], changes.boxed())),
+        (change_stream::PATH.to_owned(), get(&[MediaType::EVENT_STREAM], stream.boxed())),
         ("/healthz".to_owned(), get(&[MediaType::JSON], Health.boxed())),
         ("/readyz".to_owned(), get(&[MediaType::JSON], Ready(Arc::clone(&ports.readiness)).boxed())),
         ("/openapi.json".to_owned(), unnegotiated(MediaType::JSON, StaticText::new("application/json", documents.openapi))),

@@ -25,13 +25,18 @@ pub(crate) fn statement(dialect: &Dialect, after: Sequence, collection: Option<C
     dialect.statement(CHANGES, values)
 }
 
+/// Looks for the last change.
+pub(crate) fn last_statement(dialect: &Dialect) -> Statement {
+    dialect.statement("SELECT sequence, collection, item_id, version, kind, time, caller FROM changes ORDER BY sequence DESC LIMIT 1", [])
+}
+
 /// What the statement found.
 pub(crate) fn page(rows: &[QueryResult], after: Sequence, limit: u64) -> Result<LogPage, DbErr> {
     let read_to = rows.first().map(|row| rows::get::<Option<i64>>(row, "read_to")).transpose()?.flatten();
     let mut changes = Vec::with_capacity(rows.len());
     for row in rows {
-        if let Some(sequence) = rows::get(row, "sequence")? {
-            changes.push(change(row, Sequence(sequence))?);
+        if rows::get::<Option<i64>>(row, "sequence")?.is_some() {
+            changes.push(change(row)?);
         }
     }
     // A full page may have left changes unread that were looked through.
@@ -40,10 +45,11 @@ pub(crate) fn page(rows: &[QueryResult], after: Sequence, limit: u64) -> Result<
     Ok(LogPage { changes, read_to: last.or(read_to.map(Sequence)).unwrap_or(after) })
 }
 
-fn change(row: &QueryResult, sequence: Sequence) -> Result<LoggedChange, DbErr> {
+/// The change of a row.
+pub(crate) fn change(row: &QueryResult) -> Result<LoggedChange, DbErr> {
     let (collection, kind): (String, String) = (rows::get(row, "collection")?, rows::get(row, "kind")?);
     Ok(LoggedChange {
-        sequence,
+        sequence: Sequence(rows::get(row, "sequence")?),
         collection: Collection::named(&collection).ok_or_else(|| rows::not_understood("collection", collection))?,
         item: rows::item_id(row, "item_id")?,
         version: Version::from_number(rows::get(row, "version")?),

@@ -74,13 +74,14 @@ impl Current {
 
     /// Takes note of a write that was committed, or may have been.
     pub fn committed(&self, write: &Write, answer: &Answer) {
+        use RepositoryError::{AnsweredBefore, ItemMissing, OwnerMissing, VersionConflict};
         match (write, answer) {
             (Write::Insert { scope, .. } | Write::Update { scope, .. }, Ok(Some(shown))) => self.written(write, *scope, shown),
             (Write::Delete { scope, id, .. }, Ok(_)) if !is_linked_to(scope.collection) => {
                 self.change(*id, scope.collection, None);
                 self.count(scope.collection);
             }
-            (_, Err(RepositoryError::ItemMissing | RepositoryError::OwnerMissing | RepositoryError::VersionConflict)) => {}
+            (_, Err(ItemMissing | OwnerMissing | VersionConflict | AnsweredBefore)) => {}
             _ => self.forget_all(),
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use application::RepositoryError;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
 
 use crate::current::Current;
@@ -37,6 +38,12 @@ pub(crate) trait Engine: Send + Sync {
 
     /// Brings the full-text index up to at most so many more changes.
     async fn index(&self, limit: i64) -> Result<Step, RepositoryError>;
+
+    /// Makes sure that what is committed from now on has a time after this one.
+    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError>;
+
+    /// Forgets at most so many requests that had expired by a time; how many there were.
+    async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError>;
 
     /// A transaction that no other process preparing this database is in at the same time.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr>;

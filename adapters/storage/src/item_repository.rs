@@ -2,30 +2,37 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use application::query::{MemberNames, PageQuery, Position};
 use application::{
-    Change, ChangeKind, ChangeLog, CollectionContent, ItemRepository, ListedItem, ListedPage, LogPage, NewItem, Readiness, Replacement,
-    RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
+    Answered, Change, ChangeKind, ChangeLog, CollectionContent, History, ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange,
+    NewItem, PastPageQuery, PastVersion, Readiness, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
 use futures_util::future::join_all;
+use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::change_log;
 use crate::engine::Engine;
 use crate::errors::logged;
+use crate::idempotency;
 use crate::indexer::Indexer;
 use crate::keys::Keys;
 use crate::page_cache::PageCache;
 use crate::pages::{self, Found, PageWalk, Walked};
+use crate::past::{self, Which};
 use crate::read_queue::{ReadQueue, SharedRead};
 use crate::rows;
 use crate::seen::Seen;
 use crate::statements::Statements;
 use crate::write::{Answer, Write};
+
+/// Requests that are forgotten in one step.
+const FORGOTTEN_AT_A_TIME: i64 = 1_000;
 
 /// How often a page is walked anew when writes change what is on it between the walk and the look at its items.
 const WALKS: usize = 3;
@@ -39,6 +46,8 @@ pub(crate) struct SqlItemRepository {
     kept_pages: PageCache,
     seen: Seen,
     indexer: Arc<Indexer>,
+    /// The time in microseconds up to which nothing is written any more.
+    sealed: AtomicI64,
 }
 
 impl SqlItemRepository {
@@ -50,7 +59,7 @@ impl SqlItemRepository {
         let items = ReadQueue::start(ItemReads(Arc::clone(&reads)), lanes, patience);
         let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), 1, patience);
         let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), lanes, patience);
-        Self { reads, items, totals, pages, kept_pages: PageCache::new(), seen: Seen::new(), indexer }
+        Self { reads, items, totals, pages, kept_pages: PageCache::new(), seen: Seen::new(), indexer, sealed: AtomicI64::new(0) }
     }
 
     /// Goes on with what a process before this one left to be done. The schema must be up to date.
@@ -74,6 +83,32 @@ impl SqlItemRepository {
         let answer = self.reads.engine.write(write).await;
         self.indexer.written(changes);
         answer
+    }
+
+    /// Forgets the requests that had expired by a time.
+    pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
+        let mut forgotten = 0;
+        loop {
+            let some = self.reads.engine.forget_requests(now, FORGOTTEN_AT_A_TIME).await?;
+            forgotten += some;
+            if some < FORGOTTEN_AT_A_TIME.unsigned_abs() {
+                return Ok(forgotten);
+            }
+        }
+    }
+
+    /// Sees to it that nothing is committed any more with a time up to this one. Times grow in the order of the commits, so
+    /// nothing needs to be done where a later one is visible.
+    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        if self.sealed.load(Ordering::Relaxed) >= time.as_microsecond() {
+            return Ok(());
+        }
+        let last = self.last_change().await?;
+        if last.is_none_or(|last| last.time < time) {
+            self.reads.engine.seal(time).await?;
+        }
+        self.sealed.fetch_max(time.as_microsecond(), Ordering::Relaxed);
+        Ok(())
     }
 
     /// An item of a store that others write to as well.
@@ -146,6 +181,11 @@ impl ItemRepository for SqlItemRepository {
         left(self.write(Write::Insert { scope, item, keys, change }).await)
     }
 
+    async fn restore(&self, scope: Scope, item: NewItem, change: Change) -> Result<ShownItem, RepositoryError> {
+        let keys = Keys::of(scope.collection, &item.members);
+        left(self.write(Write::Restore { scope, item, keys, change }).await)
+    }
+
     async fn update(&self, scope: Scope, replacement: Replacement, kind: ChangeKind, change: Change) -> Result<ShownItem, RepositoryError> {
         let keys = Keys::of(scope.collection, &replacement.members);
         left(self.write(Write::Update { scope, replacement, keys, kind, change }).await)
@@ -161,6 +201,45 @@ impl ItemRepository for SqlItemRepository {
         let keys = members.map(|members| Keys::of(collection, members)).collect();
         self.write(Write::ReplaceAll { collection, content, keys, change }).await.map(|_| ())
     }
+
+    async fn answered(&self, change: &Change) -> Result<Option<Answered>, RepositoryError> {
+        match idempotency::answered_statement(self.reads.engine.dialect(), change) {
+            Some(statement) => self.reads.read("answered", statement, idempotency::answered).await,
+            None => Ok(None),
+        }
+    }
+}
+
+#[async_trait]
+impl History for SqlItemRepository {
+    async fn versions(&self, scope: Scope, id: ItemId, newest: Version, limit: u64) -> Result<Vec<LoggedChange>, RepositoryError> {
+        let statement = past::versions_statement(self.reads.engine.dialect(), scope, id, newest, limit);
+        self.reads.read("versions", statement, past::versions).await
+    }
+
+    async fn version(&self, scope: Scope, id: ItemId, version: Version) -> Result<Option<PastVersion>, RepositoryError> {
+        self.reads.past_version(scope, id, Which::Numbered(version)).await
+    }
+
+    async fn last_version(&self, scope: Scope, id: ItemId) -> Result<Option<PastVersion>, RepositoryError> {
+        self.reads.past_version(scope, id, Which::Last).await
+    }
+
+    async fn version_at(&self, scope: Scope, id: ItemId, time: Timestamp) -> Result<Option<PastVersion>, RepositoryError> {
+        self.seal(time).await?;
+        self.reads.past_version(scope, id, Which::At(time)).await
+    }
+
+    async fn page_at(&self, scope: Scope, time: Timestamp, query: &PastPageQuery) -> Result<ListedPage, RepositoryError> {
+        self.seal(time).await?;
+        let statement = past::page_statement(self.reads.engine.dialect(), scope, time, query);
+        self.reads.read("page_at", statement, |rows| past::page(rows, query)).await
+    }
+
+    async fn last_change(&self) -> Result<Option<LoggedChange>, RepositoryError> {
+        let statement = change_log::last_statement(self.reads.engine.dialect());
+        self.reads.read("last_change", statement, |rows| rows.first().map(change_log::change).transpose()).await
+    }
 }
 
 #[async_trait]
@@ -168,6 +247,10 @@ impl ChangeLog for SqlItemRepository {
     async fn changes(&self, after: Sequence, collection: Option<Collection>, limit: u64) -> Result<LogPage, RepositoryError> {
         let statement = change_log::statement(self.reads.engine.dialect(), after, collection, limit);
         self.reads.read("changes", statement, |rows| change_log::page(rows, after, limit)).await
+    }
+
+    async fn last(&self) -> Result<Sequence, RepositoryError> {
+        Ok(self.last_change().await?.map(|last| last.sequence).unwrap_or_default())
     }
 }
 
@@ -207,6 +290,11 @@ impl Reads {
     ) -> Result<T, RepositoryError> {
         let rows = self.engine.read(statement).await;
         rows.and_then(|rows| understand(&rows)).map_err(|error| logged(&error, step))
+    }
+
+    async fn past_version(&self, scope: Scope, id: ItemId, which: Which) -> Result<Option<PastVersion>, RepositoryError> {
+        let statement = past::version_statement(self.engine.dialect(), scope, id, which);
+        self.read("past_version", statement, |rows| rows.first().map(past::version).transpose()).await
     }
 
     fn current_item(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use application::RepositoryError;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use sea_orm::sqlx::Connection;
 use sea_orm::sqlx::postgres::PgConnectOptions;
 use sea_orm::{
@@ -17,9 +18,10 @@ use crate::current::Current;
 use crate::dialect::{Dialect, POSTGRES};
 use crate::engine::Engine;
 use crate::errors::{StoreError, is_lost, logged};
+use crate::idempotency::FORGET;
 use crate::indexing::Step;
 use crate::postgres_indexing;
-use crate::postgres_writes::PostgresWrites;
+use crate::postgres_writes::{PostgresWrites, take_turn};
 use crate::write::{Answer, Write};
 use crate::write_queue::{WriteQueue, Writer};
 
@@ -79,12 +81,14 @@ impl Writer for PostgresWriter {
 
 impl PostgresWriter {
     async fn alone(&self, write: &Write) -> Answer {
-        self.writes.perform(&self.pool, write).await.unwrap_or_else(|error| {
-            if is_lost(&error) {
-                self.losses.note();
-            }
-            Err(logged(&error, "write"))
-        })
+        self.writes.perform(&self.pool, write).await.unwrap_or_else(|error| Err(self.failed(&error, "write")))
+    }
+
+    fn failed(&self, error: &DbErr, step: &'static str) -> RepositoryError {
+        if is_lost(error) {
+            self.losses.note();
+        }
+        logged(error, step)
     }
 }
 
@@ -130,7 +134,7 @@ impl Engine for Postgres {
 
     async fn write(&self, write: Write) -> Answer {
         match write {
-            Write::Insert { .. } | Write::Update { .. } => self.rows.write(write).await,
+            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => self.rows.write(write).await,
             _ => self.writer.alone(&write).await,
         }
     }
@@ -156,6 +160,17 @@ impl Engine for Postgres {
             Ok(step)
         };
         step.await.map_err(|error: DbErr| logged(&error, "index"))
+    }
+
+    /// The statement is a transaction of its own.
+    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        take_turn(&self.writer.pool, time).await.map_err(|error| self.writer.failed(&error, "seal"))
+    }
+
+    async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
+        let forget = POSTGRES.statement(FORGET, [now.as_microsecond().into(), limit.into()]);
+        let forgotten = self.writer.pool.execute_raw(forget).await;
+        forgotten.map(|done| done.rows_affected()).map_err(|error| self.writer.failed(&error, "forget"))
     }
 
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {

@@ -1,4 +1,4 @@
-//! Inserts and updates on `PostgreSQL`, any number at a time: one statement decides, writes, logs and counts, in one round
+//! Inserts, restorations and updates on `PostgreSQL`, any number at a time: one statement decides, writes, logs and counts, in one round
 //! trip.
 //!
 //! Their values come as arrays, one per column; a text that is empty stands for none. The first CTEs wait for the turn to
@@ -24,29 +24,38 @@ use crate::write::{Answer, not_written};
 /// What later CTEs need to know of a written row, but for what it superseded and who wrote it.
 const WRITTEN: &str = "i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.predecessor, i.program";
 
-/// The two texts, made once.
+/// The texts, made once.
 #[derive(Debug)]
 pub(crate) struct PostgresRows {
     insert: String,
+    restore: String,
     update: String,
 }
 
 impl PostgresRows {
     pub fn new() -> Self {
-        Self { insert: insert(), update: update() }
+        Self { insert: add(&INSERT), restore: add(&RESTORE), update: update() }
     }
 
     /// Does the writes; answers are in their order. An item may be written by one of them alone.
     pub async fn perform(&self, connection: &impl ConnectionTrait, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
         let mut answered = HashMap::with_capacity(writes.len());
-        for (text, is_insert) in [(&self.update, false), (&self.insert, true)] {
-            let alike: Vec<_> = writes.iter().filter(|write| write.is_insert() == is_insert).copied().collect();
+        for text in [&self.update, &self.insert, &self.restore] {
+            let alike: Vec<_> = writes.iter().filter(|write| std::ptr::eq(self.text(write.how), text)).copied().collect();
             if !alike.is_empty() {
                 let rows = connection.query_all_raw(statement(text, &alike)).await?;
                 answered.extend(answers(&alike, &rows)?);
             }
         }
         writes.iter().map(|write| answered.remove(&write.id.uuid()).ok_or_else(|| unanswered(write))).collect()
+    }
+
+    const fn text(&self, how: How) -> &String {
+        match how {
+            How::Insert { .. } => &self.insert,
+            How::Restore { .. } => &self.restore,
+            How::Update { .. } => &self.update,
+        }
     }
 }
 
@@ -75,7 +84,7 @@ fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
     let (mut names, mut predecessors, mut versions) = (Vec::new(), Vec::new(), Vec::new());
     for write in writes {
         match write.how {
-            How::Insert { continues } => {
+            How::Insert { continues } | How::Restore { continues } => {
                 names.push(owner_name(write.scope.collection).unwrap_or_default());
                 predecessors.push(id_text(continues));
             }
@@ -94,7 +103,8 @@ fn key_text(keys: &Keys, number: usize) -> String {
     keys.columns()[number].as_ref().map_or_else(String::new, |key| format!("={key}"))
 }
 
-fn id_text(id: Option<ItemId>) -> String {
+/// An identifier as a text; none is empty.
+pub(crate) fn id_text(id: Option<ItemId>) -> String {
     id.map_or_else(String::new, |id| id.to_string())
 }
 
@@ -103,7 +113,8 @@ pub(crate) fn texts(values: impl Iterator<Item = String>) -> Value {
     Value::Array(ArrayType::String, Some(Box::new(values.map(Value::from).collect())))
 }
 
-fn integers(values: impl Iterator<Item = i64>) -> Value {
+/// Numbers as a parameter.
+pub(crate) fn integers(values: impl Iterator<Item = i64>) -> Value {
     Value::Array(ArrayType::BigInt, Some(Box::new(values.map(Value::from).collect())))
 }
 
@@ -125,11 +136,8 @@ fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     if rows::get::<Option<i64>>(row, "version")?.is_some() {
         return Ok(Ok(Some(rows::written_item(row, write.members.clone())?)));
     }
-    if !write.is_insert() {
-        return Ok(Err(not_written(rows::get(row, "found")?)));
-    }
-    let has_owner: bool = rows::get(row, "has_owner")?;
-    Ok(Err(if write.scope.parent.is_some() && !has_owner { RepositoryError::OwnerMissing } else { RepositoryError::ItemMissing }))
+    let lacks_owner = write.adds() && write.scope.parent.is_some() && !rows::get::<bool>(row, "has_owner")?;
+    Ok(Err(if lacks_owner { RepositoryError::OwnerMissing } else { not_written(rows::get(row, "found")?) }))
 }
 
 /// The turn of the statement, its time, and the writes as rows, with two columns of their own. Whatever else the statement
@@ -147,17 +155,41 @@ fn given(own: [&str; 2], last: &str) -> String {
     )
 }
 
-fn insert() -> String {
+/// How rows are added, in the words of the statement.
+struct Addition {
+    version: &'static str,
+    created_at: &'static str,
+    condition: &'static str,
+    /// The last version of the item before.
+    found: &'static str,
+}
+
+const INSERT: Addition = Addition {
+    version: "1",
+    created_at: "g.time",
+    condition: "g.predecessor IS NULL OR EXISTS (SELECT 1 FROM items c WHERE c.id = g.predecessor AND c.collection = g.collection)",
+    found: "NULL::bigint",
+};
+
+/// What was removed, if it was and nobody else was faster. Its history must not change meanwhile, so it is done within a turn
+/// that was taken before.
+const RESTORE: Addition = Addition {
+    version: "(SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id)",
+    created_at: "(SELECT c.time FROM changes c WHERE c.item_id = g.id AND c.version = 1)",
+    condition: "EXISTS (SELECT 1 FROM changes c WHERE c.item_id = g.id) AND NOT EXISTS (SELECT 1 FROM items c WHERE c.id = g.id)",
+    found: "(SELECT max(c.version) FROM changes c WHERE c.item_id = g.id)",
+};
+
+fn add(Addition { version, created_at, condition, found }: &Addition) -> String {
     format!(
         "WITH {given}, \
          owners AS (SELECT o.id, o.collection FROM items o WHERE o.id IN (SELECT parent FROM given) ORDER BY o.id FOR KEY SHARE), \
          written AS (INSERT INTO items AS i ({ITEM_COLUMNS}{keys}) \
-         SELECT g.id, g.collection, g.parent, 1, g.time, g.time, g.predecessor, g.program, g.members{keys} FROM given g \
+         SELECT g.id, g.collection, g.parent, {version}, {created_at}, g.time, g.predecessor, g.program, g.members{keys} FROM given g \
          WHERE (g.parent IS NULL OR EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner)) \
-         AND (g.predecessor IS NULL OR EXISTS (SELECT 1 FROM items c WHERE c.id = g.predecessor AND c.collection = g.collection)) \
-         RETURNING {WRITTEN}, NULL::json AS superseded), {recorded} \
-         SELECT g.id AS asked, EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner) AS has_owner, {shown} \
-         FROM given g LEFT JOIN written i ON i.id = g.id",
+         AND ({condition}) RETURNING {WRITTEN}, NULL::json AS superseded), {recorded} \
+         SELECT g.id AS asked, EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner) AS has_owner, \
+         {found} AS found, {shown} FROM given g LEFT JOIN written i ON i.id = g.id",
         given = given(["owner", "predecessor"], "NULLIF(predecessor, '')::uuid"),
         keys = keys::columns(),
         recorded = recorded("'created'", 1, "w.parent IS NOT NULL", "g.time, g.caller", "JOIN given g ON g.id = w.id"),

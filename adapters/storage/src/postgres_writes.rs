@@ -8,14 +8,16 @@ use std::time::Duration;
 
 use application::{Change, CollectionContent, RepositoryError};
 use domain::Collection;
+use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, TransactionTrait};
 use uuid::Uuid;
 
 use crate::dialect::POSTGRES;
 use crate::errors::{is_lost, is_worth_retrying, logged};
 use crate::keys::Keys;
+use crate::postgres_keys;
 use crate::postgres_rows::PostgresRows;
-use crate::row_write::{RowWrite, in_rows, together};
+use crate::row_write::{How, RowWrite, in_rows, together};
 use crate::rows;
 use crate::statements::{CHANGE_COLUMNS, REVISION, listed};
 use crate::write::{Answer, Write, change_values, delete_values, not_written, removed_by, versions};
@@ -45,18 +47,18 @@ impl PostgresWrites {
         Self { rows: PostgresRows::new(), delete: delete(), delete_all: delete_all() }
     }
 
-    /// Does inserts and updates together; does them again when the database rolled them back for the sake of others, and one
+    /// Does writes of single rows together; does them again when the database rolled them back for the sake of others, and one
     /// by one when one of them spoils it for all.
     pub async fn perform_rows(&self, pool: &DatabaseConnection, writes: &[RowWrite<'_>]) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(writes.len());
         while let rest @ [_, ..] = &writes[answers.len()..] {
             let together = &rest[..together(rest)];
-            match again(|| self.rows.perform(pool, together)).await {
+            match again(|| self.attempt_rows(pool, together)).await {
                 Ok(done) => answers.extend(done),
                 Err(error) if together.len() > 1 && !is_lost(&error) => {
                     tracing::warn!(%error, writes = together.len(), "a write failed; doing its batch again one by one");
                     for write in together {
-                        let alone = again(|| self.rows.perform(pool, std::slice::from_ref(write))).await;
+                        let alone = again(|| self.attempt_rows(pool, std::slice::from_ref(write))).await;
                         answers.push(alone.map_or_else(|error| Err(logged(&error, "write")), only));
                     }
                 }
@@ -64,6 +66,30 @@ impl PostgresWrites {
             }
         }
         answers
+    }
+
+    /// One statement is enough unless something must be looked up that no other write may change meanwhile.
+    async fn attempt_rows(&self, pool: &DatabaseConnection, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
+        if writes.iter().any(|write| write.change.key.is_some() || matches!(write.how, How::Restore { .. })) {
+            self.perform_in_turn(pool, writes).await
+        } else {
+            self.rows.perform(pool, writes).await
+        }
+    }
+
+    /// Takes the turn first, so that what is looked up is what is written upon. A transaction that is dropped before its commit
+    /// is rolled back.
+    async fn perform_in_turn(&self, pool: &DatabaseConnection, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
+        let transaction = pool.begin().await?;
+        take_turn(&transaction, writes.iter().map(|write| write.change.time).max().unwrap_or_default()).await?;
+        let answered = postgres_keys::answered(&transaction, writes).await?;
+        let new: Vec<_> = writes.iter().zip(&answered).filter(|(_, answered)| !**answered).map(|(write, _)| *write).collect();
+        let done = if new.is_empty() { Vec::new() } else { self.rows.perform(&transaction, &new).await? };
+        postgres_keys::remember(&transaction, &new, &done).await?;
+        transaction.commit().await?;
+        let mut done = done.into_iter();
+        let answer = |answered| if answered { Err(RepositoryError::AnsweredBefore) } else { only(done.next().into_iter().collect()) };
+        Ok(answered.into_iter().map(answer).collect())
     }
 
     /// Does a write of another kind.
@@ -79,9 +105,9 @@ impl PostgresWrites {
                 Ok(if found == Some(expected.number()) { Ok(None) } else { Err(not_written(found)) })
             }
             Write::ReplaceAll { collection, content, keys, change } => self.replace_all(pool, *collection, content, keys, change).await,
-            Write::Insert { .. } | Write::Update { .. } => {
+            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
                 let row: Vec<_> = write.as_row().into_iter().collect();
-                Ok(only(self.rows.perform(pool, &row).await?))
+                Ok(only(self.attempt_rows(pool, &row).await?))
             }
         }
     }
@@ -96,8 +122,7 @@ impl PostgresWrites {
         change: &Change,
     ) -> Result<Answer, DbErr> {
         let transaction = pool.begin().await?;
-        let turn = format!("WITH {} SELECT time FROM clock", turn("$1"));
-        run(&transaction, POSTGRES.statement(&turn, [change.time.as_microsecond().into()])).await?;
+        take_turn(&transaction, change.time).await?;
         let rows = run(&transaction, POSTGRES.statement(LOCK_VERSIONS, [collection.name().into()])).await?;
         // Asked after the rows are locked: what was written before counts, what is written after comes after.
         let revision = run(&transaction, POSTGRES.statement(REVISION, [collection.name().into(), Uuid::nil().into()])).await?;
@@ -119,6 +144,12 @@ impl PostgresWrites {
         transaction.commit().await?;
         Ok(Ok(None))
     }
+}
+
+/// Waits for the turn to write, which ends with the transaction; what is committed afterwards has a time after this one.
+pub(crate) async fn take_turn(connection: &impl ConnectionTrait, least: Timestamp) -> Result<(), DbErr> {
+    let turn = format!("WITH {} SELECT time FROM clock", turn("$1"));
+    run(connection, POSTGRES.statement(&turn, [least.as_microsecond().into()])).await.map(|_| ())
 }
 
 /// Does something, and does it again when the database rolled it back for the sake of another.

@@ -1,4 +1,4 @@
-//! The writes that leave one row: inserts and updates, many of which can be done together.
+//! The writes that leave one row: inserts, updates and restorations, many of which can be done together.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,10 +6,11 @@ use std::sync::Arc;
 use application::{Change, ChangeKind, CollectionContent, NewItem, Replacement, Scope};
 use domain::{Collection, ItemId, Version};
 
+use crate::idempotency::KnownBy;
 use crate::keys::Keys;
 use crate::write::Write;
 
-/// An insert or an update.
+/// An insert, an update, or the restoration of what was removed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowWrite<'a> {
     pub scope: Scope,
@@ -24,15 +25,25 @@ pub(crate) struct RowWrite<'a> {
 /// What the two have of their own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum How {
-    Insert { continues: Option<ItemId> },
-    Update { expected: Version, kind: ChangeKind },
+    Insert {
+        continues: Option<ItemId>,
+    },
+    /// An insert of what was removed.
+    Restore {
+        continues: Option<ItemId>,
+    },
+    Update {
+        expected: Version,
+        kind: ChangeKind,
+    },
 }
 
 impl Write {
-    /// The write as an insert or an update, if it is one.
+    /// The write as one that leaves a row, if it is one.
     pub fn as_row(&self) -> Option<RowWrite<'_>> {
         match self {
             Self::Insert { scope, item, keys, change } => Some(RowWrite::insert(*scope, item, keys, change)),
+            Self::Restore { scope, item, keys, change } => Some(RowWrite::restore(*scope, item, keys, change)),
             Self::Update { scope, replacement, keys, kind, change } => Some(RowWrite::update(*scope, replacement, keys, *kind, change)),
             Self::Delete { .. } | Self::ReplaceAll { .. } => None,
         }
@@ -45,13 +56,18 @@ impl<'a> RowWrite<'a> {
         Self { scope, id: *id, program: *program, members, keys, change, how: How::Insert { continues: *continues } }
     }
 
+    const fn restore(scope: Scope, item: &'a NewItem, keys: &'a Keys, change: &'a Change) -> Self {
+        Self { how: How::Restore { continues: item.continues }, ..Self::insert(scope, item, keys, change) }
+    }
+
     const fn update(scope: Scope, replacement: &'a Replacement, keys: &'a Keys, kind: ChangeKind, change: &'a Change) -> Self {
         let Replacement { id, expected, members, program } = replacement;
         Self { scope, id: *id, program: *program, members, keys, change, how: How::Update { expected: *expected, kind } }
     }
 
-    pub const fn is_insert(&self) -> bool {
-        matches!(self.how, How::Insert { .. })
+    /// Whether there is an item more afterwards.
+    pub const fn adds(&self) -> bool {
+        matches!(self.how, How::Insert { .. } | How::Restore { .. })
     }
 }
 
@@ -70,8 +86,8 @@ pub(crate) fn in_rows<'a>(
     replaced.chain(added).collect()
 }
 
-/// How many of the writes, from the first, may be done together: no two of them write the same item.
+/// How many of the writes, from the first, may be done together: no two of them write the same item or have the same key.
 pub(crate) fn together(writes: &[RowWrite<'_>]) -> usize {
-    let mut items = HashSet::with_capacity(writes.len());
-    writes.iter().take_while(|write| items.insert(write.id)).count()
+    let (mut items, mut keys) = (HashSet::with_capacity(writes.len()), HashSet::new());
+    writes.iter().take_while(|write| items.insert(write.id) && KnownBy::of(write.change).is_none_or(|key| keys.insert(key))).count()
 }

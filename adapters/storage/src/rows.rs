@@ -30,8 +30,12 @@ pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<Shown
         parent: id(row, "parent")?,
         continues: id(row, "predecessor")?,
     };
-    let relations = Relations { continues: id(row, "continues")?, continued_by: continued_by(row)?, program: id(row, "program")? };
-    Ok(ShownItem { item, relations })
+    Ok(ShownItem { item, relations: relations(row)? })
+}
+
+/// What the item of a row is linked to.
+pub(crate) fn relations(row: &QueryResult) -> Result<Relations, DbErr> {
+    Ok(Relations { continues: id(row, "continues")?, continued_by: continued_by(row)?, program: id(row, "program")? })
 }
 
 /// All items of a query's rows.
@@ -76,7 +80,8 @@ pub(crate) fn count(row: &QueryResult, column: &str) -> Result<u64, DbErr> {
     u64::try_from(count).map_err(|_| not_understood(column, count))
 }
 
-fn id(row: &QueryResult, column: &str) -> Result<Option<ItemId>, DbErr> {
+/// The identifier in a column that may be empty.
+pub(crate) fn id(row: &QueryResult, column: &str) -> Result<Option<ItemId>, DbErr> {
     Ok(get::<Option<Uuid>>(row, column)?.map(ItemId::from_uuid))
 }
 

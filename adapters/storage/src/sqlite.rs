@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use application::RepositoryError;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use rusqlite::OpenFlags;
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{
@@ -113,6 +114,14 @@ impl Engine for Sqlite {
 
     async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
         self.writer.index(limit).await
+    }
+
+    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        self.writer.seal(time).await
+    }
+
+    async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
+        self.writer.forget_requests(now, limit).await
     }
 
     /// It has the write lock from the start, and this process alone has the file.

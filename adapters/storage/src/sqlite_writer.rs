@@ -18,6 +18,7 @@ use tokio::task::spawn_blocking;
 
 use crate::current::Current;
 use crate::errors::logged_sqlite;
+use crate::idempotency::FORGET;
 use crate::indexing::Step;
 use crate::sqlite_checkpoints::Checkpoints;
 use crate::sqlite_indexing;
@@ -82,16 +83,42 @@ impl SqliteWriter {
 
     /// Brings the full-text index up to some more changes.
     pub async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
+        self.between_writes("index", move |connection| sqlite_indexing::step(connection, limit), |step| step.changes).await
+    }
+
+    /// Forgets some requests that have expired.
+    pub async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
+        let forget = move |connection: &mut Connection| connection.execute(FORGET, [now.as_microsecond(), limit]);
+        let forgotten = self.between_writes("forget", forget, |forgotten| *forgotten).await?;
+        Ok(u64::try_from(forgotten).unwrap_or(u64::MAX))
+    }
+
+    /// Waits for the transaction under way; those that follow have times after this one.
+    pub async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        let connection = self.connection.lock().await;
+        let connection = connection.as_ref().ok_or(RepositoryError::Unavailable)?;
+        let last = self.last_time(connection).map_err(|error| logged_sqlite(&error, "seal"))?;
+        self.last.store(last.max(time.as_microsecond()), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Does something else on the connection that writes; `written` tells how many rows it wrote.
+    async fn between_writes<T: Send + 'static>(
+        &self,
+        step: &'static str,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+        written: impl FnOnce(&T) -> usize + Send + 'static,
+    ) -> Result<T, RepositoryError> {
         let mut connection = Arc::clone(&self.connection).lock_owned().await;
         let checkpoints = self.checkpoints.clone();
-        let step = spawn_blocking(move || {
+        let done = spawn_blocking(move || {
             let connection = connection.as_mut()?;
-            let step = sqlite_indexing::step(connection, limit);
-            checkpoints.after(step.as_ref().map_or(0, |step| step.changes), 0, connection);
-            Some(step)
+            let done = work(connection);
+            checkpoints.after(done.as_ref().map_or(0, written), 0, connection);
+            Some(done)
         });
-        let step = step.await.ok().flatten().ok_or(RepositoryError::Unavailable)?;
-        step.map_err(|error| logged_sqlite(&error, "index"))
+        let done = done.await.ok().flatten().ok_or(RepositoryError::Unavailable)?;
+        done.map_err(|error| logged_sqlite(&error, step))
     }
 
     /// Closes the connection, after what is under way.
@@ -133,14 +160,19 @@ impl SqliteWriter {
 
     /// The time of a transaction.
     fn time(&self, connection: &Connection, writes: &[&Write]) -> rusqlite::Result<Timestamp> {
-        let mut last = self.last.load(Ordering::Relaxed);
-        if last == 0 {
-            last = connection.query_row(LAST, [], |row| row.get(0)).optional()?.unwrap_or_default();
-        }
+        let last = self.last_time(connection)?;
         let asked = writes.iter().map(|write| write.change().time.as_microsecond()).max().unwrap_or_default();
         let time = asked.max(last + 1);
         self.last.store(time, Ordering::Relaxed);
         // A time that was stored is one that can be told; the end of the calendar is not reached by counting.
         Ok(Timestamp::from_microsecond(time).unwrap_or(Timestamp::MAX))
+    }
+
+    /// The time after which the next transaction has its own.
+    fn last_time(&self, connection: &Connection) -> rusqlite::Result<i64> {
+        match self.last.load(Ordering::Relaxed) {
+            0 => Ok(connection.query_row(LAST, [], |row| row.get(0)).optional()?.unwrap_or_default()),
+            last => Ok(last),
+        }
     }
 }

@@ -15,6 +15,7 @@ use rusqlite::{OptionalExtension, Params, Row, ToSql, Transaction, params};
 use uuid::Uuid;
 
 use crate::dialect::SQLITE;
+use crate::idempotency::{COLUMNS, KnownBy, continued_by};
 use crate::keys::{self, KEYED_FIELDS, Keys};
 use crate::row_write::{How, RowWrite, in_rows};
 use crate::rows;
@@ -27,6 +28,13 @@ const COLLECTION: &str = "SELECT collection FROM items WHERE id = ?1";
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = ?1";
 
 const VERSION: &str = "SELECT version FROM items WHERE id = ?1 AND collection = ?2 AND (parent = ?3 OR ?3 IS NULL)";
+
+/// The last version of an item, when it had its first, and whether it exists.
+const PAST: &str = "SELECT l.version, f.time AS created_at, EXISTS (SELECT 1 FROM items WHERE id = ?1) AS is_there \
+                    FROM changes l JOIN changes f ON f.item_id = l.item_id AND f.version = 1 \
+                    WHERE l.item_id = ?1 ORDER BY l.version DESC LIMIT 1";
+
+const ANSWERED: &str = "SELECT 1 FROM idempotency_keys WHERE caller = ?1 AND path = ?2 AND key = ?3 AND expires_at > ?4";
 
 /// What belongs to an item goes before it.
 const REMOVE: [&str; 2] =
@@ -45,6 +53,7 @@ pub(crate) struct SqliteWrites {
     found: String,
     insert: String,
     created: String,
+    remember: String,
     superseded: String,
     update: String,
     update_with_keys: String,
@@ -62,11 +71,12 @@ impl SqliteWrites {
         Self {
             found: format!("SELECT i.collection, {}{} FROM items i WHERE i.id = ?1", shown_columns(&SQLITE, "i"), keys::columns()),
             insert: format!(
-                "INSERT INTO items ({ITEM_COLUMNS}{}) VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?{})",
+                "INSERT INTO items ({ITEM_COLUMNS}{}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?{})",
                 keys::columns(),
                 keys::each(|_| ", ?".to_owned()),
             ),
-            created: format!("INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?1, ?2, 1, 'created', ?3, ?4, ?5, ?6, NULL)"),
+            created: format!("INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?1, ?2, ?3, 'created', ?4, ?5, ?6, ?7, NULL)"),
+            remember: format!("INSERT OR REPLACE INTO idempotency_keys ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
             superseded: superseded("id = ?1"),
             update: update(""),
             update_with_keys: update(&keys::each(|name| format!(", {name} = ?"))),
@@ -96,8 +106,8 @@ struct Performing<'a> {
 impl Performing<'_> {
     fn write(&mut self, write: &Write) -> Outcome<Answer> {
         match write {
-            Write::Insert { .. } | Write::Update { .. } => {
-                let row = write.as_row().map(|row| self.write_row(&row)).transpose()?;
+            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
+                let row = write.as_row().map(|row| self.write_once(&row)).transpose()?;
                 Ok(row.unwrap_or(Err(RepositoryError::Corrupt)).map(Some))
             }
             Write::Delete { scope, id, expected, change } => self.delete(*scope, *id, *expected, change),
@@ -105,42 +115,79 @@ impl Performing<'_> {
         }
     }
 
+    /// Does a write unless the request was answered before, and remembers it.
+    fn write_once(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
+        let (Some(KnownBy { caller, path, key }), Some(own)) = (KnownBy::of(write.change), write.change.key.as_deref()) else {
+            return self.write_row(write);
+        };
+        let known = params![caller, path, key, write.change.time.as_microsecond()];
+        if self.transaction.prepare_cached(ANSWERED)?.exists(known)? {
+            return Ok(Err(RepositoryError::AnsweredBefore));
+        }
+        let written = self.write_row(write)?;
+        if let Ok(ShownItem { item, relations }) = &written {
+            let Relations { continues, program, .. } = relations;
+            let [continues, program] = [continues, program].map(|id| id.map(ItemId::uuid));
+            let (fingerprint, expires, by) = (&own.fingerprint, own.expires.as_microsecond(), continued_by(relations));
+            let (id, version) = (item.id.uuid(), item.version.number());
+            self.run(&self.texts.remember, params![caller, path, key, fingerprint, expires, id, version, continues, program, by])?;
+        }
+        Ok(written)
+    }
+
     fn write_row(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
         let written = match write.how {
             How::Insert { continues } => self.insert(write, continues)?,
+            How::Restore { continues } => self.restore(write, continues)?,
             How::Update { expected, kind } => self.update(write, expected, kind)?,
         };
         if let Ok(shown) = &written {
             let parent = shown.item.parent.map(ItemId::uuid);
-            self.totals.count(write.scope.collection.name(), parent, i64::from(write.is_insert()));
+            self.totals.count(write.scope.collection.name(), parent, i64::from(write.adds()));
         }
         Ok(written)
     }
 
     fn insert(&self, write: &RowWrite<'_>, continues: Option<ItemId>) -> Outcome<Judged<ShownItem>> {
-        let RowWrite { scope, id, members, change, .. } = write;
+        let scope = write.scope;
         if !self.is_there_or_none(scope.parent, scope.collection.owner())? {
             return Ok(Err(RepositoryError::OwnerMissing));
         }
         if !self.is_there_or_none(continues, Some(scope.collection))? {
             return Ok(Err(RepositoryError::ItemMissing));
         }
-        let (collection, parent, time) = (scope.collection.name(), parent(*scope), self.time.as_microsecond());
-        let (predecessor, program) = (continues.map(ItemId::uuid), write.program.map(ItemId::uuid));
-        let item = params![id.uuid(), collection, parent, time, time, predecessor, program, members];
-        self.run(&self.texts.insert, with_keys(item, write.keys, &[]).as_slice())?;
-        self.run(&self.texts.created, params![collection, id.uuid(), time, change.caller, parent, predecessor])?;
-        let item = Item {
-            id: *id,
-            version: Version::FIRST,
-            created_at: self.time,
-            updated_at: self.time,
-            members: Arc::clone(members),
-            parent: scope.parent,
-            continues,
-        };
+        let item = self.add(write, Version::FIRST, self.time, continues)?;
         // Nothing continues an item before it exists.
         Ok(Ok(ShownItem { item, relations: Relations { continues, continued_by: Vec::new(), program: self.program(write)? } }))
+    }
+
+    fn restore(&self, write: &RowWrite<'_>, continues: Option<ItemId>) -> Outcome<Judged<ShownItem>> {
+        if !self.is_there_or_none(write.scope.parent, write.scope.collection.owner())? {
+            return Ok(Err(RepositoryError::OwnerMissing));
+        }
+        let past = |row: &Row<'_>| Ok((row.get("version")?, row.get("created_at")?, row.get("is_there")?));
+        let past: Option<(i64, i64, bool)> = self.transaction.prepare_cached(PAST)?.query_row([write.id.uuid()], past).optional()?;
+        let Some((version, created_at, is_there)) = past else { return Ok(Err(RepositoryError::ItemMissing)) };
+        if is_there {
+            return Ok(Err(RepositoryError::VersionConflict));
+        }
+        let created_at = timestamp(created_at)?;
+        let item = self.add(write, Version::from_number(version).next(), created_at, continues)?;
+        let relations = self.found(write)?.map(|(shown, _)| shown.relations).unwrap_or_default();
+        Ok(Ok(ShownItem { item, relations: Relations { program: self.program(write)?, ..relations } }))
+    }
+
+    /// Stores an item that is not there.
+    fn add(&self, write: &RowWrite<'_>, version: Version, created_at: Timestamp, continues: Option<ItemId>) -> Outcome<Item> {
+        let RowWrite { scope, id, members, change, .. } = write;
+        let (collection, parent, time) = (scope.collection.name(), parent(*scope), self.time.as_microsecond());
+        let (predecessor, program) = (continues.map(ItemId::uuid), write.program.map(ItemId::uuid));
+        let (number, created) = (version.number(), created_at.as_microsecond());
+        let item = params![id.uuid(), collection, parent, number, created, time, predecessor, program, members];
+        self.run(&self.texts.insert, with_keys(item, write.keys, &[]).as_slice())?;
+        self.run(&self.texts.created, params![collection, id.uuid(), number, time, change.caller, parent, predecessor])?;
+        let (members, parent) = (Arc::clone(members), scope.parent);
+        Ok(Item { id: *id, version, created_at, updated_at: self.time, members, parent, continues })
     }
 
     fn update(&self, write: &RowWrite<'_>, expected: Version, kind: ChangeKind) -> Outcome<Judged<ShownItem>> {
@@ -260,12 +307,13 @@ fn with_keys<'a>(first: &[&'a dyn ToSql], keys: &'a Keys, last: &[&'a dyn ToSql]
     first.iter().copied().chain(keys.columns().iter().map(|key| key as &dyn ToSql)).chain(last.iter().copied()).collect()
 }
 
+fn timestamp(micros: i64) -> Outcome<Timestamp> {
+    Timestamp::from_microsecond(micros).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, micros))
+}
+
 fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
     let id = |column: &str| Ok::<_, rusqlite::Error>(row.get::<_, Option<Uuid>>(column)?.map(ItemId::from_uuid));
-    let time = |column: &str| {
-        let micros = row.get(column)?;
-        Timestamp::from_microsecond(micros).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, micros))
-    };
+    let time = |column: &str| timestamp(row.get(column)?);
     let item = Item {
         id: ItemId::from_uuid(row.get("id")?),
         version: Version::from_number(row.get("version")?),

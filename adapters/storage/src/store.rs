@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ChangeLog, ItemRepository, Readiness, RepositoryError};
+use application::{ChangeLog, History, ItemRepository, Readiness, RepositoryError};
+use jiff::Timestamp;
 use sea_orm::DbErr;
 use sea_orm_migration::MigratorTrait;
 
@@ -84,6 +85,20 @@ impl Store {
     #[must_use]
     pub fn change_log(&self) -> Arc<dyn ChangeLog> {
         Arc::<SqlItemRepository>::clone(&self.items)
+    }
+
+    /// Every version of every item.
+    #[must_use]
+    pub fn history(&self) -> Arc<dyn History> {
+        Arc::<SqlItemRepository>::clone(&self.items)
+    }
+
+    /// Forgets the requests with a key that had expired by a time; how many there were.
+    ///
+    /// # Errors
+    /// When the store is unavailable; some may be forgotten then.
+    pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
+        self.items.forget_requests(now).await
     }
 
     /// Whether the store answers.

@@ -22,6 +22,13 @@ pub(crate) enum Write {
         keys: Keys,
         change: Change,
     },
+    /// The item was removed before.
+    Restore {
+        scope: Scope,
+        item: NewItem,
+        keys: Keys,
+        change: Change,
+    },
     Update {
         scope: Scope,
         replacement: Replacement,
@@ -48,16 +55,18 @@ impl Write {
     /// Who writes, and when.
     pub const fn change(&self) -> &Change {
         match self {
-            Self::Insert { change, .. } | Self::Update { change, .. } | Self::Delete { change, .. } | Self::ReplaceAll { change, .. } => {
-                change
-            }
+            Self::Insert { change, .. }
+            | Self::Restore { change, .. }
+            | Self::Update { change, .. }
+            | Self::Delete { change, .. }
+            | Self::ReplaceAll { change, .. } => change,
         }
     }
 
     /// Bytes of the members it writes.
     pub fn members_length(&self) -> usize {
         match self {
-            Self::Insert { item, .. } => item.members.len(),
+            Self::Insert { item, .. } | Self::Restore { item, .. } => item.members.len(),
             Self::Update { replacement, .. } => 2 * replacement.members.len(),
             Self::Delete { .. } => 0,
             Self::ReplaceAll { content, .. } => {

@@ -3,18 +3,23 @@
 use std::sync::Arc;
 
 use domain::{Collection, Document, Item, ItemId, Members, Pointer, Proposal, Version};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use super::{ReplacementBody, ResourceService};
-use crate::ports::{MockClock, MockIdGenerator, MockItemRepository};
+use crate::ports::{MockClock, MockHistory, MockIdGenerator, MockItemRepository};
 use crate::query::{Embed, Place, Position, Subject, Total};
 use crate::{
-    ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Precondition, Relations, RepositoryError, Revision,
-    Search, ShownItem, Totals, View,
+    ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Precondition, Relations, RepositoryError,
+    ResourceLimits, ResourcePorts, Revision, Search, ShownItem, Totals, View, WriteOptions,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;
+
+const WRITE: &WriteOptions = &WriteOptions::by(Caller::Anonymous);
+
+/// The page that a replacement shows.
+const FIRST: &PageRequest = &PageRequest::plain(1, 25);
 
 /// Bytes an item may have here.
 const LARGEST: usize = 200;
@@ -52,7 +57,9 @@ fn service<R: domain::Resource>(collection: Collection, repository: MockItemRepo
     clock.expect_now().return_const(Timestamp::UNIX_EPOCH);
     let mut ids = MockIdGenerator::new();
     ids.expect_next_id().return_const(id(7));
-    ResourceService::new(collection, Arc::new(repository), Arc::new(ids), Arc::new(clock), LARGEST)
+    let history = Arc::new(MockHistory::new());
+    let ports = ResourcePorts { items: Arc::new(repository), history, ids: Arc::new(ids), clock: Arc::new(clock) };
+    ResourceService::new(collection, ports, ResourceLimits { largest: LARGEST, key_lifetime: SignedDuration::from_hours(24) })
 }
 
 fn codes(error: ApplicationError) -> Vec<(String, &'static str)> {
@@ -65,7 +72,7 @@ fn codes(error: ApplicationError) -> Vec<(String, &'static str)> {
 #[tokio::test]
 async fn a_refused_create_reports_everything_and_stores_nothing() {
     let service = service::<Proposal>(Collection::PROPOSALS, MockItemRepository::new());
-    let refused = service.create(ANYONE, None, members(r#"{"id":"x","_meta":1,"start_date":"soon"}"#)).await;
+    let refused = service.create(WRITE, None, members(r#"{"id":"x","_meta":1,"start_date":"soon"}"#)).await;
     let expected =
         [("/id", "id_not_allowed"), ("/start_date", "invalid_date"), ("/proposal_type", "required"), ("/project_title", "required")];
     assert_eq!(codes(refused.unwrap_err()), expected.map(|(pointer, code)| (pointer.to_owned(), code)));
@@ -80,7 +87,7 @@ async fn a_create_stores_the_members_without_what_is_the_services_own() {
         .withf(|_, item, _| &*item.members == r#"{"b":1.0,"a":2}"# && item.id == id(7))
         .returning(|_, _, _| Ok(stored(7, 1, "{}")));
     let created = service::<Document>(Collection::FILES, repository)
-        .create(ANYONE, None, members(r#"{"b":1.0,"_links":{},"a":2,"_embedded":[]}"#))
+        .create(WRITE, None, members(r#"{"b":1.0,"_links":{},"a":2,"_embedded":[]}"#))
         .await;
     assert_eq!(created.unwrap().item.version, Version::FIRST);
 }
@@ -89,7 +96,7 @@ async fn a_create_stores_the_members_without_what_is_the_services_own() {
 async fn a_create_for_an_unknown_owner_is_not_judged() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().once().returning(|_, _| Ok(None));
-    let refused = service::<Document>(Collection::LIB, repository).create(ANYONE, Some(id(1)), members(r#"{"id":1}"#)).await;
+    let refused = service::<Document>(Collection::LIB, repository).create(WRITE, Some(id(1)), members(r#"{"id":1}"#)).await;
     assert!(matches!(refused, Err(ApplicationError::OwnerMissing)));
 }
 
@@ -99,9 +106,9 @@ async fn a_failed_precondition_writes_nothing_and_tells_the_current_version() {
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, "{}"))));
     let service = service::<Document>(Collection::FILES, repository);
     let condition = Precondition::one_of(vec![Version::from_number(2)]);
-    let replaced = service.replace(ANYONE, None, id(1), &condition, members(r#"{"id":"also wrong"}"#)).await;
+    let replaced = service.replace(WRITE, None, id(1), &condition, members(r#"{"id":"also wrong"}"#)).await;
     assert!(matches!(replaced, Err(ApplicationError::PreconditionFailed { current, .. }) if current.number() == 3));
-    let deleted = service.delete(ANYONE, None, id(1), &condition).await;
+    let deleted = service.delete(WRITE, None, id(1), &condition).await;
     assert!(matches!(deleted, Err(ApplicationError::PreconditionFailed { .. })));
 }
 
@@ -124,7 +131,7 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
         .withf(|_, replacement, kind, _| &*replacement.members == r#"{"n":3,"m":1}"# && *kind == ChangeKind::Patched)
         .returning(|_, _, _, _| Ok(stored(1, 4, "{}")));
     let patched =
-        service::<Document>(Collection::FILES, repository).patch(ANYONE, None, id(1), &Precondition::NONE, members(r#"{"m":1}"#)).await;
+        service::<Document>(Collection::FILES, repository).patch(WRITE, None, id(1), &Precondition::NONE, members(r#"{"m":1}"#)).await;
     assert_eq!(patched.unwrap().item.version.number(), 4);
 }
 
@@ -134,7 +141,7 @@ async fn a_change_gives_up_in_the_end() {
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, "{}"))));
     repository.expect_update().times(super::MAX_ATTEMPTS).returning(|_, _, _, _| Err(RepositoryError::VersionConflict));
     let replaced = service::<Document>(Collection::FILES, repository)
-        .replace(ANYONE, None, id(1), &Precondition { is: Some(Named::Any), is_not: None }, members("{}"))
+        .replace(WRITE, None, id(1), &Precondition { is: Some(Named::Any), is_not: None }, members("{}"))
         .await;
     assert!(matches!(replaced, Err(ApplicationError::Contended)));
 }
@@ -145,7 +152,7 @@ async fn a_patch_that_changes_nothing_writes_nothing() {
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, r#"{"a":1}"#))));
     let service = service::<Document>(Collection::FILES, repository);
     for patch in ["{}", r#"{"a":1}"#, r#"{"b":null}"#, r#"{"_meta":{"version":1}}"#] {
-        let patched = service.patch(ANYONE, None, id(1), &Precondition::NONE, members(patch)).await;
+        let patched = service.patch(WRITE, None, id(1), &Precondition::NONE, members(patch)).await;
         assert_eq!(patched.unwrap().item.version.number(), 5, "{patch}");
     }
 }
@@ -155,7 +162,7 @@ async fn patches_do_not_make_an_item_larger_than_a_body_may_be() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, &format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20))))));
     let patch = members(r#"{"b":"one more member"}"#);
-    let refused = service::<Document>(Collection::FILES, repository).patch(ANYONE, None, id(1), &Precondition::NONE, patch).await;
+    let refused = service::<Document>(Collection::FILES, repository).patch(WRITE, None, id(1), &Precondition::NONE, patch).await;
     assert_eq!(codes(refused.unwrap_err()), [(String::new(), "item_too_large")]);
 }
 
@@ -167,7 +174,7 @@ async fn a_patch_is_judged_by_its_result() {
         .returning(|_, _| Ok(Some(stored(1, 1, r#"{"proposal_type":"R","project_title":"T","start_date":"2026-05-01"}"#))));
     let service = service::<Proposal>(Collection::PROPOSALS, repository);
     let refused =
-        service.patch(ANYONE, None, id(1), &Precondition::NONE, members(r#"{"project_title":null,"end_date":"2026-04-30"}"#)).await;
+        service.patch(WRITE, None, id(1), &Precondition::NONE, members(r#"{"project_title":null,"end_date":"2026-04-30"}"#)).await;
     assert_eq!(codes(refused.unwrap_err()), [("/project_title".to_owned(), "required"), ("/end_date".to_owned(), "dates_in_order")]);
 }
 
@@ -198,7 +205,7 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
     ];
     let elements = bodies.iter().enumerate().map(|(index, text)| (Pointer::root().index(index), Members::read(text.as_bytes()).unwrap()));
     let service = service::<Document>(Collection::CASH_PROGRAM, repository);
-    let refused = service.replace_all(ANYONE, &Precondition::NONE, &ReplacementBody { elements: elements.collect() }).await;
+    let refused = service.replace_all(WRITE, &Precondition::NONE, &ReplacementBody { elements: elements.collect() }, FIRST).await;
     let expected = [("/2/id", "duplicate_id"), ("/3/id", "unknown_id"), ("/4/id", "unknown_id"), ("/5", "not_an_object")];
     assert_eq!(codes(refused.unwrap_err()), expected.map(|(pointer, code)| (pointer.to_owned(), code)));
 }
@@ -208,7 +215,8 @@ async fn a_collection_that_has_changed_is_not_replaced() {
     let mut repository = MockItemRepository::new();
     repository.expect_totals().returning(|_, _| Ok(Totals { items: 1, revision: Revision(8) }));
     let service = service::<Document>(Collection::CASH_PROGRAM, repository);
-    let refused = service.replace_all(ANYONE, &Precondition::one_of(vec![Revision(7)]), &ReplacementBody { elements: Vec::new() }).await;
+    let refused =
+        service.replace_all(WRITE, &Precondition::one_of(vec![Revision(7)]), &ReplacementBody { elements: Vec::new() }, FIRST).await;
     assert!(matches!(refused, Err(ApplicationError::CollectionChanged { current: Revision(8) })));
 }
 

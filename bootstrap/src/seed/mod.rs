@@ -18,9 +18,10 @@ mod words;
 
 use std::sync::Arc;
 
-use application::{ApplicationError, Caller, ResourceService};
+use application::{ApplicationError, Caller, ResourceLimits, ResourceService, WriteOptions};
 use domain::{Collection, Document, ItemId, Members, Proposal, Violations};
 use http_adapter::Ports;
+use jiff::SignedDuration;
 use storage_adapter::Store;
 use tokio::task::{JoinError, JoinSet};
 
@@ -84,12 +85,12 @@ impl Writer {
         match row {
             Row::Proposal(number) => {
                 let body = members(&self.recipe.proposal(number))?;
-                let shown = self.proposals.create(&Caller::Anonymous, None, body).await?;
+                let shown = self.proposals.create(&WriteOptions::by(Caller::Anonymous), None, body).await?;
                 Ok(Written::Proposal(number, shown.item.id))
             }
             Row::LibraryItem { proposal, owner, number } => {
                 let body = members(&self.recipe.library_item(proposal, number))?;
-                self.library.create(&Caller::Anonymous, Some(owner), body).await?;
+                self.library.create(&WriteOptions::by(Caller::Anonymous), Some(owner), body).await?;
                 Ok(Written::LibraryItem)
             }
         }
@@ -97,8 +98,8 @@ impl Writer {
 }
 
 fn service<R: domain::Resource>(collection: Collection, ports: &Ports) -> ResourceService<R> {
-    // The limit is on what patches make of an item; nothing is patched here.
-    ResourceService::new(collection, Arc::clone(&ports.items), Arc::clone(&ports.ids), Arc::clone(&ports.clock), usize::MAX)
+    // The limits are on what patches make of an item, and on what is sent again; there is nothing of either here.
+    ResourceService::new(collection, ports.of_resources(), ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO })
 }
 
 /// What is made here is always an object; the tests see to it.

@@ -2,15 +2,19 @@
 //! URL has rules of its own.
 
 mod cash_program;
+mod change_stream;
 mod changes;
 mod collections;
 mod conditional_requests;
 mod documentation;
+mod dry_run;
 mod embedding;
 mod errors;
 mod fields;
 mod filters;
+mod history;
 mod hypermedia;
+mod idempotency;
 mod lost_database;
 mod matrix;
 mod members;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::ports::{MockChangeLog, MockClock, MockIdGenerator, MockItemRepository, MockReadiness};
+use application::ports::{MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness};
 use application::query::{PageQuery, Total};
 use application::{ListedPage, Relations, Revision, ShownItem, Totals};
 use domain::{Collection, Item, ItemId, Version};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use poem::http::header::{ETAG, HOST, IF_NONE_MATCH};
 use poem::http::{Method, StatusCode};
 use poem::{Endpoint, Request, RequestBuilder, Response};
@@ -41,6 +41,7 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
     ids.expect_next_id().returning(|| ItemId::from_uuid(Uuid::nil()));
     let ports = Ports {
         items: Arc::new(items),
+        history: Arc::new(MockHistory::new()),
         changes: Arc::new(MockChangeLog::new()),
         readiness: Arc::new(MockReadiness::new()),
         ids: Arc::new(ids),
@@ -52,6 +53,8 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
         body_timeout: Duration::from_secs(9),
         request_timeout: Duration::from_secs(9),
         requires_condition: false,
+        stopping: tokio::sync::watch::channel(false).1,
+        key_lifetime: SignedDuration::from_hours(24),
         cors_origins: Vec::new(),
     };
     service(&ports, options).call(request).await.unwrap()

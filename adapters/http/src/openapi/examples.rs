@@ -1,7 +1,9 @@
 //! Realistic examples, made by the code that makes the responses.
 
 use application::query::Total;
-use application::{Embedded, ListedItem, ListedPage, Listing, Relations, Revision, ShownItem};
+use application::{
+    ChangeKind, Embedded, ListedItem, ListedPage, Listing, LoggedChange, PastVersion, Relations, Revision, Sequence, ShownItem, VersionPage,
+};
 use domain::proposal::FIELDS;
 use domain::{Item, ItemId, Version, Violation, Violations};
 use jiff::Timestamp;
@@ -12,8 +14,8 @@ use crate::base_url::BaseUrl;
 use crate::group::{Group, Members, Operation};
 use crate::groups::Proposals;
 use crate::problem::{Problem, kinds};
-use crate::query::{CollectionQuery, DEFAULT_PAGE_SIZE};
-use crate::representation;
+use crate::query::{CollectionQuery, DEFAULT_PAGE_SIZE, VersionsQuery};
+use crate::representation::{self, Moment, Shown};
 
 /// The members of a group's example item, as JSON text. The demonstration set is made of them.
 #[must_use]
@@ -45,15 +47,40 @@ fn first_text(whole: &Value) -> Value {
 
 /// The example of a successful response.
 #[must_use]
-pub fn response<G: Group>(base_url: &BaseUrl, shows_page: bool) -> Value {
+pub fn response<G: Group>(base_url: &BaseUrl, operation: Operation) -> Value {
     let owner = G::OWNER.and_then(|owner| ItemId::parse(owner.example_id));
     let shown = shown::<G>(owner);
-    let text = if shows_page {
-        representation::collection::<G>(base_url, owner, &CollectionQuery::plain::<G>(owner).links(), &page_of(shown))
-    } else {
-        representation::item::<G>(base_url, owner, &shown, &Embedded::default())
+    let item_url = representation::item_url::<G>(base_url, owner, shown.item.id);
+    let text = match operation {
+        Operation::List => {
+            let links = CollectionQuery::plain::<G>(owner).links();
+            representation::collection::<G>(base_url, owner, &links, &page_of(shown), Moment::Now)
+        }
+        Operation::GetVersion => {
+            let past = PastVersion { change: change::<G>(&shown), item: None, latest: Version::FIRST.next(), exists: true };
+            representation::item::<G>(base_url, owner, &Shown::written(&shown, Moment::Version(&past)))
+        }
+        Operation::ListVersions => {
+            let page = VersionPage { versions: vec![change::<G>(&shown)], latest: shown.item.version, exists: true };
+            representation::versions(&item_url, &VersionsQuery { page: 1, page_size: DEFAULT_PAGE_SIZE }, &page)
+        }
+        Operation::Compare => r#"[{"op":"replace","path":"/note","value":"corrected"},{"op":"remove","path":"/draft"}]"#.to_owned(),
+        _ => representation::item::<G>(base_url, owner, &Shown::written(&shown, Moment::Now)),
     };
     serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// What made the example.
+fn change<G: Group>(shown: &ShownItem) -> LoggedChange {
+    LoggedChange {
+        sequence: Sequence(1),
+        collection: G::COLLECTION,
+        item: shown.item.id,
+        version: shown.item.version,
+        kind: ChangeKind::Created,
+        time: shown.item.updated_at,
+        caller: None,
+    }
 }
 
 /// The one page of a collection with one item.

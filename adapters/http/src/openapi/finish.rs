@@ -64,10 +64,21 @@ fn finish_group<G: Group>(document: &mut Value, base_url: &BaseUrl) {
 
 fn add_examples<G: Group>(document: &mut Value, base_url: &BaseUrl) {
     let examples = &mut document["components"]["examples"];
-    examples[G::STEM] = json!({ "value": examples::response::<G>(base_url, false) });
-    examples[schemas::collection_name::<G>()] = json!({ "value": examples::response::<G>(base_url, true) });
+    for operation in [Operation::Get, Operation::List, Operation::GetVersion, Operation::ListVersions, Operation::Compare] {
+        examples[response_example_name::<G>(operation)] = json!({ "value": examples::response::<G>(base_url, operation) });
+    }
     for operation in G::operations().filter(|operation| operation.takes_body()) {
         examples[request_example_name::<G>(operation)] = json!({ "value": examples::request::<G>(operation) });
+    }
+}
+
+fn response_example_name<G: Group>(operation: Operation) -> String {
+    match operation {
+        Operation::List | Operation::ReplaceAll => schemas::collection_name::<G>(),
+        Operation::GetVersion => format!("{}Version", G::STEM),
+        Operation::ListVersions => format!("{}Versions", G::STEM),
+        Operation::Compare => format!("{}Difference", G::STEM),
+        _ => G::STEM.to_owned(),
     }
 }
 
@@ -79,10 +90,8 @@ fn request_example_name<G: Group>(operation: Operation) -> String {
 
 /// Gives a response its example and links. Errors are the same for all operations of a group, so they stand once.
 fn finish_response<G: Group>(document: &mut Value, response: &mut Value, operation: Operation, status: u16) {
-    let shows_page = matches!(operation, Operation::List | Operation::ReplaceAll);
     match status {
-        200 | 201 if shows_page => refer_to_example(response, &schemas::collection_name::<G>()),
-        200 | 201 => refer_to_example(response, G::STEM),
+        200 | 201 => refer_to_example(response, &response_example_name::<G>(operation)),
         204 | 304 | 414 => {}
         _ => refer_to_example(response, &problem_example_name(status)),
     }

@@ -7,13 +7,14 @@ use poem_openapi::registry::{
 
 use super::schemas::{self, PROBLEM};
 use super::{documented_path, keep};
-use crate::group::{Group, ItemLink, Operation, PathForm};
+use crate::group::{Group, ItemLink, Operation, PathForm, VERSION_PARAMETER};
+use crate::idempotency_key::IDEMPOTENCY_KEY;
 use crate::media::MediaType;
 
 /// The paths of a group with all their operations.
 #[must_use]
 pub fn paths<G: Group>() -> MetaApi {
-    let paths = [PathForm::Collection, PathForm::Item].map(|form| MetaPath {
+    let paths = PathForm::ALL.map(|form| MetaPath {
         path: documented_path(&G::path_of(form)),
         operations: G::operations().filter(|operation| operation.form() == form).map(operation::<G>).collect(),
     });
@@ -47,6 +48,9 @@ pub fn operation_id<G: Group>(operation: Operation) -> String {
     match operation {
         Operation::List => format!("list{stem}s"),
         Operation::ReplaceAll => format!("replaceAll{stem}s"),
+        Operation::ListVersions => format!("list{stem}Versions"),
+        Operation::GetVersion | Operation::Restore => format!("{}{stem}Version", words::<G>(operation).verb),
+        Operation::Compare => format!("compare{stem}Versions"),
         _ => format!("{}{stem}", words::<G>(operation).verb),
     }
 }
@@ -67,6 +71,10 @@ fn words<G: Group>(operation: Operation) -> Words {
         Operation::Replace => ("replace", format!("Replace {item}"), "Replaces all members. Send `If-Match` with the ETag that was read, so that nobody's changes in between are lost.".to_owned()),
         Operation::Delete => ("delete", format!("Delete {item}"), format!("Removes {item}{}.", if G::LINKS.contains(&ItemLink::Library) { " and the library items that belong to it" } else { "" })),
         Operation::Continue => ("continue", format!("Create {item} that continues this one"), "Makes a new item from the body (a second phase, a resubmission, an amendment) and links the two: `continues` on the new, `continued-by` on the old.".to_owned()),
+        Operation::ListVersions => ("list", format!("List the versions of {item}"), "Every version there was, the newest first, also of what was removed: what was done, when, and by whom. Versions count 1, 2, 3…; a removal takes the next.".to_owned()),
+        Operation::GetVersion => ("get", format!("Read a version of {item}"), "The item as it was in this version, also after it was removed. The links of RFC 5829 lead to the others. Sent back with PUT it restores the version of an item that exists.".to_owned()),
+        Operation::Compare => ("compare", format!("Compare two versions of {item}"), "The operations of a JSON Patch (RFC 6902) that make the version `from` into this one: a bare list, empty when nothing differs.".to_owned()),
+        Operation::Restore => ("restore", format!("Restore a version of {item}"), "The item becomes what it was in this version, as a new version. One that was removed is there again under its old id (201). It is checked like any other write. Takes no body. Where a condition is required, `If-None-Match: *` is one that holds for what was removed.".to_owned()),
         Operation::ReplaceAll => ("replaceAll", format!("Replace all {items}"), "Replaces the collection in one transaction: elements with a known `id` keep it, others get one, the rest go. Takes an array of objects, or a HAL collection that holds every item.".to_owned()),
     };
     Words { verb, summary, description }
@@ -78,20 +86,36 @@ fn parameters<G: Group>(operation: Operation) -> Vec<MetaOperationParam> {
     if let Some(owner) = G::OWNER {
         parameters.push(identifier(owner.parameter, "The proposal.", owner.example_id));
     }
-    if operation.form() == PathForm::Item {
+    if matches!(operation.form(), PathForm::Item | PathForm::Versions | PathForm::Version | PathForm::Difference) {
         parameters.push(identifier(G::ITEM_PARAMETER, "The item.", G::EXAMPLE_ID));
     }
+    if matches!(operation.form(), PathForm::Version | PathForm::Difference) {
+        let schema = MetaSchema { minimum: Some(1.0), example: Some(1.into()), ..MetaSchema::new_with_format("integer", "int64") };
+        parameters.push(parameter(VERSION_PARAMETER, MetaParamIn::Path, "The number of the version.", schema));
+    }
     match operation {
-        Operation::List | Operation::Get => {
+        Operation::List | Operation::Get | Operation::ListVersions | Operation::GetVersion | Operation::Compare => {
             parameters.push(condition("If-None-Match", "Entity tags the client has: 304 when one is current."));
         }
-        Operation::Patch | Operation::Replace | Operation::Delete | Operation::ReplaceAll | Operation::Continue => {
+        Operation::Patch | Operation::Replace | Operation::Delete | Operation::ReplaceAll | Operation::Continue | Operation::Restore => {
             parameters.push(condition("If-Match", "The entity tag that was read: 412 when it has changed since."));
             parameters.push(condition("If-None-Match", "Entity tags that must not be current: 412 when one is."));
         }
         Operation::Create => {}
     }
+    if operation.takes_key() {
+        parameters.push(idempotency_key());
+    }
     parameters
+}
+
+fn idempotency_key() -> MetaOperationParam {
+    let schema = MetaSchema {
+        pattern: Some(r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[A-Za-z0-9!#$%&'*+.^_`|~:/=@-]{1,255})$"#.to_owned()),
+        ..MetaSchema::new("string")
+    };
+    let description = "A name for this request, best a new UUID in double quotes (draft-ietf-httpapi-idempotency-key-header-07). Sent again with the same body it is not done again: the answer is that of the first. With another body it is 422, while the first is at work 409.";
+    parameter(IDEMPOTENCY_KEY, MetaParamIn::Header, description, schema)
 }
 
 fn identifier(name: &str, description: &str, example: &str) -> MetaOperationParam {
@@ -135,8 +159,11 @@ pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
     let specific: &[u16] = match operation {
         Operation::List => &[200, 304, 400, 408, 409, 413, 414],
         Operation::Get => &[200, 304, 400, 404, 408, 413, 414],
-        Operation::Create => &[201, 400, 408, 413, 422, 507],
-        Operation::Continue => &[201, 400, 404, 408, 412, 413, 422, 507],
+        Operation::Create => &[201, 400, 408, 409, 413, 422, 507],
+        Operation::Continue => &[201, 400, 404, 408, 409, 412, 413, 422, 507],
+        Operation::Restore => &[200, 201, 400, 404, 408, 409, 410, 412, 413, 422, 428, 507],
+        Operation::ListVersions => &[200, 304, 400, 404, 408, 409, 413, 414],
+        Operation::GetVersion | Operation::Compare => &[200, 304, 400, 404, 408, 410, 413, 414],
         Operation::Patch | Operation::Replace => &[200, 400, 404, 408, 412, 413, 422, 428, 507],
         Operation::ReplaceAll => &[200, 400, 408, 412, 413, 422, 428, 507],
         Operation::Delete => &[204, 400, 404, 408, 412, 413, 428, 507],
@@ -155,6 +182,8 @@ fn response<G: Group>(operation: Operation, status: u16) -> MetaResponse {
     let schema = match status {
         204 | 304 | 414 => None,
         200 if shows_page => Some(schemas::collection_name::<G>()),
+        200 if operation == Operation::ListVersions => Some(schemas::VERSIONS.to_owned()),
+        200 if operation == Operation::Compare => Some(schemas::JSON_PATCH.to_owned()),
         200 | 201 => Some(schemas::item_name::<G>()),
         _ => Some(PROBLEM.to_owned()),
     };
@@ -163,7 +192,7 @@ fn response<G: Group>(operation: Operation, status: u16) -> MetaResponse {
         description: meaning(status),
         status: Some(status),
         status_range: None,
-        content: schema.map(|schema| content(&types, &schema)).unwrap_or_default(),
+        content: schema.map(|schema: String| content(&types, &schema)).unwrap_or_default(),
         headers: headers(operation, status),
     }
 }
@@ -177,10 +206,11 @@ pub const fn meaning(status: u16) -> &'static str {
         204 => "Deleted.",
         304 => "Not modified since the entity tag in `If-None-Match`.",
         400 => "Client error: the body, a condition or a query parameter cannot be read.",
-        404 => "Not found: no such item, or no such proposal.",
+        404 => "Not found: no such item, no such version, or no such proposal.",
         406 => "Not acceptable: the Accept header admits none of the path's media types.",
         408 => "Request timeout: the body did not arrive in time.",
-        409 => "Conflict: the page lies beyond the last one.",
+        409 => "Conflict: the page lies beyond the last one, or a request with the same `Idempotency-Key` is at work.",
+        410 => "Gone: with this version the item was removed.",
         412 => "Precondition failed: the item or collection is not as `If-Match` says, or as `If-None-Match` says it must not be.",
         413 => "Payload too large.",
         414 => "URI too long: the request is refused before it is known what it asks for.",
@@ -201,7 +231,8 @@ fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
     if matches!(status, 200 | 201 | 304 | 412) && (operation, status) != (Operation::ReplaceAll, 200) {
         headers.push(header("ETag", "Strong entity tag of the current representation."));
     }
-    if matches!(status, 200 | 201) && !matches!(operation, Operation::List | Operation::ReplaceAll) {
+    let shows_item = !matches!(operation, Operation::List | Operation::ReplaceAll | Operation::ListVersions | Operation::Compare);
+    if matches!(status, 200 | 201) && shows_item {
         headers.push(header("Last-Modified", "When the item was last written."));
     }
     if status == 201 {

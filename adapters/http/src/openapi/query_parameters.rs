@@ -1,4 +1,4 @@
-//! The parameters of reads. They stand once, under `components`, and operations refer to them.
+//! The parameters of queries. They stand once, under `components`, and operations refer to them.
 //!
 //! `sort`, `fields` and `embed` are texts with commas in them rather than arrays: most generated clients repeat the name of
 //! an array's parameter, whatever the document says.
@@ -8,15 +8,28 @@ use serde_json::{Value, json};
 
 use super::{documented_path, filters};
 use crate::group::{Group, Members, Operation};
-use crate::query::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS, MOST_VALUE, TIMES, TOTALS};
+use crate::query::{DEFAULT_PAGE_SIZE, DRY_RUN, MAX_PAGE_SIZE, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS, MOST_VALUE, TIMES, TOTALS};
 
-/// Adds the parameters of a group's reads to the document.
+/// Adds the parameters of a group's operations to the document.
 pub fn add<G: Group>(document: &mut Value) {
     filters::add::<G>(document);
-    let shown: Vec<_> = [Some(fields::<G>()), embed::<G>()].into_iter().flatten().collect();
-    let listed = paging().into_iter().chain([filter::<G>(), sort::<G>(), search::<G>()]).chain(shown.clone()).chain([total()]);
-    for (operation, parameters) in [(Operation::List, listed.collect()), (Operation::Get, shown)] {
-        refer::<G>(document, operation, parameters);
+    for operation in G::operations() {
+        refer::<G>(document, operation, parameters::<G>(operation));
+    }
+}
+
+fn parameters<G: Group>(operation: Operation) -> Vec<Named> {
+    let shown = [Some(fields::<G>()), embed::<G>()].into_iter().flatten();
+    match operation {
+        Operation::List => {
+            let selected = [filter::<G>(), sort::<G>(), search::<G>()];
+            paging().into_iter().chain(selected).chain(shown).chain([total(), as_of()]).collect()
+        }
+        Operation::Get => shown.chain([as_of()]).collect(),
+        Operation::ListVersions => paging().into_iter().take(2).collect(),
+        Operation::GetVersion => Vec::new(),
+        Operation::Compare => vec![from()],
+        _ => vec![dry_run()],
     }
 }
 
@@ -64,6 +77,21 @@ fn total() -> Named {
     let description =
         "`none` leaves the items uncounted, which a page of many matches is sooner there for: no `total_items`, `page_count` and `last`.";
     ("Total".to_owned(), parameter("total", description, &json!({ "type": "string", "enum": TOTALS, "default": TOTALS[0] })))
+}
+
+fn as_of() -> Named {
+    let description = "What there was at this time (RFC 3339), which is not in the future. Of a collection it goes with `page`, `page_size`, `cursor`, `fields` and `total`, of an item with `fields`.";
+    ("AsOf".to_owned(), parameter("as_of", description, &json!({ "type": "string", "format": "date-time" })))
+}
+
+fn from() -> Named {
+    let description = "The version to compare with; the one before when it is left out.";
+    ("From".to_owned(), parameter("from", description, &json!({ "type": "integer", "format": "int64", "minimum": 1 })))
+}
+
+fn dry_run() -> Named {
+    let description = "`true` tries the write: everything is checked, the answer is the one the write would have given, with `_meta.dry_run`, and nothing is stored.";
+    ("DryRun".to_owned(), parameter("dry_run", description, &json!({ "type": "string", "enum": DRY_RUN, "default": "false" })))
 }
 
 fn filter<G: Group>() -> Named {
@@ -178,7 +206,7 @@ mod tests {
     use crate::group::{Group, Operation};
     use crate::groups::for_each_group;
     use crate::openapi::documented_path;
-    use crate::query::{CollectionQuery, item_view};
+    use crate::query::{CollectionQuery, ItemQuery};
 
     /// The examples of an operation's parameters, as a query.
     fn examples<G: Group>(operation: Operation) -> Vec<String> {
@@ -204,7 +232,7 @@ mod tests {
                 let query = listed.join("&");
                 assert!(CollectionQuery::read::<$group>(&query, None).is_ok(), "{query}");
                 let query = examples::<$group>(Operation::Get).join("&");
-                assert!(item_view::<$group>(&query).is_ok(), "{query}");
+                assert!(ItemQuery::read::<$group>(&query).is_ok(), "{query}");
             )*};
         }
         for_each_group!(check);

@@ -1,5 +1,6 @@
 //! The schemas of a group's bodies and representations.
 
+use application::ChangeKind;
 use application::query::Embed;
 use domain::Violations;
 use domain::proposal::{FIELDS, Field, FieldKind};
@@ -12,6 +13,12 @@ use crate::groups::{Library, Proposals, ProposedPrograms};
 
 /// The schema of every error.
 pub const PROBLEM: &str = "Problem";
+/// The schema of an item's versions.
+pub const VERSIONS: &str = "VersionHistory";
+/// The schema of the difference between two.
+pub const JSON_PATCH: &str = "JsonPatch";
+const VERSION: &str = "VersionEntry";
+const PATCH_OPERATION: &str = "PatchOperation";
 const FAULT: &str = "Fault";
 const LINK: &str = "Link";
 const META: &str = "Meta";
@@ -65,6 +72,10 @@ pub fn register<G: Group>(registry: &mut Registry) {
     }
     add(LINK.to_owned(), link());
     add(META.to_owned(), meta());
+    add(VERSIONS.to_owned(), versions());
+    add(VERSION.to_owned(), version());
+    add(JSON_PATCH.to_owned(), json_patch());
+    add(PATCH_OPERATION.to_owned(), patch_operation());
     add(PROBLEM.to_owned(), problem());
     add(FAULT.to_owned(), fault());
 }
@@ -214,7 +225,8 @@ fn either(one: MetaSchema, other: MetaSchema) -> MetaSchema {
 }
 
 fn item_links<G: Group>() -> MetaSchema {
-    let mut properties = vec![("self", reference(LINK)), ("collection", reference(LINK))];
+    let own = ["self", "collection", "version-history", "latest-version", "predecessor-version", "memento", "diff"];
+    let mut properties = own.map(|relation| (relation, reference(LINK))).to_vec();
     for link in G::LINKS {
         match link {
             ItemLink::Library => properties.push(("lib", reference(LINK))),
@@ -228,7 +240,7 @@ fn item_links<G: Group>() -> MetaSchema {
     }
     MetaSchema {
         description: Some("Links; `/rels/<name>` explains those that IANA does not."),
-        ..object(&["self", "collection"], properties)
+        ..object(&["self", "collection", "version-history"], properties)
     }
 }
 
@@ -258,7 +270,7 @@ fn collection_links() -> MetaSchema {
 
 fn collection_meta() -> MetaSchema {
     let total = MetaSchema { enum_items: vec!["at_least".into()], ..MetaSchema::new("string") };
-    let properties = vec![("total", described(total, "`total_items` was not counted to the end: there are more."))];
+    let properties = vec![("total", described(total, "`total_items` was not counted to the end: there are more.")), ("dry_run", dry_run())];
     MetaSchema { description: Some("What there is to say of the numbers; mostly nothing."), ..object(&[], properties) }
 }
 
@@ -282,8 +294,72 @@ fn meta() -> MetaSchema {
         ("updated_at", time("When it was last written (RFC 3339, UTC).")),
         ("score", described(MetaSchema::new("number"), "How well it matches `q`: greater is better. Only in the answer to a search.")),
         ("snippet", described(MetaSchema::new("string"), SNIPPET)),
+        ("dry_run", dry_run()),
+        ("kind", inline(change_kind("What made the version. Only in a version of its own."))),
+        ("caller", inline(caller("Who made the version. Only in a version of its own."))),
     ];
     object(&["version", "created_at", "updated_at"], properties)
+}
+
+fn dry_run() -> MetaSchemaRef {
+    described(MetaSchema { enum_items: vec![true.into()], ..MetaSchema::new("boolean") }, "Nothing was stored: the write was only tried.")
+}
+
+/// What was done to make a version.
+#[must_use]
+pub fn change_kind(description: &'static str) -> MetaSchema {
+    let kinds = ChangeKind::ALL.map(|kind| kind.name().into()).to_vec();
+    MetaSchema { enum_items: kinds, description: Some(description), ..MetaSchema::new("string") }
+}
+
+/// Who did it.
+#[must_use]
+pub fn caller(description: &'static str) -> MetaSchema {
+    MetaSchema { nullable: true, description: Some(description), ..MetaSchema::new("string") }
+}
+
+fn versions() -> MetaSchema {
+    let embedded = object(&["versions"], vec![("versions", inline(array(reference(VERSION))))]);
+    let count = |description| described(MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") }, description);
+    let properties = vec![
+        ("_links", reference(COLLECTION_LINKS)),
+        ("_embedded", inline(embedded)),
+        ("page_count", count("How many pages there are.")),
+        ("page_size", count("Versions per page.")),
+        ("total_items", count("How many versions there are.")),
+        ("page", count("This page, from 1.")),
+    ];
+    MetaSchema {
+        description: Some("The versions of an item, the newest first."),
+        ..object(&["_links", "_embedded", "page_count", "page_size", "total_items", "page"], properties)
+    }
+}
+
+fn version() -> MetaSchema {
+    let number = MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") };
+    let links = ["self", "predecessor-version", "diff"].map(|relation| (relation, reference(LINK))).to_vec();
+    let properties = vec![
+        ("version", described(number, "Its number: 1, 2, 3….")),
+        ("time", described(MetaSchema::new_with_format("string", "date-time"), "When it was made (RFC 3339, UTC).")),
+        ("kind", inline(change_kind("What was done."))),
+        ("caller", inline(caller("Who did it; `null` for an anonymous caller."))),
+        ("_links", inline(object(&["self"], links))),
+    ];
+    MetaSchema { description: Some("What made a version."), ..object(&["version", "time", "kind", "caller", "_links"], properties) }
+}
+
+fn json_patch() -> MetaSchema {
+    MetaSchema { description: Some("A JSON Patch (RFC 6902)."), ..array(reference(PATCH_OPERATION)) }
+}
+
+fn patch_operation() -> MetaSchema {
+    let operations = ["add", "remove", "replace"].map(Into::into).to_vec();
+    let properties = vec![
+        ("op", described(MetaSchema { enum_items: operations, ..MetaSchema::new("string") }, "What is done.")),
+        ("path", described(MetaSchema::new("string"), "Where, as a JSON Pointer (RFC 6901).")),
+        ("value", described(MetaSchema::ANY, "What is there then; not with `remove`.")),
+    ];
+    object(&["op", "path"], properties)
 }
 
 fn problem() -> MetaSchema {

@@ -32,7 +32,9 @@ pub fn read(cursor: &str) -> Result<Sequence, Problem> {
     })
 }
 
-fn decode(cursor: &str) -> Option<Sequence> {
+/// The place a cursor stands for, if this service gave it.
+#[must_use]
+pub fn decode(cursor: &str) -> Option<Sequence> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
     let (content, check) = bytes.split_at_checked(1 + NUMBER)?;
     let number = i64::from_be_bytes(content.get(1..)?.try_into().ok()?);

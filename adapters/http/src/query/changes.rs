@@ -25,6 +25,14 @@ pub struct ChangesQuery {
 }
 
 impl ChangesQuery {
+    /// Reads the query of a stream: the collection whose changes are wanted, if not all.
+    ///
+    /// # Errors
+    /// 400 for what is unknown, given twice or makes no sense.
+    pub fn group(query: &str) -> Result<Option<Collection>, Problem> {
+        Parameters::read(query, &["group"])?.get("group").map(collection).transpose()
+    }
+
     /// Reads a query.
     ///
     /// # Errors

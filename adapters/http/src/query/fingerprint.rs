@@ -18,7 +18,7 @@ impl Fingerprint {
             Some(owner) => hash.write_part(owner.uuid().as_bytes()),
             None => hash.write_part(&[]),
         }
-        for name in ["q", "sort"] {
+        for name in ["q", "sort", "as_of"] {
             hash.write_part(parameters.get(name).unwrap_or_default().as_bytes());
         }
         let mut filters: Vec<_> = parameters.filters.iter().map(parts).collect();

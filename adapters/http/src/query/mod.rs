@@ -4,6 +4,7 @@
 //! where there is one: a misspelt filter that was ignored would show items nobody asked for. A request without a query is
 //! not parsed at all.
 
+mod as_of;
 pub mod change_cursor;
 mod changes;
 mod cursor;
@@ -17,7 +18,9 @@ mod pairs;
 mod parameters;
 mod search;
 mod sort;
+mod versions;
 mod view;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +28,7 @@ mod tests;
 use application::query::{Selection, Subject};
 use application::{PageRequest, View};
 use domain::ItemId;
+use jiff::Timestamp;
 
 pub use changes::{CHANGES_PARAMETERS, ChangesQuery};
 pub use filter::{MOST_FILTERS, MOST_IN_LIST, MOST_VALUE, OPERATORS};
@@ -32,7 +36,9 @@ pub use names::{MOST_IN_NAMES, TIMES};
 pub use page_links::PageLinks;
 pub use paging::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, TOTALS};
 pub use sort::MOST_KEYS;
+pub use versions::{VersionsQuery, difference_from, version};
 pub use view::MOST_FIELDS;
+pub use write::{DRY_RUN, is_dry_run};
 
 use crate::group::Group;
 use crate::problem::Problem;
@@ -42,12 +48,12 @@ use pairs::{Name, Pair, pieces};
 use parameters::Parameters;
 
 /// What a collection's GET knows; `filter` is followed by names in brackets.
-const OF_COLLECTION: &[&str] = &["page", "page_size", "cursor", "filter", "sort", "fields", "embed", "q", "total"];
+const OF_COLLECTION: &[&str] = &["page", "page_size", "cursor", "filter", "sort", "fields", "embed", "q", "total", "as_of"];
 
 /// What an item's GET knows.
-const OF_ITEM: &[&str] = &["fields", "embed"];
+const OF_ITEM: &[&str] = &["fields", "embed", "as_of"];
 
-/// The query of a write, which knows no parameters.
+/// The query of something that knows no parameters.
 ///
 /// # Errors
 /// 400 for any.
@@ -55,15 +61,27 @@ pub fn refuse_parameters(query: &str) -> Result<(), Problem> {
     if query.is_empty() { Ok(()) } else { Parameters::read(query, &[]).map(|_| ()) }
 }
 
-/// The query of an item: what is shown of it.
-///
-/// # Errors
-/// 400 naming the parameter and the values it takes.
-pub fn item_view<G: Group>(query: &str) -> Result<View, Problem> {
-    if query.is_empty() {
-        return Ok(View::default());
+/// The query of an item, understood.
+#[derive(Clone, Debug, Default)]
+pub struct ItemQuery {
+    /// What is shown of it.
+    pub view: View,
+    /// When it is looked at, if not now.
+    pub as_of: Option<Timestamp>,
+}
+
+impl ItemQuery {
+    /// Reads the query of an item.
+    ///
+    /// # Errors
+    /// 400 naming the parameter and the values it takes.
+    pub fn read<G: Group>(query: &str) -> Result<Self, Problem> {
+        if query.is_empty() {
+            return Ok(Self::default());
+        }
+        let parameters = Parameters::read(query, OF_ITEM)?;
+        Ok(Self { view: view::read::<G>(&parameters)?, as_of: as_of::read(&parameters)? })
     }
-    view::read::<G>(&Parameters::read(query, OF_ITEM)?)
 }
 
 /// The query of a collection, understood.
@@ -71,6 +89,8 @@ pub fn item_view<G: Group>(query: &str) -> Result<View, Problem> {
 pub struct CollectionQuery<'a> {
     /// What is asked of the use case.
     pub request: PageRequest,
+    /// When the collection is looked at, if not now.
+    pub as_of: Option<Timestamp>,
     raw: &'a str,
     fingerprint: Fingerprint,
 }
@@ -80,7 +100,7 @@ impl<'a> CollectionQuery<'a> {
     #[must_use]
     pub fn plain<G: Group>(owner: Option<ItemId>) -> Self {
         let fingerprint = Fingerprint::of(G::COLLECTION, owner, &Parameters::default());
-        Self { request: PageRequest::plain(1, DEFAULT_PAGE_SIZE), raw: "", fingerprint }
+        Self { request: PageRequest::plain(1, DEFAULT_PAGE_SIZE), as_of: None, raw: "", fingerprint }
     }
 
     /// Reads the query of a collection, or of the part of it that belongs to `owner`.
@@ -103,7 +123,7 @@ impl<'a> CollectionQuery<'a> {
         if let Some(cursor) = parameters.get("cursor") {
             request.position = Some(cursor::read(cursor, fingerprint, &remembered(&request))?);
         }
-        Ok(Self { request, raw, fingerprint })
+        Ok(Self { request, as_of: as_of::read(&parameters)?, raw, fingerprint })
     }
 
     /// The links to the other pages.
@@ -119,7 +139,7 @@ impl<'a> CollectionQuery<'a> {
 pub fn shows_a_part(query: &str) -> bool {
     let is_part = |name: &Name<'_>| match name {
         Name::Filter { .. } => true,
-        Name::Plain(name) => matches!(name.as_ref(), "q" | "fields" | "cursor"),
+        Name::Plain(name) => matches!(name.as_ref(), "q" | "fields" | "cursor" | "as_of"),
     };
     pieces(query).any(|piece| Pair::read(piece).is_ok_and(|pair| is_part(&pair.name)))
 }

@@ -5,7 +5,7 @@ use application::{Listing, Neighbour, Revision, Search};
 use domain::ItemId;
 use proptest::prelude::*;
 
-use super::{CollectionQuery, item_view, refuse_parameters, shows_a_part};
+use super::{CollectionQuery, ItemQuery, refuse_parameters, shows_a_part};
 use crate::groups::{Files, Library, Proposals};
 
 fn fault(query: &str) -> String {
@@ -41,7 +41,7 @@ fn faults_name_what_is_wrong() {
 fn writes_know_no_parameters_and_items_two() {
     assert!(refuse_parameters("").is_ok() && refuse_parameters("a=1").is_err() && refuse_parameters("filter[a]=1").is_err());
     for (query, expected) in [("", true), ("&", true), ("fields=a&embed=proposal", true), ("page=1", false), ("filter[a]=1", false)] {
-        assert_eq!(item_view::<Library>(query).is_ok(), expected, "{query}");
+        assert_eq!(ItemQuery::read::<Library>(query).is_ok(), expected, "{query}");
     }
 }
 
@@ -115,6 +115,6 @@ proptest! {
     #[test]
     fn no_query_makes_it_panic(query in "((filter\\[[a-z%0-9]{0,4}\\](\\[[a-z]{0,4}\\])?|sort|fields|q|cursor|page|[a-z]{0,4})=?[ -~]{0,20}&){0,4}") {
         drop(CollectionQuery::read::<Files>(&query, None));
-        drop(item_view::<Files>(&query));
+        drop(ItemQuery::read::<Files>(&query));
     }
 }

@@ -5,6 +5,7 @@ use sea_orm_migration::{MigrationTrait, MigratorTrait};
 mod m20261121_000001_items;
 mod m20261121_000002_finding;
 mod m20261121_000003_turns;
+mod m20261121_000004_history;
 
 /// Brings a database's schema up to date.
 pub(crate) struct Migrator;
@@ -15,6 +16,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261121_000001_items::Migration),
             Box::new(m20261121_000002_finding::Migration),
             Box::new(m20261121_000003_turns::Migration),
+            Box::new(m20261121_000004_history::Migration),
         ]
     }
 }

@@ -1,0 +1,281 @@
+//! The changes as they happen: one look at the log serves all who listen.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use application::{ChangeLog, LoggedChange, RepositoryError, Sequence};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{Receiver, Sender, channel};
+use tokio::time::sleep;
+
+/// Changes that wait for a listener at most; one that falls further behind has to begin again where it was.
+const BUFFERED: usize = 1024;
+
+/// Changes that are read from the log at a time.
+const AT_A_TIME: u64 = 250;
+
+/// How often the log is looked at while somebody listens. Other instances write to it too, and tell nobody.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a store that does not answer is left alone.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// Reads the log for everybody while there is anybody.
+#[derive(Clone)]
+pub struct ChangeFeed {
+    log: Arc<dyn ChangeLog>,
+    /// Where changes are sent, while somebody listens.
+    sender: Arc<Mutex<Option<Sender<Arc<LoggedChange>>>>>,
+}
+
+/// Somebody who listens: first to what the log has, then to what comes.
+pub struct Listener {
+    feed: ChangeFeed,
+    /// The last change that was told.
+    told: Sequence,
+    /// What is to be told next.
+    ready: std::vec::IntoIter<LoggedChange>,
+    live: Option<Receiver<Arc<LoggedChange>>>,
+}
+
+/// Why there is no next change.
+#[derive(Debug)]
+pub enum Ended {
+    /// The listener was so slow that changes were thrown away.
+    TooSlow,
+    /// The log cannot be read.
+    Unreadable,
+}
+
+impl ChangeFeed {
+    /// The feed of a log.
+    #[must_use]
+    pub fn new(log: Arc<dyn ChangeLog>) -> Self {
+        Self { log, sender: Arc::default() }
+    }
+
+    /// Listens to all that follows a change, or to what happens from now on.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn listen(&self, after: Option<Sequence>) -> Result<Listener, RepositoryError> {
+        let told = match after {
+            Some(after) => after,
+            None => self.log.last().await?,
+        };
+        Ok(Listener { feed: self.clone(), told, ready: Vec::new().into_iter(), live: None })
+    }
+
+    /// What is committed from now on, and perhaps a little of what was before.
+    async fn subscribe(&self) -> Result<Receiver<Arc<LoggedChange>>, RepositoryError> {
+        let last = self.log.last().await?;
+        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = sender.as_ref() {
+            return Ok(sender.subscribe());
+        }
+        let (new, receiver) = channel(BUFFERED);
+        *sender = Some(new);
+        tokio::spawn(self.clone().follow(last));
+        Ok(receiver)
+    }
+
+    /// Sends what comes to all who listen, until nobody does.
+    async fn follow(self, mut read_to: Sequence) {
+        loop {
+            match self.log.changes(read_to, None, AT_A_TIME).await {
+                Ok(page) => {
+                    read_to = page.read_to;
+                    let was_all = page.changes.is_empty();
+                    if !self.send(page.changes) {
+                        return;
+                    }
+                    if was_all {
+                        sleep(PAUSE).await;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the change log cannot be read; trying again");
+                    sleep(PAUSE_AFTER_FAILURE).await;
+                }
+            }
+        }
+    }
+
+    /// Whether anybody listens still.
+    fn send(&self, changes: Vec<LoggedChange>) -> bool {
+        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = sender.as_ref().filter(|sender| sender.receiver_count() > 0) else {
+            *sender = None;
+            return false;
+        };
+        for change in changes {
+            // Nobody may listen any more, which is found out next time.
+            let _ = open.send(Arc::new(change));
+        }
+        true
+    }
+}
+
+impl Listener {
+    /// Waits for the next change.
+    ///
+    /// # Errors
+    /// When the listener is cut off.
+    pub async fn next(&mut self) -> Result<LoggedChange, Ended> {
+        loop {
+            if let Some(change) = self.ready.next() {
+                self.told = change.sequence;
+                return Ok(change);
+            }
+            match &mut self.live {
+                None => self.catch_up().await.map_err(|_| Ended::Unreadable)?,
+                Some(live) => match live.recv().await {
+                    Ok(change) if change.sequence > self.told => self.ready = vec![LoggedChange::clone(&change)].into_iter(),
+                    // The log had it already.
+                    Ok(_) => {}
+                    Err(RecvError::Lagged(_)) => return Err(Ended::TooSlow),
+                    Err(RecvError::Closed) => self.live = None,
+                },
+            }
+        }
+    }
+
+    /// Reads on in the log. Where it ends, what comes is waited for; what came in between is read from the log first.
+    async fn catch_up(&mut self) -> Result<(), RepositoryError> {
+        let page = self.feed.log.changes(self.told, None, AT_A_TIME).await?;
+        self.ready = page.changes.into_iter();
+        if self.ready.len() == 0 {
+            self.live = Some(self.feed.subscribe().await?);
+            self.ready = self.feed.log.changes(self.told, None, AT_A_TIME).await?.changes.into_iter();
+            if self.ready.len() as u64 == AT_A_TIME {
+                // So much was written meanwhile that the log has more.
+                self.live = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use application::{ChangeKind, LogPage};
+    use async_trait::async_trait;
+    use domain::{Collection, ItemId, Version};
+    use jiff::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// A log that has so many changes.
+    struct Counter(AtomicI64);
+
+    #[async_trait]
+    impl ChangeLog for Counter {
+        async fn changes(&self, after: Sequence, _: Option<Collection>, limit: u64) -> Result<LogPage, RepositoryError> {
+            let last = self.0.load(Ordering::SeqCst).min(after.0.saturating_add_unsigned(limit));
+            let changes: Vec<_> = (after.0 + 1..=last).map(change).collect();
+            let read_to = changes.last().map_or(after, |change| change.sequence);
+            Ok(LogPage { changes, read_to })
+        }
+
+        async fn last(&self) -> Result<Sequence, RepositoryError> {
+            Ok(Sequence(self.0.load(Ordering::SeqCst)))
+        }
+    }
+
+    fn change(sequence: i64) -> LoggedChange {
+        LoggedChange {
+            sequence: Sequence(sequence),
+            collection: Collection::FILES,
+            item: ItemId::from_uuid(Uuid::nil()),
+            version: Version::FIRST,
+            kind: ChangeKind::Created,
+            time: Timestamp::UNIX_EPOCH,
+            caller: None,
+        }
+    }
+
+    fn feed(changes: i64) -> (ChangeFeed, Arc<Counter>) {
+        let log = Arc::new(Counter(AtomicI64::new(changes)));
+        (ChangeFeed::new(Arc::<Counter>::clone(&log)), log)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_listener_begins_now_or_where_it_was() {
+        let (feed, log) = feed(1_000);
+        let (mut from_now, mut resumed) = (feed.listen(None).await.unwrap(), feed.listen(Some(Sequence(400))).await.unwrap());
+        for expected in 401..=1_000 {
+            assert_eq!(resumed.next().await.unwrap().sequence, Sequence(expected));
+        }
+        log.0.fetch_add(2, Ordering::SeqCst);
+        for expected in [1_001, 1_002] {
+            assert_eq!(from_now.next().await.unwrap().sequence, Sequence(expected));
+            assert_eq!(resumed.next().await.unwrap().sequence, Sequence(expected));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_missed_or_told_twice_where_the_log_ends() {
+        let (feed, log) = feed(0);
+        let writer = tokio::spawn(async move {
+            for _ in 0..2_000 {
+                log.0.fetch_add(1, Ordering::SeqCst);
+                sleep(Duration::from_micros(700)).await;
+            }
+        });
+        let listeners: Vec<_> = (0..8)
+            .map(|start| {
+                let feed = feed.clone();
+                tokio::spawn(async move {
+                    sleep(Duration::from_millis(100 * start)).await;
+                    let mut listener = feed.listen(Some(Sequence(0))).await.unwrap();
+                    let mut seen = BTreeSet::new();
+                    while seen.len() < 2_000 {
+                        let sequence = listener.next().await.unwrap().sequence;
+                        assert!(seen.insert(sequence), "{sequence:?} twice");
+                        assert_eq!(sequence.0, i64::try_from(seen.len()).unwrap());
+                    }
+                })
+            })
+            .collect();
+        writer.await.unwrap();
+        for listener in listeners {
+            listener.await.unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_listener_is_cut_off() {
+        let (feed, log) = feed(1);
+        let mut listener = feed.listen(Some(Sequence(0))).await.unwrap();
+        assert_eq!(listener.next().await.unwrap().sequence, Sequence(1));
+        let waiting = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
+        assert!(waiting.is_err(), "there is nothing to tell");
+        log.0.fetch_add(5_000, Ordering::SeqCst);
+        sleep(Duration::from_secs(5)).await;
+        let mut told = 0;
+        let ended = loop {
+            match listener.next().await {
+                Ok(_) => told += 1,
+                Err(ended) => break ended,
+            }
+        };
+        assert!(matches!(ended, Ended::TooSlow) && told <= BUFFERED, "{told}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_reads_the_log_when_nobody_listens() {
+        let (feed, log) = feed(1);
+        let mut listener = feed.listen(None).await.unwrap();
+        log.0.fetch_add(1, Ordering::SeqCst);
+        listener.next().await.unwrap();
+        let _ = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
+        assert!(feed.sender.lock().unwrap().is_some());
+        drop(listener);
+        sleep(Duration::from_secs(1)).await;
+        assert!(feed.sender.lock().unwrap().is_none());
+    }
+}

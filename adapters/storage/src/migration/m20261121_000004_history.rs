@@ -1,0 +1,42 @@
+//! What is asked of the past: which items of a collection were removed, and how a request that is sent again was answered.
+
+use async_trait::async_trait;
+use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+
+use crate::dialect::Dialect;
+
+#[derive(DeriveMigrationName)]
+pub(super) struct Migration;
+
+#[async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let Dialect { uuid, .. } = Dialect::of(manager.get_database_backend());
+        // An answer is the version that was written, and the links it was shown with; the rest is in the change log.
+        let text = format!(
+            "CREATE TABLE idempotency_keys (
+                caller TEXT NOT NULL,
+                path TEXT NOT NULL,
+                key TEXT NOT NULL,
+                fingerprint TEXT NOT NULL,
+                expires_at BIGINT NOT NULL,
+                item_id {uuid} NOT NULL,
+                version BIGINT NOT NULL,
+                continues {uuid} NULL,
+                program {uuid} NULL,
+                continued_by TEXT NOT NULL,
+                PRIMARY KEY (caller, path, key)
+            );
+            CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at);
+            CREATE INDEX changes_by_removal ON changes (collection, item_id) WHERE kind = 'deleted'"
+        );
+        manager.get_connection().execute_unprepared(&text).await?;
+        Ok(())
+    }
+
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        manager.get_connection().execute_unprepared("DROP INDEX changes_by_removal; DROP TABLE idempotency_keys").await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,33 @@
+//! How a write is asked for.
+
+use crate::Caller;
+
+/// What a client says of a write beside what is to be written.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// Who asks.
+    pub caller: Caller,
+    /// Whether it is only tried: everything is checked, and nothing is stored.
+    pub is_dry_run: bool,
+    /// By what it is known when it is sent again.
+    pub key: Option<RequestKey>,
+}
+
+impl WriteOptions {
+    /// A write that is done, as often as it is sent.
+    #[must_use]
+    pub const fn by(caller: Caller) -> Self {
+        Self { caller, is_dry_run: false, key: None }
+    }
+}
+
+/// By what a request is known when it is sent again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestKey {
+    /// Where it is sent.
+    pub path: String,
+    /// What the client calls it.
+    pub key: String,
+    /// Tells what is sent from anything else.
+    pub fingerprint: String,
+}

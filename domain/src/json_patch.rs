@@ -1,0 +1,199 @@
+//! The difference between two values as a JSON Patch (RFC 6902).
+//!
+//! A patch is never longer than it takes to replace the value as a whole: where telling the parts apart would be, the whole is
+//! replaced. So its size, and what it takes to make it, are bounded by those of the value.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use crate::json::{Kind, Value};
+
+/// Objects and arrays with more than so many parts are not taken apart.
+const MOST_PARTS: usize = 10_000;
+
+/// The operations that make `to` of `from`, as the compact JSON text of an array: `add`, `remove` and `replace` alone. Numbers
+/// are told apart by their digits: `1.0` is not `1.00`.
+#[must_use]
+pub fn json_patch(from: Value<'_>, to: Value<'_>) -> String {
+    let mut patch = Patch { operations: String::from("["), path: String::new() };
+    patch.change(from, to);
+    if patch.operations.ends_with(',') {
+        patch.operations.pop();
+    }
+    patch.operations.push(']');
+    patch.operations
+}
+
+struct Patch {
+    /// Each with a comma behind it.
+    operations: String,
+    /// Where the values are, escaped for a JSON text.
+    path: String,
+}
+
+/// The parts told apart would take more than the whole.
+struct TooLong;
+
+impl Patch {
+    fn change(&mut self, from: Value<'_>, to: Value<'_>) {
+        if from.encoded() == to.encoded() {
+            return;
+        }
+        let (start, path) = (self.operations.len(), self.path.len());
+        let most = start + self.path.len() + to.encoded().len();
+        let told = match (from.kind(), to.kind()) {
+            (Kind::Object, Kind::Object) => self.change_object(from, to, most),
+            (Kind::Array, Kind::Array) => self.change_array(from, to, most),
+            _ => Err(TooLong),
+        };
+        if told.is_err() {
+            self.operations.truncate(start);
+            self.path.truncate(path);
+            self.push("replace", Some(to));
+        }
+    }
+
+    fn change_object(&mut self, from: Value<'_>, to: Value<'_>, most: usize) -> Result<(), TooLong> {
+        let before: HashMap<_, _> = parts(from.entries())?.into_iter().collect();
+        let after: HashMap<_, _> = parts(to.entries())?.into_iter().collect();
+        for (name, _) in from.entries().into_iter().flatten().filter(|(name, _)| !after.contains_key(name)) {
+            self.within(&escaped(name), most, |patch| patch.push("remove", None))?;
+        }
+        for (name, value) in to.entries().into_iter().flatten() {
+            self.within(&escaped(name), most, |patch| match before.get(name) {
+                Some(old) => patch.change(*old, value),
+                None => patch.push("add", Some(value)),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What is alike at both ends stays; between, elements are changed in their places, and then added or removed.
+    fn change_array(&mut self, from: Value<'_>, to: Value<'_>, most: usize) -> Result<(), TooLong> {
+        let (before, after) = (parts(from.elements())?, parts(to.elements())?);
+        let is_alike = |(one, other): &(&Value<'_>, &Value<'_>)| one.encoded() == other.encoded();
+        let first = before.iter().zip(&after).take_while(is_alike).count();
+        let (before, after) = (&before[first..], &after[first..]);
+        let last = before.iter().rev().zip(after.iter().rev()).take_while(is_alike).count();
+        let (before, after) = (&before[..before.len() - last], &after[..after.len() - last]);
+        let changed = before.len().min(after.len());
+        for (place, (old, new)) in before.iter().zip(after).enumerate() {
+            self.within(&(first + place).to_string(), most, |patch| patch.change(*old, *new))?;
+        }
+        for place in (changed..before.len()).rev() {
+            self.within(&(first + place).to_string(), most, |patch| patch.push("remove", None))?;
+        }
+        for (place, new) in after.iter().enumerate().skip(changed) {
+            self.within(&(first + place).to_string(), most, |patch| patch.push("add", Some(*new)))?;
+        }
+        Ok(())
+    }
+
+    /// Does something one step further down the path.
+    fn within(&mut self, step: &str, most: usize, work: impl FnOnce(&mut Self)) -> Result<(), TooLong> {
+        let length = self.path.len();
+        self.path.push('/');
+        self.path.push_str(step);
+        work(self);
+        self.path.truncate(length);
+        if self.operations.len() > most { Err(TooLong) } else { Ok(()) }
+    }
+
+    fn push(&mut self, operation: &str, value: Option<Value<'_>>) {
+        // Writing to a String cannot fail.
+        let _ = write!(self.operations, "{{\"op\":\"{operation}\",\"path\":\"{}\"", self.path);
+        if let Some(value) = value {
+            self.operations.push_str(",\"value\":");
+            self.operations.push_str(value.encoded());
+        }
+        self.operations.push_str("},");
+    }
+}
+
+fn parts<T>(parts: Option<impl Iterator<Item = T> + Clone>) -> Result<Vec<T>, TooLong> {
+    let parts = parts.into_iter().flatten();
+    if parts.clone().nth(MOST_PARTS).is_some() { Err(TooLong) } else { Ok(parts.collect()) }
+}
+
+/// A name, which is in the escaping of a JSON text, with that of a JSON Pointer beside it (RFC 6901 section 3).
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::json_patch;
+    use crate::Members;
+
+    fn patch(from: &str, to: &str) -> String {
+        let read = |text: &str| Members::read(text.as_bytes()).unwrap().unwrap();
+        let (from, to) = (read(from), read(to));
+        json_patch(crate::Value::from_encoded(from.encoded()), crate::Value::from_encoded(to.encoded()))
+    }
+
+    const LONG: &str = "a text so long that telling the rest apart from it is shorter than to say it again, whatever the paths";
+
+    #[test]
+    fn what_differs_is_told_apart() {
+        for (from, to, expected) in [
+            (r#"{"a":1}"#, r#"{"a":1}"#, "[]"),
+            (r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, "[]"),
+            (r#"{"a":1.0,"l":"LONG"}"#, r#"{"a":1.00,"l":"LONG"}"#, r#"[{"op":"replace","path":"/a","value":1.00}]"#),
+            (
+                r#"{"a/b~":1,"l":"LONG"}"#,
+                r#"{"l":"LONG","ñ\"":2}"#,
+                r#"[{"op":"remove","path":"/a~1b~0"},{"op":"add","path":"/ñ\"","value":2}]"#,
+            ),
+            (
+                r#"{"o":{"l":"LONG","x":[1,2,3]}}"#,
+                r#"{"o":{"l":"LONG","x":[1,7,3]}}"#,
+                r#"[{"op":"replace","path":"/o/x","value":[1,7,3]}]"#,
+            ),
+            (r#"{"x":["LONG","a","b"]}"#, r#"{"x":["LONG","b"]}"#, r#"[{"op":"remove","path":"/x/1"}]"#),
+            (r#"{"x":["LONG","b"]}"#, r#"{"x":["a","LONG","b"]}"#, r#"[{"op":"add","path":"/x/0","value":"a"}]"#),
+            (r#"{"x":{}}"#, r#"{"x":[]}"#, r#"[{"op":"replace","path":"","value":{"x":[]}}]"#),
+        ] {
+            let [from, to] = [from, to].map(|text| text.replace("LONG", LONG));
+            assert_eq!(patch(&from, &to), expected, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn a_patch_is_no_longer_than_the_whole() {
+        let wide = |element: &str| format!(r#"{{"x":[{}]}}"#, vec![element; 30_000].join(","));
+        let (from, to) = (wide("1"), wide("2"));
+        assert!(patch(&from, &to).len() < to.len() + 100);
+        let narrow = |element: &str| format!(r#"{{"{}":[{}]}}"#, "long name".repeat(100), vec![element; 9_000].join(","));
+        let (from, to) = (narrow("1"), narrow("2"));
+        assert!(patch(&from, &to).len() < to.len() + 2_000);
+    }
+
+    fn value() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            (0..5_i64).prop_map(Into::into),
+            "[a-c/~\"ñ]{0,3}".prop_map(Into::into),
+            Just(LONG.into()),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
+                prop::collection::btree_map("[a-c/~\"]{0,2}", inner, 0..6).prop_map(|map| map.into_iter().collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        /// Another implementation of RFC 6902 makes the one of the other with it.
+        #[test]
+        fn a_patch_makes_one_of_the_other(from in value(), to in value()) {
+            let (mut from, to) = (serde_json::json!({ "x": from }), serde_json::json!({ "x": to }));
+            let operations: json_patch::Patch = serde_json::from_str(&patch(&from.to_string(), &to.to_string())).unwrap();
+            json_patch::patch(&mut from, &operations).unwrap();
+            prop_assert_eq!(from, to);
+        }
+    }
+}
