@@ -286,6 +286,15 @@ pub struct LoggedChange {
     pub caller: Option<String>,
 }
 
+impl LoggedChange {
+    /// The version before this one that has an item to show: before an item was restored it had been removed.
+    #[must_use]
+    pub fn predecessor(&self) -> Option<Version> {
+        let number = self.version.number() - 1 - i64::from(self.kind == ChangeKind::Created);
+        (number > 0).then(|| Version::from_number(number))
+    }
+}
+
 /// A part of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogPage {
@@ -306,6 +315,14 @@ pub struct PastVersion {
     pub latest: Version,
     /// Whether the item exists now.
     pub exists: bool,
+}
+
+impl PastVersion {
+    /// The version before this one that has an item to show.
+    #[must_use]
+    pub fn predecessor(&self) -> Option<Version> {
+        self.change.predecessor()
+    }
 }
 
 /// Which part of what a scope held at a time is wanted, in the order of the items' ids.

@@ -242,21 +242,20 @@ fn push_own_links(out: &mut String, collection_url: &str, shown: Shown<'_>) {
     }
     push_link(out, "collection", &collection_url);
     push_link(out, "version-history", &format_args!("{item}/versions"));
-    let mut predecessor = version.number() - 1;
+    let mut predecessor = Some(version.number() - 1).filter(|number| *number > 0);
     match shown.moment {
         Moment::Now | Moment::Tried => push_link(out, "latest-version", &item),
         Moment::At(_) => {}
-        Moment::Version(PastVersion { change, latest, exists, .. }) => {
-            if *exists {
+        Moment::Version(past) => {
+            if past.exists {
                 push_link(out, "latest-version", &item);
             } else {
-                push_link(out, "latest-version", &at(latest.number() - 1));
+                push_link(out, "latest-version", &at(past.latest.number() - 1));
             }
-            // Before it was restored it had been removed, which is no version to look at.
-            predecessor -= i64::from(change.kind == ChangeKind::Created);
+            predecessor = past.predecessor().map(Version::number);
         }
     }
-    if predecessor > 0 {
+    if let Some(predecessor) = predecessor {
         push_link(out, "predecessor-version", &at(predecessor));
         if let Moment::Version(_) = shown.moment {
             push_link(out, "diff", &format_args!("{}/diff?from={predecessor}", at(version.number())));
@@ -312,9 +311,8 @@ fn push_version(out: &mut String, url: &str, version: &LoggedChange) {
     out.push_str(",\"_links\":{");
     let at = |number: i64| format!("{url}/{number}");
     push_link(out, "self", &at(number));
-    let predecessor = number - 1 - i64::from(version.kind == ChangeKind::Created);
-    if predecessor > 0 {
-        push_link(out, "predecessor-version", &at(predecessor));
+    if let Some(predecessor) = version.predecessor() {
+        push_link(out, "predecessor-version", &at(predecessor.number()));
         if version.kind != ChangeKind::Deleted {
             push_link(out, "diff", &format_args!("{}/diff?from={predecessor}", at(number)));
         }

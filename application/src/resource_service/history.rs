@@ -78,7 +78,8 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    /// The operations (RFC 6902) that make one version of an item of another, as JSON text.
+    /// The operations (RFC 6902) that make one version of an item of another, as JSON text. Without `from` the other is the one
+    /// before; before there was an item there was nothing, which is an object without members.
     ///
     /// # Errors
     /// Those of [`version`](Self::version).
@@ -87,12 +88,17 @@ impl<R: Resource> ResourceService<R> {
         caller: &Caller,
         parent: Option<ItemId>,
         id: ItemId,
-        from: Version,
+        from: Option<Version>,
         to: Version,
     ) -> Result<String, ApplicationError> {
-        let (_, to) = self.version(caller, parent, id, to).await?;
-        let (_, from) = self.version(caller, parent, id, from).await?;
-        Ok(json_patch(Value::from_encoded(&from.members), Value::from_encoded(&to.members)))
+        let (made, to) = self.version(caller, parent, id, to).await?;
+        let from = from.or_else(|| made.predecessor());
+        let from = match from {
+            Some(from) => Some(self.version(caller, parent, id, from).await?.1),
+            None => None,
+        };
+        let before = from.as_ref().map_or("{}", |from| &from.members);
+        Ok(json_patch(Value::from_encoded(before), Value::from_encoded(&to.members)))
     }
 
     /// An item as it was at a time.

@@ -4,3 +4,4 @@
 
 mod full_disk;
 mod killed;
+mod retried;

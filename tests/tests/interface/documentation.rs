@@ -18,8 +18,12 @@ impl Operation {
         let parameters = self.description["parameters"].as_array().into_iter().flatten();
         parameters.filter(|parameter| parameter["in"] == "path").fold(self.path.clone(), |path, parameter| {
             let name = parameter["name"].as_str().unwrap();
-            let example = parameter["schema"]["example"].as_str().unwrap_or_else(|| panic!("no example of {name} in {path}"));
-            path.replace(&format!("{{{name}}}"), example)
+            let example = match &parameter["schema"]["example"] {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                _ => panic!("no example of {name} in {path}"),
+            };
+            path.replace(&format!("{{{name}}}"), &example)
         })
     }
 
@@ -59,8 +63,10 @@ fn every_example_works_untouched_on_the_demonstration_set() {
     let readable = demonstration();
     let document = document(&readable);
     let operations = operations(&document);
-    assert_eq!(operations.len(), 4 + 9 * 6 + 3, "the service's own paths, nine standard sets, and the extra operations");
-    for operation in &operations {
+    let expected = 5 + 9 * (6 + 4) + 3;
+    assert_eq!(operations.len(), expected, "the service's own paths, nine standard sets with their histories, and the extra operations");
+    // A stream has no end to wait for; `change_stream.rs` reads it.
+    for operation in operations.iter().filter(|operation| !operation.path.ends_with("/stream")) {
         // What one write changes must not decide about the next.
         let fresh = (operation.method != "GET").then(demonstration);
         let request = fresh.as_ref().unwrap_or(&readable).request(&operation.method, &operation.target());

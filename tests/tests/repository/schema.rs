@@ -61,7 +61,7 @@ async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore
 }
 
 /// Takes back what the second and the third migration did.
-const FIRST_SCHEMA: [&str; 14] = [
+const FIRST_SCHEMA: [&str; 16] = [
     "DROP INDEX items_by_update",
     "DROP INDEX items_by_program_id",
     "DROP INDEX items_by_research_type",
@@ -71,6 +71,8 @@ const FIRST_SCHEMA: [&str; 14] = [
     "ALTER TABLE items DROP COLUMN research_type",
     "ALTER TABLE items DROP COLUMN researcher_id",
     "ALTER TABLE items DROP COLUMN start_date",
+    "DROP INDEX changes_by_removal",
+    "DROP TABLE idempotency_keys",
     "DROP TABLE search_progress",
     "DROP TABLE search_index",
     "DROP TABLE collection_totals",

@@ -32,12 +32,8 @@ impl<G: Group> GroupApi<G> {
     pub(super) async fn compare(&self, request: &Request) -> Result<Response, Problem> {
         let from = difference_from(query_of(request))?;
         let (owner, id) = target::<G>(request)?;
-        let to = version_of(request)?;
-        let from = from.or_else(|| version(&(to.number() - 1).to_string()));
-        let from = from.ok_or_else(|| {
-            Problem::new(&kinds::VERSION_NOT_FOUND, "No version comes before the first; say with `from` which to compare it with.")
-        })?;
-        self.show_text(request, self.service.difference(&Caller::Anonymous, owner, id, from, to).await?).await
+        let text = self.service.difference(&Caller::Anonymous, owner, id, from, version_of(request)?).await?;
+        self.show_text(request, text).await
     }
 
     pub(super) async fn restore(&self, request: &Request, options: &WriteOptions) -> Result<Response, Problem> {

@@ -4,6 +4,7 @@
 //! Examples, query parameters, links between operations and a few schema keywords are beyond its model; [`finish`] adds them
 //! once, at start.
 
+mod change_paths;
 mod examples;
 mod filters;
 mod finish;

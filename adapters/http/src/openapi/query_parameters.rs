@@ -85,7 +85,7 @@ fn as_of() -> Named {
 }
 
 fn from() -> Named {
-    let description = "The version to compare with; the one before when it is left out.";
+    let description = "The version to compare with; the one before when it is left out, and nothing before the first.";
     ("From".to_owned(), parameter("from", description, &json!({ "type": "integer", "format": "int64", "minimum": 1 })))
 }
 

@@ -80,23 +80,33 @@ pub fn register<G: Group>(registry: &mut Registry) {
     add(FAULT.to_owned(), fault());
 }
 
-fn inline(schema: MetaSchema) -> MetaSchemaRef {
+/// A schema in its place.
+#[must_use]
+pub fn inline(schema: MetaSchema) -> MetaSchemaRef {
     MetaSchemaRef::Inline(Box::new(schema))
 }
 
-fn reference(name: &str) -> MetaSchemaRef {
+/// A schema by its name.
+#[must_use]
+pub fn reference(name: &str) -> MetaSchemaRef {
     MetaSchemaRef::Reference(name.to_owned())
 }
 
-fn described(schema: MetaSchema, description: &'static str) -> MetaSchemaRef {
+/// A schema in its place, with what it is.
+#[must_use]
+pub fn described(schema: MetaSchema, description: &'static str) -> MetaSchemaRef {
     inline(MetaSchema { description: Some(description), ..schema })
 }
 
-fn object(required: &[&'static str], properties: Vec<(&'static str, MetaSchemaRef)>) -> MetaSchema {
+/// An object with these members.
+#[must_use]
+pub fn object(required: &[&'static str], properties: Vec<(&'static str, MetaSchemaRef)>) -> MetaSchema {
     MetaSchema { required: required.to_vec(), properties, ..MetaSchema::new("object") }
 }
 
-fn array(items: MetaSchemaRef) -> MetaSchema {
+/// A list.
+#[must_use]
+pub fn array(items: MetaSchemaRef) -> MetaSchema {
     MetaSchema { items: Some(Box::new(items)), ..MetaSchema::new("array") }
 }
 
