@@ -1,6 +1,7 @@
 //! What an operator can say: commands, options, and the environment variables that stand for them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::error::ErrorKind;
@@ -19,7 +20,9 @@ Examples:
   proposal-service --demo
   proposal-service --listen 0.0.0.0:8080 --base-url https://proposals.example.org
   DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service migrate
-  proposal-service seed --proposals 1000 --library 50";
+  proposal-service seed --proposals 1000 --library 50
+  proposal-service backup backup/proposals.db
+  proposal-service export | DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service import";
 
 /// Without a command, the options of `serve` may follow at once.
 #[derive(Debug, Parser)]
@@ -40,6 +43,12 @@ pub enum Command {
     Migrate(MigrateOptions),
     /// Add realistic made-up data to the database, and exit
     Seed(SeedOptions),
+    /// Copy the SQLite file, also while it is served, and exit
+    Backup(BackupOptions),
+    /// Write everything that was ever stored, version by version, as lines of JSON, and exit
+    Export(ExportOptions),
+    /// Store what was exported in an empty database, and exit
+    Import(ImportOptions),
     /// Print the OpenAPI document, and exit
     Openapi(OpenapiOptions),
 }
@@ -113,6 +122,48 @@ pub struct SeedOptions {
     /// Which data to make up: the same number gives the same data, apart from ids and times
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+    #[command(flatten)]
+    pub logging: LoggingOptions,
+}
+
+/// What to back up.
+#[derive(Args, Debug)]
+pub struct BackupOptions {
+    /// Where to; the file must not exist
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+    #[command(flatten)]
+    pub logging: LoggingOptions,
+}
+
+/// What to export.
+#[derive(Args, Debug)]
+pub struct ExportOptions {
+    /// Where to; the file must not exist [default: standard output]
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+    #[command(flatten)]
+    pub logging: LoggingOptions,
+}
+
+/// What to import.
+#[derive(Args, Debug)]
+pub struct ImportOptions {
+    /// Where from [default: standard input]
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Read and check everything, say what would be stored, and store nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Largest members of an item, as of the service that wrote them
+    #[arg(long, env, value_name = "BYTES", default_value = "8MiB")]
+    pub max_body: ByteSize,
     #[command(flatten)]
     pub database: DatabaseOptions,
     #[command(flatten)]

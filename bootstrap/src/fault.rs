@@ -2,13 +2,15 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use application::ApplicationError;
 use http_adapter::DemoError;
-use storage_adapter::StoreError;
+use storage_adapter::{CopyError, StoreError};
 use thiserror::Error;
 
+use crate::copies::FileFaults;
 use crate::seed::Tally;
 
 /// Why the process ends without having done what it was asked to.
@@ -50,6 +52,29 @@ pub enum Fault {
         /// What was stored until then.
         stored: Tally,
     },
+    /// A store cannot be copied.
+    #[error("{0}{mend}", mend = copy_mend(.0))]
+    Copy(CopyError),
+    /// What was to be imported is faulty.
+    #[error("nothing was stored, because {0}")]
+    Import(FileFaults),
+    /// What was to be imported cannot be read.
+    #[error("cannot read {source}: {cause}; nothing was stored", source = .0, cause = .1)]
+    Source(String, io::Error),
+    /// A copy is never written over what is there.
+    #[error("{} is there already; name a file that does not exist", .0.display())]
+    Exists(PathBuf),
+    /// A copy cannot be written.
+    #[error("cannot write {}: {cause}", path.display())]
+    Target {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// The operator did not wait for the end of a copy.
+    #[error("stopped by {0}; nothing was stored")]
+    Stopped(&'static str),
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(io::Error),
@@ -65,7 +90,11 @@ impl Fault {
     /// 2 for what the command line says, as is usual; 1 for all else.
     pub fn exit_code(&self) -> ExitCode {
         use StoreError::{InMemory, InvalidUrl, UnknownScheme};
-        let is_usage = matches!(self, Self::Usage(_) | Self::Store(UnknownScheme | InvalidUrl(_) | InMemory));
+        let is_usage = match self {
+            Self::Usage(_) | Self::Copy(CopyError::NotAFile) => true,
+            Self::Store(error) | Self::Copy(CopyError::Store(error)) => matches!(error, UnknownScheme | InvalidUrl(_) | InMemory),
+            _ => false,
+        };
         ExitCode::from(if is_usage { 2 } else { 1 })
     }
 }
@@ -74,6 +103,13 @@ fn store_mend(error: &StoreError) -> &'static str {
     match error {
         StoreError::Connect { .. } => "; see that it runs, that it lets this user in, and that --database-url is right",
         StoreError::Folder { .. } => "; make it, or name a file elsewhere with --database-url",
+        _ => "",
+    }
+}
+
+fn copy_mend(error: &CopyError) -> &'static str {
+    match error {
+        CopyError::Store(error) => store_mend(error),
         _ => "",
     }
 }

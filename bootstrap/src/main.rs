@@ -3,13 +3,15 @@
 //!
 //! - [`cli`] is what an operator can say, [`fault`] what the operator is told when it does not work;
 //! - [`logging`], [`signals`] and [`sockets`] are the process's dealings with the system;
-//! - [`seed`] fills a store with made-up data;
+//! - [`seed`] fills a store with made-up data, [`copies`] moves and backs up whole stores, [`progress`] shows how far they are;
 //! - [`identifiers`] is where ids and time come from.
 
 mod cli;
+mod copies;
 mod fault;
 mod identifiers;
 mod logging;
+mod progress;
 mod quantities;
 mod seed;
 mod signals;
@@ -68,6 +70,18 @@ fn run(command: Command) -> Result<(), Fault> {
         Command::Seed(options) => {
             logging::start(&options.logging)?;
             within_runtime(seed::run(&options))
+        }
+        Command::Backup(options) => {
+            logging::start(&options.logging)?;
+            within_runtime(copies::backup(&options))
+        }
+        Command::Export(options) => {
+            logging::start(&options.logging)?;
+            within_runtime(copies::export(&options))
+        }
+        Command::Import(options) => {
+            logging::start(&options.logging)?;
+            within_runtime(copies::import(&options))
         }
         Command::Serve(options) => {
             logging::start(&options.logging)?;
@@ -159,9 +173,11 @@ async fn forget_requests(store: Store, lifetime: Duration) {
 }
 
 async fn connect(options: &DatabaseOptions) -> Result<Store, Fault> {
-    let options =
-        StoreOptions { url: options.database_url.clone(), connections: options.database_connections, acquire_timeout: STORE_PATIENCE };
-    Ok(Store::connect(&options).await?)
+    Ok(Store::connect(&store_options(options)).await?)
+}
+
+fn store_options(options: &DatabaseOptions) -> StoreOptions {
+    StoreOptions { url: options.database_url.clone(), connections: options.database_connections, acquire_timeout: STORE_PATIENCE }
 }
 
 fn ports(store: &Store) -> Ports {

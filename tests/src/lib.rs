@@ -18,6 +18,7 @@ mod exact_json;
 mod gate;
 mod service;
 pub mod stores;
+pub mod tool;
 
 pub use answer::{Answer, Fault};
 pub use client::{Request, send_bytes};

@@ -1,5 +1,6 @@
 //! Databases for tests: a file, or a database of its own on a real server, gone when dropped.
 
+use std::path::Path;
 use std::thread;
 
 use sqlx::any::{AnyConnectOptions, AnyRow, install_default_drivers};
@@ -52,6 +53,16 @@ impl TestDatabase {
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Where the file is, if it is one.
+    ///
+    /// # Panics
+    /// When it is on a server.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        let file = self.url.strip_prefix("sqlite://").and_then(|file| file.strip_suffix("?mode=rwc"));
+        Path::new(file.expect("an SQLite file"))
     }
 
     /// Whether it is a file.

@@ -151,7 +151,7 @@ fn help_names_every_option_and_its_variable() {
     for variable in VARIABLES {
         assert!(help.contains(variable), "no {variable} in:\n{help}");
     }
-    for word in ["--demo", "serve", "migrate", "seed", "openapi"] {
+    for word in ["--demo", "serve", "migrate", "seed", "backup", "export", "import", "openapi"] {
         assert!(help.contains(word), "no {word} in:\n{help}");
     }
 }
@@ -193,6 +193,9 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (&["seed", "--proposals", "0"], "1.."),
         (&["seed", "--proposals", "1", "--library", "few"], "--library"),
         (&["seed", "--proposals", "1", "--median-size", "9"], "1KiB"),
+        (&["backup"], "<FILE>"),
+        (&["import", "--max-body", "lots"], "8MiB"),
+        (&["export", "--database-url", "mysql://me:secret@db/a"], "sqlite:// or postgres://"),
         (&["openapi", "--base-url", "nowhere"], "http:// or https://"),
         (&["postgres://me:secret@db/a"], "--help"),
     ] {

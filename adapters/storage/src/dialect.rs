@@ -28,6 +28,10 @@ pub(crate) struct Dialect {
     pub readable_time: fn(&str) -> String,
     /// The names of the columns of the view `proposals`, in order.
     pub view_columns: &'static str,
+    /// The nil UUID.
+    pub nil: &'static str,
+    /// A query that has a row when there is a change log.
+    pub has_log: &'static str,
     /// The number that the row `e` of a JSON value holds, if it holds one.
     pub number_of_value: &'static str,
     /// The text it holds, compared by code point.
@@ -48,6 +52,8 @@ pub(crate) static SQLITE: Dialect = Dialect {
                   || '-' || substr(hex(id), 17, 4) || '-' || substr(hex(id), 21))",
     readable_time: |column| format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')"),
     view_columns: "SELECT name FROM pragma_table_info('proposals') ORDER BY cid",
+    nil: "zeroblob(16)",
+    has_log: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'changes'",
     number_of_value: "CASE WHEN e.type IN ('integer', 'real') THEN e.value END",
     text_of_value: "CASE WHEN e.type = 'text' THEN e.value END",
     boolean_of_value: "e.type",
@@ -65,6 +71,8 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     readable_time: |column| format!("timestamptz 'epoch' + {column} * interval '1 microsecond'"),
     view_columns: "SELECT column_name::text AS name FROM information_schema.columns \
                    WHERE table_schema = current_schema() AND table_name = 'proposals' ORDER BY ordinal_position",
+    nil: "'00000000-0000-0000-0000-000000000000'::uuid",
+    has_log: "SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'changes'",
     number_of_value: "CASE WHEN json_typeof(e.value) = 'number' THEN (e.value #>> '{}')::numeric END",
     text_of_value: "(CASE WHEN json_typeof(e.value) = 'string' THEN e.value #>> '{}' END) COLLATE \"C\"",
     boolean_of_value: "CASE WHEN json_typeof(e.value) = 'boolean' THEN e.value #>> '{}' END",

@@ -18,6 +18,8 @@
 //! `matches.rs`), then their items are read. What is kept in memory is used only while it is known to be current:
 //! `current.rs` where this process alone writes, `seen.rs` and the revision where others do too.
 //!
+//! Whole stores are copied by what is in `copies/`: the change log is read to its end, or replayed into an empty store.
+//!
 //! # What it keeps
 //! | table | content |
 //! |---|---|
@@ -33,6 +35,7 @@
 //! clause in both `*_writes.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
 mod change_log;
+mod copies;
 mod current;
 mod dialect;
 mod engine;
@@ -74,5 +77,8 @@ mod store;
 mod write;
 mod write_queue;
 
+pub use copies::{
+    BackupProgress, ChangeRecord, CheckedChange, CopyError, Flaw, Import, Ledger, LogReader, Summary, back_up, check_is_empty,
+};
 pub use errors::StoreError;
 pub use store::{Store, StoreOptions};

@@ -94,9 +94,7 @@ impl PostgresWriter {
 
 impl Postgres {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
-        let parsed: PgConnectOptions =
-            options.url.parse().map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
-        let target = format!("{} at {}:{}", parsed.get_database().unwrap_or("postgres"), parsed.get_host(), parsed.get_port());
+        let target = target(options)?;
         let losses = Arc::new(Losses::default());
         let connect_error = |error: DbErr| StoreError::connect(target.clone(), &error);
         let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
@@ -187,6 +185,19 @@ impl Engine for Postgres {
             }
         }
     }
+}
+
+/// The database that the options name, as an operator is told of it.
+fn target(options: &StoreOptions) -> Result<String, StoreError> {
+    let parsed: PgConnectOptions = options.url.parse().map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
+    Ok(format!("{} at {}:{}", parsed.get_database().unwrap_or("postgres"), parsed.get_host(), parsed.get_port()))
+}
+
+/// A connection that is not the service's, for those who only look.
+pub(crate) async fn single_connection(options: &StoreOptions) -> Result<DatabaseConnection, StoreError> {
+    let target = target(options)?;
+    let connection = SqlxPostgresConnector::connect(pool_options(options, 1, &[], &Arc::default())).await;
+    connection.map_err(|error| StoreError::connect(target, &error))
 }
 
 /// When a connection was last found dead. Where one is, the others that were open then may be as well; so they are tried

@@ -30,7 +30,7 @@ use crate::write::{Answer, Write};
 use crate::write_queue::WriteQueue;
 
 /// How long a connection waits for another process that has the file locked.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Statements a connection keeps prepared: more than this crate has.
 const STATEMENTS_KEPT: usize = 256;
@@ -145,18 +145,25 @@ impl Engine for Sqlite {
     }
 }
 
-/// The file a URL names; its folder is there afterwards.
-fn file(url: &str) -> Result<Arc<Path>, StoreError> {
+/// The file a URL names.
+pub(crate) fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
     let parsed: SqliteConnectOptions = url.parse().map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
     let (location, parameters) = url.split_once('?').unwrap_or((url, ""));
     if location.ends_with(":memory:") || parameters.contains("mode=memory") || parsed.get_filename().as_os_str().is_empty() {
         return Err(StoreError::InMemory);
     }
-    let folder = parsed.get_filename().parent().filter(|folder| !folder.as_os_str().is_empty());
+    Ok(parsed.get_filename().into())
+}
+
+/// The file a URL names; its folder is there afterwards.
+fn file(url: &str) -> Result<Arc<Path>, StoreError> {
+    let file = named_file(url)?;
+    let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|_| parameters.contains("mode=rwc")) {
         std::fs::create_dir_all(folder).map_err(|cause| StoreError::Folder { path: folder.to_owned(), cause })?;
     }
-    Ok(parsed.get_filename().into())
+    Ok(file)
 }
 
 /// Makes sure that no other process writes to the file: each would go on with what it knows to be current.
@@ -191,7 +198,7 @@ fn preparing_options(options: &StoreOptions) -> ConnectOptions {
 
 /// The connection of the writer. It is no other program's, so it needs no lock of its own; what it sorts or may have to
 /// undo stays in memory.
-fn writing_connection(file: &Path) -> rusqlite::Result<rusqlite::Connection> {
+pub(crate) fn writing_connection(file: &Path) -> rusqlite::Result<rusqlite::Connection> {
     let connection = rusqlite::Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);

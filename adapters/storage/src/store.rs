@@ -122,7 +122,11 @@ impl Store {
         self.engine.close().await;
     }
 
-    async fn bring_up_to_date(&self) -> Result<(), DbErr> {
+    pub(crate) fn engine(&self) -> &dyn Engine {
+        self.engine.as_ref()
+    }
+
+    pub(crate) async fn bring_up_to_date(&self) -> Result<(), DbErr> {
         let transaction = self.engine.begin_migration().await?;
         // Asked first, because even a migration that does nothing needs the right to create tables.
         if !Migrator::get_pending_migrations_read_only(&transaction).await?.is_empty() {

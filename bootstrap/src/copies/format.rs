@@ -1,0 +1,416 @@
+//! What an export looks like, as `docs/copies.md` describes it: a header, a line for each change, a trailer. Here its lines are
+//! written and read; nothing here asks whether changes can follow each other.
+
+use std::fmt::Write as _;
+
+use application::{ChangeKind, Sequence};
+use domain::json::{self, MAX_DEPTH, Read, encode_text, push_text};
+use domain::{Collection, ItemId, Members, Value, Version, nearest};
+use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimePrinter;
+use sha2::{Digest as _, Sha256};
+use storage_adapter::ChangeRecord;
+use thiserror::Error;
+
+/// What the header says of every export.
+const FORMAT: &str = "proposal-service-changes";
+
+/// It counts up when a reader of this one could misunderstand what is written.
+const FORMAT_VERSION: &str = "1";
+
+/// Always with microseconds, as everywhere in the interface.
+const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
+
+/// The members of a change's line, in the order in which they are written.
+const FIELDS: [&str; 10] = ["sequence", "group", "item_id", "version", "kind", "time", "caller", "parent", "continues", "members"];
+
+/// The members of the trailer.
+const TRAILER: [&str; 2] = ["changes", "sha256"];
+
+/// Room that a line needs beside the members of its item, with a long name of a caller.
+pub const ENVELOPE: usize = 64 * 1024;
+
+/// A line after the header.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A change.
+    Change(Box<ChangeRecord>),
+    /// The last line.
+    Trailer {
+        /// How many changes there are.
+        changes: u64,
+        /// The checksum of all lines before it.
+        sha256: String,
+    },
+}
+
+/// What is wrong with a line, and how to mend it.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum LineFault {
+    /// No JSON that can be kept.
+    #[error("column {column}: {detail}")]
+    Json {
+        /// In characters, from 1.
+        column: usize,
+        /// What was found and what was expected.
+        detail: String,
+    },
+    /// A value of another kind.
+    #[error("the line is no JSON object; an export has one on every line")]
+    NotAnObject,
+    /// A member that no line has.
+    #[error("no line has a member `{name}`; {}", suggested(*.meant))]
+    UnknownMember {
+        /// Its name.
+        name: String,
+        /// What may be meant.
+        meant: Option<&'static str>,
+    },
+    /// A member is missing.
+    #[error("`{0}` is missing; make it null if there is none")]
+    Missing(&'static str),
+    /// A member has a value that it cannot have.
+    #[error("`{name}` is {found}; it must be {wanted}")]
+    Wrong {
+        /// Its name.
+        name: &'static str,
+        /// Its value, shortened.
+        found: String,
+        /// What it can be.
+        wanted: String,
+    },
+    /// The members hold what no store can keep.
+    #[error("`members{pointer}`: {detail}")]
+    Unstorable {
+        /// Where, within the members.
+        pointer: String,
+        /// What is wrong.
+        detail: String,
+    },
+}
+
+/// The checksum over lines.
+#[derive(Default)]
+pub struct Digest(Sha256);
+
+impl Digest {
+    /// Goes on with a line, with what ends it.
+    pub fn add(&mut self, line: &[u8]) {
+        self.0.update(line);
+    }
+
+    /// The checksum in hexadecimal, as `sha256sum` writes it.
+    pub fn finish(self) -> String {
+        self.0.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}
+
+/// The first line.
+pub fn header() -> String {
+    format!("{{\"format\":\"{FORMAT}\",\"format_version\":{FORMAT_VERSION}}}\n")
+}
+
+/// The last line.
+pub fn trailer(changes: u64, sha256: &str) -> String {
+    format!("{{\"changes\":{changes},\"sha256\":\"{sha256}\"}}\n")
+}
+
+/// The line of a change. Its members are put in as they are stored, to the last digit.
+pub fn push_change(out: &mut String, change: &ChangeRecord) {
+    let ChangeRecord { sequence, collection, item, version, kind, time, caller, parent, continues, members } = change;
+    let id = |id: &Option<ItemId>| id.map_or_else(|| "null".to_owned(), |id| format!("\"{id}\""));
+    // Writing to a String cannot fail.
+    let _ = write!(
+        out,
+        "{{\"sequence\":{},\"group\":\"{}\",\"item_id\":\"{item}\",\"version\":{version},\"kind\":\"{}\",\"time\":\"{}\",\"caller\":",
+        sequence.0,
+        collection.name(),
+        kind.name(),
+        TIME.timestamp_to_string(time),
+    );
+    match caller {
+        Some(caller) => push_text(out, caller),
+        None => out.push_str("null"),
+    }
+    let _ =
+        write!(out, ",\"parent\":{},\"continues\":{},\"members\":{}}}", id(parent), id(continues), members.as_deref().unwrap_or("null"));
+    out.push('\n');
+}
+
+/// Whether a line is the header of an export that can be read here; or the version it has instead, if it is one at all.
+pub fn read_header(line: &[u8]) -> Result<(), Option<String>> {
+    let read = json::read(line).map_err(|_| None)?;
+    let is_ours = read.value().member("format").and_then(Value::as_text).is_some_and(|format| format == FORMAT);
+    let version = read.value().member("format_version").filter(|_| is_ours).map(|version| version.encoded().to_owned());
+    if version.as_deref() == Some(FORMAT_VERSION) { Ok(()) } else { Err(version) }
+}
+
+/// Reads a line after the header.
+///
+/// # Errors
+/// The first fault.
+pub fn read_entry(line: &[u8]) -> Result<Entry, LineFault> {
+    // The members are nested one deeper than where they stand alone.
+    let read = json::read_within(line, MAX_DEPTH + 1).map_err(|fault| LineFault::Json {
+        column: fault.column,
+        // The reader knows bodies of requests.
+        detail: fault.detail.replace("the body", "the line"),
+    })?;
+    if !read.text.starts_with('{') {
+        return Err(LineFault::NotAnObject);
+    }
+    if read.value().member("group").is_none() && TRAILER.iter().any(|name| read.value().member(name).is_some()) {
+        return read_trailer(&read);
+    }
+    let fields = members(&read, FIELDS)?;
+    read_change(fields, read.has_unstorable).map(|change| Entry::Change(Box::new(change)))
+}
+
+fn read_trailer(read: &Read) -> Result<Entry, LineFault> {
+    let [changes, sha256] = members(read, TRAILER)?;
+    let changes = wanted(TRAILER[0], changes, number(changes).and_then(|number| u64::try_from(number).ok()), || "a number".to_owned())?;
+    let sha256 = wanted(TRAILER[1], sha256, sha256.as_text(), || "a text of 64 hexadecimal digits".to_owned())?;
+    Ok(Entry::Trailer { changes, sha256: sha256.into_owned() })
+}
+
+/// The values of the members, which must be there and the only ones.
+fn members<'a, const COUNT: usize>(read: &'a Read, names: [&'static str; COUNT]) -> Result<[Value<'a>; COUNT], LineFault> {
+    let mut found = [None; COUNT];
+    for (name, value) in &read.entries {
+        let (name, value) = (&read.text[widen(name)], &read.text[widen(value)]);
+        let Some(place) = names.iter().position(|known| *known == name) else {
+            return Err(LineFault::UnknownMember { name: shortened(name), meant: nearest(name, FIELDS.into_iter().chain(TRAILER)) });
+        };
+        found[place] = Some(Value::from_encoded(value));
+    }
+    for (place, name) in names.into_iter().enumerate() {
+        found[place].ok_or(LineFault::Missing(name))?;
+    }
+    Ok(found.map(|value| value.unwrap_or(Value::from_encoded("null"))))
+}
+
+fn widen(range: &std::ops::Range<u32>) -> std::ops::Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+fn read_change(fields: [Value<'_>; FIELDS.len()], has_unstorable: bool) -> Result<ChangeRecord, LineFault> {
+    let [sequence, group, item, version, kind, time, caller, parent, continues, members] = fields;
+    let kind =
+        wanted("kind", kind, kind.as_text().and_then(|name| ChangeKind::named(&name)), || listed(ChangeKind::ALL.map(ChangeKind::name)))?;
+    Ok(ChangeRecord {
+        sequence: Sequence(counted("sequence", sequence)?),
+        collection: wanted("group", group, group.as_text().and_then(|name| Collection::named(&name)), || {
+            listed(Collection::ALL.map(Collection::name))
+        })?,
+        item: id("item_id", item)?,
+        version: Version::from_number(counted("version", version)?),
+        kind,
+        time: wanted("time", time, time.as_text().and_then(|time| read_time(&time)), || {
+            "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\"".to_owned()
+        })?,
+        caller: read_caller(caller)?,
+        parent: optional_id("parent", parent)?,
+        continues: optional_id("continues", continues)?,
+        members: read_members(members, kind, has_unstorable)?,
+    })
+}
+
+/// What `found` makes of the value of a member, or else what it should be.
+fn wanted<T>(name: &'static str, value: Value<'_>, found: Option<T>, wanted: impl FnOnce() -> String) -> Result<T, LineFault> {
+    found.ok_or_else(|| LineFault::Wrong { name, found: shortened(value.encoded()), wanted: wanted() })
+}
+
+fn number(value: Value<'_>) -> Option<i64> {
+    value.as_number()?.parse().ok()
+}
+
+fn counted(name: &'static str, value: Value<'_>) -> Result<i64, LineFault> {
+    wanted(name, value, number(value).filter(|number| *number > 0), || "a whole number from 1".to_owned())
+}
+
+fn id(name: &'static str, value: Value<'_>) -> Result<ItemId, LineFault> {
+    wanted(name, value, value.as_text().and_then(|text| ItemId::parse(&text)), || {
+        "a UUID of version 7 as a text of 36 characters in lower case".to_owned()
+    })
+}
+
+fn optional_id(name: &'static str, value: Value<'_>) -> Result<Option<ItemId>, LineFault> {
+    if value.is_null() { Ok(None) } else { id(name, value).map(Some) }
+}
+
+/// One text for each time, so that what is read is written equal.
+fn read_time(text: &str) -> Option<Timestamp> {
+    text.parse().ok().filter(|time| TIME.timestamp_to_string(time) == text)
+}
+
+fn read_caller(value: Value<'_>) -> Result<Option<String>, LineFault> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let name = value.as_text().filter(|name| !name.contains('\0'));
+    wanted("caller", value, name, || "null or a text without U+0000".to_owned()).map(|name| Some(name.into_owned()))
+}
+
+fn read_members(value: Value<'_>, kind: ChangeKind, has_unstorable: bool) -> Result<Option<std::sync::Arc<str>>, LineFault> {
+    if kind == ChangeKind::Deleted {
+        return wanted("members", value, value.is_null().then_some(None), || "null where an item is deleted".to_owned());
+    }
+    let text = value.encoded();
+    wanted("members", value, text.starts_with('{').then_some(()), || "an object, or null where an item is deleted".to_owned())?;
+    if has_unstorable {
+        // It was read as a part of the line, so it can be read alone.
+        let members = Members::from_value(value).ok().flatten();
+        if let Some(violation) = members.and_then(|members| members.unstorable().iter().next().cloned()) {
+            return Err(LineFault::Unstorable { pointer: violation.pointer.to_string(), detail: violation.detail.clone() });
+        }
+    }
+    Ok(Some(text.into()))
+}
+
+fn suggested(meant: Option<&str>) -> String {
+    meant.map_or_else(|| "remove it".to_owned(), |known| format!("did you mean `{known}`?"))
+}
+
+fn listed<const COUNT: usize>(names: [&str; COUNT]) -> String {
+    format!("one of {}", names.map(encode_text).join(", "))
+}
+
+/// Enough of a value to be recognised.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use application::{ChangeKind, Sequence};
+    use domain::json::encode_text;
+    use domain::{Collection, ItemId, Version};
+    use storage_adapter::ChangeRecord;
+
+    use super::{Digest, Entry, header, push_change, read_entry, read_header, trailer};
+
+    const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8050";
+
+    /// A line with a member, or what comes in its place.
+    fn line(name: &str, value: &str) -> String {
+        let mut line = String::from("{");
+        for (field, usual) in [
+            ("sequence", "7"),
+            ("group", "\"files\""),
+            ("item_id", "\"01890a5d-ac96-774b-bcce-b302099a8050\""),
+            ("version", "1"),
+            ("kind", "\"created\""),
+            ("time", "\"2026-11-21T08:30:00.000001Z\""),
+            ("caller", "null"),
+            ("parent", "null"),
+            ("continues", "null"),
+            ("members", "{}"),
+        ] {
+            line += &[encode_text(field).as_str(), ":", if field == name { value } else { usual }, ","].concat();
+        }
+        line.pop();
+        line + "}\n"
+    }
+
+    fn change(line: &str) -> ChangeRecord {
+        match read_entry(line.as_bytes()) {
+            Ok(Entry::Change(change)) => *change,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn refused(line: &str, words: &str) {
+        let fault = read_entry(line.as_bytes()).expect_err(line).to_string();
+        assert!(fault.contains(words), "{fault}");
+    }
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        let odd = r#"{"n":100.10,"big":123456789012345678901234567890,"e":1E+5,"é":"\"\\\n\u0001😀","empty":[{},[]]}"#;
+        let written = ChangeRecord {
+            sequence: Sequence(i64::MAX),
+            collection: Collection::LIB,
+            item: ItemId::parse(ID).unwrap(),
+            version: Version::from_number(9),
+            kind: ChangeKind::Patched,
+            time: "-000044-03-15T12:00:00.5Z".parse().unwrap(),
+            caller: Some("Ana \"the\"\nfirst".to_owned()),
+            parent: ItemId::parse(ID),
+            continues: ItemId::parse(ID),
+            members: Some(odd.into()),
+        };
+        let deleted =
+            ChangeRecord { kind: ChangeKind::Deleted, caller: None, parent: None, continues: None, members: None, ..written.clone() };
+        for written in [written, deleted] {
+            let mut line = String::new();
+            push_change(&mut line, &written);
+            assert_eq!(change(&line), written);
+            let mut again = String::new();
+            push_change(&mut again, &change(&line));
+            assert_eq!(again, line);
+        }
+    }
+
+    #[test]
+    fn members_may_be_as_deep_as_in_a_request() {
+        let nested = |depth: usize| line("members", &("{\"a\":".repeat(depth - 1) + "{}" + &"}".repeat(depth - 1)));
+        change(&nested(128));
+        refused(&nested(129), "nested");
+    }
+
+    #[test]
+    fn what_no_line_can_be_is_refused_with_its_mend() {
+        for (text, words) in
+            [("", "column 1"), ("[]", "no JSON object"), ("{\"sequence\":1", "the line ends here"), ("{}", "`sequence` is missing")]
+        {
+            refused(text, words);
+        }
+        refused(&line("group", "\"fils\""), "\"files\"");
+        refused(&line("item_id", "\"7\""), "UUID");
+        refused(&line("item_id", &format!("\"{}\"", ID.to_uppercase())), "lower case");
+        refused(&line("sequence", "0"), "from 1");
+        refused(&line("version", "1.0"), "from 1");
+        refused(&line("version", "9223372036854775808"), "from 1");
+        refused(&line("kind", "\"made\""), "\"created\"");
+        refused(&line("time", "\"2026-11-21T08:30:00Z\""), "microsecond");
+        refused(&line("time", "7"), "microsecond");
+        refused(&line("caller", "\"\\u0000\""), "U+0000");
+        refused(&line("parent", "\"x\""), "UUID");
+        refused(&line("members", "null"), "an object");
+        refused(&line("members", "{\"a\":1,\"a\":2}"), "twice");
+        refused(&line("members", "{\"a\":\"\\ud800\"}"), "surrogate");
+        refused(&line("members", "{\"a\":[1,\"\\u0000\"]}"), "`members/a/1`");
+        refused(&line("members", "{\"a\":1e999999}"), "out of range");
+        refused(&line("kind", "\"deleted\""), "null where an item is deleted");
+        refused(&line("members", "{},\"membres\":{}"), "did you mean `members`?");
+    }
+
+    #[test]
+    fn header_and_trailer_are_known_again() {
+        assert_eq!(read_header(header().as_bytes()), Ok(()));
+        assert_eq!(read_header(header().replace('1', "2").as_bytes()), Err(Some("2".to_owned())));
+        for other in ["", "[]", "{}", "{\"format\":\"x\",\"format_version\":1}", "SQLite format 3\0"] {
+            assert_eq!(read_header(other.as_bytes()), Err(None), "{other}");
+        }
+        let entry = Entry::Trailer { changes: 3, sha256: "ab".to_owned() };
+        assert_eq!(read_entry(trailer(3, "ab").as_bytes()), Ok(entry));
+        refused("{\"changes\":-1,\"sha256\":\"\"}", "a number");
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_sha256sum() {
+        let mut digest = Digest::default();
+        digest.add(b"hello ");
+        digest.add(b"world\n");
+        assert_eq!(digest.finish(), "a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447");
+    }
+}

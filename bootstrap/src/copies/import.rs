@@ -1,0 +1,101 @@
+//! `proposal-service import`: what was exported, into an empty store.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use storage_adapter::{Import, Summary, check_is_empty};
+use tokio::sync::mpsc::channel;
+use tokio::task::spawn_blocking;
+
+use super::reading::{Found, Reading};
+use super::{joined, log, watch};
+use crate::cli::ImportOptions;
+use crate::fault::Fault;
+use crate::progress::Meter;
+use crate::signals::Signals;
+
+const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
+
+/// Of what comes in it is not known how much there is.
+const SPINNER: &str = "{spinner} {binary_bytes} read, {binary_bytes_per_sec}";
+
+/// Largest members, whatever is allowed: the engines take no longer texts.
+const LARGEST: usize = 900_000_000;
+
+const WHAT: &str = "importing, in bytes";
+
+/// Where an export is read from.
+type Source = Box<dyn BufRead + Send>;
+
+/// Checks and stores what the options name. The header is read before the store is touched.
+pub async fn import(options: &ImportOptions) -> Result<(), Fault> {
+    let mut signals = Signals::listen().map_err(Fault::Signals)?;
+    let (source, named, length) = open(options.file.as_deref())?;
+    let mut meter = Meter::start(length, if length.is_some() { BAR } else { SPINNER });
+    let most = options.max_body.bytes().min(LARGEST);
+    let bar = meter.bar().clone();
+    let begun = spawn_blocking(move || Reading::begin(source, named, most, bar));
+    let reading = watch(begun, &mut signals, &mut meter, WHAT).await?;
+    let found = if options.dry_run {
+        check_is_empty(&crate::store_options(&options.database)).await?;
+        watch(spawn_blocking(move || reading.finish(None)), &mut signals, &mut meter, WHAT).await
+    } else {
+        store(options, reading, &mut signals, &mut meter).await
+    };
+    meter.end();
+    crate::print(&told(&found?, options.dry_run, meter.seconds()))
+}
+
+/// Stores what is read while more is read.
+async fn store(options: &ImportOptions, reading: Reading<Source>, signals: &mut Signals, meter: &mut Meter) -> Result<Found, Fault> {
+    let options = crate::store_options(&options.database);
+    let mut import = tokio::select! {
+        import = Import::begin(&options) => import?,
+        signal = signals.next() => return Err(Fault::Stopped(signal)),
+    };
+    let (sender, mut checked) = channel(1);
+    let work = spawn_blocking(move || reading.finish(Some(sender)));
+    loop {
+        tokio::select! {
+            batch = checked.recv() => match batch {
+                Some(batch) => import.store(batch).await?,
+                None => break,
+            },
+            signal = signals.next() => return Err(Fault::Stopped(signal)),
+            () = meter.line_is_due() => log(meter, WHAT),
+        }
+    }
+    let found = joined(work.await)?;
+    import.commit().await?;
+    Ok(found)
+}
+
+/// The source, its name, and how long it is if that is known.
+fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), Fault> {
+    let Some(path) = file else { return Ok((Box::new(BufReader::new(io::stdin())), "standard input".to_owned(), None)) };
+    let named = path.display().to_string();
+    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let (metadata, file) = opened.map_err(|cause| Fault::Source(named.clone(), cause))?;
+    Ok((Box::new(BufReader::new(file)), named, metadata.is_file().then_some(metadata.len())))
+}
+
+/// What was done, in one line.
+fn told(found: &Found, is_dry_run: bool, seconds: f64) -> String {
+    let changes = found.changes;
+    let mut text = if is_dry_run {
+        format!("nothing was stored; the file is faultless and the store empty: an import would store {changes} changes")
+    } else {
+        format!("stored {changes} changes in {seconds:.1} s")
+    };
+    for (number, Summary { collection, items, deleted }) in found.summary.iter().enumerate() {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{} {collection} {items}", if number == 0 { "; items:" } else { "," });
+        if *deleted > 0 {
+            let _ = write!(text, " (and {deleted} deleted)");
+        }
+    }
+    text.push('\n');
+    text
+}

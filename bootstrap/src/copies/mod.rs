@@ -1,0 +1,54 @@
+//! Copies of a whole store: a backup of an `SQLite` file, and a history that is exported from one store and imported into
+//! another, which may be of the other kind.
+//!
+//! - [`backup`], [`export`] and [`import`] are the commands;
+//! - [`format`] is what an export looks like, line by line, [`lines`] how its lines are read within bounds;
+//! - [`reading`] checks a whole export, [`new_file`] makes sure that no half copy is taken for a whole one.
+//!
+//! What takes long is done on threads of its own, so that a signal ends the process at any time.
+
+mod backup;
+mod export;
+mod format;
+mod import;
+mod lines;
+mod new_file;
+mod reading;
+
+use storage_adapter::CopyError;
+use tokio::task::JoinHandle;
+
+use crate::fault::Fault;
+use crate::progress::Meter;
+use crate::signals::Signals;
+
+pub use backup::backup;
+pub use export::export;
+pub use import::import;
+pub use reading::FileFaults;
+
+/// Waits for work on another thread, and tells how far it has come.
+async fn watch<T>(mut work: JoinHandle<Result<T, Fault>>, signals: &mut Signals, meter: &mut Meter, what: &str) -> Result<T, Fault> {
+    loop {
+        tokio::select! {
+            done = &mut work => return joined(done),
+            signal = signals.next() => return Err(Fault::Stopped(signal)),
+            () = meter.line_is_due() => log(meter, what),
+        }
+    }
+}
+
+fn log(meter: &Meter, what: &str) {
+    tracing::info!(done = meter.bar().position(), of = meter.bar().length(), "{what}");
+}
+
+/// What a thread came to. If it panicked, so does this one.
+fn joined<T>(done: Result<Result<T, Fault>, tokio::task::JoinError>) -> Result<T, Fault> {
+    done.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
+}
+
+impl From<CopyError> for Fault {
+    fn from(error: CopyError) -> Self {
+        Self::Copy(error)
+    }
+}

@@ -1,0 +1,72 @@
+//! A file that is there when it is whole, and not before.
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::fault::Fault;
+
+/// What the name of a file ends with that is not whole yet.
+const PARTIAL: &str = ".partial";
+
+/// What may be done with a new file where the user's mask does not say otherwise, as usual.
+const MODE: u32 = 0o666;
+
+/// A file under construction, beside the one it is to be. It is removed when it is dropped.
+pub struct NewFile {
+    path: PathBuf,
+    partial: NamedTempFile,
+}
+
+impl NewFile {
+    /// Begins a file at a path where there must be none.
+    pub fn create(path: &Path) -> Result<Self, Fault> {
+        if path.symlink_metadata().is_ok() {
+            return Err(Fault::Exists(path.to_owned()));
+        }
+        let name = path.file_name().ok_or_else(|| target(path, io::ErrorKind::IsADirectory.into()))?;
+        let mut prefix = name.to_owned();
+        prefix.push(".");
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(PARTIAL).permissions(Permissions::from_mode(MODE));
+        let partial = builder.tempfile_in(folder(path)).map_err(|cause| target(path, cause))?;
+        Ok(Self { path: path.to_owned(), partial })
+    }
+
+    /// Where it is to be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where it is until it is whole.
+    pub fn partial(&self) -> &Path {
+        self.partial.path()
+    }
+
+    /// A handle to write with.
+    pub fn handle(&self) -> Result<File, Fault> {
+        self.partial.as_file().try_clone().map_err(|cause| target(&self.path, cause))
+    }
+
+    /// Gives it its name, once it is on the disk. What came there meanwhile is not replaced.
+    pub fn finish(self) -> Result<(), Fault> {
+        let Self { path, partial } = self;
+        partial.as_file().sync_all().map_err(|cause| target(&path, cause))?;
+        match partial.persist_noclobber(&path) {
+            Ok(_) => File::open(folder(&path)).and_then(|folder| folder.sync_all()).map_err(|cause| target(&path, cause)),
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Err(Fault::Exists(path)),
+            Err(failed) => Err(target(&path, failed.error)),
+        }
+    }
+}
+
+fn target(path: &Path, cause: io::Error) -> Fault {
+    Fault::Target { path: path.to_owned(), cause }
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+}

@@ -1,0 +1,217 @@
+//! Reading an export to its end: every line is checked before any of it counts.
+
+use std::fmt;
+use std::io::BufRead;
+
+use indicatif::ProgressBar;
+use storage_adapter::{CheckedChange, Ledger, Summary};
+use tokio::sync::mpsc::Sender;
+
+use super::format::{self, Digest, Entry};
+use super::lines::{Line, Lines};
+use crate::fault::Fault;
+
+/// Faults that are told of one file.
+const MOST_FAULTS: usize = 20;
+
+/// Bytes of changes that are stored at a time, and how many at most.
+const BATCH_BYTES: usize = 1 << 20;
+const BATCH: usize = 1_000;
+
+const TOO_LARGE: &str = "the members are larger than those of an item may be; --max-body allows more";
+
+/// What is wrong with a file, line by line.
+#[derive(Debug)]
+pub struct FileFaults {
+    /// Line numbers, and what is wrong there.
+    faults: Vec<(u64, String)>,
+    /// Whether there may be more.
+    is_cut: bool,
+}
+
+impl fmt::Display for FileFaults {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (separator, cut) = match self.faults.as_slice() {
+            [_] => (" ", ""),
+            _ => ("\n", if self.is_cut { "\nthere may be more; only the first 20 are told" } else { "" }),
+        };
+        write!(formatter, "the file is refused:")?;
+        self.faults.iter().try_for_each(|(line, fault)| write!(formatter, "{separator}line {line}: {fault}"))?;
+        formatter.write_str(cut)
+    }
+}
+
+/// What a file holds that was found faultless.
+#[derive(Debug)]
+pub struct Found {
+    /// How many changes.
+    pub changes: u64,
+    /// What they leave, by group.
+    pub summary: Vec<Summary>,
+}
+
+/// An export that is being read.
+pub struct Reading<R> {
+    lines: Lines<R>,
+    most: usize,
+    bar: ProgressBar,
+    named: String,
+    digest: Digest,
+    ledger: Ledger,
+    changes: u64,
+    faults: Vec<(u64, String)>,
+}
+
+impl<R: BufRead> Reading<R> {
+    /// Begins with the header. `named` is what the source is called, `most` how many bytes the members
+    /// of an item may have.
+    pub fn begin(source: R, named: String, most: usize, bar: ProgressBar) -> Result<Self, Fault> {
+        let mut lines = Lines::new(source, most.saturating_add(format::ENVELOPE));
+        let mut digest = Digest::default();
+        let header = match lines.next().map_err(|cause| Fault::Source(named.clone(), cause))? {
+            Some(Line::Whole(line)) => {
+                digest.add(line);
+                format::read_header(line)
+            }
+            _ => Err(None),
+        };
+        let refused = |version: Option<String>| match version {
+            Some(version) => format!(
+                "the file has version {version} of the format, and this program reads 1; import it with the version of the service that wrote it"
+            ),
+            None => format!("the file is no export: it must begin with {}", format::header().trim_end()),
+        };
+        header.map_err(|version| Fault::Import(FileFaults { faults: vec![(1, refused(version))], is_cut: false }))?;
+        Ok(Self { lines, most, bar, named, digest, ledger: Ledger::new()?, changes: 0, faults: Vec::new() })
+    }
+
+    /// Reads to the end. What is checked is handed on, if anybody takes it, until the first fault.
+    pub fn finish(mut self, sender: Option<Sender<Vec<CheckedChange>>>) -> Result<Found, Fault> {
+        let mut outlet = Outlet { sender, changes: Vec::new(), bytes: 0 };
+        while self.faults.len() < MOST_FAULTS {
+            match self.next()? {
+                Next::Change(change) if self.faults.is_empty() => {
+                    if !outlet.push(*change) {
+                        // Who stores has failed, and tells why.
+                        return self.found();
+                    }
+                }
+                Next::Change(_) | Next::Refused => {}
+                Next::Trailer => {
+                    self.look_behind()?;
+                    break;
+                }
+                Next::End => {
+                    self.refuse("the file ends here without its last line, which counts the changes: it was cut off; export again");
+                    break;
+                }
+            }
+        }
+        if !self.faults.is_empty() {
+            let is_cut = self.faults.len() >= MOST_FAULTS;
+            return Err(Fault::Import(FileFaults { faults: self.faults, is_cut }));
+        }
+        outlet.flush();
+        self.found()
+    }
+
+    fn found(&self) -> Result<Found, Fault> {
+        Ok(Found { changes: self.changes, summary: self.ledger.summary()? })
+    }
+
+    fn next(&mut self) -> Result<Next, Fault> {
+        let line = match self.lines.next().map_err(|cause| Fault::Source(self.named.clone(), cause))? {
+            None => return Ok(Next::End),
+            Some(Line::TooLong) => {
+                self.changes += 1;
+                return Ok(self.refuse(TOO_LARGE));
+            }
+            Some(Line::Whole(line)) => line,
+        };
+        let entry = format::read_entry(line);
+        if !matches!(entry, Ok(Entry::Trailer { .. })) {
+            self.digest.add(line);
+            self.changes += 1;
+        }
+        self.bar.set_position(self.lines.bytes());
+        match entry {
+            Ok(Entry::Change(change)) if change.members.as_deref().map_or(0, str::len) > self.most => Ok(self.refuse(TOO_LARGE)),
+            Ok(Entry::Change(change)) => match self.ledger.check(self.lines.number(), *change)? {
+                Ok(checked) => Ok(Next::Change(Box::new(checked))),
+                Err(flaw) => Ok(self.refuse(&flaw.to_string())),
+            },
+            Ok(Entry::Trailer { changes, sha256 }) => {
+                self.close(changes, &sha256);
+                Ok(Next::Trailer)
+            }
+            Err(fault) => Ok(self.refuse(&fault.to_string())),
+        }
+    }
+
+    /// The trailer vouches for what is before it. Where a line is faulty already, it has nothing to add.
+    fn close(&mut self, changes: u64, sha256: &str) {
+        let digest = std::mem::take(&mut self.digest).finish();
+        if !self.faults.is_empty() {
+            return;
+        }
+        if changes != self.changes {
+            let found = self.changes;
+            self.refuse(&format!(
+                "the last line counts {changes} changes, and {found} stand before it: lines are missing or were added; export again"
+            ));
+        } else if sha256 != digest {
+            self.refuse("the checksum is not that of the lines before it: the file was damaged or edited; export again");
+        }
+    }
+
+    /// What only the end can tell: nothing follows it, and nothing is left behind without what it belongs to.
+    fn look_behind(&mut self) -> Result<(), Fault> {
+        if self.lines.next().map_err(|cause| Fault::Source(self.named.clone(), cause))?.is_some() {
+            self.refuse("something follows the line that counts the changes; an export ends there");
+        }
+        let room = MOST_FAULTS.saturating_sub(self.faults.len());
+        let left_behind = self.ledger.left_behind(room)?;
+        self.faults.extend(left_behind.into_iter().map(|(line, flaw)| (line, flaw.to_string())));
+        Ok(())
+    }
+
+    fn refuse(&mut self, fault: &str) -> Next {
+        self.faults.push((self.lines.number(), fault.to_owned()));
+        Next::Refused
+    }
+}
+
+/// What a line is.
+enum Next {
+    Change(Box<CheckedChange>),
+    Refused,
+    Trailer,
+    End,
+}
+
+/// Where checked changes go, many at a time.
+struct Outlet {
+    sender: Option<Sender<Vec<CheckedChange>>>,
+    changes: Vec<CheckedChange>,
+    bytes: usize,
+}
+
+impl Outlet {
+    /// Takes a change. Whether anybody who took changes still does.
+    fn push(&mut self, change: CheckedChange) -> bool {
+        if self.sender.is_none() {
+            return true;
+        }
+        self.bytes += change.size();
+        self.changes.push(change);
+        let is_full = self.bytes >= BATCH_BYTES || self.changes.len() >= BATCH;
+        !is_full || self.flush()
+    }
+
+    /// Hands on what there is.
+    fn flush(&mut self) -> bool {
+        self.bytes = 0;
+        let changes = std::mem::take(&mut self.changes);
+        self.sender.as_ref().is_none_or(|sender| changes.is_empty() || sender.blocking_send(changes).is_ok())
+    }
+}

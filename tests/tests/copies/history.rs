@@ -1,0 +1,217 @@
+//! Stores with a history, written by the repository itself, and what of a store can be compared.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::{Change, ChangeKind, ItemRepository, NewItem, Replacement, Scope, ShownItem};
+use domain::{Collection, ItemId, Members};
+use jiff::Timestamp;
+use storage_adapter::{Store, StoreOptions};
+use tests::stores::TestDatabase;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+/// 2026-01-01, in microseconds.
+const BEGINNING: i64 = 1_767_225_600_000_000;
+
+/// What a reader of JSON who is not careful would alter.
+const ODD: [&str; 6] = [
+    r#"{"amount":100.10,"zero":-0.0,"exponent":1E+5,"small":1e-400}"#,
+    r#"{"big":123456789012345678901234567890123456789,"precise":0.1000000000000000055511151231257827}"#,
+    r#"{"text":"Peñaranda 😀 \u2028 é \u0001 \" \\ \/ \n"}"#,
+    r#"{"":{"b":[[],{},[{"a":null}]],"a":true},"é\"":""}"#,
+    "{}",
+    r#"{"z":1,"a":2,"m":{"z":1,"a":2}}"#,
+];
+
+/// How many histories are written at the same time.
+const AT_A_TIME: usize = 64;
+
+/// Writes histories into a store.
+#[derive(Clone)]
+struct Author {
+    items: Arc<dyn ItemRepository>,
+}
+
+/// Runs something that needs a runtime.
+pub fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Runtime::new().unwrap().block_on(work)
+}
+
+/// Fills a store with so many items: some changed several times, some deleted, some there again afterwards.
+pub fn fill(database: &TestDatabase, count: usize) {
+    block_on(async {
+        let store = open(database).await;
+        let author = Author { items: store.items() };
+        let programs = author.insert(Collection::PROPOSED_PROGRAMS, None, None, ODD[2], 0).await.item.id;
+        let mut histories: VecDeque<_> = (1..count).collect();
+        let mut under_way = JoinSet::new();
+        let mut proposals = Vec::new();
+        while !histories.is_empty() || !under_way.is_empty() {
+            while under_way.len() < AT_A_TIME
+                && let Some(number) = histories.pop_front()
+            {
+                let owner = (!proposals.is_empty()).then(|| proposals[number * 7 % proposals.len()]);
+                under_way.spawn(author.clone().history(number, owner, programs));
+            }
+            if let Some(stays) = under_way.join_next().await {
+                proposals.extend(stays.unwrap());
+            }
+        }
+        // With their library items.
+        for proposal in proposals.iter().step_by(50) {
+            author.delete_newest(Collection::PROPOSALS, *proposal).await;
+        }
+        store.close().await;
+    });
+}
+
+/// Fills a store with so many items of so many bytes.
+pub fn fill_with_large(database: &TestDatabase, count: usize, bytes: usize) {
+    block_on(async {
+        let store = open(database).await;
+        let author = Author { items: store.items() };
+        let mut under_way = JoinSet::new();
+        for number in 0..count {
+            let (author, members) = (author.clone(), format!("{{\"n\":{number},\"text\":\"{}\"}}", "x".repeat(bytes)));
+            under_way.spawn(async move { author.insert(Collection::FILES, None, None, &members, number).await.item.id });
+            if under_way.len() >= AT_A_TIME {
+                under_way.join_next().await.unwrap().unwrap();
+            }
+        }
+        while under_way.join_next().await.is_some() {}
+        store.close().await;
+    });
+}
+
+async fn open(database: &TestDatabase) -> Store {
+    let options = StoreOptions { url: database.url().to_owned(), connections: 4, acquire_timeout: Duration::from_mins(1) };
+    let store = Store::connect(&options).await.unwrap();
+    store.migrate().await.unwrap();
+    store
+}
+
+impl Author {
+    /// The life of an item; its id if it is a proposal that is there in the end.
+    async fn history(self, number: usize, owner: Option<ItemId>, program: ItemId) -> Option<ItemId> {
+        let collections = [Collection::PROPOSALS, Collection::LIB, Collection::CASH_PROGRAM, Collection::PROPOSALS, Collection::LIB];
+        let collection = if number.is_multiple_of(11) { Collection::FILES } else { collections[number % collections.len()] };
+        let is_proposal = collection == Collection::PROPOSALS;
+        let parent = owner.filter(|_| collection == Collection::LIB && !number.is_multiple_of(3));
+        let continues = owner.filter(|_| is_proposal && number.is_multiple_of(4));
+        let mut shown = self.insert(collection, parent, continues, &members(number, is_proposal, program), number).await;
+        for change in 0..number % 4 {
+            let members = members(number + 31 * change, is_proposal, program);
+            let replacement = replacement(&shown, &members, is_proposal.then_some(program));
+            let kind = if change.is_multiple_of(2) { ChangeKind::Replaced } else { ChangeKind::Patched };
+            shown = self.items.update(all(collection), replacement, kind, by(number + change)).await.unwrap();
+        }
+        // The proposals that others belong to stay until the end.
+        if !is_proposal && number.is_multiple_of(7) {
+            self.items.delete(all(collection), shown.item.id, shown.item.version, by(number)).await.unwrap();
+            if number.is_multiple_of(2) {
+                self.restore(collection, &shown, number).await;
+            }
+            return None;
+        }
+        is_proposal.then_some(shown.item.id)
+    }
+
+    async fn insert(
+        &self,
+        collection: Collection,
+        parent: Option<ItemId>,
+        continues: Option<ItemId>,
+        members: &str,
+        number: usize,
+    ) -> ShownItem {
+        let program = program_of(members);
+        let item = NewItem { id: new_id(), members: stored(members), continues, program };
+        self.items.insert(Scope { collection, parent }, item, by(number)).await.unwrap()
+    }
+
+    /// Makes a deleted item be there again; some are changed then.
+    async fn restore(&self, collection: Collection, deleted: &ShownItem, number: usize) {
+        let scope = Scope { collection, parent: deleted.item.parent };
+        let item = NewItem { id: deleted.item.id, members: stored(ODD[0]), continues: None, program: None };
+        let restored = self.items.restore(scope, item, by(number)).await.unwrap();
+        if number.is_multiple_of(3) {
+            self.items.update(scope, replacement(&restored, ODD[1], None), ChangeKind::Patched, by(number)).await.unwrap();
+        }
+    }
+
+    async fn delete_newest(&self, collection: Collection, id: ItemId) {
+        let shown = self.items.find(all(collection), id).await.unwrap().unwrap();
+        self.items.delete(all(collection), id, shown.item.version, by(1)).await.unwrap();
+    }
+}
+
+fn members(number: usize, is_proposal: bool, program: ItemId) -> String {
+    if is_proposal {
+        return format!(
+            "{{\"project_title\":\"Número {number} \\\"x\\\"\",\"proposal_type\":{number},\"research_type\":\"Applied {}\",\
+             \"program_id\":\"{program}\",\"start_date\":\"2026-01-0{}\"}}",
+            number % 5,
+            number % 9 + 1
+        );
+    }
+    ODD[number % ODD.len()].to_owned()
+}
+
+fn program_of(members: &str) -> Option<ItemId> {
+    Members::read(members.as_bytes()).unwrap().unwrap().get("program_id").and_then(|id| ItemId::parse(&id.as_text().unwrap()))
+}
+
+fn stored(members: &str) -> Arc<str> {
+    Members::read(members.as_bytes()).unwrap().unwrap().into_encoded()
+}
+
+fn replacement(shown: &ShownItem, members: &str, program: Option<ItemId>) -> Replacement {
+    Replacement { id: shown.item.id, expected: shown.item.version, members: stored(members), program }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test needs ids that no port makes")]
+fn new_id() -> ItemId {
+    ItemId::from_uuid(Uuid::now_v7())
+}
+
+fn all(collection: Collection) -> Scope {
+    Scope { collection, parent: None }
+}
+
+/// Two of three writes have a caller.
+fn by(number: usize) -> Change {
+    let caller = (!number.is_multiple_of(3)).then(|| format!("Ana \"{}\" Ñ\\", number % 10).into());
+    Change { time: Timestamp::from_microsecond(BEGINNING + i64::try_from(number).unwrap()).unwrap(), caller, key: None }
+}
+
+/// Rows of a store that must be the same in every copy of it.
+pub type Rows = Vec<Vec<Option<String>>>;
+
+/// The items, the changes and the totals, to the last digit.
+pub fn content(database: &TestDatabase) -> [Rows; 3] {
+    let id = |name: &str| {
+        if database.is_sqlite() { format!("lower(hex({name}))") } else { format!("coalesce(replace({name}::text, '-', ''), '')") }
+    };
+    let text = |name: &str| format!("CAST({name} AS TEXT)");
+    let columns = |ids: &[&str], texts: &[&str]| {
+        ids.iter().map(|name| id(name)).chain(texts.iter().map(|name| text(name))).collect::<Vec<_>>().join(", ")
+    };
+    let items = columns(
+        &["id", "parent", "predecessor", "program"],
+        &["collection", "version", "created_at", "updated_at", "members", "program_id", "research_type", "researcher_id", "start_date"],
+    );
+    let changes =
+        columns(&["item_id", "parent", "predecessor"], &["sequence", "collection", "version", "kind", "time", "caller", "superseded"]);
+    let totals = columns(&["parent"], &["collection", "items", "writes"]);
+    let mut content = [
+        database.query(&format!("SELECT {items} FROM items")),
+        database.query(&format!("SELECT {changes} FROM changes")),
+        database.query(&format!("SELECT {totals} FROM collection_totals")),
+    ];
+    for rows in &mut content {
+        rows.sort();
+    }
+    content
+}

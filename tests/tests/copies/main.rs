@@ -1,0 +1,9 @@
+//! Copies of whole stores with the real binary: `backup`, `export` and `import`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod backups;
+mod bounds;
+mod history;
+mod moves;
+mod refusals;

@@ -1,0 +1,164 @@
+//! A store with its history moves from one kind of database to the other and back, and nothing is lost or altered.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use tests::stores::TestDatabase;
+use tests::tool::{done, tool};
+use tests::{Request, Service};
+
+use crate::history::{content, fill};
+
+const ITEMS: usize = 10_000;
+
+#[test]
+fn ten_thousand_items_move_to_postgresql_and_back() {
+    let [pilot, back, server] = [TestDatabase::sqlite(), TestDatabase::sqlite(), TestDatabase::postgres()];
+    fill(&pilot, ITEMS);
+    let before = content(&pilot);
+    let [items, changes, _] = &before;
+    assert!(items.len() > 8_000 && changes.len() > 2 * ITEMS, "{} items, {} changes", items.len(), changes.len());
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (first, second, third) = (file("first"), file("second"), file("third"));
+
+    done(&["export", &first, "--database-url", pilot.url()]);
+    let said = String::from_utf8(done(&["import", &first, "--database-url", server.url()])).unwrap();
+    assert!(said.starts_with(&format!("stored {} changes in ", changes.len())) && said.contains(" deleted)"), "{said}");
+    assert_same(&content(&server), &before);
+
+    done(&["export", &second, "--database-url", server.url()]);
+    done(&["import", &second, "--database-url", back.url()]);
+    assert_same(&content(&back), &before);
+
+    done(&["export", &third, "--database-url", back.url()]);
+    let exports = [&first, &second, &third].map(|file| std::fs::read(file).unwrap());
+    assert!(exports[0] == exports[1] && exports[1] == exports[2], "the three exports are the same bytes");
+    goes_on_where_the_pilot_was(&pilot, &server);
+}
+
+/// Row by row, so that a failure shows one.
+#[track_caller]
+fn assert_same(copy: &[Vec<Vec<Option<String>>>; 3], original: &[Vec<Vec<Option<String>>>; 3]) {
+    for (copy, original) in copy.iter().zip(original) {
+        assert_eq!(copy.len(), original.len());
+        for (row, expected) in copy.iter().zip(original) {
+            assert_eq!(row, expected);
+        }
+    }
+}
+
+/// Clients see the same items, followers of the change log keep their place, and searches find what was imported.
+fn goes_on_where_the_pilot_was(pilot: &TestDatabase, server: &TestDatabase) {
+    let services = [pilot, server].map(Service::start_on);
+    for target in ["/v1/proposals?page_size=250", "/lib?page_size=250&page=3", "/v1/cashprogram"] {
+        let [old, new] = services.each_ref().map(|service| {
+            let mut page = service.get(target).send().expect(200).value();
+            without_address(&mut page, &service.address().to_string());
+            page
+        });
+        assert!(old == new && new["total_items"].as_u64().unwrap() > 200, "{target}");
+    }
+    let found = services.each_ref().map(|service| service.list("/v1/proposals", "q=numero").value()["total_items"].as_u64());
+    assert!(found[0] == found[1] && found[0] > Some(200), "{found:?}");
+    let latest = follow(&services[0], "/v1/changes?page_size=250");
+    assert_eq!(follow(&services[1], "/v1/changes?page_size=250"), latest);
+    let created = services.each_ref().map(|service| service.create("/v1/files", "{}"));
+    let news = services.each_ref().map(|service| service.get(&latest).send().expect(200).value());
+    for (item, news) in created.iter().zip(&news) {
+        let news = news["_embedded"]["changes"].as_array().unwrap();
+        assert_eq!(news.len(), 1, "one change after all that were imported");
+        assert_eq!(news[0]["item_id"], item.id);
+    }
+    assert_eq!(news[0]["_embedded"]["changes"][0]["cursor"], news[1]["_embedded"]["changes"][0]["cursor"]);
+}
+
+fn without_address(value: &mut Value, address: &str) {
+    match value {
+        Value::String(text) => *text = text.replace(address, "ADDRESS"),
+        Value::Array(values) => values.iter_mut().for_each(|value| without_address(value, address)),
+        Value::Object(members) => members.values_mut().for_each(|value| without_address(value, address)),
+        _ => {}
+    }
+}
+
+/// Where the log leads to after its last change.
+fn follow(service: &Service, from: &str) -> String {
+    let mut target = from.to_owned();
+    loop {
+        let page = Request::new(service.address(), "GET", &target).send().expect(200).value();
+        let next = page["_links"]["next"]["href"].as_str().unwrap();
+        let (_, path) = next.split_once("/v1/").unwrap();
+        target = format!("/v1/{path}");
+        if page["_embedded"]["changes"].as_array().unwrap().is_empty() {
+            return target;
+        }
+    }
+}
+
+#[test]
+fn an_export_is_piped_into_an_import() {
+    let [from, to] = [TestDatabase::sqlite(), TestDatabase::postgres()];
+    fill(&from, 500);
+    let mut export = tool(&["export", "--database-url", from.url()]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut import = tool(&["import", "--database-url", to.url()]);
+    let imported = import.stdin(export.stdout.take().unwrap()).output().unwrap();
+    assert!(export.wait().unwrap().success() && imported.status.success());
+    assert_same(&content(&to), &content(&from));
+}
+
+#[test]
+fn an_empty_store_moves_too() {
+    let [from, to] = [TestDatabase::sqlite(), TestDatabase::postgres()];
+    done(&["migrate", "--database-url", from.url()]);
+    let export = done(&["export", "--database-url", from.url()]);
+    assert_eq!(export.split(|byte| *byte == b'\n').count(), 3, "header, trailer, and the end");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("export");
+    std::fs::write(&file, &export).unwrap();
+    for database in [&to, &TestDatabase::sqlite()] {
+        done(&["import", file.to_str().unwrap(), "--database-url", database.url()]);
+        let service = Service::start_on(database);
+        let _ = service.create("/v1/files", "{}");
+    }
+}
+
+#[test]
+fn an_export_beside_writers_is_a_whole_of_one_moment() {
+    for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+        let service = Service::start_on(&database);
+        let address = service.address();
+        let items: Vec<_> = (0..8).map(|_| service.create("/v1/files", r#"{"n":0}"#)).collect();
+        let is_over = &std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for item in &items {
+                scope.spawn(move || {
+                    for number in 1.. {
+                        if is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                            break;
+                        }
+                        let body = format!("{{\"n\":{number}}}");
+                        let _ = Request::new(address, "PUT", &item.path).json(body).send().expect(200);
+                    }
+                });
+            }
+            for _ in 0..10 {
+                let export = done(&["export", "--database-url", database.url()]);
+                every_version_has_its_number(&String::from_utf8(export).unwrap());
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+    }
+}
+
+/// The members of version 1 are 0, of version 2 they are 1, and so on, without a gap.
+fn every_version_has_its_number(export: &str) {
+    let mut versions = std::collections::HashMap::new();
+    let lines: Vec<Value> = export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &lines[1..lines.len() - 1] {
+        let version = versions.entry(line["item_id"].to_string()).or_insert(0);
+        *version += 1;
+        assert_eq!((line["version"].as_u64(), line["members"]["n"].as_u64()), (Some(*version), Some(*version - 1)), "{line}");
+    }
+    assert_eq!(lines[lines.len() - 1]["changes"], lines.len() - 2);
+}
