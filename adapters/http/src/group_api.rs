@@ -103,7 +103,7 @@ impl<G: Group> GroupApi<G> {
         let mut body = self.read_body(operation, request).await?;
         // The text is done with once it is read; its share of the memory is kept for what was made of it.
         let _share = body.as_mut().and_then(ReceivedBody::take_share);
-        let input = input::<G>(operation, body)?;
+        let input = self.input(operation, body).await?;
         // Nothing is written before this point, and what follows is bounded in time.
         let work = self.perform(operation, request, input);
         let answer = tokio::time::timeout(self.surroundings.time_limit, work).await;
@@ -126,6 +126,18 @@ impl<G: Group> GroupApi<G> {
         if operation.takes_body() || is_supported || body.is_empty() { Ok(Some(body)) } else { Err(unsupported(&types)) }
     }
 
+    async fn input(&self, operation: Operation, body: Option<ReceivedBody>) -> Result<Input, Problem> {
+        match body.filter(|_| operation.takes_body()) {
+            None => Ok(Input::Nothing),
+            Some(body) if operation == Operation::ReplaceAll => {
+                let sent = body.collection(G::COLLECTION.name()).await?;
+                let share = self.surroundings.bodies.share_of_elements(&sent).await?;
+                Ok(Input::Replacement(sent.elements().await?, share))
+            }
+            Some(body) => body.members().await.map(Input::Members),
+        }
+    }
+
     async fn perform(&self, operation: Operation, request: &Request, input: Input) -> Result<Response, Problem> {
         if !operation.takes_parameters() {
             refuse_parameters(query_of(request))?;
@@ -137,7 +149,7 @@ impl<G: Group> GroupApi<G> {
             (Operation::Create, Input::Members(members)) => self.create(request, members).await,
             (Operation::Continue, Input::Members(members)) => self.continue_from(request, members).await,
             (Operation::Replace | Operation::Patch, Input::Members(members)) => self.change(operation, request, members).await,
-            (Operation::ReplaceAll, Input::Replacement(replacement)) => self.replace_all(request, &replacement).await,
+            (Operation::ReplaceAll, Input::Replacement(replacement, _share)) => self.replace_all(request, &replacement).await,
             _ => Err(missing_body()),
         }
     }
@@ -264,15 +276,8 @@ impl<G: Group> GroupApi<G> {
 enum Input {
     Nothing,
     Members(Members),
-    Replacement(ReplacementBody),
-}
-
-fn input<G: Group>(operation: Operation, body: Option<ReceivedBody>) -> Result<Input, Problem> {
-    match body.filter(|_| operation.takes_body()) {
-        None => Ok(Input::Nothing),
-        Some(body) if operation == Operation::ReplaceAll => body.replacement(G::COLLECTION.name()).map(Input::Replacement),
-        Some(body) => body.members().map(Input::Members),
-    }
+    /// What the elements take of the memory goes with them.
+    Replacement(ReplacementBody, Share),
 }
 
 fn held(share: Option<Share>, text: String) -> Body {
