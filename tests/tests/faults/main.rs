@@ -4,3 +4,6 @@
 
 mod full_disk;
 mod killed;
+mod load;
+mod postgres_killed;
+mod postgres_server;
