@@ -37,7 +37,7 @@ use signals::Signals;
 use sockets::Port;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// How long the store may take to open, and a request to get a connection to it.
 const STORE_PATIENCE: Duration = Duration::from_secs(5);

@@ -1,19 +1,18 @@
 //! A JSON object as its author wrote it.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
-use crate::json::{self, Kind, Value, encode_text, push_text};
+use crate::json::{self, Entry, Kind, Read, Value, encode_text, push_text};
 use crate::{JsonFault, Pointer, Violation, Violations};
 
 /// The members of an item: an ordered JSON object with unique names, every digit and code point kept.
 ///
-/// It is one compact text and an index into it: a few times the size of the text, whatever is in it.
+/// It is one compact text and an index into it, which clones share: at most three times the size of the text, whatever is in it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Members {
     text: Arc<str>,
-    entries: Vec<(Range<u32>, Range<u32>)>,
+    entries: Arc<[Entry]>,
     has_unstorable: bool,
 }
 
@@ -23,9 +22,14 @@ impl Members {
     /// # Errors
     /// The first fault that makes the text unreadable.
     pub fn read(body: &[u8]) -> Result<Option<Self>, JsonFault> {
-        let read = json::read(body)?;
-        let is_object = read.text.starts_with('{');
-        Ok(is_object.then(|| Self { text: read.text.into(), entries: read.entries, has_unstorable: read.has_unstorable }))
+        Ok(Self::from_read(json::read(body)?))
+    }
+
+    /// The members of a JSON object that was read; `None` is JSON of another kind.
+    #[must_use]
+    pub fn from_read(read: Read) -> Option<Self> {
+        let is_object = read.value().kind() == Kind::Object;
+        is_object.then(|| Self { text: read.text.into(), entries: read.entries.into(), has_unstorable: read.has_unstorable })
     }
 
     /// The members of an object within a larger body that was read already; `Ok(None)` is a value of another kind.
@@ -63,7 +67,10 @@ impl Members {
 
     /// Names in canonical escaping, and values, in the order written.
     pub(crate) fn encoded_entries(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
-        self.entries.iter().map(|(name, value)| (self.slice(name), Value::from_encoded(self.slice(value))))
+        // Between a value and the next name stand `,"`, and after the last value the closing brace.
+        let ends = self.entries.iter().skip(1).map(|next| next.name as usize - ",\"".len()).chain([self.text.len() - 1]);
+        let entries = self.entries.iter().zip(ends);
+        entries.map(|(entry, end)| (&self.text[entry.name()], Value::from_encoded(&self.text[entry.value as usize..end])))
     }
 
     /// How many members there are.
@@ -84,7 +91,7 @@ impl Members {
         if self.iter().all(|(name, value)| keep(&name, value)) {
             return self;
         }
-        let mut builder = MembersBuilder::new(self.has_unstorable);
+        let mut builder = MembersBuilder::new(self.has_unstorable, self.text.len());
         for (name, value) in self.encoded_entries() {
             if keep(&json::decode_name(name), value) {
                 builder.push_encoded(name, |out| out.push_str(value.encoded()));
@@ -105,10 +112,6 @@ impl Members {
 
     pub(crate) const fn has_unstorable(&self) -> bool {
         self.has_unstorable
-    }
-
-    fn slice(&self, range: &Range<u32>) -> &str {
-        &self.text[range.start as usize..range.end as usize]
     }
 }
 
@@ -169,13 +172,16 @@ fn find_unstorable(value: Value<'_>, place: &Place<'_>, violations: &mut Violati
 /// Writes an object member by member. Names must be unique; the callers take them from objects that were read.
 pub(crate) struct MembersBuilder {
     text: String,
-    entries: Vec<(Range<u32>, Range<u32>)>,
+    entries: Vec<Entry>,
     has_unstorable: bool,
 }
 
 impl MembersBuilder {
-    pub(crate) fn new(has_unstorable: bool) -> Self {
-        Self { text: "{".to_owned(), entries: Vec::new(), has_unstorable }
+    /// A builder of an object of at most so many bytes.
+    pub(crate) fn new(has_unstorable: bool, bytes: usize) -> Self {
+        let mut text = String::with_capacity(bytes);
+        text.push('{');
+        Self { text, entries: Vec::new(), has_unstorable }
     }
 
     /// Appends a member whose name is in canonical escaping; `write` appends its value.
@@ -184,18 +190,16 @@ impl MembersBuilder {
             self.text.push(',');
         }
         self.text.push('"');
-        let name_from = self.position();
+        let start = self.position();
         self.text.push_str(name);
-        let name_to = self.position();
         self.text.push_str("\":");
-        let value_from = self.position();
+        self.entries.push(Entry { name: start, value: self.position() });
         write(&mut self.text);
-        self.entries.push((name_from..name_to, value_from..self.position()));
     }
 
     pub(crate) fn finish(mut self) -> Members {
         self.text.push('}');
-        Members { text: self.text.into(), entries: self.entries, has_unstorable: self.has_unstorable }
+        Members { text: self.text.into(), entries: self.entries.into(), has_unstorable: self.has_unstorable }
     }
 
     fn position(&self) -> u32 {
@@ -206,7 +210,7 @@ impl MembersBuilder {
 /// Builds members from names and texts: for examples and tests, not for input.
 impl<'a> FromIterator<(&'a str, &'a str)> for Members {
     fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(texts: I) -> Self {
-        let mut builder = MembersBuilder::new(false);
+        let mut builder = MembersBuilder::new(false, 0);
         for (name, text) in texts {
             let quoted = encode_text(name);
             builder.push_encoded(&quoted[1..quoted.len() - 1], |out| push_text(out, text));

@@ -10,7 +10,8 @@ use crate::members::MembersBuilder;
 /// Members keep their place; new ones follow in the patch's order.
 #[must_use]
 pub fn merge_patch(target: &Members, patch: &Members) -> Members {
-    let mut builder = MembersBuilder::new(target.has_unstorable() || patch.has_unstorable());
+    let bytes = target.encoded().len() + patch.encoded().len();
+    let mut builder = MembersBuilder::new(target.has_unstorable() || patch.has_unstorable(), bytes);
     merge(target.encoded_entries(), patch.encoded_entries(), &mut |name, value| {
         builder.push_encoded(name, |out| value.write(out));
     });

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use procfs::process::Process;
 use tempfile::TempDir;
 
 use crate::stores::TestDatabase;
@@ -45,6 +46,8 @@ pub struct Service {
     url: String,
     // Dropped after the process was stopped. Only the first instance has it.
     _database: Option<TestDatabase>,
+    /// What it prints.
+    log: PathBuf,
     _directory: TempDir,
 }
 
@@ -105,13 +108,39 @@ impl Service {
             let said = std::fs::read_to_string(&log).unwrap_or_default();
             panic!("the service does not start; it said:\n{said}")
         });
-        Self { address, process, url: url.to_owned(), _database: database, _directory: directory }
+        Self { address, process, url: url.to_owned(), _database: database, log, _directory: directory }
     }
 
     /// Where the service listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The most memory the process has held since its start, in bytes.
+    #[must_use]
+    #[track_caller]
+    pub fn peak_memory(&self) -> u64 {
+        self.proc().status().ok().and_then(|status| status.vmhwm).expect("Linux tells the peak") * 1024
+    }
+
+    /// How many files and sockets the process has open.
+    #[must_use]
+    #[track_caller]
+    pub fn open_files(&self) -> usize {
+        self.proc().fd_count().expect("Linux tells the open files")
+    }
+
+    /// What the process printed so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    #[track_caller]
+    fn proc(&self) -> Process {
+        let id = i32::try_from(self.process.id()).expect("a process id");
+        Process::new(id).expect("the service runs")
     }
 
     /// A request with any method.

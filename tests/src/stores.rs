@@ -41,7 +41,15 @@ impl TestDatabase {
     pub fn postgres() -> Self {
         let server =
             std::env::var("TEST_POSTGRES_URL").expect("TEST_POSTGRES_URL must name a PostgreSQL server; run ./tests/run, which starts one");
-        let server = Url::parse(&server).expect("TEST_POSTGRES_URL must be a URL");
+        Self::on_server(Url::parse(&server).expect("TEST_POSTGRES_URL must be a URL"))
+    }
+
+    /// A database on a server whose URL names a user who may create one.
+    ///
+    /// # Panics
+    /// When it refuses.
+    #[must_use]
+    pub fn on_server(server: Url) -> Self {
         let name = format!("proposals_test_{:016x}", fastrand::u64(..));
         rows(server.as_str(), format!("CREATE DATABASE {name}"));
         let mut url = server.clone();

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use application::ReplacementBody;
 use bytes::{Bytes, BytesMut};
-use domain::json::{Kind, MAX_DEPTH, Value};
-use domain::{JsonFault, Members, Pointer, Violation};
+use domain::json::{Elements, Kind, MAX_DEPTH, Read, Value};
+use domain::{Members, Pointer, Violation};
 use futures_util::StreamExt;
 use poem::http::header::{self, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use poem::http::{HeaderMap, HeaderValue};
 use poem::{Body, Request};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::budget::{Budget, Share};
@@ -20,24 +21,34 @@ use crate::idempotency_key;
 use crate::problem::{Problem, kinds};
 use crate::query::shows_a_part;
 
-/// Bodies up to this size take their share as they arrive; a larger one then exchanges it for a share that covers the whole,
-/// taken at once. Large bodies therefore wait for each other without holding much, and small ones never wait for large ones.
+/// Bodies are of three sizes, each with memory of its own, so that none waits for larger ones. A body takes the share of all it
+/// will be before any of it is read: whoever waits holds nothing, so nobody waits in a circle.
+const TINY: usize = 64 * 1024;
+/// Also the share of a body that does not say its length, until it is longer.
 const SMALL: usize = 1024 * 1024;
-/// What small bodies, and the beginnings of large ones, may take together.
-const SMALL_BUDGET_MIB: u16 = 32;
+/// What tiny bodies may take together.
+const TINY_BUDGET_MIB: u16 = 16;
+/// What small bodies may take together.
+const SMALL_BUDGET_MIB: u16 = 16;
 /// What large bodies may take together. In work, a body takes several times its size.
 const LARGE_BUDGET_MIB: u16 = 8;
 /// Levels that a HAL collection puts around an item: itself, `_embedded`, and the array. The item has its own limit.
 const ENVELOPE_DEPTH: usize = 3;
 /// Most elements of a collection's replacement: each costs many times its bytes.
 const MAX_ELEMENTS: usize = 50_000;
+/// About how many bytes an element takes in work, however short it is.
+const ELEMENT: usize = 512;
+/// What the elements of all replacements may take together.
+const ELEMENTS_BUDGET_MIB: u16 = 16;
 
 /// Reads bodies.
 pub struct BodyReader {
     limit: usize,
     time_limit: Duration,
+    tiny: Budget,
     small: Budget,
     large: Budget,
+    elements: Budget,
 }
 
 /// A body, and its share of the memory.
@@ -50,7 +61,23 @@ impl BodyReader {
     /// Reads bodies of up to `limit` bytes that arrive within `time_limit`.
     #[must_use]
     pub fn new(limit: usize, time_limit: Duration) -> Self {
-        Self { limit, time_limit, small: Budget::of_mib(SMALL_BUDGET_MIB), large: Budget::of_mib(LARGE_BUDGET_MIB) }
+        Self {
+            limit,
+            time_limit,
+            tiny: Budget::of_mib(TINY_BUDGET_MIB),
+            small: Budget::of_mib(SMALL_BUDGET_MIB),
+            large: Budget::of_mib(LARGE_BUDGET_MIB),
+            elements: Budget::of_mib(ELEMENTS_BUDGET_MIB),
+        }
+    }
+
+    /// The share of a collection's elements, beside that of its text. Nobody who has one waits for another, so nobody waits in
+    /// a circle.
+    ///
+    /// # Errors
+    /// 503 when the memory for elements stays used up.
+    pub async fn share_of_elements(&self, sent: &SentCollection) -> Result<Share, Problem> {
+        self.elements.take(sent.count * ELEMENT).await
     }
 
     /// Reads the body.
@@ -62,7 +89,8 @@ impl BodyReader {
         if declared.is_some_and(|length| length > self.limit as u64) {
             return Err(self.too_large());
         }
-        let expected = declared.and_then(|length| usize::try_from(length).ok()).unwrap_or(self.limit);
+        let unsaid = if request.headers().contains_key(TRANSFER_ENCODING) { SMALL.min(self.limit) } else { 0 };
+        let expected = declared.and_then(|length| usize::try_from(length).ok()).unwrap_or(unsaid);
         let body = request.take_body();
         match timeout(self.time_limit, self.collect(body, expected)).await {
             Ok(received) => received,
@@ -70,31 +98,35 @@ impl BodyReader {
         }
     }
 
-    async fn collect(&self, body: Body, expected: usize) -> Result<ReceivedBody, Problem> {
+    async fn collect(&self, body: Body, mut expected: usize) -> Result<ReceivedBody, Problem> {
+        let mut share = self.share_of(expected).await?;
         let mut stream = pin!(body.into_bytes_stream());
-        let (mut share, mut is_large) = (None::<Share>, false);
-        let mut whole = BytesMut::new();
+        let mut whole = BytesMut::with_capacity(expected);
         while let Some(chunk) = stream.next().await {
             let chunk = chunk.map_err(|error| broken_off(&error))?;
             let size = whole.len() + chunk.len();
             if size > self.limit {
                 return Err(self.too_large());
             }
-            if size > SMALL && !is_large {
-                share = Some(self.large.take(expected.max(size)).await?);
-                is_large = true;
-                whole.reserve(expected.saturating_sub(whole.len()));
-            } else if !is_large {
-                // However small the chunks are, the share is that of their sum.
-                let missing = size.saturating_sub(share.as_ref().map_or(0, Share::bytes));
-                if missing > 0 {
-                    let more = self.small.take(missing).await?;
-                    share = Some(more.joined_with(share));
-                }
+            if size > expected {
+                expected = self.limit;
+                share = self.share_of(expected).await?;
+                whole.reserve(expected - whole.len());
             }
             whole.extend_from_slice(&chunk);
         }
-        Ok(ReceivedBody { bytes: whole.freeze(), share })
+        Ok(ReceivedBody { bytes: whole.freeze(), share: Some(share) })
+    }
+
+    async fn share_of(&self, bytes: usize) -> Result<Share, Problem> {
+        let budget = if bytes <= TINY {
+            &self.tiny
+        } else if bytes <= SMALL {
+            &self.small
+        } else {
+            &self.large
+        };
+        budget.take(bytes).await
     }
 
     fn too_large(&self) -> Problem {
@@ -142,37 +174,92 @@ impl ReceivedBody {
     ///
     /// # Errors
     /// 400 when it is not readable, or no object.
-    pub fn members(&self) -> Result<Members, Problem> {
-        Members::read(&self.bytes)?.ok_or_else(|| wrong_shape("The body is no JSON object; send one.".to_owned()))
+    pub async fn members(self) -> Result<Members, Problem> {
+        let size = self.bytes.len();
+        aside_if_large(size, move || {
+            let read = domain::json::read(&self.bytes)?;
+            // What was read is a copy of its own, and another is made of it.
+            drop(self.bytes);
+            Members::from_read(read).ok_or_else(|| wrong_shape("The body is no JSON object; send one.".to_owned()))
+        })
+        .await
     }
 
     /// The body as the replacement of a collection whose items stand under `_embedded.<name>`: an array, or a HAL
     /// collection as GET returns it.
     ///
     /// # Errors
-    /// 400 when it is not readable or neither; 422 when it is only a part of the collection.
-    pub fn replacement(&self, name: &str) -> Result<ReplacementBody, Problem> {
-        let read = domain::json::read_within(&self.bytes, MAX_DEPTH + ENVELOPE_DEPTH)?;
+    /// 400 when it is not readable or neither; 422 when it is only a part of the collection, or too large a one.
+    pub async fn collection(self, name: &'static str) -> Result<SentCollection, Problem> {
+        let size = self.bytes.len();
+        aside_if_large(size, move || {
+            let read = domain::json::read_within(&self.bytes, MAX_DEPTH + ENVELOPE_DEPTH)?;
+            drop(self.bytes);
+            SentCollection::of(read, name)
+        })
+        .await
+    }
+}
+
+/// A collection as it was sent.
+pub struct SentCollection {
+    read: Read,
+    name: &'static str,
+    count: usize,
+}
+
+impl SentCollection {
+    fn of(read: Read, name: &'static str) -> Result<Self, Problem> {
         let value = read.value();
-        let (elements, base) = match value.kind() {
-            Kind::Array => (Some(value), Pointer::root()),
-            Kind::Object => {
-                let elements = value.member("_embedded").and_then(|embedded| embedded.member(name));
-                (elements.filter(|elements| elements.kind() == Kind::Array), Pointer::to_member("_embedded").member(name))
-            }
-            _ => (None, Pointer::root()),
-        };
-        let Some(elements) = elements else {
+        let Some((elements, _)) = elements_of(value, name) else {
             let detail = format!("The body is neither an array of objects nor a HAL collection with `_embedded.{name}`; send one of them.");
             return Err(wrong_shape(detail));
         };
-        let count = elements.elements().into_iter().flatten().count();
+        let count = elements.count();
         refuse_excess(count)?;
         refuse_part(value, count)?;
-        let elements = elements.elements().into_iter().flatten().enumerate();
-        let elements = elements.map(|(index, element)| Ok((base.index(index), Members::from_value(element)?)));
-        Ok(ReplacementBody { elements: elements.collect::<Result<_, JsonFault>>()? })
+        Ok(Self { read, name, count })
     }
+
+    /// Its elements, each with its place.
+    ///
+    /// # Errors
+    /// 400 when one of them is nested too deeply for an item.
+    pub async fn elements(self) -> Result<ReplacementBody, Problem> {
+        let size = self.read.text.len();
+        aside_if_large(size, move || {
+            let mut elements = Vec::with_capacity(self.count);
+            if let Some((sent, base)) = elements_of(self.read.value(), self.name) {
+                for (index, element) in sent.enumerate() {
+                    elements.push((base.index(index), Members::from_value(element)?));
+                }
+            }
+            Ok(ReplacementBody { elements })
+        })
+        .await
+    }
+}
+
+/// The elements of a collection, and where they stand.
+fn elements_of<'a>(collection: Value<'a>, name: &str) -> Option<(Elements<'a>, Pointer)> {
+    match collection.kind() {
+        Kind::Object => {
+            let elements = collection.member("_embedded")?.member(name)?.elements()?;
+            Some((elements, Pointer::to_member("_embedded").member(name)))
+        }
+        _ => Some((collection.elements()?, Pointer::root())),
+    }
+}
+
+/// Work on a large body keeps no other request waiting: it is done beside the threads that serve them.
+async fn aside_if_large<T: Send + 'static>(size: usize, work: impl FnOnce() -> Result<T, Problem> + Send + 'static) -> Result<T, Problem> {
+    if size <= SMALL {
+        return work();
+    }
+    spawn_blocking(work).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a body could not be read");
+        Err(Problem::new(&kinds::INTERNAL, "The service could not do its work."))
+    })
 }
 
 fn wrong_shape(detail: String) -> Problem {
@@ -232,10 +319,13 @@ pub fn may_have_body(headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use domain::Members;
+    use proptest::prelude::*;
+
     use super::ReceivedBody;
 
-    #[test]
-    fn a_part_of_a_collection_is_not_put_back() {
+    #[tokio::test]
+    async fn a_part_of_a_collection_is_not_put_back() {
         let linked = |links: &str| format!(r#"{{"_links":{links},"_embedded":{{"cashprogram":[{{}}]}},"total_items":1}}"#);
         for (text, is_taken) in [
             ("[{}]".to_owned(), true),
@@ -250,7 +340,43 @@ mod tests {
             (linked(r#"{"self":{"href":"/v1/cashprogram?q=rice"}}"#), false),
         ] {
             let body = ReceivedBody { bytes: text.clone().into(), share: None };
-            assert_eq!(body.replacement("cashprogram").is_ok(), is_taken, "{text}");
+            assert_eq!(body.collection("cashprogram").await.is_ok(), is_taken, "{text}");
+        }
+    }
+
+    /// Any bytes, and what is nearly a collection.
+    fn sent() -> impl Strategy<Value = Vec<u8>> {
+        let pieces =
+            [r#"{"_embedded":{"cashprogram":"#, "[", "{}", ",", "]", "}}", r#"{"a":1.50}"#, "null", r#","total_items":1"#, " ", "\u{0}"];
+        let nearly = prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..10).prop_map(|pieces| pieces.concat().into_bytes());
+        prop_oneof![nearly, prop::collection::vec(any::<u8>(), 0..60)]
+    }
+
+    fn bytes_as_body(bytes: &[u8]) -> ReceivedBody {
+        ReceivedBody { bytes: bytes.to_vec().into(), share: None }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_members_or_a_fault(bytes in sent()) {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let found = runtime.block_on(bytes_as_body(&bytes).members());
+            prop_assert_eq!(found.ok(), Members::read(&bytes).ok().flatten());
+        }
+
+        #[test]
+        fn any_bytes_are_a_collection_or_a_fault(bytes in sent()) {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let elements = runtime.block_on(async { bytes_as_body(&bytes).collection("cashprogram").await?.elements().await });
+            if let Ok(found) = elements {
+                let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+                let sent = json.as_array().or_else(|| json["_embedded"]["cashprogram"].as_array()).unwrap();
+                prop_assert_eq!(found.elements.len(), sent.len(), "none is lost");
+                for ((pointer, element), sent) in found.elements.iter().zip(sent) {
+                    prop_assert_eq!(json.pointer(&pointer.to_string()), Some(sent), "its place is told");
+                    prop_assert_eq!(element.is_some(), sent.is_object());
+                }
+            }
         }
     }
 }

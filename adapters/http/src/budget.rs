@@ -20,7 +20,7 @@ pub struct Budget {
 
 /// A share of a budget, given back when it is dropped.
 #[derive(Debug)]
-pub struct Share(OwnedSemaphorePermit);
+pub struct Share(#[expect(dead_code, reason = "held to be dropped")] OwnedSemaphorePermit);
 
 impl Budget {
     /// A budget of so many MiB.
@@ -44,21 +44,6 @@ impl Budget {
 }
 
 impl Share {
-    /// How many bytes it covers.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.0.num_permits() * 1024
-    }
-
-    /// This share and another of the same budget as one.
-    #[must_use]
-    pub fn joined_with(mut self, other: Option<Self>) -> Self {
-        if let Some(other) = other {
-            self.0.merge(other.0);
-        }
-        self
-    }
-
     /// Text that keeps the share for as long as any part of it waits to be sent.
     #[must_use]
     pub fn held_by(self, text: String) -> Bytes {

@@ -212,8 +212,9 @@ mod tests {
     use jiff::Timestamp;
     use poem::http::header::{ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
     use poem::http::{HeaderMap, HeaderValue};
+    use proptest::prelude::*;
 
-    use super::{EntityTag, collection_precondition, item_precondition};
+    use super::{EntityTag, collection_precondition, compressed, item_precondition};
 
     fn headers(name: poem::http::header::HeaderName, line: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_str(line).unwrap())])
@@ -299,5 +300,41 @@ mod tests {
         let compressed = tag.known_to(&takes_gzip).ok().flatten();
         assert_eq!(compressed.map(|tag| tag.header()), Some(HeaderValue::from_static("\"3-gzip\"")));
         assert_eq!(tag.header(), "\"3\"");
+    }
+
+    /// Any bytes a header can hold, and what is nearly a list of tags.
+    fn header_value() -> impl Strategy<Value = HeaderValue> {
+        let pieces = ["\"", "W/", "1", "r1", "-", "0123456789abcdef", "gzip", ",", " ", "*"];
+        let nearly = prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12).prop_map(|pieces| pieces.concat().into_bytes());
+        let any = prop::collection::vec(any::<u8>(), 0..40);
+        prop_oneof![nearly, any].prop_filter_map("no header can hold it", |bytes| HeaderValue::from_bytes(&bytes).ok())
+    }
+
+    proptest! {
+        #[test]
+        fn a_tag_that_was_given_matches_itself(number in 0..i64::MAX, other in 0..i64::MAX) {
+            let (item, collection) = (EntityTag::of_item(Version::from_number(number), &Relations::default()), EntityTag::of_collection(Revision(number)));
+            let if_match = |tag: &HeaderValue| HeaderMap::from_iter([(IF_MATCH, tag.clone())]);
+            for tag in [item.header(), compressed(&item.header()).unwrap()] {
+                prop_assert_eq!(item_precondition(&if_match(&tag)).ok(), Some(Precondition::one_of(vec![Version::from_number(number)])));
+            }
+            prop_assert_eq!(collection_precondition(&if_match(&collection.header())).ok(), Some(Precondition::one_of(vec![Revision(number)])));
+            let sent = HeaderMap::from_iter([(IF_NONE_MATCH, EntityTag::of_item(Version::from_number(other), &Relations::default()).header())]);
+            prop_assert_eq!(item.known_to(&sent).unwrap().is_some(), number == other);
+        }
+
+        #[test]
+        fn whatever_is_sent_names_only_what_it_says(line in header_value()) {
+            let headers = HeaderMap::from_iter([(IF_MATCH, line.clone())]);
+            match item_precondition(&headers).map(|condition| condition.is) {
+                Ok(Some(Named::OneOf(versions))) => {
+                    let text = line.to_str().unwrap();
+                    prop_assert!(versions.iter().all(|version| text.contains(&version.to_string())), "{versions:?} of {text}");
+                }
+                Ok(Some(Named::Any)) => prop_assert_eq!(line.to_str().unwrap().trim(), "*"),
+                Ok(None) => prop_assert!(false, "a condition was sent"),
+                Err(_) => {}
+            }
+        }
     }
 }

@@ -106,7 +106,7 @@ impl<G: Group> GroupApi<G> {
         let _share = body.as_mut().and_then(ReceivedBody::take_share);
         let has_key = operation.takes_key() && request.headers().contains_key(IDEMPOTENCY_KEY);
         let fingerprint = has_key.then(|| body.as_ref().map_or_else(|| idempotency_key::fingerprint(b""), ReceivedBody::fingerprint));
-        let input = input::<G>(operation, body)?;
+        let input = self.input(operation, body).await?;
         // Nothing is written before this point, and what follows is bounded in time.
         let work = self.perform(operation, request, fingerprint, input);
         let answer = tokio::time::timeout(self.surroundings.time_limit, work).await;
@@ -127,6 +127,18 @@ impl<G: Group> GroupApi<G> {
         }
         let body = self.surroundings.bodies.read(request).await?;
         if operation.takes_body() || is_supported || body.is_empty() { Ok(Some(body)) } else { Err(unsupported(&types)) }
+    }
+
+    async fn input(&self, operation: Operation, body: Option<ReceivedBody>) -> Result<Input, Problem> {
+        match body.filter(|_| operation.takes_body()) {
+            None => Ok(Input::Nothing),
+            Some(body) if operation == Operation::ReplaceAll => {
+                let sent = body.collection(G::COLLECTION.name()).await?;
+                let share = self.surroundings.bodies.share_of_elements(&sent).await?;
+                Ok(Input::Replacement(sent.elements().await?, share))
+            }
+            Some(body) => body.members().await.map(Input::Members),
+        }
     }
 
     async fn perform(
@@ -151,7 +163,7 @@ impl<G: Group> GroupApi<G> {
             (Operation::Create, Input::Members(members)) => self.create(request, &options, members).await,
             (Operation::Continue, Input::Members(members)) => self.continue_from(request, &options, members).await,
             (Operation::Replace | Operation::Patch, Input::Members(members)) => self.change(operation, request, &options, members).await,
-            (Operation::ReplaceAll, Input::Replacement(replacement)) => self.replace_all(request, &options, &replacement).await,
+            (Operation::ReplaceAll, Input::Replacement(replacement, _share)) => self.replace_all(request, &options, &replacement).await,
             _ => Err(missing_body()),
         }
     }
@@ -300,15 +312,8 @@ impl<G: Group> GroupApi<G> {
 enum Input {
     Nothing,
     Members(Members),
-    Replacement(ReplacementBody),
-}
-
-fn input<G: Group>(operation: Operation, body: Option<ReceivedBody>) -> Result<Input, Problem> {
-    match body.filter(|_| operation.takes_body()) {
-        None => Ok(Input::Nothing),
-        Some(body) if operation == Operation::ReplaceAll => body.replacement(G::COLLECTION.name()).map(Input::Replacement),
-        Some(body) => body.members().map(Input::Members),
-    }
+    /// What the elements take of the memory goes with them.
+    Replacement(ReplacementBody, Share),
 }
 
 fn held(share: Option<Share>, text: String) -> Body {

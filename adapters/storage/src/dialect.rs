@@ -18,6 +18,8 @@ pub(crate) struct Dialect {
     pub json: &'static str,
     /// The type of a primary key that the engine counts up.
     pub sequence: &'static str,
+    /// How many bytes the members of the row `i` have.
+    pub bytes_of_members: &'static str,
     /// `n.id` as a text that reads back as a UUID.
     pub id_text: &'static str,
     /// A query over the identifiers in `$1`, a JSON array of their texts.
@@ -46,6 +48,7 @@ pub(crate) static SQLITE: Dialect = Dialect {
     key: "TEXT",
     json: "TEXT",
     sequence: "INTEGER PRIMARY KEY AUTOINCREMENT",
+    bytes_of_members: "octet_length(i.members)",
     id_text: "hex(n.id)",
     listed_ids: "SELECT unhex(value, '-') FROM json_each($1)",
     readable_id: "lower(substr(hex(id), 1, 8) || '-' || substr(hex(id), 9, 4) || '-' || substr(hex(id), 13, 4) \
@@ -65,6 +68,7 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     key: "TEXT COLLATE \"C\"",
     json: "json",
     sequence: "bigserial PRIMARY KEY",
+    bytes_of_members: "octet_length(i.members::text)",
     id_text: "n.id::text",
     listed_ids: "SELECT value::uuid FROM json_array_elements_text($1::json)",
     readable_id: "id::text",

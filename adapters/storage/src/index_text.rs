@@ -1,8 +1,9 @@
 //! What the full-text index is given of an item: its folded words, in each engine's own notation.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
-use domain::Members;
+use domain::Value;
 use domain::words::{each_text, each_word};
 use sea_orm::DbBackend;
 
@@ -18,68 +19,76 @@ const LAST_PLACE: usize = 16_383;
 
 /// The words of all texts of an item.
 pub(crate) fn index_text(backend: DbBackend, members: &str) -> String {
-    let Some(members) = Members::read(members.as_bytes()).ok().flatten() else { return String::new() };
+    let members = Value::from_encoded(members);
     match backend {
-        DbBackend::Sqlite => spaced(&members),
-        _ => vector(&members),
+        DbBackend::Sqlite => spaced(members),
+        _ => vector(members),
     }
 }
 
-fn spaced(members: &Members) -> String {
-    let mut out = String::with_capacity(members.encoded().len());
-    for (_, value) in members.iter() {
-        each_text(value, &mut |text| {
-            each_word(text, |_, word| {
-                out.push_str(word);
-                out.push(' ');
-            });
-            out.push_str(GAP);
+fn spaced(members: Value<'_>) -> String {
+    let mut out = String::new();
+    each_text(members, &mut |text| {
+        each_word(text, |_, word| {
+            out.push_str(word);
+            out.push(' ');
         });
-    }
+        out.push_str(GAP);
+    });
     out
 }
 
-/// A `tsvector` as it is written: `'word':1,7 'other':2`. Beyond its limits, words and places are left out.
-fn vector(members: &Members) -> String {
-    // All words one after the other, and where each begins and ends and stands.
-    let (mut letters, mut words) = (String::with_capacity(members.encoded().len()), Vec::new());
+/// A `tsvector` as it is written: `'word':1,7 'other':2`.
+fn vector(members: Value<'_>) -> String {
+    let mut words = Words::default();
     let mut place = 0;
-    for (_, value) in members.iter() {
-        each_text(value, &mut |text| {
-            each_word(text, |_, word| {
-                place += 1;
-                let start = letters.len();
-                letters.push_str(word);
-                words.push((start..letters.len(), place));
-            });
+    each_text(members, &mut |text| {
+        each_word(text, |_, word| {
             place += 1;
+            words.add(word, place);
         });
-    }
-    words.sort_unstable_by(|(one, at), (other, then)| letters[one.clone()].cmp(&letters[other.clone()]).then(at.cmp(then)));
-    let mut out = String::with_capacity(letters.len() * 2);
-    let mut size = 0;
-    for same in words.chunk_by(|(one, _), (other, _)| letters[one.clone()] == letters[other.clone()]) {
-        let Some((word, _)) = same.first() else { continue };
-        let places = same.iter().map(|(_, place)| *place);
-        push_lexeme(&mut out, &mut size, &letters[word.clone()], places);
-    }
-    out
+        place += 1;
+    });
+    words.written()
 }
 
-/// Adds a word and its places, as far as there is room.
-fn push_lexeme(out: &mut String, size: &mut usize, word: &str, places: impl Iterator<Item = usize>) {
-    if *size + word.len() + 8 > LARGEST_VECTOR {
-        return;
+/// Words and their places, in the order of an item's texts, as many as a `tsvector` holds.
+#[derive(Default)]
+struct Words {
+    places: HashMap<String, Vec<usize>>,
+    size: usize,
+}
+
+impl Words {
+    /// A word's first place is told at least, if only as the last that can be.
+    fn add(&mut self, word: &str, place: usize) {
+        let has_room = |more| self.size + more <= LARGEST_VECTOR;
+        match self.places.get_mut(word) {
+            Some(places) if places.len() < MOST_PLACES && place <= LAST_PLACE && has_room(2) => {
+                places.push(place);
+                self.size += 2;
+            }
+            None if has_room(word.len() + 8) => {
+                self.places.insert(word.to_owned(), vec![place.min(LAST_PLACE)]);
+                self.size += word.len() + 8;
+            }
+            _ => {}
+        }
     }
-    *size += word.len() + 6;
-    out.push_str(if out.is_empty() { "'" } else { " '" });
-    out.push_str(word);
-    // The first place is told at least, if only as the last that can be.
-    for (number, place) in places.enumerate().take_while(|(number, place)| *number == 0 || (*number < MOST_PLACES && *place <= LAST_PLACE))
-    {
-        *size += 2;
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{}{}", if number == 0 { "':" } else { "," }, place.min(LAST_PLACE));
+
+    fn written(self) -> String {
+        let mut words: Vec<_> = self.places.into_iter().collect();
+        words.sort_unstable();
+        let mut out = String::new();
+        for (word, places) in words {
+            let mut before = if out.is_empty() { format!("'{word}':") } else { format!(" '{word}':") };
+            for place in places {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "{before}{place}");
+                before.replace_range(.., ",");
+            }
+        }
+        out
     }
 }
 
@@ -87,7 +96,7 @@ fn push_lexeme(out: &mut String, size: &mut usize, word: &str, places: impl Iter
 mod tests {
     use sea_orm::DbBackend;
 
-    use super::index_text;
+    use super::{LARGEST_VECTOR, MOST_PLACES, index_text};
 
     #[test]
     fn all_texts_count_and_names_do_not() {
@@ -95,5 +104,18 @@ mod tests {
         assert_eq!(index_text(DbBackend::Sqlite, members), "rio grande | rio | ");
         let vector = index_text(DbBackend::Postgres, members);
         assert_eq!(vector, "'grande':2 'rio':1,4");
+    }
+
+    #[test]
+    fn a_vector_keeps_the_first_words_and_places_it_has_room_for() {
+        let of = |text: String| index_text(DbBackend::Postgres, &format!(r#"{{"text":"{text}"}}"#));
+        let same = of("x ".repeat(1_000));
+        assert_eq!(same.matches(',').count(), MOST_PLACES - 1);
+        let late = of(format!("{} end x", "x ".repeat(20_000)));
+        assert!(late.starts_with("'end':16383 'x':1,2,"), "{}", &late[..40]);
+        let numbers: Vec<_> = (0..1_000_000).map(|number| format!("{number:08}")).collect();
+        let many = of(numbers.join(" "));
+        assert!(many.contains("'00000000'") && !many.contains("'00999999'"));
+        assert!(many.len() < 2 * LARGEST_VECTOR, "{} bytes", many.len());
     }
 }

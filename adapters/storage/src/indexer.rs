@@ -149,9 +149,9 @@ impl Work {
     }
 
     fn stepped(&self, waited: i64, step: Step) {
-        // Less than a full step says that nothing waits of what was known, whoever wrote or indexed it.
-        let is_full = i64::try_from(step.changes).is_ok_and(|changes| changes >= AT_A_TIME);
-        let indexed = if is_full { AT_A_TIME.min(waited - 1) } else { waited };
+        // A step that does not go on says that nothing waits of what was known, whoever wrote or indexed it.
+        let taken = i64::try_from(step.changes).unwrap_or(i64::MAX);
+        let indexed = if step.goes_on { taken.min(waited - 1) } else { waited };
         self.waiting.fetch_sub(indexed, Ordering::Relaxed);
         self.indexed.send_if_modified(|known| {
             let is_news = step.indexed > *known;

@@ -1,14 +1,20 @@
 //! A step of the full-text index on `PostgreSQL`: a table of vectors beside the items, with a GIN index.
 
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, QueryResult};
+use std::collections::BTreeMap;
+
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, QueryResult, Value};
+use uuid::Uuid;
 
 use crate::dialect::POSTGRES;
-use crate::indexing::{ADVANCE, Indexed, NEXT, Next, Step, items};
+use crate::index_text::index_text;
+use crate::indexing::{self, ADVANCE, Next, Step};
 use crate::postgres_rows::texts;
 use crate::rows;
 
 /// Several instances may index at once; they take turns.
 const TURN: &str = "SELECT sequence FROM search_progress FOR UPDATE";
+
+const MEMBERS: &str = "SELECT id, CAST(members AS TEXT) AS members FROM items WHERE id = ANY($1::uuid[])";
 
 const INDEX: &str = "INSERT INTO search_index AS s (item_id, words) SELECT id::uuid, words::tsvector FROM unnest($1, $2) AS g (id, words) \
                      ON CONFLICT (item_id) DO UPDATE SET words = excluded.words WHERE s.words <> excluded.words";
@@ -19,26 +25,36 @@ const REMOVE: &str = "DELETE FROM search_index WHERE item_id = ANY($1::uuid[])";
 pub(crate) async fn step(transaction: &DatabaseTransaction, limit: i64) -> Result<Step, DbErr> {
     let progress = transaction.query_all_raw(POSTGRES.statement(TURN, [])).await?;
     let indexed: i64 = progress.first().map(|row| rows::get(row, "sequence")).transpose()?.unwrap_or_default();
-    let rows = transaction.query_all_raw(POSTGRES.statement(NEXT, [indexed.into(), limit.into()])).await?;
-    let next = rows.iter().map(next).collect::<Result<Vec<_>, _>>()?;
-    let Some(last) = next.last() else { return Ok(Step { indexed, changes: 0 }) };
-    let step = Step { indexed: last.sequence, changes: next.len() };
-    let (mut ids, mut vectors, mut gone) = (Vec::new(), Vec::new(), Vec::new());
-    for (id, Indexed { words, .. }) in items(DbBackend::Postgres, next) {
-        match words {
-            Some(words) => {
-                ids.push(id.to_string());
-                vectors.push(words);
-            }
-            None => gone.push(id.to_string()),
-        }
+    let changes = transaction.query_all_raw(POSTGRES.statement(&indexing::next(&POSTGRES), [indexed.into(), limit.into()])).await?;
+    let changes = changes.iter().map(next).collect::<Result<Vec<_>, _>>()?;
+    let (step, mut items) = indexing::step(indexed, &changes, limit);
+    if step.changes == 0 {
+        return Ok(step);
     }
-    transaction.execute_raw(POSTGRES.statement(INDEX, [texts(ids.into_iter()), texts(vectors.into_iter())])).await?;
-    if !gone.is_empty() {
-        transaction.execute_raw(POSTGRES.statement(REMOVE, [texts(gone.into_iter())])).await?;
+    index(transaction, &mut items).await?;
+    // What is left was not found.
+    if !items.is_empty() {
+        transaction.execute_raw(POSTGRES.statement(REMOVE, [ids(&items)])).await?;
     }
     transaction.execute_raw(POSTGRES.statement(ADVANCE, [step.indexed.into()])).await?;
     Ok(step)
+}
+
+/// Indexes those of the items that there are, and takes them out of `items`.
+async fn index(transaction: &DatabaseTransaction, items: &mut BTreeMap<Uuid, i64>) -> Result<(), DbErr> {
+    let (mut found, mut vectors) = (Vec::new(), Vec::new());
+    for row in transaction.query_all_raw(POSTGRES.statement(MEMBERS, [ids(items)])).await? {
+        let id: Uuid = rows::get(&row, "id")?;
+        items.remove(&id);
+        found.push(id.to_string());
+        vectors.push(index_text(DbBackend::Postgres, &rows::get::<String>(&row, "members")?));
+    }
+    transaction.execute_raw(POSTGRES.statement(INDEX, [texts(found.into_iter()), texts(vectors.into_iter())])).await?;
+    Ok(())
+}
+
+fn ids(items: &BTreeMap<Uuid, i64>) -> Value {
+    texts(items.keys().map(Uuid::to_string))
 }
 
 fn next(row: &QueryResult) -> Result<Next, DbErr> {
@@ -46,6 +62,6 @@ fn next(row: &QueryResult) -> Result<Next, DbErr> {
         sequence: rows::get(row, "sequence")?,
         number: rows::get(row, "number")?,
         id: rows::get(row, "id")?,
-        members: rows::get(row, "members")?,
+        bytes: rows::get::<Option<i32>>(row, "bytes")?.map(i64::from),
     })
 }

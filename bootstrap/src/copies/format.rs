@@ -180,21 +180,16 @@ fn read_trailer(read: &Read) -> Result<Entry, LineFault> {
 /// The values of the members, which must be there and the only ones.
 fn members<'a, const COUNT: usize>(read: &'a Read, names: [&'static str; COUNT]) -> Result<[Value<'a>; COUNT], LineFault> {
     let mut found = [None; COUNT];
-    for (name, value) in &read.entries {
-        let (name, value) = (&read.text[widen(name)], &read.text[widen(value)]);
+    for (name, value) in read.value().entries().into_iter().flatten() {
         let Some(place) = names.iter().position(|known| *known == name) else {
             return Err(LineFault::UnknownMember { name: shortened(name), meant: nearest(name, FIELDS.into_iter().chain(TRAILER)) });
         };
-        found[place] = Some(Value::from_encoded(value));
+        found[place] = Some(value);
     }
     for (place, name) in names.into_iter().enumerate() {
         found[place].ok_or(LineFault::Missing(name))?;
     }
     Ok(found.map(|value| value.unwrap_or(Value::from_encoded("null"))))
-}
-
-fn widen(range: &std::ops::Range<u32>) -> std::ops::Range<usize> {
-    range.start as usize..range.end as usize
 }
 
 fn read_change(fields: [Value<'_>; FIELDS.len()], has_unstorable: bool) -> Result<ChangeRecord, LineFault> {

@@ -13,7 +13,7 @@ mod write;
 mod tests;
 
 pub use number::is_storable_number;
-pub use read::{MAX_DEPTH, Read, read, read_within};
+pub use read::{Entry, MAX_DEPTH, Read, read, read_within};
 pub use value::{Elements, Entries, Kind, Value};
 pub use write::{encode_text, push_text};
 

@@ -17,10 +17,27 @@ const FEW_MEMBERS: usize = 12;
 pub struct Read {
     /// The value without insignificant white space, its strings in canonical escaping, its numbers as written.
     pub text: String,
-    /// Where the names (without quotes) and values of the outermost object stand in `text`; empty for other values.
-    pub entries: Vec<(Range<u32>, Range<u32>)>,
+    /// The members of the outermost object; empty for other values.
+    pub entries: Vec<Entry>,
     /// Whether a U+0000 or a number outside the store's range was met: worth a search for where.
     pub has_unstorable: bool,
+}
+
+/// Where a member stands in the compact text of its object. Where its value ends is told by where the next member begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where its name begins, after the quotes.
+    pub name: u32,
+    /// Where its value begins, after quotes and colon.
+    pub value: u32,
+}
+
+impl Entry {
+    /// Where the name stands.
+    #[must_use]
+    pub const fn name(self) -> Range<usize> {
+        self.name as usize..self.value as usize - "\":".len()
+    }
 }
 
 impl Read {
@@ -63,13 +80,20 @@ pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonFault> {
     Ok(Read { text: reader.out, entries: reader.entries, has_unstorable: reader.has_unstorable })
 }
 
+/// A member that was read.
+struct Member {
+    /// Where its name stands in the input.
+    at: u32,
+    entry: Entry,
+}
+
 struct Reader<'a> {
     input: &'a str,
     bytes: &'a [u8],
     at: usize,
     max_depth: usize,
     out: String,
-    entries: Vec<(Range<u32>, Range<u32>)>,
+    entries: Vec<Entry>,
     has_unstorable: bool,
 }
 
@@ -89,26 +113,24 @@ impl Reader<'_> {
 
     fn object(&mut self, depth: usize) -> Result<(), JsonFault> {
         self.enter(depth, '{')?;
-        let mut names = Vec::new();
-        while !self.closes(b'}', names.is_empty())? {
+        let mut members = Vec::new();
+        while !self.closes(b'}', members.is_empty())? {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("a member name in double quotes"));
             }
-            let name_at = self.at;
-            let name_from = self.out.len() + 1;
+            let (at, name) = (narrow(self.at), narrow(self.out.len() + 1));
             self.string()?;
-            names.push((name_from..self.out.len() - 1, name_at));
             self.skip_white_space();
             self.expect(b':')?;
             self.skip_white_space();
-            let value_from = self.out.len();
+            members.push(Member { at, entry: Entry { name, value: narrow(self.out.len()) } });
             self.value(depth + 1)?;
-            if depth == 1 {
-                let name = names.last().map_or(0..0, |(name, _)| name.clone());
-                self.entries.push((narrow(&name), narrow(&(value_from..self.out.len()))));
-            }
         }
-        self.refuse_duplicates(&names)
+        self.refuse_duplicates(&members)?;
+        if depth == 1 {
+            self.entries = members.iter().map(|member| member.entry).collect();
+        }
+        Ok(())
     }
 
     fn array(&mut self, depth: usize) -> Result<(), JsonFault> {
@@ -149,21 +171,22 @@ impl Reader<'_> {
         Ok(false)
     }
 
-    fn refuse_duplicates(&self, names: &[(Range<usize>, usize)]) -> Result<(), JsonFault> {
-        let name_of = |(range, _): &(Range<usize>, usize)| &self.out[range.clone()];
-        let second = if names.len() <= FEW_MEMBERS {
-            (1..names.len()).find(|&later| names[..later].iter().any(|early| name_of(early) == name_of(&names[later])))
+    fn refuse_duplicates(&self, members: &[Member]) -> Result<(), JsonFault> {
+        let name_of = |member: &Member| &self.out[member.entry.name()];
+        let second = if members.len() <= FEW_MEMBERS {
+            (1..members.len()).find(|&later| members[..later].iter().any(|early| name_of(early) == name_of(&members[later])))
         } else {
-            let mut order: Vec<u32> = (0..u32::try_from(names.len()).unwrap_or(u32::MAX)).collect();
-            order.sort_by_key(|&index| name_of(&names[index as usize]));
-            let same = |pair: &&[u32]| name_of(&names[pair[0] as usize]) == name_of(&names[pair[1] as usize]);
+            let mut order: Vec<u32> = (0..narrow(members.len())).collect();
+            // In place: a stable sort would take more memory for the same order.
+            order.sort_unstable_by_key(|&index| (name_of(&members[index as usize]), index));
+            let same = |pair: &&[u32]| name_of(&members[pair[0] as usize]) == name_of(&members[pair[1] as usize]);
             order.windows(2).find(same).map(|pair| pair[1] as usize)
         };
         match second {
             None => Ok(()),
             Some(index) => {
-                let detail = format!("the member \"{}\" stands twice in one object; send it once", shorten(name_of(&names[index])));
-                Err(fault_at(self.bytes, names[index].1, JsonFaultKind::DuplicateMember, detail))
+                let detail = format!("the member \"{}\" stands twice in one object; send it once", shorten(name_of(&members[index])));
+                Err(fault_at(self.bytes, members[index].at as usize, JsonFaultKind::DuplicateMember, detail))
             }
         }
     }
@@ -322,7 +345,6 @@ fn fault_at(bytes: &[u8], at: usize, kind: JsonFaultKind, detail: String) -> Jso
 }
 
 /// Bodies are limited far below 4 GiB, so four bytes are enough and halve the index.
-fn narrow(range: &Range<usize>) -> Range<u32> {
-    let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    narrow(range.start)..narrow(range.end)
+fn narrow(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }

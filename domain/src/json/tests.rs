@@ -116,6 +116,32 @@ proptest! {
     }
 
     #[test]
+    fn damaged_json_is_refused_or_read_as_what_it_is(value in any_json(), at in any::<prop::sample::Index>(), length in 0..4_usize, by in prop::collection::vec(any::<u8>(), 0..4)) {
+        let mut bytes = value.to_string().into_bytes();
+        let at = at.index(bytes.len());
+        let end = (at + length).min(bytes.len());
+        bytes.splice(at..end, by);
+        if let Ok(found) = read(&bytes) {
+            prop_assert_eq!(&read(found.text.as_bytes()).unwrap().text, &found.text, "what is accepted comes back equal");
+            if let Some(members) = Members::read(&bytes).unwrap() {
+                let index: Vec<_> = members.encoded_entries().collect();
+                let walked: Vec<_> = found.value().entries().into_iter().flatten().collect();
+                prop_assert_eq!(index, walked, "the index tells the same members as the text");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_is_refused_wherever_it_stands(count in 2..40_usize, one in any::<prop::sample::Index>(), depth in 0..3_usize) {
+        let one = one.index(count);
+        let names: Vec<_> = (0..count).chain([one]).map(|number| format!("\"m{number}\": {number}")).collect();
+        let text = format!("{}{{{}}}{}", "[".repeat(depth), names.join(", "), "]".repeat(depth));
+        let fault = read(text.as_bytes()).unwrap_err();
+        let second = text.rfind(&format!("\"m{one}\"")).unwrap();
+        prop_assert_eq!((fault.kind, fault.line, fault.column), (JsonFaultKind::DuplicateMember, 1, second + 1));
+    }
+
+    #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         let _ = read(&bytes);
     }

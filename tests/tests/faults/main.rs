@@ -4,4 +4,7 @@
 
 mod full_disk;
 mod killed;
+mod load;
+mod postgres_killed;
+mod postgres_server;
 mod retried;

@@ -23,6 +23,7 @@ macro_rules! on_both_stores {
 
 mod change_log;
 mod concurrency;
+mod full;
 mod orders;
 mod pages;
 mod reads;

@@ -250,6 +250,17 @@ mod tests {
         }
 
         #[test]
+        fn a_damaged_cursor_is_refused(keys in prop::collection::vec(key(), 0..4), at in any::<prop::sample::Index>(), by in "[A-Za-z0-9_=-]?") {
+            let count = keys.len();
+            let cursor = write(&Position::After(place(keys)), QUERY).unwrap();
+            let at = at.index(cursor.len());
+            let mut damaged = cursor.clone();
+            damaged.replace_range(at..=at, &by);
+            let subject = member();
+            prop_assert!(damaged == cursor || read(&damaged, QUERY, &vec![&subject; count]).is_err(), "{damaged}");
+        }
+
+        #[test]
         fn no_text_makes_it_panic(text in ".{0,80}") {
             prop_assert!(read(&text, QUERY, &[]).is_err());
         }

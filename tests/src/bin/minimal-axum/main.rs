@@ -30,7 +30,7 @@ use proposal::{Proposal, Refusal, check_members, new_id, now};
 use store::Store;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// The most items of a page, as in the service.
 const LARGEST_PAGE: i64 = 250;

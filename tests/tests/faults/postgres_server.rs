@@ -1,0 +1,128 @@
+//! A `PostgreSQL` server of a test's own, which can be killed.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use procfs::process::{Process, all_processes};
+use tempfile::TempDir;
+use tests::free_address;
+use url::Url;
+
+/// How long the processes of a server may take to be gone.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running server with its files in a temporary folder.
+pub struct PostgresServer {
+    programs: PathBuf,
+    port: u16,
+    folder: TempDir,
+}
+
+impl PostgresServer {
+    pub fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        if is_root() {
+            // PostgreSQL refuses to run as root.
+            run(Command::new("chown").arg("postgres").arg(folder.path()));
+        }
+        let server = Self { programs: programs(), port: free_address().port(), folder };
+        run(server.program("initdb").args(["--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--no-locale"]));
+        server.start_again();
+        server
+    }
+
+    pub fn url(&self) -> Url {
+        Url::parse(&format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)).unwrap()
+    }
+
+    /// Returns when the server takes connections again.
+    pub fn start_again(&self) {
+        let options = format!("-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories=", self.port);
+        let log = self.folder.path().join("log");
+        run(self.program("pg_ctl").args(["start", "--wait", "--silent", "--options", &options, "--log"]).arg(log));
+    }
+
+    /// Kills every process of the server at once, and returns when they are gone.
+    pub fn kill(&self) {
+        let mut all = self.children();
+        all.push(self.postmaster());
+        kill(&all);
+        let deadline = Instant::now() + PATIENCE;
+        while all.iter().any(Process::is_alive) {
+            assert!(Instant::now() < deadline, "the server does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Kills one of the processes that serve a connection.
+    pub fn kill_a_session(&self) {
+        let children = self.children().into_iter();
+        let session = children.filter(|child| child.cmdline().is_ok_and(|words| words.join(" ").contains(" proposals_test_"))).take(1);
+        let session: Vec<_> = session.collect();
+        assert_eq!(session.len(), 1, "somebody is connected");
+        kill(&session);
+    }
+
+    fn postmaster(&self) -> Process {
+        let file = std::fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
+        Process::new(file.lines().next().unwrap().parse().unwrap()).expect("the server runs")
+    }
+
+    fn children(&self) -> Vec<Process> {
+        let parent = self.postmaster().pid;
+        let is_child = |process: &Process| process.stat().is_ok_and(|stat| stat.ppid == parent);
+        all_processes().unwrap().flatten().filter(is_child).collect()
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A program of `PostgreSQL` about this server's files.
+    fn program(&self, name: &str) -> Command {
+        let path = self.programs.join(name);
+        let mut program = if is_root() {
+            let mut program = Command::new("runuser");
+            program.args(["--user", "postgres", "--"]).arg(path);
+            program
+        } else {
+            Command::new(path)
+        };
+        program.arg("--pgdata").arg(self.data()).current_dir("/");
+        program
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        // A test that failed may have left it killed.
+        let _ = self.program("pg_ctl").args(["stop", "--mode", "immediate", "--silent"]).stderr(Stdio::null()).status();
+    }
+}
+
+fn is_root() -> bool {
+    Process::myself().and_then(|own| own.uid()).is_ok_and(|uid| uid == 0)
+}
+
+/// Where the server's programs are: distributions keep them out of the search path.
+fn programs() -> PathBuf {
+    let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let newest = installed.map(|version| version.path().join("bin")).filter(|bin| bin.join("initdb").is_file()).max();
+    newest.unwrap_or_else(|| {
+        let told = Command::new("pg_config").arg("--bindir").output().expect("PostgreSQL is installed, or pg_config says where");
+        Path::new(String::from_utf8_lossy(&told.stdout).trim()).to_owned()
+    })
+}
+
+/// Kills without a chance to clean up. One that ended by itself meanwhile is as good.
+fn kill(processes: &[Process]) {
+    let ids = processes.iter().map(|process| process.pid.to_string());
+    Command::new("kill").arg("-KILL").args(ids).stderr(Stdio::null()).status().expect("there is `kill`");
+}
+
+fn run(command: &mut Command) {
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
+    let status = status.unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+    assert!(status.success(), "{command:?} ended with {status}");
+}

@@ -1,0 +1,88 @@
+//! Clients that hold connections and give nothing, or take nothing.
+
+use std::thread;
+use std::time::Duration;
+
+use tests::{Service, Store};
+
+use crate::attack::{GET, Raw, statuses, withstands};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn ten_thousand_idle_connections_keep_nobody_out() {
+    const CONNECTIONS: usize = 10_000;
+    let files = rlimit::increase_nofile_limit(u64::MAX).unwrap();
+    assert!(files >= CONNECTIONS as u64 + 500, "the test needs {CONNECTIONS} open files and more; the hard limit is {files}: raise it");
+    let service = Service::start(Store::Sqlite);
+    withstands(&service, || {
+        let asked = |_| {
+            let mut client = Raw::open(&service).send(GET);
+            assert_eq!(statuses(&client.beginning()), [200]);
+            client
+        };
+        let kept: Vec<_> = (0..CONNECTIONS / 2).map(asked).collect();
+        let silent: Vec<_> = (0..CONNECTIONS / 2).map(|_| Raw::open(&service)).collect();
+        // Those that were opened last may still have to be accepted.
+        thread::sleep(SECOND);
+        assert!(service.open_files() >= CONNECTIONS, "{} files are open", service.open_files());
+        for client in kept.into_iter().step_by(100) {
+            assert_eq!(statuses(&client.send(GET).beginning()), [200], "a connection that rested is served");
+        }
+        drop(silent);
+    });
+}
+
+#[test]
+fn heads_sent_by_halves_and_byte_by_byte_are_408() {
+    let service = Service::start(Store::Sqlite);
+    withstands(&service, || {
+        let halves = (0..500).map(|_| Raw::open(&service).send("GET /v1/statuses HTTP/1.1\r\nHost: ")).collect::<Vec<_>>();
+        thread::scope(|scope| {
+            for _ in 0..50 {
+                scope.spawn(|| {
+                    let text = Raw::open(&service).drip(GET, SECOND).rest();
+                    // Whoever still sends may see the connection reset before the answer.
+                    assert!(statuses(&text).iter().all(|status| *status == 408), "{text}");
+                });
+            }
+            for half in halves {
+                assert_eq!(statuses(&half.rest()), [408]);
+            }
+        });
+    });
+}
+
+#[test]
+fn responses_nobody_reads_keep_nobody_waiting() {
+    let service = Service::start(Store::Sqlite);
+    let body = format!(r#"{{"text":"{}"}}"#, "x".repeat(60_000));
+    for _ in 0..250 {
+        service.create("/v1/files", &body);
+    }
+    let page = "/v1/files?page_size=250";
+    withstands(&service, || {
+        // 15 MB each: far more than the sockets' buffers take.
+        let unread: Vec<_> = (0..64).map(|_| Raw::open(&service).send(format!("GET {page} HTTP/1.1\r\nHost: x\r\n\r\n"))).collect();
+        thread::sleep(5 * SECOND);
+        drop(unread);
+    });
+    assert_eq!(service.get(page).send().expect(200).items().len(), 250);
+}
+
+#[test]
+fn answers_to_many_pipelined_requests_are_made_as_they_are_read() {
+    let service = Service::start(Store::Sqlite);
+    withstands(&service, || {
+        let last = "GET /v1/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        let answers = Raw::open(&service).send(GET.repeat(200)).send(last).done().rest();
+        let (end, before) = statuses(&answers).split_last().map(|(last, before)| (*last, before.to_vec())).unwrap();
+        assert_eq!((end, before), (404, vec![200; 200]));
+        // Some 70 MB of answers that nobody reads; the sending ends with what the sockets' buffers hold.
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| drop(Raw::open(&service).send_for(GET.repeat(200_000), 2 * SECOND)));
+            }
+        });
+    });
+}
