@@ -1,9 +1,10 @@
 //! The difference between two values as a JSON Patch (RFC 6902).
 //!
 //! A patch is never longer than it takes to replace the value as a whole: where telling the parts apart would be, the whole is
-//! replaced. So its size, and what it takes to make it, are bounded by those of the value.
+//! replaced. Nor are values taken apart that are so deep that looking at each level would take many times their length. So both the
+//! size of a patch and the work on it are bounded by the length of the values.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::json::{Kind, Value};
@@ -11,11 +12,16 @@ use crate::json::{Kind, Value};
 /// Objects and arrays with more than so many parts are not taken apart.
 const MOST_PARTS: usize = 10_000;
 
+/// How many times the length of both values may be looked through, and what small ones may take in any case.
+const MOST_LOOKS: usize = 8;
+const SMALL: usize = 1 << 20;
+
 /// The operations that make `to` of `from`, as the compact JSON text of an array: `add`, `remove` and `replace` alone. Numbers
 /// are told apart by their digits: `1.0` is not `1.00`.
 #[must_use]
 pub fn json_patch(from: Value<'_>, to: Value<'_>) -> String {
-    let mut patch = Patch { operations: String::from("["), path: String::new() };
+    let room = SMALL.max(MOST_LOOKS * (from.encoded().len() + to.encoded().len()));
+    let mut patch = Patch { operations: String::from("["), path: String::new(), room };
     patch.change(from, to);
     if patch.operations.ends_with(',') {
         patch.operations.pop();
@@ -29,6 +35,8 @@ struct Patch {
     operations: String,
     /// Where the values are, escaped for a JSON text.
     path: String,
+    /// Bytes that may still be looked through.
+    room: usize,
 }
 
 /// The parts told apart would take more than the whole.
@@ -42,6 +50,7 @@ impl Patch {
         let (start, path) = (self.operations.len(), self.path.len());
         let most = start + self.path.len() + to.encoded().len();
         let told = match (from.kind(), to.kind()) {
+            _ if !self.take_room(from, to) => Err(TooLong),
             (Kind::Object, Kind::Object) => self.change_object(from, to, most),
             (Kind::Array, Kind::Array) => self.change_array(from, to, most),
             _ => Err(TooLong),
@@ -54,12 +63,13 @@ impl Patch {
     }
 
     fn change_object(&mut self, from: Value<'_>, to: Value<'_>, most: usize) -> Result<(), TooLong> {
-        let before: HashMap<_, _> = parts(from.entries())?.into_iter().collect();
-        let after: HashMap<_, _> = parts(to.entries())?.into_iter().collect();
-        for (name, _) in from.entries().into_iter().flatten().filter(|(name, _)| !after.contains_key(name)) {
+        let (before, after) = (parts(from.entries())?, parts(to.entries())?);
+        let names: HashSet<_> = after.iter().map(|(name, _)| *name).collect();
+        for (name, _) in before.iter().filter(|(name, _)| !names.contains(name)) {
             self.within(&escaped(name), most, |patch| patch.push("remove", None))?;
         }
-        for (name, value) in to.entries().into_iter().flatten() {
+        let before: HashMap<_, _> = before.into_iter().collect();
+        for (name, value) in after {
             self.within(&escaped(name), most, |patch| match before.get(name) {
                 Some(old) => patch.change(*old, value),
                 None => patch.push("add", Some(value)),
@@ -89,6 +99,13 @@ impl Patch {
         Ok(())
     }
 
+    /// Whether there is room to look through both values.
+    fn take_room(&mut self, from: Value<'_>, to: Value<'_>) -> bool {
+        let rest = self.room.checked_sub(from.encoded().len() + to.encoded().len());
+        self.room = rest.unwrap_or_default();
+        rest.is_some()
+    }
+
     /// Does something one step further down the path.
     fn within(&mut self, step: &str, most: usize, work: impl FnOnce(&mut Self)) -> Result<(), TooLong> {
         let length = self.path.len();
@@ -110,9 +127,9 @@ impl Patch {
     }
 }
 
-fn parts<T>(parts: Option<impl Iterator<Item = T> + Clone>) -> Result<Vec<T>, TooLong> {
-    let parts = parts.into_iter().flatten();
-    if parts.clone().nth(MOST_PARTS).is_some() { Err(TooLong) } else { Ok(parts.collect()) }
+fn parts<T>(parts: Option<impl Iterator<Item = T>>) -> Result<Vec<T>, TooLong> {
+    let parts: Vec<_> = parts.into_iter().flatten().take(MOST_PARTS + 1).collect();
+    if parts.len() > MOST_PARTS { Err(TooLong) } else { Ok(parts) }
 }
 
 /// A name, which is in the escaping of a JSON text, with that of a JSON Pointer beside it (RFC 6901 section 3).
@@ -168,6 +185,17 @@ mod tests {
         let narrow = |element: &str| format!(r#"{{"{}":[{}]}}"#, "long name".repeat(100), vec![element; 9_000].join(","));
         let (from, to) = (narrow("1"), narrow("2"));
         assert!(patch(&from, &to).len() < to.len() + 2_000);
+    }
+
+    #[test]
+    fn what_is_very_deep_is_not_taken_apart_to_its_end() {
+        let deep = |element: &str| format!(r#"{{"x":{}"{LONG}",{element}{}}}"#, "[".repeat(100), "]".repeat(100));
+        let (from, to) = (deep("1"), deep("2"));
+        assert!(patch(&from, &to).contains("/0/0/0"), "small values are");
+        let wide = vec![format!("\"{LONG}\""); 20_000].join(",");
+        let (from, to) = (from.replace(&format!("\"{LONG}\""), &wide), to.replace(&format!("\"{LONG}\""), &wide));
+        let path = patch(&from, &to).chars().take(100).collect::<String>();
+        assert!(path.contains("/x/0/0") && !path.contains(&"/0".repeat(20)), "{path}");
     }
 
     fn value() -> impl Strategy<Value = serde_json::Value> {

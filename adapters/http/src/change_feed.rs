@@ -8,8 +8,11 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
-/// Changes that wait for a listener at most; one that falls further behind has to begin again where it was.
+/// Changes that wait in memory for a listener at most; what it misses it reads from the log.
 const BUFFERED: usize = 1024;
+
+/// A listener that misses more at once has to begin again where it was.
+const MOST_MISSED: u64 = 100_000;
 
 /// Changes that are read from the log at a time.
 const AT_A_TIME: u64 = 250;
@@ -54,16 +57,15 @@ impl ChangeFeed {
         Self { log, sender: Arc::default() }
     }
 
-    /// Listens to all that follows a change, or to what happens from now on.
+    /// Listens to all that follows a change, or to what happens from now on. `None` when the log does not reach as far: it is that
+    /// of another store, or of a copy made before.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn listen(&self, after: Option<Sequence>) -> Result<Listener, RepositoryError> {
-        let told = match after {
-            Some(after) => after,
-            None => self.log.last().await?,
-        };
-        Ok(Listener { feed: self.clone(), told, ready: Vec::new().into_iter(), live: None })
+    pub async fn listen(&self, after: Option<Sequence>) -> Result<Option<Listener>, RepositoryError> {
+        let last = self.log.last().await?;
+        let told = after.unwrap_or(last);
+        Ok((told <= last).then(|| Listener { feed: self.clone(), told, ready: Vec::new().into_iter(), live: None }))
     }
 
     /// What is committed from now on, and perhaps a little of what was before.
@@ -117,6 +119,12 @@ impl ChangeFeed {
 }
 
 impl Listener {
+    /// The last change that was told, or the one after which this listener began.
+    #[must_use]
+    pub const fn told(&self) -> Sequence {
+        self.told
+    }
+
     /// Waits for the next change.
     ///
     /// # Errors
@@ -133,8 +141,9 @@ impl Listener {
                     Ok(change) if change.sequence > self.told => self.ready = vec![LoggedChange::clone(&change)].into_iter(),
                     // The log had it already.
                     Ok(_) => {}
-                    Err(RecvError::Lagged(_)) => return Err(Ended::TooSlow),
-                    Err(RecvError::Closed) => self.live = None,
+                    // Many changes at once are read from the log; who is far behind them does not read.
+                    Err(RecvError::Lagged(missed)) if missed > MOST_MISSED => return Err(Ended::TooSlow),
+                    Err(RecvError::Lagged(_) | RecvError::Closed) => self.live = None,
                 },
             }
         }
@@ -206,7 +215,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_listener_begins_now_or_where_it_was() {
         let (feed, log) = feed(1_000);
-        let (mut from_now, mut resumed) = (feed.listen(None).await.unwrap(), feed.listen(Some(Sequence(400))).await.unwrap());
+        let (mut from_now, mut resumed) =
+            (feed.listen(None).await.unwrap().unwrap(), feed.listen(Some(Sequence(400))).await.unwrap().unwrap());
         for expected in 401..=1_000 {
             assert_eq!(resumed.next().await.unwrap().sequence, Sequence(expected));
         }
@@ -231,7 +241,7 @@ mod tests {
                 let feed = feed.clone();
                 tokio::spawn(async move {
                     sleep(Duration::from_millis(100 * start)).await;
-                    let mut listener = feed.listen(Some(Sequence(0))).await.unwrap();
+                    let mut listener = feed.listen(Some(Sequence(0))).await.unwrap().unwrap();
                     let mut seen = BTreeSet::new();
                     while seen.len() < 2_000 {
                         let sequence = listener.next().await.unwrap().sequence;
@@ -247,29 +257,41 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_slow_listener_is_cut_off() {
+    /// A listener that was told everything, and then does not listen while so many changes come.
+    async fn after_a_pause(changes: i64) -> (Listener, Arc<Counter>) {
         let (feed, log) = feed(1);
-        let mut listener = feed.listen(Some(Sequence(0))).await.unwrap();
+        let mut listener = feed.listen(Some(Sequence(0))).await.unwrap().unwrap();
         assert_eq!(listener.next().await.unwrap().sequence, Sequence(1));
         let waiting = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
         assert!(waiting.is_err(), "there is nothing to tell");
-        log.0.fetch_add(5_000, Ordering::SeqCst);
+        log.0.fetch_add(changes, Ordering::SeqCst);
         sleep(Duration::from_secs(5)).await;
-        let mut told = 0;
-        let ended = loop {
-            match listener.next().await {
-                Ok(_) => told += 1,
-                Err(ended) => break ended,
-            }
-        };
-        assert!(matches!(ended, Ended::TooSlow) && told <= BUFFERED, "{told}");
+        (listener, log)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_changes_at_once_are_told_from_the_log() {
+        let (mut listener, _log) = after_a_pause(5_000).await;
+        for expected in 2..=5_001 {
+            assert_eq!(listener.next().await.unwrap().sequence, Sequence(expected));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_listener_who_does_not_listen_is_cut_off() {
+        let (mut listener, _log) = after_a_pause(200_000).await;
+        assert!(matches!(listener.next().await, Err(Ended::TooSlow)));
+    }
+
+    #[tokio::test]
+    async fn nobody_listens_from_beyond_the_log() {
+        assert!(feed(7).0.listen(Some(Sequence(8))).await.unwrap().is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_reads_the_log_when_nobody_listens() {
         let (feed, log) = feed(1);
-        let mut listener = feed.listen(None).await.unwrap();
+        let mut listener = feed.listen(None).await.unwrap().unwrap();
         log.0.fetch_add(1, Ordering::SeqCst);
         listener.next().await.unwrap();
         let _ = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;

@@ -17,8 +17,8 @@ use tokio::sync::watch;
 use crate::base_url::BaseUrl;
 use crate::change_feed::{ChangeFeed, Listener};
 use crate::changes::{self, represent};
-use crate::problem::{Problem, kinds};
-use crate::query::{ChangesQuery, change_cursor};
+use crate::problem::Problem;
+use crate::query::{BEYOND_THE_LOG, ChangesQuery, change_cursor, invalid};
 
 /// Where it is served.
 pub const PATH: &str = "/v1/changes/stream";
@@ -48,7 +48,8 @@ struct Streaming {
     collection: Option<Collection>,
     base_url: Arc<BaseUrl>,
     stopping: watch::Receiver<bool>,
-    has_begun: bool,
+    /// How many events stand before the first change.
+    said: u8,
 }
 
 impl Endpoint for ChangeStream {
@@ -58,8 +59,9 @@ impl Endpoint for ChangeStream {
         let collection = ChangesQuery::group(request.uri().query().unwrap_or_default())?;
         let after = last_event(request.headers())?;
         let listener = self.feed.listen(after).await.map_err(|error| Problem::from(ApplicationError::from(error)))?;
+        let listener = listener.ok_or_else(|| invalid(BEYOND_THE_LOG))?;
         let (base_url, stopping) = (Arc::clone(&self.base_url), self.stopping.clone());
-        let streaming = Streaming { listener, collection, base_url, stopping, has_begun: false };
+        let streaming = Streaming { listener, collection, base_url, stopping, said: 0 };
         let events = stream::unfold(streaming, |mut streaming| async {
             let event = streaming.next().await?;
             Some((event, streaming))
@@ -75,9 +77,12 @@ impl Endpoint for ChangeStream {
 impl Streaming {
     /// The next event; `None` when the client is to connect again.
     async fn next(&mut self) -> Option<Event> {
-        if !self.has_begun {
-            self.has_begun = true;
-            return Some(Event::retry(RETRY));
+        self.said = self.said.saturating_add(1);
+        match self.said {
+            1 => return Some(Event::retry(RETRY)),
+            // An id without data: who is cut off before the first change begins again here.
+            2 => return Some(Event::message("").id(change_cursor::write(self.listener.told()))),
+            _ => {}
         }
         loop {
             let change = tokio::select! {
@@ -117,7 +122,5 @@ fn last_event(headers: &HeaderMap) -> Result<Option<Sequence>, Problem> {
     let mut lines = headers.get_all(LAST_EVENT_ID).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     let cursor = line.to_str().ok().filter(|_| lines.next().is_none()).and_then(change_cursor::decode);
-    cursor.map(Some).ok_or_else(|| {
-        Problem::new(&kinds::INVALID_QUERY, "Last-Event-ID is no `id` of an event that this service sent; leave it out to begin now.")
-    })
+    cursor.map(Some).ok_or_else(|| invalid("Last-Event-ID is no `id` of an event that this service sent; leave it out to begin now."))
 }

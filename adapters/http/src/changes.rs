@@ -19,7 +19,7 @@ use crate::group::Group;
 use crate::groups::for_each_group;
 use crate::path_endpoint::Negotiated;
 use crate::problem::Problem;
-use crate::query::{ChangesQuery, change_cursor};
+use crate::query::{BEYOND_THE_LOG, ChangesQuery, change_cursor, invalid};
 use crate::representation::TIME;
 
 /// Where it is served.
@@ -41,6 +41,9 @@ impl Endpoint for Changes {
     async fn call(&self, request: Request) -> Result<Response> {
         let query = ChangesQuery::read(request.uri().query().unwrap_or_default())?;
         let page = self.page(&query).await?;
+        if page.changes.is_empty() && query.after.is_some_and(|after| after == page.read_to) {
+            self.refuse_beyond(page.read_to).await?;
+        }
         let text = self.hal(&query, &page).to_string();
         let response = Response::builder().content_type(Negotiated::of(&request).name());
         let tag = EntityTag::of_content(text.as_bytes());
@@ -56,6 +59,12 @@ impl Changes {
         let page = self.log.changes(query.after.unwrap_or_default(), query.collection, query.page_size);
         let page = tokio::time::timeout(self.time_limit, page).await;
         page.unwrap_or(Err(RepositoryError::Unavailable)).map_err(|error| application::ApplicationError::from(error).into())
+    }
+
+    /// Nothing follows the last change, nor a place that the log does not reach.
+    async fn refuse_beyond(&self, after: Sequence) -> Result<(), Problem> {
+        let last = self.log.last().await.map_err(application::ApplicationError::from)?;
+        if after <= last { Ok(()) } else { Err(invalid(BEYOND_THE_LOG)) }
     }
 
     fn hal(&self, query: &ChangesQuery, page: &LogPage) -> Value {

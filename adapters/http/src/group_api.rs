@@ -36,6 +36,8 @@ pub struct Surroundings {
     pub bodies: BodyReader,
     /// What large responses may take of the memory until they are sent.
     pub responses: Budget,
+    /// What versions that are compared may take of the memory.
+    pub comparisons: Budget,
     /// How long a use case may take.
     pub time_limit: Duration,
     /// Whether what exists is changed and removed under a condition only.
@@ -105,7 +107,9 @@ impl<G: Group> GroupApi<G> {
         // The text is done with once it is read; its share of the memory is kept for what was made of it.
         let _share = body.as_mut().and_then(ReceivedBody::take_share);
         let has_key = operation.takes_key() && request.headers().contains_key(IDEMPOTENCY_KEY);
-        let fingerprint = has_key.then(|| body.as_ref().map_or_else(|| idempotency_key::fingerprint(b""), ReceivedBody::fingerprint));
+        // Where no body is taken, none that is sent counts.
+        let sent = body.as_ref().filter(|_| operation.takes_body());
+        let fingerprint = has_key.then(|| sent.map_or_else(|| idempotency_key::fingerprint(b""), ReceivedBody::fingerprint));
         let input = self.input(operation, body).await?;
         // Nothing is written before this point, and what follows is bounded in time.
         let work = self.perform(operation, request, fingerprint, input);

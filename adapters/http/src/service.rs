@@ -34,6 +34,9 @@ use crate::path_endpoint::PathEndpoint;
 /// What large responses may take together until they are sent.
 const RESPONSE_BUDGET_MIB: u16 = 32;
 
+/// What versions that are compared may take together.
+const COMPARISON_BUDGET_MIB: u16 = 32;
+
 /// What the service is made to work with.
 #[derive(Clone)]
 pub struct Ports {
@@ -89,6 +92,7 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
         base_url: Arc::clone(&base_url),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
         responses: Budget::of_mib(RESPONSE_BUDGET_MIB),
+        comparisons: Budget::of_mib(COMPARISON_BUDGET_MIB),
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
     });

@@ -192,7 +192,7 @@ fn add(Addition { version, created_at, condition, found }: &Addition) -> String 
          {found} AS found, {shown} FROM given g LEFT JOIN written i ON i.id = g.id",
         given = given(["owner", "predecessor"], "NULLIF(predecessor, '')::uuid"),
         keys = keys::columns(),
-        recorded = recorded("'created'", 1, "w.parent IS NOT NULL", "g.time, g.caller", "JOIN given g ON g.id = w.id"),
+        recorded = recorded("'created'", 1, "g.time, g.caller", "JOIN given g ON g.id = w.id"),
         shown = shown_columns(&POSTGRES, "i"),
     )
 }
@@ -211,7 +211,7 @@ fn update() -> String {
          SELECT g.id AS asked, f.version AS found, {shown} \
          FROM given g LEFT JOIN found f ON f.id = g.id LEFT JOIN written i ON i.id = g.id",
         given = given(["kind", "expected"], "expected"),
-        recorded = recorded("g.kind", 0, "w.parent IS NOT NULL", "g.time, g.caller", "JOIN given g ON g.id = w.id"),
+        recorded = recorded("g.kind", 0, "g.time, g.caller", "JOIN given g ON g.id = w.id"),
         shown = shown_columns(&POSTGRES, "i"),
     )
 }

@@ -31,6 +31,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Rows that one statement of a replacement writes.
 const ROWS_AT_A_TIME: usize = 2_000;
 
+/// The setting in which a transaction of several statements keeps its time.
+const TIME: &str = "proposal_service.time";
+
 const LOCK_VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1 ORDER BY id FOR UPDATE";
 
 /// The texts of the writes, made once. The parameters of the first three are those of `write.rs`; the others take
@@ -148,7 +151,7 @@ impl PostgresWrites {
 
 /// Waits for the turn to write, which ends with the transaction; what is committed afterwards has a time after this one.
 pub(crate) async fn take_turn(connection: &impl ConnectionTrait, least: Timestamp) -> Result<(), DbErr> {
-    let turn = format!("WITH {} SELECT time FROM clock", turn("$1"));
+    let turn = format!("WITH {} SELECT set_config('{TIME}', time::text, true) FROM clock", turn("$1"));
     run(connection, POSTGRES.statement(&turn, [least.as_microsecond().into()])).await.map(|_| ())
 }
 
@@ -204,11 +207,12 @@ fn delete_all() -> String {
 ///
 /// So writes are committed in the order of their times, and of their numbers in the change log: who reads what was written
 /// after a time or a number misses nothing that is committed later. The clock is a sequence, which leaves no dead rows; the
-/// lock is let go with the commit.
+/// lock is let go with the commit. In a transaction that has [taken its turn](take_turn) all statements have the time of that.
 pub(crate) fn turn(least: &str) -> String {
     format!(
         "turn AS MATERIALIZED (SELECT pg_advisory_xact_lock('write_clock'::regclass::oid::bigint)), \
-         clock AS MATERIALIZED (SELECT setval('write_clock', greatest(nextval('write_clock'), {least})) AS time FROM turn)"
+         clock AS MATERIALIZED (SELECT coalesce(nullif(current_setting('{TIME}', true), '')::bigint, \
+         setval('write_clock', greatest(nextval('write_clock'), {least}))) AS time FROM turn)"
     )
 }
 
@@ -217,22 +221,21 @@ fn removed() -> String {
     format!(
         "written AS (DELETE FROM items i WHERE i.id IN \
          (SELECT id FROM target UNION ALL SELECT c.id FROM items c JOIN target ON c.parent = target.id) \
-         RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.predecessor, i.members AS superseded), \
-         forgotten AS (DELETE FROM collection_totals WHERE parent IN (SELECT id FROM target)), {}",
-        recorded("'deleted'", -1, "w.parent NOT IN (SELECT id FROM target)", "(SELECT time FROM clock), $2", "")
+         RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.predecessor, i.members AS superseded), {}",
+        recorded("'deleted'", -1, "(SELECT time FROM clock), $2", "")
     )
 }
 
-/// Logs and counts what was `written`: each row `w` changed the number of items by `items`, and its parent's totals count
-/// where they are `kept`. When and by whom is in the two columns `by`, of `w` or what is `joined` to it.
-pub(crate) fn recorded(kind: &str, items: i32, kept: &str, by: &str, joined: &str) -> String {
+/// Logs and counts what was `written`: each row `w` changed the number of items by `items`. The totals of a parent stay when it is
+/// removed: restored, it goes on counting, so that no revision comes twice. When and by whom is in the two columns `by`, of `w` or what is `joined` to it.
+pub(crate) fn recorded(kind: &str, items: i32, by: &str, joined: &str) -> String {
     format!(
         "logged AS (INSERT INTO changes ({CHANGE_COLUMNS}) \
          SELECT w.collection, w.id, w.version, {kind}, {by}, w.parent, w.predecessor, w.superseded FROM written w {joined}), \
          counted AS (INSERT INTO collection_totals AS t (collection, parent, items, writes) \
          SELECT collection, scope, {items} * count(*), count(*) \
          FROM (SELECT w.collection, '{whole}'::uuid AS scope FROM written w \
-         UNION ALL SELECT w.collection, w.parent FROM written w WHERE {kept}) AS scopes \
+         UNION ALL SELECT w.collection, w.parent FROM written w WHERE w.parent IS NOT NULL) AS scopes \
          GROUP BY collection, scope ON CONFLICT (collection, parent) \
          DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes)",
         whole = Uuid::nil(),

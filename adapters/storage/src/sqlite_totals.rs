@@ -26,11 +26,6 @@ impl Totals {
         self.0.get(&(collection.to_owned(), Uuid::nil())).map_or(0, |(_, writes)| *writes)
     }
 
-    /// The parent was removed, and with it what belonged to it.
-    pub fn forget(&mut self, parent: Uuid) {
-        self.0.retain(|(_, scope), _| *scope != parent);
-    }
-
     /// Adds it all up in the database.
     pub fn add(self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         for ((collection, parent), (items, writes)) in self.0 {

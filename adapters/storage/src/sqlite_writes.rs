@@ -40,8 +40,6 @@ const ANSWERED: &str = "SELECT 1 FROM idempotency_keys WHERE caller = ?1 AND pat
 const REMOVE: [&str; 2] =
     ["DELETE FROM items WHERE parent = ?1 RETURNING collection, parent", "DELETE FROM items WHERE id = ?1 RETURNING collection, parent"];
 
-const FORGET: &str = "DELETE FROM collection_totals WHERE parent = ?1";
-
 type Outcome<T> = rusqlite::Result<T>;
 
 /// What a write leaves, or why it is refused.
@@ -262,8 +260,6 @@ impl Performing<'_> {
                 self.totals.count(row.get_ref(0)?.as_str()?, row.get(1)?, -1);
             }
         }
-        self.run(FORGET, [id.uuid()])?;
-        self.totals.forget(id.uuid());
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! What items were: their versions, what differs between two, what there was at a time, and the way back.
 
-use domain::{Item, ItemId, Members, Resource, Value, Version, json_patch};
+use std::sync::Arc;
+
+use domain::{Item, ItemId, Members, Resource, Version};
 use jiff::Timestamp;
 
 use super::judging::{Edit, Identity, judge};
@@ -78,27 +80,26 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    /// The operations (RFC 6902) that make one version of an item of another, as JSON text. Without `from` the other is the one
-    /// before; before there was an item there was nothing, which is an object without members.
+    /// The members of two versions of an item, that they may be compared. Without `from` the first is of the one before `to`; before
+    /// there was an item there was nothing, which is an object without members.
     ///
     /// # Errors
     /// Those of [`version`](Self::version).
-    pub async fn difference(
+    pub async fn versions_to_compare(
         &self,
         caller: &Caller,
         parent: Option<ItemId>,
         id: ItemId,
         from: Option<Version>,
         to: Version,
-    ) -> Result<String, ApplicationError> {
+    ) -> Result<[Arc<str>; 2], ApplicationError> {
         let (made, to) = self.version(caller, parent, id, to).await?;
         let from = from.or_else(|| made.predecessor());
         let from = match from {
             Some(from) => Some(self.version(caller, parent, id, from).await?.1),
             None => None,
         };
-        let before = from.as_ref().map_or("{}", |from| &from.members);
-        Ok(json_patch(Value::from_encoded(before), Value::from_encoded(&to.members)))
+        Ok([from.map_or_else(|| Arc::from("{}"), |from| from.members), to.members])
     }
 
     /// An item as it was at a time.

@@ -17,6 +17,8 @@ struct Stream {
     connection: BufReader<TcpStream>,
     /// What came and was not read yet.
     content: String,
+    /// The last that was told.
+    id: String,
 }
 
 /// An event as it was sent.
@@ -31,7 +33,7 @@ impl Stream {
         let mut stream = TcpStream::connect(service.address()).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         write!(stream, "GET /v1/changes/stream{query} HTTP/1.1\r\nHost: example.org\r\n{headers}\r\n").expect("the request is sent");
-        let mut opened = Self { connection: BufReader::new(stream), content: String::new() };
+        let mut opened = Self { connection: BufReader::new(stream), content: String::new(), id: String::new() };
         assert!(opened.line().starts_with("HTTP/1.1 200"), "the stream is opened");
         let mut head = Vec::new();
         loop {
@@ -75,9 +77,10 @@ impl Stream {
         loop {
             let line = self.content();
             if let Some(id) = line.strip_prefix("id: ") {
-                let data = self.content();
-                let data = data.strip_prefix("data: ").unwrap_or_else(|| panic!("data after the id, not {data}"));
-                return Event { id: id.to_owned(), data: serde_json::from_str(data).expect("JSON") };
+                id.clone_into(&mut self.id);
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return Event { id: self.id.clone(), data: serde_json::from_str(data).expect("JSON") };
             }
         }
     }
@@ -134,6 +137,33 @@ fn a_reader_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_reader_who_was_told_nothing_yet_goes_on_where_it_began() {
+    on_each_store(|service| {
+        service.create("/v1/files", "{}");
+        let mut stream = Stream::open(service, "", "");
+        assert_eq!(stream.content(), "retry: 2000");
+        let begun = stream.content();
+        drop(stream);
+        let missed = service.create("/v1/files", "{}");
+        let mut resumed = Stream::open(service, "", &format!("Last-Event-ID: {}\r\n", begun.trim_start_matches("id: ")));
+        assert_eq!(resumed.told(1), [(missed.path, "created".to_owned())]);
+    });
+}
+
+#[test]
+fn a_place_in_another_log_is_refused() {
+    on_each_store(|service| {
+        let other = Service::start(Store::Sqlite);
+        for _ in 0..3 {
+            other.create("/v1/files", "{}");
+        }
+        let last = other.list("/v1/changes", "page_size=250").embedded("changes")[2]["cursor"].as_str().expect("a cursor").to_owned();
+        let _ = service.get(&format!("/v1/changes?after={last}")).send().refusing_query(&["beyond the end"]);
+        let _ = service.get("/v1/changes/stream").header("last-event-id", last).send_unchecked().refusing_query(&["beyond the end"]);
+    });
+}
+
+#[test]
 fn one_group_alone_can_be_followed() {
     on_each_store(|service| {
         let mut stream = Stream::open(service, "?group=status", "");
@@ -175,6 +205,7 @@ fn a_comment_tells_that_the_stream_lives() {
     let service = Service::start(Store::Sqlite);
     let mut stream = Stream::open(&service, "", "Accept-Encoding: gzip\r\n");
     assert_eq!(stream.content(), "retry: 2000");
+    assert!(stream.content().starts_with("id: "), "where it begins");
     let asked = Instant::now();
     assert_eq!(stream.content(), ":");
     assert!(asked.elapsed() < PATIENCE);

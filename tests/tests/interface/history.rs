@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use tests::{Answer, Item, Service, on_each_store};
+use tests::{Answer, Item, Service, Store, on_each_store};
 
 use crate::{PROPOSAL, UNKNOWN_ID};
 
@@ -335,6 +335,50 @@ fn what_is_restored_is_found_and_linked_again() {
         service.post(&format!("/lib/{}/versions/1", item.id)).send().expect(201);
         assert_eq!(service.list(&format!("{}/lib", proposal.path), "").embedded_ids("lib"), [item.id]);
     });
+}
+
+#[test]
+fn no_tag_comes_twice_when_an_owner_is_restored() {
+    on_each_store(|service| {
+        let proposal = service.create("/v1/proposals", PROPOSAL);
+        let library = format!("{}/lib", proposal.path);
+        for _ in 0..2 {
+            service.create(&library, "{}");
+        }
+        let before = service.get(&library).send().expect(200).etag();
+        service.delete(&proposal.path).send().expect(204);
+        service.post(&format!("{}/versions/1", proposal.path)).send().expect(201);
+        let items = [service.create(&library, "{}").id, service.create(&library, "{}").id];
+        let answer = service.get(&library).header("if-none-match", before).send().expect(200);
+        assert_eq!((answer.embedded_ids("lib"), answer.value()["total_items"].clone()), (items.to_vec(), json!(2)));
+        assert_eq!(service.get(&library).send().expect(200).embedded_ids("lib"), items);
+    });
+}
+
+#[test]
+fn a_replacement_of_the_collection_is_of_one_time() {
+    on_each_store(|service| {
+        service.put("/v1/cashprogram").json(r#"[{"n":"a"},{"n":"b"}]"#).send().expect(200);
+        let third = service.put("/v1/cashprogram").json(r#"[{"n":"c"}]"#).send().expect(200);
+        let id = third.items()[0]["id"].as_str().expect("an id").to_owned();
+        let body = json!([{ "id": id, "n": "c2" }, { "n": "d" }]).to_string();
+        let last = service.put("/v1/cashprogram").json(body).send().expect(200);
+        for (answer, expected) in [(&third, vec![json!("c")]), (&last, vec![json!("c2"), json!("d")])] {
+            let time = answer.items()[0]["_meta"]["updated_at"].as_str().expect("a time").to_owned();
+            assert_eq!(service.list("/v1/cashprogram", &format!("as_of={time}")).each("n"), expected);
+        }
+    });
+}
+
+#[test]
+fn where_a_condition_is_required_what_exists_is_restored_under_one() {
+    let service = Service::start_with(Store::Sqlite, &["--require-if-match"]);
+    let item = service.create("/v1/files", "{}");
+    let restore = || service.post(&format!("{}/versions/1", item.path));
+    restore().send().expect(428);
+    let etag = restore().header("if-match", item.etag.as_str()).send().expect(200).etag();
+    service.delete(&item.path).header("if-match", etag).send().expect(204);
+    restore().send().expect(201);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What items were: their versions, what differs between two, what there was at a time, and the way back.
 
 use application::{Caller, Relations, ShownItem, View, WriteOptions};
-use domain::{Item, ItemId, Version};
+use domain::{Item, ItemId, Value, Version, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;
 use poem::{Request, Response};
@@ -12,6 +12,9 @@ use crate::group::{Group, VERSION_PARAMETER};
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, VersionsQuery, difference_from, refuse_parameters, version};
 use crate::representation::{self, Moment, Shown, TIME};
+
+/// What two versions that are compared may take of the memory for that: they are known when they were read.
+const COMPARED: usize = 16 << 20;
 
 impl<G: Group> GroupApi<G> {
     pub(super) async fn list_versions(&self, request: &Request) -> Result<Response, Problem> {
@@ -32,13 +35,21 @@ impl<G: Group> GroupApi<G> {
     pub(super) async fn compare(&self, request: &Request) -> Result<Response, Problem> {
         let from = difference_from(query_of(request))?;
         let (owner, id) = target::<G>(request)?;
-        let text = self.service.difference(&Caller::Anonymous, owner, id, from, version_of(request)?).await?;
+        let _share = self.surroundings.comparisons.take(COMPARED).await?;
+        let [from, to] = self.service.versions_to_compare(&Caller::Anonymous, owner, id, from, version_of(request)?).await?;
+        let compare = move || json_patch(Value::from_encoded(&from), Value::from_encoded(&to));
+        // Large values keep no other request waiting.
+        let text = tokio::task::spawn_blocking(compare).await.map_err(|_| Problem::unavailable("The versions were not compared."))?;
         self.show_text(request, text).await
     }
 
     pub(super) async fn restore(&self, request: &Request, options: &WriteOptions) -> Result<Response, Problem> {
-        let condition = self.required(item_precondition(request.headers())?)?;
+        let condition = item_precondition(request.headers())?;
         let (owner, id) = target::<G>(request)?;
+        // What was removed cannot be overwritten.
+        if self.surroundings.requires_condition && self.service.versions(&Caller::Anonymous, owner, id, 1, 1).await?.exists {
+            self.required(condition.clone())?;
+        }
         let restored = self.service.restore(options, owner, id, version_of(request)?, &condition).await?;
         let status = if restored.is_created { StatusCode::CREATED } else { StatusCode::OK };
         self.show_written(status, owner, &restored.shown, options).await

@@ -14,7 +14,7 @@ use crate::{change_stream, changes};
 
 const CHANGES: &str = "Follow `_links.next`: it is on every page, also on an empty one, so a reader simply keeps following it. Nothing is missed and nothing comes twice, however many write at once. With `group`, a page may be empty although there is more. `kind` is `created`, `replaced`, `patched` or `deleted`; a deletion takes the next version.";
 
-const STREAM: &str = "The same as server-sent events, from now on; with `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data` is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who falls more than 1,024 changes behind is cut off and may connect again where it was. Swagger UI waits for the end, which does not come: try `curl -N`.";
+const STREAM: &str = "The same as server-sent events, from now on; with `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data` is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who does not read is cut off and may connect again where it was. Swagger UI waits for the end, which does not come: try `curl -N`.";
 
 const PAGE: &str = "ChangePage";
 const CHANGE: &str = "Change";

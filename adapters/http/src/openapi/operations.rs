@@ -74,7 +74,7 @@ fn words<G: Group>(operation: Operation) -> Words {
         Operation::ListVersions => ("list", format!("List the versions of {item}"), "Every version there was, the newest first, also of what was removed: what was done, when, and by whom. Versions count 1, 2, 3…; a removal takes the next.".to_owned()),
         Operation::GetVersion => ("get", format!("Read a version of {item}"), "The item as it was in this version, also after it was removed. The links of RFC 5829 lead to the others. Sent back with PUT it restores the version of an item that exists.".to_owned()),
         Operation::Compare => ("compare", format!("Compare two versions of {item}"), "The operations of a JSON Patch (RFC 6902) that make the version `from` into this one: a bare list, empty when nothing differs.".to_owned()),
-        Operation::Restore => ("restore", format!("Restore a version of {item}"), "The item becomes what it was in this version, as a new version. One that was removed is there again under its old id (201). It is checked like any other write. Takes no body. Where a condition is required, `If-None-Match: *` is one that holds for what was removed.".to_owned()),
+        Operation::Restore => ("restore", format!("Restore a version of {item}"), "The item becomes what it was in this version, as a new version. One that was removed is there again under its old id (201). It is checked like any other write. Takes no body.".to_owned()),
         Operation::ReplaceAll => ("replaceAll", format!("Replace all {items}"), "Replaces the collection in one transaction: elements with a known `id` keep it, others get one, the rest go. Takes an array of objects, or a HAL collection that holds every item.".to_owned()),
     };
     Words { verb, summary, description }

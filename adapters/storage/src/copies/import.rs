@@ -120,9 +120,7 @@ pub(super) fn count_totals(dialect: &Dialect) -> String {
          FROM changes c GROUP BY c.collection \
          UNION ALL SELECT c.collection, c.parent, \
          (SELECT COUNT(*) FROM items i WHERE i.parent = c.parent AND i.collection = c.collection), COUNT(*) \
-         FROM changes c JOIN items p ON p.id = c.parent \
-         WHERE NOT EXISTS (SELECT 1 FROM changes d WHERE d.item_id = c.parent AND d.kind = 'deleted' \
-         AND (d.sequence > c.sequence OR c.kind = 'deleted' AND d.time = c.time)) GROUP BY c.collection, c.parent",
+         FROM changes c WHERE c.parent IS NOT NULL GROUP BY c.collection, c.parent",
         nil = dialect.nil,
     )
 }

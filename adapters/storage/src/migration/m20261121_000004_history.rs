@@ -1,10 +1,15 @@
 //! What is asked of the past: which items of a collection were removed, and how a request that is sent again was answered.
+//!
+//! The totals of what an item owned stay when it is removed, since it may be restored; so nobody looks for them by it.
 
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName};
 use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use crate::dialect::Dialect;
+
+const DOWN: &str = "CREATE INDEX collection_totals_by_parent ON collection_totals (parent);
+    DROP INDEX changes_by_removal; DROP TABLE idempotency_keys";
 
 #[derive(DeriveMigrationName)]
 pub(super) struct Migration;
@@ -29,14 +34,15 @@ impl MigrationTrait for Migration {
                 PRIMARY KEY (caller, path, key)
             );
             CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at);
-            CREATE INDEX changes_by_removal ON changes (collection, item_id) WHERE kind = 'deleted'"
+            CREATE INDEX changes_by_removal ON changes (collection, item_id) WHERE kind = 'deleted';
+            DROP INDEX collection_totals_by_parent"
         );
         manager.get_connection().execute_unprepared(&text).await?;
         Ok(())
     }
 
     async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager.get_connection().execute_unprepared("DROP INDEX changes_by_removal; DROP TABLE idempotency_keys").await?;
+        manager.get_connection().execute_unprepared(DOWN).await?;
         Ok(())
     }
 }
