@@ -194,8 +194,7 @@ mod tests {
         assert!(patch(&from, &to).contains("/0/0/0"), "small values are");
         let wide = vec![format!("\"{LONG}\""); 20_000].join(",");
         let (from, to) = (from.replace(&format!("\"{LONG}\""), &wide), to.replace(&format!("\"{LONG}\""), &wide));
-        let path = patch(&from, &to).chars().take(100).collect::<String>();
-        assert!(path.contains("/x/0/0") && !path.contains(&"/0".repeat(20)), "{path}");
+        assert!(patch(&from, &to).starts_with(r#"[{"op":"replace","path":"","value":"#), "large ones are replaced as a whole");
     }
 
     fn value() -> impl Strategy<Value = serde_json::Value> {
