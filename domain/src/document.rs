@@ -17,6 +17,10 @@ impl Resource for Document {
         (Self { members }, Violations::default())
     }
 
+    fn members(&self) -> &Members {
+        &self.members
+    }
+
     fn into_members(self) -> Members {
         self.members
     }

@@ -1,6 +1,7 @@
 //! What a kind of item is, and how a write of it is judged.
 
-use crate::{ItemId, Members, Violation, Violations};
+use crate::rule::{Occasion, Rule, Transition, Verdict, WriteOperation};
+use crate::{ItemId, Members, Violations};
 
 /// A kind of item. Every write turns members into a value of it, and the value is judged by its rules.
 pub trait Resource: Sized + Send + Sync + 'static {
@@ -15,6 +16,9 @@ pub trait Resource: Sized + Send + Sync + 'static {
     fn unknown(_members: &Members) -> Violations {
         Violations::default()
     }
+
+    /// The members to store.
+    fn members(&self) -> &Members;
 
     /// The members to store.
     fn into_members(self) -> Members;
@@ -33,45 +37,28 @@ pub trait Resource: Sized + Send + Sync + 'static {
         if violations.is_empty() { Ok(draft) } else { Err(violations) }
     }
 
-    /// Judges a create (`before` is `None`) or a change: fields first, then every rule whose fields are sound.
+    /// Reads members to be stored: a draft, with all that is wrong with its fields.
+    #[must_use]
+    fn draft_to_store(members: Members) -> (Self, Violations) {
+        let unstorable = members.unstorable();
+        let (draft, mut violations) = Self::draft(members);
+        violations.extend_below(&crate::Pointer::root(), unstorable);
+        (draft, violations)
+    }
+
+    /// Judges a create (`before` is `None`) or a replacement on no particular occasion: fields first, then every rule of the
+    /// resource whose fields are sound.
     ///
     /// # Errors
     /// All faults at once.
     fn judge(before: Option<&Self>, members: Members) -> Result<Self, Violations> {
-        let unstorable = members.unstorable();
-        let (after, mut violations) = Self::draft(members);
-        violations.extend_below(&crate::Pointer::root(), unstorable);
-        let mut broken = Violations::default();
+        let (after, errors) = Self::draft_to_store(members);
+        let mut verdict = Verdict { errors, ..Verdict::default() };
+        let occasion = Occasion::any(before.map_or(WriteOperation::Create, |_| WriteOperation::Replace));
+        let transition = Transition { before, after: &after, occasion: &occasion, found: &[] };
         for rule in Self::rules() {
-            if !violations.concern(rule.fields()) {
-                broken.extend(rule.check(&Transition { before, after: &after }).err());
-            }
+            verdict.ask(*rule, &transition);
         }
-        violations.extend_below(&crate::Pointer::root(), broken);
-        if violations.is_empty() { Ok(after) } else { Err(violations) }
+        if verdict.errors.is_empty() { Ok(after) } else { Err(verdict.errors) }
     }
-}
-
-/// A write under judgement.
-#[derive(Debug)]
-pub struct Transition<'a, R> {
-    /// What was there; `None` on a create.
-    pub before: Option<&'a R>,
-    /// What would be there.
-    pub after: &'a R,
-}
-
-/// One business rule.
-pub trait Rule<R>: Send + Sync {
-    /// A stable word for programs: the `code` of the rule's violations.
-    fn code(&self) -> &'static str;
-
-    /// The fields it concerns. The rule is not asked while one of them is unreadable.
-    fn fields(&self) -> &'static [&'static str];
-
-    /// Passes or refuses the write.
-    ///
-    /// # Errors
-    /// The violation, naming the field to mend.
-    fn check(&self, transition: &Transition<'_, R>) -> Result<(), Violation>;
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// Where a fault is: an RFC 6901 JSON Pointer into the request body.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,19 +60,21 @@ pub struct Violation {
     /// The member of the item that is at fault; empty when it is the item or the body as a whole.
     pub field: String,
     /// A stable word for programs, such as `required`.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// What is wrong and how to mend it, for people.
     pub detail: String,
+    /// The business rule that found it; what no rule found has none.
+    pub rule: Option<Arc<str>>,
 }
 
 impl Violation {
     /// A fault at `pointer`, within an item.
-    pub fn new(pointer: Pointer, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { field: pointer.first_name(), pointer, code, detail: detail.into() }
+    pub fn new(pointer: Pointer, code: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {
+        Self { field: pointer.first_name(), pointer, code: code.into(), detail: detail.into(), rule: None }
     }
 
     /// A fault of a top-level member.
-    pub fn of_member(name: &str, code: &'static str, detail: impl Into<String>) -> Self {
+    pub fn of_member(name: &str, code: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {
         Self::new(Pointer::to_member(name), code, detail)
     }
 }
@@ -127,6 +130,12 @@ impl Violations {
     #[must_use]
     pub fn concern(&self, names: &[&str]) -> bool {
         self.kept.iter().any(|violation| names.contains(&violation.field.as_str()))
+    }
+
+    /// Whether one of the top-level members `names` has a fault that no rule found: it cannot be read.
+    #[must_use]
+    pub fn are_unreadable(&self, names: &[&str]) -> bool {
+        self.kept.iter().any(|violation| violation.rule.is_none() && names.contains(&violation.field.as_str()))
     }
 }
 

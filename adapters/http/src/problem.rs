@@ -202,7 +202,7 @@ fn validation_messages(violations: &Violations) -> Value {
         let key = if is_of_body { violation.field.as_str() } else { place.trim_start_matches('/') };
         let codes = fields.entry(key).or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(codes) = codes {
-            codes.insert(violation.code.into(), violation.detail.as_str().into());
+            codes.insert(violation.code.to_string(), violation.detail.as_str().into());
         }
     }
     Value::Object(fields)

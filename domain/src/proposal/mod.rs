@@ -37,6 +37,10 @@ impl Resource for Proposal {
         violations
     }
 
+    fn members(&self) -> &Members {
+        &self.members
+    }
+
     fn into_members(self) -> Members {
         self.members
     }

@@ -1,6 +1,6 @@
 //! A project does not end before it starts.
 
-use crate::{Proposal, Rule, Transition, Violation};
+use crate::{About, Proposal, Rule, Transition, Violation};
 
 pub(super) struct DatesInOrder;
 
@@ -9,15 +9,19 @@ impl Rule<Proposal> for DatesInOrder {
         "dates_in_order"
     }
 
-    fn fields(&self) -> &'static [&'static str] {
-        &["start_date", "end_date"]
+    fn fields(&self) -> Vec<&str> {
+        vec!["start_date", "end_date"]
+    }
+
+    fn about(&self) -> About<'_> {
+        About { pointer: Some("/end_date"), description: Some("A project does not end before it starts."), ..About::default() }
     }
 
     fn check(&self, transition: &Transition<'_, Proposal>) -> Result<(), Violation> {
         match (transition.after.start_date(), transition.after.end_date()) {
             (Some(start), Some(end)) if end < start => {
                 let detail = format!("the project would end on {end}, before it starts on {start}; correct one of the two dates");
-                Err(Violation::of_member("end_date", self.code(), detail))
+                Err(Violation::of_member("end_date", "dates_in_order", detail))
             }
             _ => Ok(()),
         }
@@ -35,11 +39,11 @@ mod tests {
         (0_i16..=9999, 1_i8..=12, 1_i8..=28).prop_map(|(year, month, day)| date(year, month, day))
     }
 
-    fn codes(start: Date, end: Date) -> Vec<(String, &'static str)> {
+    fn codes(start: Date, end: Date) -> Vec<(String, String)> {
         let (start, end) = (start.to_string(), end.to_string());
         let members = [("proposal_type", "R&D Project"), ("project_title", "T"), ("start_date", &*start), ("end_date", &*end)];
         let violations = Proposal::judge(None, Members::from_iter(members)).err().unwrap_or_default();
-        violations.iter().map(|violation| (violation.pointer.to_string(), violation.code)).collect()
+        violations.iter().map(|violation| (violation.pointer.to_string(), violation.code.to_string())).collect()
     }
 
     proptest! {
@@ -48,7 +52,7 @@ mod tests {
             let other = if is_same { one } else { other };
             let (early, late) = (one.min(other), one.max(other));
             prop_assert_eq!(codes(early, late), []);
-            let refused = if early == late { vec![] } else { vec![("/end_date".to_owned(), "dates_in_order")] };
+            let refused = if early == late { vec![] } else { vec![("/end_date".to_owned(), "dates_in_order".to_owned())] };
             prop_assert_eq!(codes(late, early), refused);
         }
     }

@@ -1,0 +1,271 @@
+//! Business rules: what judges a write beyond what its fields say of themselves.
+//!
+//! A rule is a pure function of a [`Transition`]: what was there, what would be there, and on what occasion. Where it needs
+//! other items it says which ([`Rule::lookups`]), and is given them as they are stored.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use crate::{Collection, Item, ItemId, Violation, Violations};
+
+/// One business rule about items of kind `R`. A rule about any item at all is one about its [`Members`](crate::Members).
+pub trait Rule<R>: Send + Sync {
+    /// A stable word for programs: the `code` of the rule's violations, and its name in the interface.
+    fn code(&self) -> &str;
+
+    /// The members it reads. The rule is not asked while one of them is unreadable.
+    fn fields(&self) -> Vec<&str>;
+
+    /// The writes it judges. By default those that leave an item.
+    fn operations(&self) -> &[WriteOperation] {
+        &[WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch]
+    }
+
+    /// Whether it refuses or warns.
+    fn severity(&self) -> Severity {
+        Severity::Error
+    }
+
+    /// Whether it holds on a day. By default on any.
+    fn is_in_force(&self, _today: Date) -> bool {
+        true
+    }
+
+    /// The other items it needs to know, at most [`Lookup::MOST`]. By default none.
+    ///
+    /// # Errors
+    /// The violation, when what is to be looked up cannot be told.
+    fn lookups(&self, _transition: &Transition<'_, R>) -> Result<Vec<Lookup>, Violation> {
+        Ok(Vec::new())
+    }
+
+    /// Passes or refuses the write.
+    ///
+    /// # Errors
+    /// The violation, naming the field to mend.
+    fn check(&self, transition: &Transition<'_, R>) -> Result<(), Violation>;
+
+    /// What people are told of it.
+    fn about(&self) -> About<'_> {
+        About::default()
+    }
+}
+
+/// What people are told of a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct About<'a> {
+    /// What is said where it does not pass, when that is always the same.
+    pub message: Option<&'a str>,
+    /// Where its fault is: an RFC 6901 JSON Pointer into the item.
+    pub pointer: Option<&'a str>,
+    /// What it is for.
+    pub description: Option<&'a str>,
+    /// Where it comes from: a guideline, a memo.
+    pub source: Option<&'a str>,
+    /// The first and the last day on which it holds.
+    pub effective: (Option<Date>, Option<Date>),
+}
+
+/// What a write does to an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WriteOperation {
+    /// There was no such item.
+    Create,
+    /// All its members are replaced.
+    Replace,
+    /// A merge patch is applied.
+    Patch,
+    /// It is removed.
+    Delete,
+}
+
+impl WriteOperation {
+    /// All there are.
+    pub const ALL: [Self; 4] = [Self::Create, Self::Replace, Self::Patch, Self::Delete];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// The operation of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+}
+
+/// What a violation of a rule does to the write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// It is refused.
+    Error,
+    /// It is done, and the violation is reported.
+    Warning,
+}
+
+impl Severity {
+    /// All there are.
+    pub const ALL: [Self; 2] = [Self::Error, Self::Warning];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+
+    /// The severity of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.name() == name)
+    }
+}
+
+/// When, by whom and to which item a write is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occasion {
+    /// What it does.
+    pub operation: WriteOperation,
+    /// The item, which has its identifier before it is stored.
+    pub id: ItemId,
+    /// The item it belongs to.
+    pub parent: Option<ItemId>,
+    /// Who asks for it; `None` for nobody in particular.
+    pub caller: Option<Box<str>>,
+    /// The time (microseconds, UTC).
+    pub now: Timestamp,
+    /// The day, in the time zone the service is set to.
+    pub today: Date,
+}
+
+impl Occasion {
+    /// No particular one: a nameless item at the beginning of 1970, for rules that do not ask.
+    #[must_use]
+    pub const fn any(operation: WriteOperation) -> Self {
+        let id = ItemId::from_uuid(uuid::Uuid::nil());
+        Self { operation, id, parent: None, caller: None, now: Timestamp::UNIX_EPOCH, today: jiff::civil::date(1970, 1, 1) }
+    }
+}
+
+/// A write under judgement.
+#[derive(Debug)]
+pub struct Transition<'a, R> {
+    /// What was there; `None` on a create.
+    pub before: Option<&'a R>,
+    /// What would be there; on a removal what is there.
+    pub after: &'a R,
+    /// When, by whom, to which item.
+    pub occasion: &'a Occasion,
+    /// What the rule's lookups found, in their order.
+    pub found: &'a [Found],
+}
+
+impl<R> Clone for Transition<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Transition<'_, R> {}
+
+impl<'a, R> Transition<'a, R> {
+    /// The same, with what was found.
+    #[must_use]
+    pub const fn knowing(self, found: &'a [Found]) -> Self {
+        Self { found, ..self }
+    }
+}
+
+/// Other items that a rule needs to know. The item that is written is never among what is found.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lookup {
+    /// Where to look.
+    pub collection: Collection,
+    /// What to look for.
+    pub key: LookupKey,
+    /// The item that is left out: the one that is written.
+    pub without: ItemId,
+}
+
+impl Lookup {
+    /// Most lookups of a rule.
+    pub const MOST: usize = 8;
+    /// Most items a lookup may find.
+    pub const MOST_ITEMS: usize = 1_000;
+    /// Most bytes of members a lookup may find.
+    pub const MOST_BYTES: usize = 4 << 20;
+}
+
+/// What a lookup looks for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LookupKey {
+    /// The one item of this id.
+    Id(ItemId),
+    /// All items that belong to this one.
+    Parent(ItemId),
+    /// All items whose member of this name is this text, or is a number written so.
+    Member {
+        /// The member's name.
+        name: Box<str>,
+        /// Its value.
+        value: Box<str>,
+    },
+    /// There is nothing to look for; nothing is found.
+    Nothing,
+}
+
+/// What a lookup found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The items, in the order of their ids.
+    Items(Vec<Item>),
+    /// More than [`Lookup::MOST_ITEMS`].
+    TooMany,
+    /// More than [`Lookup::MOST_BYTES`].
+    TooLarge,
+}
+
+/// What rules say of a write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// What refuses it.
+    pub errors: Violations,
+    /// What is reported.
+    pub warnings: Violations,
+}
+
+impl Verdict {
+    /// Asks a rule, unless it does not judge such writes, is not in force, or reads what is unreadable.
+    pub fn ask<R>(&mut self, rule: &dyn Rule<R>, transition: &Transition<'_, R>) {
+        if self.wants(rule, transition.occasion) {
+            self.note(rule, rule.check(transition).err());
+        }
+    }
+
+    /// Whether a rule is to be asked.
+    #[must_use]
+    pub fn wants<R>(&self, rule: &dyn Rule<R>, occasion: &Occasion) -> bool {
+        rule.operations().contains(&occasion.operation)
+            && rule.is_in_force(occasion.today)
+            && (self.errors.is_empty() || !self.errors.are_unreadable(&rule.fields()))
+    }
+
+    /// Keeps what a rule has to say.
+    pub fn note<R>(&mut self, rule: &dyn Rule<R>, violation: Option<Violation>) {
+        let Some(violation) = violation else { return };
+        let violation = Violation { rule: Some(rule.code().into()), ..violation };
+        match rule.severity() {
+            Severity::Error => self.errors.push(violation),
+            Severity::Warning => self.warnings.push(violation),
+        }
+    }
+}
