@@ -1,31 +1,38 @@
 //! The use cases of every group.
 //!
-//! Reads and writes of what is there now are here; `judging` decides what a write makes of a body, `history` is what was,
+//! Reads and writes of what is there now are here; `judging` is what a write makes of a body, `ruling` what the business rules
+//! say of it, `written` what it answers beside the item, `history` is what was,
 //! `retries` tells requests that are sent again, and `dry_run` answers for writes that are not done.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use domain::{Collection, ItemId, Members, Pointer, Resource, Version, Violation, Violations};
+use domain::{Collection, ItemId, Members, Pointer, Resource, Verdict, Version, Violation, Violations, WriteOperation};
 use jiff::SignedDuration;
 
 use crate::listing;
 use crate::ports::{
-    ChangeKind, Clock, CollectionContent, History, IdGenerator, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError,
-    Revision, Scope, ShownItem,
+    ChangeKind, Clock, CollectionContent, Ground, History, IdGenerator, ItemRepository, ListedPage, NewItem, RepositoryError, Revision,
+    RuleBook, Scope, ShownItem,
 };
 use crate::query::{PageQuery, Position};
 use crate::{ApplicationError, Caller, Embedded, Listing, PageRequest, Precondition, View, WriteOptions};
 
+mod audit;
 mod dry_run;
 mod history;
 mod judging;
 mod retries;
+mod ruling;
+mod written;
 
+pub use audit::Audited;
 pub use history::{Restored, VersionPage};
-use judging::{Edit, Identity, judge, judge_element, named_id, refused, replacement_of};
+use judging::{Draft, Edit, Identity, draft_element, named_id, refused, replacement_of, stored_members};
 use retries::Running;
+use ruling::{Decision, Looked};
+pub use written::{Replaced, Written};
 
 /// How often a write without a condition starts over when others write the same item, before it gives up.
 const MAX_ATTEMPTS: usize = 200;
@@ -55,6 +62,8 @@ pub struct ResourcePorts {
     pub ids: Arc<dyn IdGenerator>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
+    /// Has the rules that are not written in Rust.
+    pub rules: Arc<dyn RuleBook>,
 }
 
 /// What an operator may decide for them.
@@ -73,6 +82,7 @@ pub struct ResourceService<R> {
     history: Arc<dyn History>,
     ids: Arc<dyn IdGenerator>,
     clock: Arc<dyn Clock>,
+    rules: Arc<dyn RuleBook>,
     limits: ResourceLimits,
     running: Running,
     resource: PhantomData<fn() -> R>,
@@ -82,8 +92,8 @@ impl<R: Resource> ResourceService<R> {
     /// The use cases of `collection`.
     #[must_use]
     pub fn new(collection: Collection, ports: ResourcePorts, limits: ResourceLimits) -> Self {
-        let ResourcePorts { items: repository, history, ids, clock } = ports;
-        Self { collection, repository, history, ids, clock, limits, running: Running::default(), resource: PhantomData }
+        let ResourcePorts { items: repository, history, ids, clock, rules } = ports;
+        Self { collection, repository, history, ids, clock, rules, limits, running: Running::default(), resource: PhantomData }
     }
 
     /// A page of the collection, or of the part of it that belongs to `parent`.
@@ -142,20 +152,38 @@ impl<R: Resource> ResourceService<R> {
         Ok((shown, embedded))
     }
 
+    /// One item whole, what is shown beside it, and what the rules would say if it were replaced by itself now.
+    ///
+    /// # Errors
+    /// `ItemMissing`; `TooMuchEmbedded`; `Store`.
+    pub async fn examine(
+        &self,
+        caller: &Caller,
+        parent: Option<ItemId>,
+        id: ItemId,
+        view: &View,
+    ) -> Result<(ShownItem, Embedded, Verdict), ApplicationError> {
+        let whole = View { fields: None, embed: view.embed.clone() };
+        let (shown, embedded) = self.get(caller, parent, id, &whole).await?;
+        let occasion = self.occasion(&WriteOptions::by(caller.clone()), WriteOperation::Replace, id, shown.item.parent);
+        let draft = Edit::Replace(stored_members(&shown)?).draft(&shown)?;
+        let (_, verdict) = self.judge(&occasion, Some(&shown), draft, &mut Looked::default()).await?;
+        Ok((shown, embedded, verdict))
+    }
+
     /// Makes a new item, which belongs to `parent` if there is one.
     ///
     /// # Errors
     /// `OwnerMissing`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
-    pub async fn create(&self, options: &WriteOptions, parent: Option<ItemId>, body: Members) -> Result<ShownItem, ApplicationError> {
+    pub async fn create(&self, options: &WriteOptions, parent: Option<ItemId>, body: Members) -> Result<Written, ApplicationError> {
         let _running = self.running.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
-            return Ok(answered.shown);
+            return Ok(answered.into());
         }
         if let Some(parent) = parent {
             self.require_owner(parent).await?;
         }
-        let resource = judge(None, &body, Identity::New, |own| own)?;
-        self.insert(options, parent, resource, None).await
+        self.insert(options, parent, &body, None).await
     }
 
     /// Makes a new item that continues the one named `id`: a second phase, a resubmission, an amendment. The condition is on
@@ -169,14 +197,13 @@ impl<R: Resource> ResourceService<R> {
         id: ItemId,
         precondition: &Precondition<Version>,
         body: Members,
-    ) -> Result<ShownItem, ApplicationError> {
+    ) -> Result<Written, ApplicationError> {
         let _running = self.running.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
-            return Ok(answered.shown);
+            return Ok(answered.into());
         }
         check(precondition, &self.find(None, id).await?)?;
-        let resource = judge(None, &body, Identity::Named(id), |own| own)?;
-        self.insert(options, None, resource, Some(id)).await
+        self.insert(options, None, &body, Some(id)).await
     }
 
     /// Replaces all members of an item.
@@ -190,7 +217,7 @@ impl<R: Resource> ResourceService<R> {
         id: ItemId,
         precondition: &Precondition<Version>,
         body: Members,
-    ) -> Result<ShownItem, ApplicationError> {
+    ) -> Result<Written, ApplicationError> {
         self.change(options, parent, id, precondition, &Edit::Replace(body)).await
     }
 
@@ -205,14 +232,14 @@ impl<R: Resource> ResourceService<R> {
         id: ItemId,
         precondition: &Precondition<Version>,
         patch: Members,
-    ) -> Result<ShownItem, ApplicationError> {
+    ) -> Result<Written, ApplicationError> {
         self.change(options, parent, id, precondition, &Edit::Patch(patch)).await
     }
 
     /// Removes an item and what belongs to it.
     ///
     /// # Errors
-    /// `ItemMissing`; `PreconditionFailed`; `Contended`; `Store`.
+    /// `ItemMissing`; `PreconditionFailed`; `Invalid` when a rule keeps it; `Contended`; `Store`.
     pub async fn delete(
         &self,
         options: &WriteOptions,
@@ -223,10 +250,12 @@ impl<R: Resource> ResourceService<R> {
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.find(parent, id).await?;
             check(precondition, &shown)?;
+            let grounds = self.decide_removal(options, &shown).await?;
             if options.is_dry_run {
                 return Ok(());
             }
-            match self.repository.delete(self.scope(parent), id, shown.item.version, self.change_by(options)).await {
+            let change = self.change_on(options, grounds, &Violations::default());
+            match self.repository.delete(self.scope(parent), id, shown.item.version, change).await {
                 Err(RepositoryError::VersionConflict) => {}
                 done => return Ok(done?),
             }
@@ -245,17 +274,16 @@ impl<R: Resource> ResourceService<R> {
         precondition: &Precondition<Revision>,
         body: &ReplacementBody,
         first: &PageRequest,
-    ) -> Result<Listing, ApplicationError> {
+    ) -> Result<Replaced, ApplicationError> {
         for _ in 0..MAX_ATTEMPTS {
             let expected = self.expected_revision(precondition).await?;
-            let (replacements, additions) = self.judge_all(body).await?;
-            let content = CollectionContent { replacements, additions, expected };
+            let Judged { content, warnings, grounds } = self.judge_all(options, body, expected).await?;
             if options.is_dry_run {
-                return self.would_hold(content, first).await;
+                return Ok(Replaced { listing: self.would_hold(content, first).await?, warnings });
             }
-            match self.repository.replace_all(self.collection, content, self.change_by(options)).await {
+            match self.repository.replace_all(self.collection, content, self.change_on(options, grounds, &warnings)).await {
                 Err(RepositoryError::VersionConflict) => {}
-                Ok(()) => return self.list(&options.caller, None, first).await,
+                Ok(()) => return Ok(Replaced { listing: self.list(&options.caller, None, first).await?, warnings }),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -292,26 +320,30 @@ impl<R: Resource> ResourceService<R> {
         found.map(|_| ()).ok_or(ApplicationError::OwnerMissing)
     }
 
+    /// Decides on a new item and stores it; starts over when what the decision rests on has changed.
     async fn insert(
         &self,
         options: &WriteOptions,
         parent: Option<ItemId>,
-        resource: R,
+        body: &Members,
         continues: Option<ItemId>,
-    ) -> Result<ShownItem, ApplicationError> {
-        let addition = self.addition(resource, continues);
-        if options.is_dry_run {
-            return self.would_be_inserted(parent, addition).await;
+    ) -> Result<Written, ApplicationError> {
+        let id = self.ids.next_id();
+        for _ in 0..MAX_ATTEMPTS {
+            let draft = Draft::of(body, continues.map_or(Identity::New, Identity::Named));
+            let occasion = self.occasion(options, WriteOperation::Create, id, parent);
+            let Decision { after, warnings, grounds } = self.decide(&occasion, None, draft).await?;
+            let addition = new_item(id, after, continues);
+            if options.is_dry_run {
+                return Ok(Written { shown: self.would_be_inserted(parent, addition).await?, warnings });
+            }
+            match self.repository.insert(self.scope(parent), addition, self.change_on(options, grounds, &warnings)).await {
+                Err(RepositoryError::VersionConflict) => {}
+                Err(RepositoryError::AnsweredBefore) => return Ok(self.answered_meanwhile(options).await?.into()),
+                done => return Ok(Written { shown: done?, warnings }),
+            }
         }
-        match self.repository.insert(self.scope(parent), addition, self.change_by(options)).await {
-            Err(RepositoryError::AnsweredBefore) => Ok(self.answered_meanwhile(options).await?.shown),
-            done => Ok(done?),
-        }
-    }
-
-    fn addition(&self, resource: R, continues: Option<ItemId>) -> NewItem {
-        let program = resource.program();
-        NewItem { id: self.ids.next_id(), members: resource.into_members().into_encoded(), continues, program }
+        Err(ApplicationError::Contended)
     }
 
     /// The read-modify-write that replace and patch share.
@@ -322,25 +354,25 @@ impl<R: Resource> ResourceService<R> {
         id: ItemId,
         precondition: &Precondition<Version>,
         edit: &Edit,
-    ) -> Result<ShownItem, ApplicationError> {
+    ) -> Result<Written, ApplicationError> {
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.find(parent, id).await?;
             check(precondition, &shown)?;
-            let resource: R = edit.judge(&shown)?;
-            let program = resource.program();
-            let members = resource.into_members().into_encoded();
-            if edit.kind() == ChangeKind::Patched && members == shown.item.members {
-                return Ok(shown);
+            let occasion = self.occasion(options, edit.operation(), id, shown.item.parent);
+            let Decision { after, warnings, grounds } = self.decide(&occasion, Some(&shown), edit.draft(&shown)?).await?;
+            let replacement = replacement_of(&shown, after);
+            if edit.kind() == ChangeKind::Patched && replacement.members == shown.item.members {
+                return Ok(Written { shown, warnings });
             }
-            self.refuse_growth(members.len())?;
-            let replacement = Replacement { id, expected: shown.item.version, members, program };
+            self.refuse_growth(replacement.members.len())?;
             if options.is_dry_run {
-                return self.would_be_updated(shown, replacement).await;
+                return Ok(Written { shown: self.would_be_updated(shown, replacement).await?, warnings });
             }
-            match self.repository.update(self.scope(parent), replacement, edit.kind(), self.change_by(options)).await {
+            let change = self.change_on(options, grounds, &warnings);
+            match self.repository.update(self.scope(parent), replacement, edit.kind(), change).await {
                 Err(RepositoryError::VersionConflict) => {}
-                Err(RepositoryError::AnsweredBefore) => return Ok(self.answered_meanwhile(options).await?.shown),
-                done => return Ok(done?),
+                Err(RepositoryError::AnsweredBefore) => return Ok(self.answered_meanwhile(options).await?.into()),
+                done => return Ok(Written { shown: done?, warnings }),
             }
         }
         Err(ApplicationError::Contended)
@@ -364,21 +396,61 @@ impl<R: Resource> ResourceService<R> {
         if precondition.excludes(&current) { Err(ApplicationError::CollectionChanged { current }) } else { Ok(Some(current)) }
     }
 
-    async fn judge_all(&self, body: &ReplacementBody) -> Result<(Vec<Replacement>, Vec<NewItem>), ApplicationError> {
+    /// Judges every element, and the removal of every item that is no element. Where removals are judged, the collection must
+    /// not change before it is replaced.
+    async fn judge_all(
+        &self,
+        options: &WriteOptions,
+        body: &ReplacementBody,
+        expected: Option<Revision>,
+    ) -> Result<Judged, ApplicationError> {
         let named: Vec<_> = body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
         let known = self.repository.find_many(self.scope(None), &named).await?;
         let mut known: HashMap<_, _> = known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
-        let (mut replacements, mut additions, mut violations) = (Vec::new(), Vec::new(), Violations::default());
+        let mut content = CollectionContent { expected, ..CollectionContent::default() };
+        let (mut verdict, mut looked) = (Verdict::default(), Looked::default());
         for (pointer, element) in &body.elements {
-            match judge_element::<R>(element.as_ref(), &mut known) {
-                Ok((Some(shown), resource)) => replacements.push(replacement_of(&shown, resource)),
-                Ok((None, resource)) => additions.push(self.addition(resource, None)),
-                Err(ApplicationError::Invalid(faults)) => violations.extend_below(pointer, faults),
+            let (before, draft) = match draft_element::<R>(element.as_ref(), &mut known) {
+                Ok(drafted) => drafted,
+                Err(ApplicationError::Invalid(faults)) => {
+                    verdict.errors.extend_below(pointer, faults);
+                    continue;
+                }
                 Err(error) => return Err(error),
+            };
+            let (operation, id) = match &before {
+                Some(shown) => (WriteOperation::Replace, shown.item.id),
+                None => (WriteOperation::Create, self.ids.next_id()),
+            };
+            let occasion = self.occasion(options, operation, id, None);
+            let (after, said) = self.judge(&occasion, before.as_ref(), draft, &mut looked).await?;
+            verdict.warnings.extend_below(pointer, said.warnings);
+            verdict.errors.extend_below(pointer, said.errors);
+            match before {
+                Some(shown) => content.replacements.push(replacement_of(&shown, after)),
+                None => content.additions.push(new_item(id, after, None)),
             }
         }
-        if violations.is_empty() { Ok((replacements, additions)) } else { Err(ApplicationError::Invalid(violations)) }
+        if self.judges_removals() {
+            content.expected = Some(self.judge_removals(options, &named, &mut verdict, &mut looked).await?);
+        }
+        if !verdict.errors.is_empty() {
+            return Err(ApplicationError::Invalid(verdict.errors));
+        }
+        Ok(Judged { content, warnings: verdict.warnings, grounds: looked.into_grounds() })
     }
+}
+
+/// A collection's replacement that no rule refuses.
+struct Judged {
+    content: CollectionContent,
+    warnings: Violations,
+    grounds: Vec<Ground>,
+}
+
+fn new_item<R: Resource>(id: ItemId, resource: R, continues: Option<ItemId>) -> NewItem {
+    let program = resource.program();
+    NewItem { id, members: resource.into_members().into_encoded(), continues, program }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use http_adapter::BaseUrl;
+use jiff::tz::TimeZone;
 use thiserror::Error;
 
 use crate::fault::Fault;
@@ -49,6 +50,9 @@ pub enum Command {
     Export(ExportOptions),
     /// Store what was exported in an empty database, and exit
     Import(ImportOptions),
+    /// Check, test or audit business rules in files, and exit
+    #[command(subcommand)]
+    Rules(RulesCommand),
     /// Print the OpenAPI document, and exit
     Openapi(OpenapiOptions),
 }
@@ -73,6 +77,8 @@ pub struct ServeOptions {
     /// Put one example of everything into a database that is empty
     #[arg(long, help_heading = "Database")]
     pub demo: bool,
+    #[command(flatten)]
+    pub rules: RulesOptions,
     /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody else wrote
     #[arg(long, env)]
     pub require_if_match: bool,
@@ -170,12 +176,79 @@ pub struct ImportOptions {
     pub logging: LoggingOptions,
 }
 
+/// Which business rules there are beside those written in Rust.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Business rules")]
+pub struct RulesOptions {
+    /// A file of rules, or a folder of them; read again when it changes, and at SIGHUP
+    #[arg(long, env, value_name = "PATH")]
+    pub rules: Option<PathBuf>,
+    #[command(flatten)]
+    pub time_zone: TimeZoneOptions,
+}
+
+/// Where days begin.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Business rules")]
+pub struct TimeZoneOptions {
+    /// The time zone in which rules ask for today, such as Asia/Manila
+    #[arg(long = "time-zone", env = "TIME_ZONE", value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
+    pub zone: TimeZone,
+}
+
+/// What to do with rules.
+#[derive(Debug, Subcommand)]
+pub enum RulesCommand {
+    /// Read rules, and explain each of them
+    Check(CheckOptions),
+    /// Run the cases that stand beside the rules
+    Test(RuleFiles),
+    /// Say which stored items the rules would refuse or warn of; nothing is written, and a store may be served meanwhile
+    Audit(AuditOptions),
+}
+
+/// Where the rules are.
+#[derive(Args, Debug)]
+pub struct RuleFiles {
+    /// A file of rules, or a folder of them
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub logging: LoggingOptions,
+}
+
+/// What to explain.
+#[derive(Args, Debug)]
+pub struct CheckOptions {
+    #[command(flatten)]
+    pub files: RuleFiles,
+    #[command(flatten)]
+    pub time_zone: TimeZoneOptions,
+}
+
+/// What to audit.
+#[derive(Args, Debug)]
+pub struct AuditOptions {
+    /// A file of rules, or a folder of them
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub time_zone: TimeZoneOptions,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+    #[command(flatten)]
+    pub logging: LoggingOptions,
+}
+
 /// How to print the document.
 #[derive(Args, Debug)]
 pub struct OpenapiOptions {
     /// Where clients reach the service: the document's server
     #[arg(long, env, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     pub base_url: BaseUrl,
+    /// A file of business rules, or a folder of them, that the document is to list
+    #[arg(long, env, value_name = "PATH")]
+    pub rules: Option<PathBuf>,
 }
 
 /// Where the items are.
@@ -260,6 +333,10 @@ pub fn command() -> Result<Command, Fault> {
 pub fn base_url_of(address: SocketAddr) -> Result<BaseUrl, Fault> {
     let reachable = if address.ip().is_unspecified() { SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), address.port()) } else { address };
     format!("http://{reachable}").parse().map_err(|error| Fault::Usage(format!("{error}; set --base-url")))
+}
+
+fn time_zone(text: &str) -> Result<TimeZone, &'static str> {
+    TimeZone::get(text).map_err(|_| "give the name of a time zone, such as UTC, Asia/Manila or Europe/Berlin")
 }
 
 fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {

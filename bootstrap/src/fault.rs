@@ -61,6 +61,15 @@ pub enum Fault {
     /// What was to be imported cannot be read.
     #[error("cannot read {source}: {cause}; nothing was stored", source = .0, cause = .1)]
     Source(String, io::Error),
+    /// Business rules in files cannot be put in force.
+    #[error("{0}")]
+    Rules(rules_adapter::Faults),
+    /// Some cases of business rules came out otherwise than expected.
+    #[error("{0} of the cases came out otherwise than expected")]
+    Cases(usize),
+    /// What is stored cannot be looked at.
+    #[error("cannot look at what is stored: {0}")]
+    Audit(ApplicationError),
     /// A copy is never written over what is there.
     #[error("{} is there already; name a file that does not exist", .0.display())]
     Exists(PathBuf),

@@ -3,6 +3,8 @@
 use application::{Clock, IdGenerator};
 use domain::ItemId;
 use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use uuid::Uuid;
 
 /// Makes identifiers that sort by time, and by a counter within a millisecond.
@@ -15,13 +17,32 @@ impl IdGenerator for UuidV7Generator {
     }
 }
 
-/// The system's clock.
-pub struct SystemClock;
+/// The system's clock, and the time zone in which days begin.
+pub struct SystemClock {
+    time_zone: TimeZone,
+}
+
+impl SystemClock {
+    /// A clock that stands in a time zone.
+    pub const fn in_zone(time_zone: TimeZone) -> Self {
+        Self { time_zone }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self::in_zone(TimeZone::UTC)
+    }
+}
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the port's implementation")]
     fn now(&self) -> Timestamp {
         to_the_microsecond(Timestamp::now())
+    }
+
+    fn day_of(&self, time: Timestamp) -> Date {
+        self.time_zone.to_datetime(time).date()
     }
 }
 
@@ -36,6 +57,7 @@ mod tests {
 
     use application::{Clock as _, IdGenerator as _};
     use jiff::Timestamp;
+    use jiff::tz::TimeZone;
 
     use super::{SystemClock, UuidV7Generator, to_the_microsecond};
 
@@ -54,9 +76,17 @@ mod tests {
     }
 
     #[test]
+    fn a_day_begins_when_it_does_in_the_zone() {
+        let time: Timestamp = "2026-11-20T16:00:00Z".parse().unwrap();
+        for (zone, day) in [("UTC", "2026-11-20"), ("Asia/Manila", "2026-11-21"), ("America/New_York", "2026-11-20")] {
+            assert_eq!(SystemClock::in_zone(TimeZone::get(zone).unwrap()).day_of(time).to_string(), day, "{zone}");
+        }
+    }
+
+    #[test]
     fn time_is_cut_to_the_microsecond() {
         let time: Timestamp = "2026-11-21T01:02:03.123456789Z".parse().unwrap();
         assert_eq!(to_the_microsecond(time).to_string(), "2026-11-21T01:02:03.123456Z");
-        assert_eq!(SystemClock.now().subsec_nanosecond() % 1000, 0);
+        assert_eq!(SystemClock::default().now().subsec_nanosecond() % 1000, 0);
     }
 }

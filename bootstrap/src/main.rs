@@ -4,6 +4,7 @@
 //! - [`cli`] is what an operator can say, [`fault`] what the operator is told when it does not work;
 //! - [`logging`], [`signals`] and [`sockets`] are the process's dealings with the system;
 //! - [`seed`] fills a store with made-up data, [`copies`] moves and backs up whole stores, [`progress`] shows how far they are;
+//! - [`rules`] keeps business rules in files up to date, and tries them before they are in force;
 //! - [`identifiers`] is where ids and time come from.
 
 mod cli;
@@ -13,6 +14,7 @@ mod identifiers;
 mod logging;
 mod progress;
 mod quantities;
+mod rules;
 mod seed;
 mod signals;
 mod sockets;
@@ -25,12 +27,14 @@ use std::time::Duration;
 use application::Clock as _;
 use http_adapter::{BaseUrl, DemoError, Drained, HttpOptions, Ports, ServerLimits};
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use rules_adapter::ReloadableRules;
 use storage_adapter::{Store, StoreOptions};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use cli::{Command, DatabaseOptions, MigrateMode, ServeOptions};
+use cli::{Command, DatabaseOptions, MigrateMode, RulesCommand, ServeOptions};
 use fault::Fault;
 use identifiers::{SystemClock, UuidV7Generator};
 use signals::Signals;
@@ -62,7 +66,22 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), Fault> {
     match command {
-        Command::Openapi(options) => print(&http_adapter::openapi_document(&options.base_url)),
+        Command::Openapi(options) => {
+            let rules = rules::open(options.rules.as_deref())?;
+            print(&http_adapter::openapi_document(options.base_url, rules))
+        }
+        Command::Rules(RulesCommand::Check(options)) => {
+            logging::start(&options.files.logging)?;
+            rules::check(&options)
+        }
+        Command::Rules(RulesCommand::Test(options)) => {
+            logging::start(&options.logging)?;
+            rules::test(&options)
+        }
+        Command::Rules(RulesCommand::Audit(options)) => {
+            logging::start(&options.logging)?;
+            within_runtime(rules::audit(&options))
+        }
         Command::Migrate(options) => {
             logging::start(&options.logging)?;
             within_runtime(migrate(&options.database))
@@ -116,6 +135,7 @@ async fn migrate(options: &DatabaseOptions) -> Result<(), Fault> {
 
 async fn serve(options: ServeOptions) -> Result<(), Fault> {
     let mut signals = Signals::listen().map_err(Fault::Signals)?;
+    let rules = rules::open(options.rules.rules.as_deref())?;
     let (listener, store) = tokio::select! {
         started = start(&options) => started?,
         signal = signals.next() => {
@@ -125,7 +145,7 @@ async fn serve(options: ServeOptions) -> Result<(), Fault> {
     };
     let address = listener.local_addr().map_err(|cause| Fault::Listen { address: options.listen, cause })?;
     let base_url = options.base_url.clone().map_or_else(|| cli::base_url_of(address), Ok)?;
-    let ports = ports(&store);
+    let ports = ports(&store, Arc::clone(&rules), options.rules.time_zone.zone.clone());
     if options.demo {
         load_demo(&ports).await?;
     }
@@ -134,8 +154,10 @@ async fn serve(options: ServeOptions) -> Result<(), Fault> {
     let endpoint = http_adapter::service(&ports, http_options(&options, base_url.clone(), stopping));
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl.duration()));
+    let watching = tokio::spawn(rules::watch(rules));
     let drained = http_adapter::serve(listener, endpoint, limits, stop(signals, ending)).await;
     forgetting.abort();
+    watching.abort();
     if let Drained::CutOff(connections) = drained {
         tracing::warn!(connections, "cut off requests that did not finish in time");
     }
@@ -164,7 +186,7 @@ async fn forget_requests(store: Store, lifetime: Duration) {
     let pause = (lifetime / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
     loop {
         tokio::time::sleep(pause).await;
-        match store.forget_requests(SystemClock.now()).await {
+        match store.forget_requests(SystemClock::default().now()).await {
             Ok(0) => {}
             Ok(forgotten) => tracing::debug!(forgotten, "requests whose keys have expired were forgotten"),
             Err(error) => tracing::warn!(%error, "requests whose keys have expired could not be forgotten; trying again"),
@@ -180,14 +202,20 @@ fn store_options(options: &DatabaseOptions) -> StoreOptions {
     StoreOptions { url: options.database_url.clone(), connections: options.database_connections, acquire_timeout: STORE_PATIENCE }
 }
 
-fn ports(store: &Store) -> Ports {
+/// Items that are made up are judged by the rules written in Rust alone.
+fn ports_without_rules(store: &Store) -> Ports {
+    ports(store, Arc::new(ReloadableRules::none()), TimeZone::UTC)
+}
+
+fn ports(store: &Store, rules: Arc<ReloadableRules>, time_zone: TimeZone) -> Ports {
     Ports {
         items: store.items(),
         history: store.history(),
         changes: store.change_log(),
         readiness: store.readiness(),
         ids: Arc::new(UuidV7Generator),
-        clock: Arc::new(SystemClock),
+        clock: Arc::new(SystemClock::in_zone(time_zone)),
+        rules,
     }
 }
 

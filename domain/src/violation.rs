@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 /// Where a fault is: an RFC 6901 JSON Pointer into the request body.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Pointer(String);
 
 impl Pointer {
@@ -53,7 +55,7 @@ impl fmt::Display for Pointer {
 }
 
 /// One fault of a body.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// Where it is.
     pub pointer: Pointer,
@@ -64,7 +66,7 @@ pub struct Violation {
     /// What is wrong and how to mend it, for people.
     pub detail: String,
     /// The business rule that found it; what no rule found has none.
-    pub rule: Option<Arc<str>>,
+    pub rule: Option<Box<str>>,
 }
 
 impl Violation {
@@ -81,7 +83,7 @@ impl Violation {
 
 /// All faults of a body, in the order found; never more than [`Violations::LIMIT`] are kept, so that a hostile body
 /// cannot make an answer larger than itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violations {
     kept: Vec<Violation>,
     omitted: usize,

@@ -98,7 +98,19 @@ impl Service {
     /// Starts another instance over the same database, which must outlive it.
     #[must_use]
     pub fn start_another(&self) -> Self {
-        Self::run(None, &self.url, &[])
+        self.start_another_with(&[])
+    }
+
+    /// The same with further arguments of `serve`.
+    #[must_use]
+    pub fn start_another_with(&self, arguments: &[&str]) -> Self {
+        Self::run(None, &self.url, arguments)
+    }
+
+    /// Sends SIGHUP.
+    pub fn hang_up(&self) {
+        let sent = Command::new("kill").args(["-HUP", &self.process.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the service runs");
     }
 
     fn run(database: Option<TestDatabase>, url: &str, arguments: &[&str]) -> Self {

@@ -15,6 +15,7 @@ use crate::groups::for_each_group;
 use crate::media::MediaType;
 use crate::pages::RELATIONS;
 use crate::path_endpoint::Negotiated;
+use crate::rules;
 
 /// Links every collection.
 pub struct EntryPoint {
@@ -45,6 +46,8 @@ fn members(base_url: &BaseUrl) -> Map<String, Value> {
     for_each_group!(link);
     let title = "Every write of every group, in the order of the commits";
     links.insert("changes".into(), json!({ "href": format!("{base_url}{}", changes::PATH), "title": title }));
+    let title = "The business rules that are in force";
+    links.insert("rules".into(), json!({ "href": format!("{base_url}{}", rules::PATH), "title": title }));
     links.insert("service-desc".into(), json!({ "href": format!("{base_url}/openapi.json"), "type": "application/json" }));
     links.insert("service-doc".into(), json!({ "href": format!("{base_url}/docs"), "type": "text/html" }));
     let relations = RELATIONS.iter().map(|(name, _)| json!({ "href": format!("{base_url}/rels/{name}"), "name": name }));

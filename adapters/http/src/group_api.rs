@@ -5,8 +5,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, Embedded, Listing, Precondition, ReplacementBody, RequestKey, ResourceService, ShownItem, WriteOptions};
-use domain::{ItemId, Members};
+use application::{
+    Caller, Embedded, Listing, Precondition, ReplacementBody, RequestKey, ResourceService, ShownItem, View, WriteOptions, Written,
+};
+use domain::{ItemId, Members, Violations};
 use poem::endpoint::BoxEndpoint;
 use poem::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
 use poem::http::{HeaderValue, Method, StatusCode};
@@ -188,7 +190,7 @@ impl<G: Group> GroupApi<G> {
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        Ok(with_tag(self.page_response(owner, &query, &listing, Moment::Now).await?, &tag))
+        Ok(with_tag(self.page_response(owner, &query, &listing, Moment::Now, &Violations::default()).await?, &tag))
     }
 
     /// The tag of what the client has already, where it is known without a look at any item: whoever polls a collection
@@ -214,6 +216,9 @@ impl<G: Group> GroupApi<G> {
         if let Some(time) = query.as_of {
             return self.get_at(request, owner, id, time, &query.view).await;
         }
+        if query.is_checked {
+            return self.examine(request, owner, id, &query.view).await;
+        }
         let (shown, embedded) = self.service.get(&Caller::Anonymous, owner, id, &query.view).await?;
         if let Some(known) = tag_of::<G>(&shown, &embedded).known_to(request.headers())? {
             return Ok(not_modified(&known));
@@ -222,27 +227,40 @@ impl<G: Group> GroupApi<G> {
         self.show(StatusCode::OK, owner, &Shown::with(&shown, &embedded), &tag).await
     }
 
+    /// An item with what rules would say if it were replaced by itself now, which depends on more than the item.
+    async fn examine(&self, request: &Request, owner: Option<ItemId>, id: ItemId, view: &View) -> Result<Response, Problem> {
+        let (shown, embedded, verdict) = self.service.examine(&Caller::Anonymous, owner, id, view).await?;
+        let examined = Shown::examined(&shown, &embedded, &verdict);
+        let share = self.surroundings.share_for(representation::item_size::<G>(&examined)).await?;
+        let text = representation::item::<G>(&self.surroundings.base_url, owner, &examined);
+        let tag = EntityTag::of_content(text.as_bytes());
+        if let Some(known) = tag.known_to(request.headers())? {
+            return Ok(not_modified(&known));
+        }
+        Ok(with_tag(modified(Response::builder().body(held(share, text)), &shown), &tag))
+    }
+
     async fn create(&self, request: &Request, options: &WriteOptions, members: Members) -> Result<Response, Problem> {
         let owner = owner_of::<G>(request)?;
-        let shown = self.service.create(options, owner, members).await?;
-        self.show_written(StatusCode::CREATED, owner, &shown, options).await
+        let written = self.service.create(options, owner, members).await?;
+        self.show_written(StatusCode::CREATED, owner, &written, options).await
     }
 
     async fn continue_from(&self, request: &Request, options: &WriteOptions, members: Members) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
         let (owner, id) = target::<G>(request)?;
-        let shown = self.service.continue_from(options, id, &condition, members).await?;
-        self.show_written(StatusCode::CREATED, owner, &shown, options).await
+        let written = self.service.continue_from(options, id, &condition, members).await?;
+        self.show_written(StatusCode::CREATED, owner, &written, options).await
     }
 
     async fn change(&self, operation: Operation, request: &Request, options: &WriteOptions, members: Members) -> Result<Response, Problem> {
         let condition = self.required(item_precondition(request.headers())?)?;
         let (owner, id) = target::<G>(request)?;
-        let shown = match operation {
+        let written = match operation {
             Operation::Patch => self.service.patch(options, owner, id, &condition, members).await?,
             _ => self.service.replace(options, owner, id, &condition, members).await?,
         };
-        self.show_written(StatusCode::OK, owner, &shown, options).await
+        self.show_written(StatusCode::OK, owner, &written, options).await
     }
 
     async fn delete(&self, request: &Request, options: &WriteOptions) -> Result<Response, Problem> {
@@ -255,9 +273,9 @@ impl<G: Group> GroupApi<G> {
     async fn replace_all(&self, request: &Request, options: &WriteOptions, replacement: &ReplacementBody) -> Result<Response, Problem> {
         let condition = self.required(collection_precondition(request.headers())?)?;
         let first = CollectionQuery::plain::<G>(None);
-        let listing = self.service.replace_all(options, &condition, replacement, &first.request).await?;
+        let replaced = self.service.replace_all(options, &condition, replacement, &first.request).await?;
         // No entity tag: another write may have come between, and its tag would let the next replacement undo it unseen.
-        self.page_response(None, &first, &listing, Moment::of_write(options)).await
+        self.page_response(None, &first, &replaced.listing, Moment::of_write(options), &replaced.warnings).await
     }
 
     /// Refuses a write without a condition, where one is required.
@@ -275,20 +293,17 @@ impl<G: Group> GroupApi<G> {
         query: &CollectionQuery<'_>,
         listing: &Listing,
         moment: Moment<'_>,
+        warnings: &Violations,
     ) -> Result<Response, Problem> {
         let share = self.surroundings.share_for(representation::collection_size::<G>(listing)).await?;
-        let text = representation::collection::<G>(&self.surroundings.base_url, owner, &query.links(), listing, moment);
+        let text = representation::collection::<G>(&self.surroundings.base_url, owner, &query.links(), listing, moment, warnings);
         Ok(Response::builder().body(held(share, text)))
     }
 
     async fn show(&self, status: StatusCode, owner: Option<ItemId>, shown: &Shown<'_>, tag: &EntityTag) -> Result<Response, Problem> {
         let share = self.surroundings.share_for(representation::item_size::<G>(shown)).await?;
         let text = representation::item::<G>(&self.surroundings.base_url, owner, shown);
-        let mut response = Response::builder().status(status).body(held(share, text));
-        if let Ok(modified) = HeaderValue::from_str(&last_modified(shown.item)) {
-            response.headers_mut().insert(LAST_MODIFIED, modified);
-        }
-        Ok(with_tag(response, tag))
+        Ok(with_tag(modified(Response::builder().status(status).body(held(share, text)), shown.item), tag))
     }
 
     /// What a write left, or would have left.
@@ -296,14 +311,15 @@ impl<G: Group> GroupApi<G> {
         &self,
         status: StatusCode,
         owner: Option<ItemId>,
-        written: &ShownItem,
+        written: &Written,
         options: &WriteOptions,
     ) -> Result<Response, Problem> {
-        let tag = EntityTag::of_item(written.item.version, &written.relations);
+        let Written { shown, warnings } = written;
+        let tag = EntityTag::of_item(shown.item.version, &shown.relations);
         let tag = if options.is_dry_run { tag.of_dry_run() } else { tag };
-        let mut response = self.show(status, owner, &Shown::written(written, Moment::of_write(options)), &tag).await?;
+        let mut response = self.show(status, owner, &Shown::written(shown, Moment::of_write(options)).warned(warnings), &tag).await?;
         if status == StatusCode::CREATED {
-            let url = format!("{}/{}", representation::collection_url::<G>(&self.surroundings.base_url, owner), written.item.id);
+            let url = format!("{}/{}", representation::collection_url::<G>(&self.surroundings.base_url, owner), shown.item.id);
             if let Ok(location) = HeaderValue::from_str(&url) {
                 response.headers_mut().insert(LOCATION, location);
             }
@@ -391,6 +407,13 @@ fn tag_of<G: Group>(shown: &ShownItem, embedded: &Embedded) -> EntityTag {
 
 fn with_tag(mut response: Response, tag: &EntityTag) -> Response {
     response.headers_mut().insert(ETAG, tag.header());
+    response
+}
+
+fn modified(mut response: Response, shown: &ShownItem) -> Response {
+    if let Ok(modified) = HeaderValue::from_str(&last_modified(shown)) {
+        response.headers_mut().insert(LAST_MODIFIED, modified);
+    }
     response
 }
 

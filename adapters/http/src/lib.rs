@@ -32,6 +32,7 @@ pub mod problem;
 mod quality_list;
 pub mod query;
 pub mod representation;
+mod rules;
 pub mod server;
 mod service;
 

@@ -27,6 +27,8 @@ pub const RELATIONS: &[(&str, &str)] = &[
         "From an item to the one it continues: a second phase, a resubmission, an amended cash programme. Made by POST on the item to continue.",
     ),
     ("diff", "From a version of an item to what differs between it and the one before: a JSON Patch (RFC 6902)."),
+    ("group", "From a business rule to the collection it is about."),
+    ("rules", "From the entry point to the business rules that are in force."),
     ("changes", "From the entry point to the log of every write of every group."),
     ("continued-by", "From an item to those that continue it, oldest first: always a list."),
 ];
@@ -55,11 +57,17 @@ impl Page {
     }
 
     fn html(&self) -> String {
-        let (title, text, base_url) = (escape(&self.title), escape(self.text), &self.base_url);
-        format!(
-            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>body{{font:16px/1.5 sans-serif;max-width:42em;margin:3em auto;padding:0 1em}}</style></head><body><h1>{title}</h1><p>{text}</p><p><a href=\"{base_url}/docs\">All operations</a></p></body></html>"
-        )
+        html(&self.base_url, &self.title, self.text)
     }
+}
+
+/// A page with a heading and a text.
+#[must_use]
+pub fn html(base_url: &BaseUrl, title: &str, text: &str) -> String {
+    let (title, text) = (escape(title), escape(text));
+    format!(
+        "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>body{{font:16px/1.5 sans-serif;max-width:42em;margin:3em auto;padding:0 1em}}</style></head><body><h1>{title}</h1><p>{text}</p><p><a href=\"{base_url}/docs\">All operations</a></p></body></html>"
+    )
 }
 
 fn escape(text: &str) -> String {

@@ -17,6 +17,7 @@ use crate::base_url::BaseUrl;
 use crate::entity_tag::EntityTag;
 use crate::media::MediaType;
 use crate::representation::TIME;
+use crate::rules;
 
 /// A sort of problem: its stable word, its status, and the page that explains it.
 #[derive(Debug)]
@@ -80,6 +81,8 @@ problem_kinds! {
         "No item has this identifier, or it was deleted, or it belongs to another proposal. List the collection to find the items there are.";
     OWNER_NOT_FOUND = "proposal-not-found" NOT_FOUND "There is no such proposal":
         "The library asked for belongs to a proposal that does not exist. List `/v1/proposals` to find those that do.";
+    RULE_NOT_FOUND = "rule-not-found" NOT_FOUND "There is no such rule":
+        "No business rule of this name is in force. `/rules` lists those that are; rules may come and go while the service runs.";
     METHOD_NOT_ALLOWED = "method-not-allowed" METHOD_NOT_ALLOWED "The path does not serve this method":
         "The Allow header lists the methods it serves.";
     NOT_ACCEPTABLE = "not-acceptable" NOT_ACCEPTABLE "No acceptable media type":
@@ -175,7 +178,7 @@ impl Problem {
         members.insert("detail".into(), self.detail.as_str().into());
         members.insert("instance".into(), format!("{base_url}{path}").into());
         if let Some(violations) = &self.violations {
-            members.insert("errors".into(), violations.iter().map(error_entry).collect());
+            members.insert("errors".into(), violations.iter().map(|violation| error_entry(base_url, violation)).collect());
             if self.kind.status == StatusCode::UNPROCESSABLE_ENTITY {
                 members.insert("validation_messages".into(), validation_messages(violations));
             }
@@ -184,13 +187,17 @@ impl Problem {
     }
 }
 
-fn error_entry(violation: &Violation) -> Value {
-    json!({
+fn error_entry(base_url: &BaseUrl, violation: &Violation) -> Value {
+    let mut entry = json!({
         "pointer": violation.pointer.to_string(),
         "field": violation.field,
         "code": violation.code,
         "detail": violation.detail,
-    })
+    });
+    if let Some(rule) = &violation.rule {
+        entry["rule"] = rules::url(base_url, rule).into();
+    }
+    entry
 }
 
 /// The same faults as Laminas clients expect them. Elements of a collection are told apart by their place.

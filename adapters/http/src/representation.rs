@@ -5,15 +5,17 @@ use std::fmt::Write;
 use application::query::{Embed, Total};
 use application::{ChangeKind, Embedded, ListedItem, Listing, LoggedChange, PastVersion, ShownItem, VersionPage, WriteOptions};
 use domain::json::push_text;
-use domain::{Item, ItemId, Version};
+use domain::{Item, ItemId, Verdict, Version, Violation, Violations};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
+use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
 use crate::embedded::{self, Beside};
 use crate::group::{Group, ItemLink};
 use crate::groups::{Library, Proposals, ProposedPrograms};
 use crate::query::{PageLinks, VersionsQuery};
+use crate::rules;
 
 /// RFC 3339 in UTC, always with microseconds, so that the texts sort as the times do.
 pub const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
@@ -51,6 +53,14 @@ pub struct Shown<'a> {
     score: Option<f64>,
     snippet: Option<&'a str>,
     moment: Moment<'a>,
+    remarks: Remarks<'a>,
+}
+
+/// What the business rules have to say of an item: nothing, some warnings, or everything.
+#[derive(Clone, Copy, Default)]
+struct Remarks<'a> {
+    warnings: Option<&'a Violations>,
+    errors: Option<&'a Violations>,
 }
 
 /// Which state of an item is shown.
@@ -85,13 +95,26 @@ impl Moment<'_> {
 
 impl<'a> Shown<'a> {
     const fn alone(item: &'a ShownItem) -> Self {
-        Self { item, embedded: None, score: None, snippet: None, moment: Moment::Now }
+        Self { item, embedded: None, score: None, snippet: None, moment: Moment::Now, remarks: Remarks { warnings: None, errors: None } }
     }
 
     /// An item with what is embedded in it.
     #[must_use]
     pub const fn with(item: &'a ShownItem, embedded: &'a Embedded) -> Self {
         Self { embedded: Some(embedded), ..Self::alone(item) }
+    }
+
+    /// An item with everything that rules have to say of it.
+    #[must_use]
+    pub const fn examined(item: &'a ShownItem, embedded: &'a Embedded, verdict: &'a Verdict) -> Self {
+        Self { remarks: Remarks { warnings: Some(&verdict.warnings), errors: Some(&verdict.errors) }, ..Self::with(item, embedded) }
+    }
+
+    /// The same with warnings, if there are any.
+    #[must_use]
+    pub fn warned(self, warnings: &'a Violations) -> Self {
+        let warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
+        Self { remarks: Remarks { warnings, ..self.remarks }, ..self }
     }
 
     /// An item as a write left it, or would have, or as it was.
@@ -102,7 +125,7 @@ impl<'a> Shown<'a> {
 
     fn listed(listed: &'a ListedItem, embedded: &'a Embedded, moment: Moment<'a>) -> Self {
         let (score, snippet) = (listed.score, listed.snippet.as_deref());
-        Self { item: &listed.shown, embedded: Some(embedded), score, snippet, moment }
+        Self { embedded: Some(embedded), score, snippet, moment, ..Self::alone(&listed.shown) }
     }
 }
 
@@ -142,6 +165,7 @@ pub fn collection<G: Group>(
     links: &PageLinks<'_>,
     listing: &Listing,
     moment: Moment<'_>,
+    warnings: &Violations,
 ) -> String {
     let mut out = String::with_capacity(collection_size::<G>(listing));
     let url = collection_url::<G>(base_url, owner);
@@ -163,13 +187,27 @@ pub fn collection<G: Group>(
     }
     out.push_str("]}");
     push_counts(&mut out, listing);
-    let is_at_least = matches!(listing.total, Total::AtLeast(_)).then_some("\"total\":\"at_least\"");
-    let meta: Vec<_> = is_at_least.into_iter().chain(matches!(moment, Moment::Tried).then_some(DRY_RUN)).collect();
+    let is_at_least = matches!(listing.total, Total::AtLeast(_)).then(|| "\"total\":\"at_least\"".to_owned());
+    let is_tried = matches!(moment, Moment::Tried).then(|| DRY_RUN.to_owned());
+    let warned = (!warnings.is_empty()).then(|| format!("\"warnings\":{}", remarks(base_url, warnings)));
+    let meta: Vec<_> = [is_at_least, is_tried, warned].into_iter().flatten().collect();
     if !meta.is_empty() {
         let _ = write!(out, ",\"_meta\":{{{}}}", meta.join(","));
     }
     out.push('}');
     out
+}
+
+/// What rules have to say, as `_meta` shows it: which one, where, and what.
+fn remarks(base_url: &BaseUrl, said: &Violations) -> Value {
+    let remark = |violation: &Violation| {
+        let mut remark = json!({ "code": violation.code, "pointer": violation.pointer.to_string(), "message": violation.detail });
+        if let Some(rule) = &violation.rule {
+            remark["rule"] = rules::url(base_url, rule).into();
+        }
+        remark
+    };
+    said.iter().map(remark).collect()
 }
 
 /// What is known of how many items and pages there are.
@@ -223,6 +261,11 @@ fn push_item<G: Group>(out: &mut String, base_url: &BaseUrl, collection_url: &st
     if let Some(snippet) = shown.snippet {
         out.push_str(",\"snippet\":");
         push_text(out, snippet);
+    }
+    for (name, said) in [("warnings", shown.remarks.warnings), ("errors", shown.remarks.errors)] {
+        if let Some(said) = said {
+            let _ = write!(out, ",\"{name}\":{}", remarks(base_url, said));
+        }
     }
     out.push_str("}}");
 }
@@ -425,11 +468,9 @@ fn push_time(out: &mut String, time: &Timestamp) {
 mod tests {
     use std::collections::HashMap;
 
-    use application::{ListedPage, Relations, Revision};
-    use serde_json::{Value, json};
-
     use super::*;
     use crate::query::CollectionQuery;
+    use application::{ListedPage, Relations, Revision};
 
     const PROPOSAL: &str = "01890a5d-ac96-774b-bcce-b302099a8050";
     const PROGRAM: &str = "01890a5d-ac96-774b-bcce-b302099a8010";
@@ -502,7 +543,7 @@ mod tests {
             embedded: Embedded::default(),
         };
         let links = CollectionQuery::plain::<Proposals>(None).links();
-        serde_json::from_str(&collection::<Proposals>(&base_url(), None, &links, &listing, Moment::Now)).unwrap()
+        serde_json::from_str(&collection::<Proposals>(&base_url(), None, &links, &listing, Moment::Now, &Violations::default())).unwrap()
     }
 
     #[test]

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ChangeLog, Clock, History, IdGenerator, ItemRepository, Readiness, ResourceLimits, ResourcePorts, ResourceService};
+use application::{
+    ChangeLog, Clock, History, IdGenerator, ItemRepository, Readiness, ResourceLimits, ResourcePorts, ResourceService, RuleBook,
+};
 use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, EndpointExt, Response, Route};
-use poem_openapi::{LicenseObject, OpenApi, OpenApiService};
+use poem_openapi::OpenApi;
 use tokio::sync::watch;
 
 use crate::base_url::BaseUrl;
@@ -19,7 +21,7 @@ use crate::change_feed::ChangeFeed;
 use crate::change_stream::{self, ChangeStream};
 use crate::changes::{self, Changes};
 use crate::cors::Cors;
-use crate::documentation::StaticText;
+use crate::documentation::{Documentation, Served};
 use crate::entry_point::EntryPoint;
 use crate::frame::Frame;
 use crate::group::Group;
@@ -27,9 +29,10 @@ use crate::group_api::{GroupApi, Surroundings};
 use crate::groups::for_each_group;
 use crate::health::{Health, Ready};
 use crate::media::MediaType;
-use crate::openapi::{self, ServicePaths};
+use crate::openapi::ServicePaths;
 use crate::pages;
 use crate::path_endpoint::PathEndpoint;
+use crate::rules::{self, Rules};
 
 /// What large responses may take together until they are sent.
 const RESPONSE_BUDGET_MIB: u16 = 32;
@@ -52,14 +55,16 @@ pub struct Ports {
     pub ids: Arc<dyn IdGenerator>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
+    /// Has the business rules that are not written in Rust.
+    pub rules: Arc<dyn RuleBook>,
 }
 
 impl Ports {
     /// Those of the use cases of a group.
     #[must_use]
     pub fn of_resources(&self) -> ResourcePorts {
-        let Self { items, history, ids, clock, .. } = self.clone();
-        ResourcePorts { items, history, ids, clock }
+        let Self { items, history, ids, clock, rules, .. } = self.clone();
+        ResourcePorts { items, history, ids, clock, rules }
     }
 }
 
@@ -126,10 +131,11 @@ fn own_paths(ports: &Ports, surroundings: &Surroundings, stopping: watch::Receiv
     let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
         PathEndpoint::new(Arc::clone(base_url), types.to_vec(), [(Method::GET, endpoint)])
     };
-    let documents = Documents::new(base_url);
+    let documentation = Arc::new(Documentation::new(Documented, Arc::clone(base_url), Arc::clone(&ports.rules)));
+    let rules = || Rules { book: Arc::clone(&ports.rules), base_url: Arc::clone(base_url) };
     // The document and its page are served as they are, whatever is asked for: there is nothing to choose from.
     let unnegotiated =
-        |kind: MediaType, text: StaticText| PathEndpoint::unnegotiated(Arc::clone(base_url), kind, [(Method::GET, text.boxed())]);
+        |kind: MediaType, text: Served| PathEndpoint::unnegotiated(Arc::clone(base_url), kind, [(Method::GET, text.boxed())]);
     let mut paths = pages::all(base_url);
     paths.extend([
         ("/".to_owned(), pages::get(base_url, EntryPoint::new(Arc::clone(base_url)).boxed())),
@@ -137,35 +143,18 @@ fn own_paths(ports: &Ports, surroundings: &Surroundings, stopping: watch::Receiv
         (change_stream::PATH.to_owned(), get(&[MediaType::EVENT_STREAM], stream.boxed())),
         ("/healthz".to_owned(), get(&[MediaType::JSON], Health.boxed())),
         ("/readyz".to_owned(), get(&[MediaType::JSON], Ready(Arc::clone(&ports.readiness)).boxed())),
-        ("/openapi.json".to_owned(), unnegotiated(MediaType::JSON, StaticText::new("application/json", documents.openapi))),
-        ("/docs".to_owned(), unnegotiated(MediaType::HTML, StaticText::new("text/html; charset=utf-8", documents.swagger_ui))),
+        (rules::PATH.to_owned(), get(&[MediaType::HAL, MediaType::JSON], rules().boxed())),
+        (format!("{}/:{}", rules::PATH, rules::PARAMETER), pages::get(base_url, rules().boxed())),
+        ("/openapi.json".to_owned(), unnegotiated(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation)))),
+        ("/docs".to_owned(), unnegotiated(MediaType::HTML, Served::SwaggerUi(documentation))),
     ]);
     paths
 }
 
-/// The `OpenAPI` document of a service reached at `base_url`, as `/openapi.json` serves it.
+/// The `OpenAPI` document of a service reached at `base_url` with these rules, as `/openapi.json` serves it.
 #[must_use]
-pub fn openapi_document(base_url: &BaseUrl) -> String {
-    Documents::new(base_url).openapi
-}
-
-struct Documents {
-    openapi: String,
-    swagger_ui: String,
-}
-
-impl Documents {
-    fn new(base_url: &BaseUrl) -> Self {
-        let service = OpenApiService::new(Documented, "Research Proposal Service", env!("CARGO_PKG_VERSION"))
-            .description(include_str!("openapi/description.md"))
-            .license(LicenseObject::new("MIT OR Apache-2.0").url("https://opensource.org/license/mit"));
-        let written = service.spec();
-        let openapi = openapi::finish(&written, base_url);
-        // Swagger UI comes from poem-openapi with every asset embedded. It stands in a script: no `<` may end it.
-        let embedded = openapi.replace('<', "\\u003c");
-        let swagger_ui = service.swagger_ui_html().replacen(&written, &embedded, 1);
-        Self { openapi, swagger_ui }
-    }
+pub fn openapi_document(base_url: BaseUrl, rules: Arc<dyn RuleBook>) -> String {
+    Documentation::new(Documented, Arc::new(base_url), rules).openapi()
 }
 
 /// All groups and the service's own paths, for the document.
@@ -190,15 +179,3 @@ macro_rules! document_groups {
     };
 }
 for_each_group!(document_groups);
-
-#[cfg(test)]
-mod tests {
-    use super::Documents;
-
-    #[test]
-    fn swagger_ui_shows_the_finished_document() {
-        let documents = Documents::new(&"http://127.0.0.1:8080".parse().unwrap());
-        assert!(documents.swagger_ui.contains(&documents.openapi.replace('<', "\\u003c")));
-        assert!(documents.openapi.contains("\"ProposalBody\""), "examples are what finishing adds");
-    }
-}

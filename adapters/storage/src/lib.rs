@@ -69,6 +69,7 @@ mod sql_text;
 mod sqlite;
 mod sqlite_checkpoints;
 mod sqlite_indexing;
+mod sqlite_readers;
 mod sqlite_totals;
 mod sqlite_writer;
 mod sqlite_writes;

@@ -213,7 +213,7 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, 16))
 }
 
-fn pool_options(options: &StoreOptions, connections: u32) -> ConnectOptions {
+pub(crate) fn pool_options(options: &StoreOptions, connections: u32) -> ConnectOptions {
     let mut pool = ConnectOptions::new(options.url.as_str());
     pool.max_connections(connections.max(1)).min_connections(connections.max(1));
     pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None);
@@ -221,6 +221,6 @@ fn pool_options(options: &StoreOptions, connections: u32) -> ConnectOptions {
     pool
 }
 
-fn common(file: SqliteConnectOptions) -> SqliteConnectOptions {
+pub(crate) fn common(file: SqliteConnectOptions) -> SqliteConnectOptions {
     file.busy_timeout(BUSY_TIMEOUT).statement_cache_capacity(STATEMENTS_KEPT).pragma("cache_size", CACHED_KIBIBYTES)
 }

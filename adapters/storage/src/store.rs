@@ -15,6 +15,7 @@ use crate::migration::Migrator;
 use crate::postgres::Postgres;
 use crate::proposals_view;
 use crate::sqlite::Sqlite;
+use crate::sqlite_readers::SqliteReaders;
 
 /// Where the store is and how it is reached.
 #[derive(Clone)]
@@ -48,8 +49,27 @@ impl Store {
             Some(("postgres" | "postgresql", _)) => Arc::new(Postgres::open(options).await?),
             _ => return Err(StoreError::UnknownScheme),
         };
+        Ok(Self::on(engine, options))
+    }
+
+    /// Opens the store to look at it, beside whoever serves it; `None` when its schema is not up to date. What would write fails
+    /// as unavailable on `SQLite`, where another process may own the file.
+    ///
+    /// # Errors
+    /// Where the URL is no use, or the database cannot be reached.
+    pub async fn connect_to_look(options: &StoreOptions) -> Result<Option<Self>, StoreError> {
+        let store = match options.url.split_once(':') {
+            Some(("sqlite", _)) => Self::on(Arc::new(SqliteReaders::open(options).await?), options),
+            _ => Self::connect(options).await?,
+        };
+        let pending = Migrator::get_pending_migrations_read_only(store.engine.schema()).await;
+        let is_prepared = pending.map_err(|error| StoreError::schema(&error))?.is_empty();
+        Ok(is_prepared.then_some(store))
+    }
+
+    fn on(engine: Arc<dyn Engine>, options: &StoreOptions) -> Self {
         let items = Arc::new(SqlItemRepository::new(Arc::clone(&engine), options.acquire_timeout));
-        Ok(Self { engine, items })
+        Self { engine, items }
     }
 
     /// Brings the schema up to date. Any number of instances may do so at once: one works, the others wait and find it done.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use domain::{Item, ItemId, Members, Resource, Version};
+use domain::{Item, ItemId, Members, Resource, Version, WriteOperation};
 use jiff::Timestamp;
 
-use super::judging::{Edit, Identity, judge};
-use super::{MAX_ATTEMPTS, ResourceService};
+use super::judging::{Draft, Edit, Identity};
+use super::ruling::Decision;
+use super::{MAX_ATTEMPTS, ResourceService, Written, new_item};
 use crate::listing;
 use crate::ports::{ChangeKind, LoggedChange, NewItem, PastPageQuery, PastVersion, Relations, RepositoryError, Scope, ShownItem};
 use crate::query::{MemberNames, Position};
@@ -27,7 +28,7 @@ pub struct VersionPage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
     /// The item as it is now.
-    pub shown: ShownItem,
+    pub written: Written,
     /// Whether it had been removed.
     pub is_created: bool,
 }
@@ -174,7 +175,7 @@ impl<R: Resource> ResourceService<R> {
     ) -> Result<Restored, ApplicationError> {
         let _running = self.running.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
-            return Ok(Restored { is_created: answered.kind == ChangeKind::Created, shown: answered.shown });
+            return Ok(Restored { is_created: answered.kind == ChangeKind::Created, written: answered.into() });
         }
         let (_, past) = self.version(&options.caller, parent, id, version).await?;
         let body = Members::read(past.members.as_bytes()).ok().flatten();
@@ -184,13 +185,13 @@ impl<R: Resource> ResourceService<R> {
                 match self.change(options, parent, id, precondition, &Edit::Replace(body.clone())).await {
                     // It was removed just now.
                     Err(ApplicationError::ItemMissing) => continue,
-                    changed => return Ok(Restored { shown: changed?, is_created: false }),
+                    changed => return Ok(Restored { written: changed?, is_created: false }),
                 }
             }
             match self.bring_back(options, &past, precondition, &body).await {
                 // Another was faster.
                 Err(ApplicationError::Contended) => {}
-                restored => return Ok(Restored { shown: restored?, is_created: true }),
+                restored => return Ok(Restored { written: restored?, is_created: true }),
             }
         }
         Err(ApplicationError::Contended)
@@ -203,23 +204,23 @@ impl<R: Resource> ResourceService<R> {
         past: &Item,
         precondition: &Precondition<Version>,
         body: &Members,
-    ) -> Result<ShownItem, ApplicationError> {
+    ) -> Result<Written, ApplicationError> {
         if precondition.is.is_some() {
             return Err(ApplicationError::NothingThere);
         }
         if let Some(parent) = past.parent {
             self.require_owner(parent).await?;
         }
-        let resource: R = judge(None, body, Identity::Named(past.id), |own| own)?;
-        let program = resource.program();
-        let members = resource.into_members().into_encoded();
-        let item = NewItem { id: past.id, members, continues: past.continues, program };
+        let occasion = self.occasion(options, WriteOperation::Create, past.id, past.parent);
+        let draft = Draft::<R>::of(body, Identity::Named(past.id));
+        let Decision { after, warnings, grounds } = self.decide(&occasion, None, draft).await?;
+        let item = new_item(past.id, after, past.continues);
         if options.is_dry_run {
-            return self.would_be_restored(past, item).await;
+            return Ok(Written { shown: self.would_be_restored(past, item).await?, warnings });
         }
-        match self.repository.restore(self.scope(past.parent), item, self.change_by(options)).await {
-            Err(RepositoryError::AnsweredBefore) => Ok(self.answered_meanwhile(options).await?.shown),
-            done => Ok(done?),
+        match self.repository.restore(self.scope(past.parent), item, self.change_on(options, grounds, &warnings)).await {
+            Err(RepositoryError::AnsweredBefore) => Ok(self.answered_meanwhile(options).await?.into()),
+            done => Ok(Written { shown: done?, warnings }),
         }
     }
 

@@ -1,8 +1,8 @@
-//! What a write makes of the members it is sent, judged by the rules of the resource.
+//! What a write makes of the members it is sent, and what is wrong with them whatever the rules say.
 
 use std::collections::HashMap;
 
-use domain::{ItemId, Members, Pointer, Resource, Violation, Violations, merge_patch};
+use domain::{ItemId, Members, Pointer, Resource, Violation, Violations, WriteOperation, merge_patch};
 
 use crate::ApplicationError;
 use crate::ports::{ChangeKind, Replacement, RepositoryError, ShownItem};
@@ -25,35 +25,52 @@ impl Edit {
         }
     }
 
-    /// What the item becomes.
-    pub fn judge<R: Resource>(&self, shown: &ShownItem) -> Result<R, ApplicationError> {
+    pub const fn operation(&self) -> WriteOperation {
+        match self {
+            Self::Replace(_) => WriteOperation::Replace,
+            Self::Patch(_) => WriteOperation::Patch,
+        }
+    }
+
+    /// What the item would become.
+    pub fn draft<R: Resource>(&self, shown: &ShownItem) -> Result<Draft<R>, ApplicationError> {
         let identity = Identity::Named(shown.item.id);
         match self {
-            Self::Replace(body) => judge(stored_resource(shown)?.as_ref(), body, identity, |own| own),
+            Self::Replace(body) => Ok(Draft::of(body, identity)),
             Self::Patch(patch) => {
                 let stored = stored_members(shown)?;
-                let judged = judge(stored_resource(shown)?.as_ref(), patch, identity, |own| merge_patch(&stored, &own));
-                with_faults(unknown_removals::<R>(patch), judged)
+                Ok(Draft::composed(unknown_removals::<R>(patch), patch, identity, |own| merge_patch(&stored, &own)))
             }
         }
+    }
+}
+
+/// What a body makes of an item, before any rule is asked.
+pub(super) struct Draft<R> {
+    pub after: R,
+    /// What cannot be stored so.
+    pub errors: Violations,
+}
+
+impl<R: Resource> Draft<R> {
+    /// Of a body that is the item.
+    pub fn of(body: &Members, identity: Identity) -> Self {
+        Self::composed(Violations::default(), body, identity, |own| own)
+    }
+
+    /// Of what `compose` makes of the members that are the client's to set. Its `errors` come first, then that of its `id`.
+    fn composed(mut errors: Violations, body: &Members, identity: Identity, compose: impl FnOnce(Members) -> Members) -> Self {
+        let own = body.clone().retain(|name, _| name != "id" && !IGNORED.contains(&name));
+        let (after, faults) = R::draft_to_store(compose(own));
+        errors.extend(identity.fault(body));
+        errors.extend_below(&Pointer::root(), faults);
+        Self { after, errors }
     }
 }
 
 /// What a patch would remove that no item can have: in the merged members a misspelt removal is not seen.
 fn unknown_removals<R: Resource>(patch: &Members) -> Violations {
     R::unknown(&patch.clone().retain(|name, value| value.is_null() && name != "id" && !IGNORED.contains(&name)))
-}
-
-/// Faults, then those of what was judged.
-fn with_faults<R>(mut faults: Violations, judged: Result<R, ApplicationError>) -> Result<R, ApplicationError> {
-    match judged {
-        Err(ApplicationError::Invalid(more)) => {
-            faults.extend_below(&Pointer::root(), more);
-            Err(ApplicationError::Invalid(faults))
-        }
-        Ok(_) if !faults.is_empty() => Err(ApplicationError::Invalid(faults)),
-        judged => judged,
-    }
 }
 
 /// Which `id` a body may name.
@@ -79,35 +96,22 @@ impl Identity {
     }
 }
 
-/// Judges a body: its `id`, then what `compose` makes of the members that are the client's to set.
-pub(super) fn judge<R: Resource>(
-    before: Option<&R>,
-    body: &Members,
-    identity: Identity,
-    compose: impl FnOnce(Members) -> Members,
-) -> Result<R, ApplicationError> {
-    let own = body.clone().retain(|name, _| name != "id" && !IGNORED.contains(&name));
-    let judged = R::judge(before, compose(own));
-    let fault = identity.fault(body).map(Violations::from).unwrap_or_default();
-    with_faults(fault, judged.map_err(ApplicationError::Invalid))
-}
-
-/// Judges one element of a collection's replacement. Each known item is taken out of `known`, so that a second element
+/// Reads one element of a collection's replacement. Each known item is taken out of `known`, so that a second element
 /// with its id is told apart from one with an id that never was.
-pub(super) fn judge_element<R: Resource>(
+pub(super) fn draft_element<R: Resource>(
     element: Option<&Members>,
     known: &mut HashMap<ItemId, Option<ShownItem>>,
-) -> Result<(Option<ShownItem>, R), ApplicationError> {
+) -> Result<(Option<ShownItem>, Draft<R>), ApplicationError> {
     let Some(members) = element else {
         return Err(refused(Violation::new(Pointer::root(), "not_an_object", "an element of a collection is an object; send one")));
     };
     if members.get("id").is_none() {
-        return Ok((None, judge(None, members, Identity::New, |own| own)?));
+        return Ok((None, Draft::of(members, Identity::New)));
     }
     match named_id(members).and_then(|id| known.get_mut(&id)).map(Option::take) {
         Some(Some(shown)) => {
-            let resource = Edit::Replace(members.clone()).judge(&shown)?;
-            Ok((Some(shown), resource))
+            let draft = Edit::Replace(members.clone()).draft(&shown)?;
+            Ok((Some(shown), draft))
         }
         Some(None) => Err(refused(Violation::of_member("id", "duplicate_id", "an earlier element has the same `id`; send each item once"))),
         None => {
@@ -131,19 +135,10 @@ pub(super) fn named_id(members: &Members) -> Option<ItemId> {
 }
 
 /// The members the store holds, which were judged when they were written.
-fn stored_members(shown: &ShownItem) -> Result<Members, ApplicationError> {
+pub(super) fn stored_members(shown: &ShownItem) -> Result<Members, ApplicationError> {
     let members = Members::read(shown.item.members.as_bytes()).ok().flatten();
     members.ok_or_else(|| {
         tracing::error!(id = %shown.item.id, "the stored members are no JSON object");
         ApplicationError::Store(RepositoryError::Corrupt)
     })
-}
-
-/// The stored item as rules see it; none are asked, none is made.
-fn stored_resource<R: Resource>(shown: &ShownItem) -> Result<Option<R>, ApplicationError> {
-    if R::rules().is_empty() {
-        return Ok(None);
-    }
-    // Fields may have become stricter since the item was written: a draft is what can still be read of it.
-    Ok(Some(R::draft(stored_members(shown)?).0))
 }

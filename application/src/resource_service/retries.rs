@@ -6,10 +6,11 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use domain::Resource;
+use domain::{Resource, Violations};
 
 use super::ResourceService;
-use crate::ports::{Answered, Change, IdempotencyKey};
+use super::written::remarks;
+use crate::ports::{Answered, Change, Ground, IdempotencyKey};
 use crate::{ApplicationError, RequestKey, WriteOptions};
 
 /// A request with a key: the caller, where it was sent, and the key.
@@ -50,21 +51,21 @@ fn key(options: &WriteOptions) -> Option<&RequestKey> {
 }
 
 impl<R: Resource> ResourceService<R> {
-    /// What the change log, and the memory of keys, keep of a write.
-    pub(super) fn change_by(&self, options: &WriteOptions) -> Change {
+    /// What the change log, and the memory of keys, keep of a write that was decided on `grounds`.
+    pub(super) fn change_on(&self, options: &WriteOptions, grounds: Vec<Ground>, warnings: &Violations) -> Change {
         let time = self.clock.now();
         let key = key(options).map(|RequestKey { path, key, fingerprint }| {
             let expires = time.checked_add(self.limits.key_lifetime).unwrap_or(jiff::Timestamp::MAX);
             let [path, key, fingerprint] = [path, key, fingerprint].map(|text| text.as_str().into());
-            Box::new(IdempotencyKey { path, key, fingerprint, expires })
+            Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks: remarks(warnings) })
         });
-        Change { time, caller: options.caller.name().map(Into::into), key }
+        Change { time, caller: options.caller.name().map(Into::into), key, grounds }
     }
 
     /// What the request was answered when it was sent before.
     pub(super) async fn answered(&self, options: &WriteOptions) -> Result<Option<Answered>, ApplicationError> {
         let Some(sent) = key(options) else { return Ok(None) };
-        match self.repository.answered(&self.change_by(options)).await? {
+        match self.repository.answered(&self.change_on(options, Vec::new(), &Violations::default())).await? {
             Some(answered) if *answered.fingerprint != *sent.fingerprint => Err(ApplicationError::KeyReused),
             answered => Ok(answered),
         }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use domain::{Collection, Document, Item, ItemId, Members, Pointer, Proposal, Version};
+use domain::{Collection, Document, Item, ItemId, Members, Pointer, Proposal, Rule, Version};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use super::{ReplacementBody, ResourceService};
-use crate::ports::{MockClock, MockHistory, MockIdGenerator, MockItemRepository};
+use crate::ports::{MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockRuleBook};
 use crate::query::{Embed, Place, Position, Subject, Total};
 use crate::{
     ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Precondition, Relations, RepositoryError,
@@ -53,12 +53,23 @@ fn content(total: Total, items: &[ShownItem]) -> ListedPage {
 }
 
 fn service<R: domain::Resource>(collection: Collection, repository: MockItemRepository) -> ResourceService<R> {
+    ruled_service(collection, repository, [].into())
+}
+
+fn ruled_service<R: domain::Resource>(
+    collection: Collection,
+    repository: MockItemRepository,
+    book: Arc<[Arc<dyn Rule<Members>>]>,
+) -> ResourceService<R> {
     let mut clock = MockClock::new();
     clock.expect_now().return_const(Timestamp::UNIX_EPOCH);
+    clock.expect_day_of().return_const(jiff::civil::date(1970, 1, 1));
     let mut ids = MockIdGenerator::new();
     ids.expect_next_id().return_const(id(7));
-    let history = Arc::new(MockHistory::new());
-    let ports = ResourcePorts { items: Arc::new(repository), history, ids: Arc::new(ids), clock: Arc::new(clock) };
+    let mut rules = MockRuleBook::new();
+    rules.expect_rules().returning(move |_| book.clone());
+    let (history, rules) = (Arc::new(MockHistory::new()), Arc::new(rules));
+    let ports = ResourcePorts { items: Arc::new(repository), history, ids: Arc::new(ids), clock: Arc::new(clock), rules };
     ResourceService::new(collection, ports, ResourceLimits { largest: LARGEST, key_lifetime: SignedDuration::from_hours(24) })
 }
 
@@ -91,7 +102,7 @@ async fn a_create_stores_the_members_without_what_is_the_services_own() {
     let created = service::<Document>(Collection::FILES, repository)
         .create(WRITE, None, members(r#"{"b":1.0,"_links":{},"a":2,"_embedded":[]}"#))
         .await;
-    assert_eq!(created.unwrap().item.version, Version::FIRST);
+    assert_eq!(created.unwrap().shown.item.version, Version::FIRST);
 }
 
 #[tokio::test]
@@ -134,7 +145,7 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
         .returning(|_, _, _, _| Ok(stored(1, 4, "{}")));
     let patched =
         service::<Document>(Collection::FILES, repository).patch(WRITE, None, id(1), &Precondition::NONE, members(r#"{"m":1}"#)).await;
-    assert_eq!(patched.unwrap().item.version.number(), 4);
+    assert_eq!(patched.unwrap().shown.item.version.number(), 4);
 }
 
 #[tokio::test]
@@ -155,7 +166,7 @@ async fn a_patch_that_changes_nothing_writes_nothing() {
     let service = service::<Document>(Collection::FILES, repository);
     for patch in ["{}", r#"{"a":1}"#, r#"{"b":null}"#, r#"{"_meta":{"version":1}}"#] {
         let patched = service.patch(WRITE, None, id(1), &Precondition::NONE, members(patch)).await;
-        assert_eq!(patched.unwrap().item.version.number(), 5, "{patch}");
+        assert_eq!(patched.unwrap().shown.item.version.number(), 5, "{patch}");
     }
 }
 
@@ -300,3 +311,5 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
     assert_eq!(listed.embedded.libraries.unwrap()[&id(2)].len(), 1);
     assert_eq!(listed.embedded.programs.unwrap().len(), 1);
 }
+
+mod rules;

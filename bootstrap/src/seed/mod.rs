@@ -44,7 +44,7 @@ pub async fn run(options: &SeedOptions) -> Result<(), Fault> {
         signal = signals.next() => return Err(Fault::Interrupted { signal, stored: Tally::default() }),
     };
     tracing::info!(proposals = options.proposals, library_items_of_each = options.library, seed = options.seed, "adding made-up data");
-    let mut load = Load::new(options, &crate::ports(&store));
+    let mut load = Load::new(options, &crate::ports_without_rules(&store));
     let outcome = load.run(&mut signals).await;
     load.progress.end();
     if outcome.is_ok() && store.settle().await.is_err() {
@@ -85,8 +85,8 @@ impl Writer {
         match row {
             Row::Proposal(number) => {
                 let body = members(&self.recipe.proposal(number))?;
-                let shown = self.proposals.create(&WriteOptions::by(Caller::Anonymous), None, body).await?;
-                Ok(Written::Proposal(number, shown.item.id))
+                let written = self.proposals.create(&WriteOptions::by(Caller::Anonymous), None, body).await?;
+                Ok(Written::Proposal(number, written.shown.item.id))
             }
             Row::LibraryItem { proposal, owner, number } => {
                 let body = members(&self.recipe.library_item(proposal, number))?;

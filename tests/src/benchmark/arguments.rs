@@ -31,6 +31,9 @@ pub struct Arguments {
     /// What the service is measured against: none, a bare poem route, a hand-written axum service on each of the stores.
     #[arg(long, value_delimiter = ',', num_args = 0.., default_value = "bare,minimal")]
     pub(super) references: Vec<Reference>,
+    /// Measure the service with twenty business rules in a file too, against itself without.
+    #[arg(long)]
+    pub(super) rules: bool,
     /// What is measured. `create` always comes last, because it makes the collection grow.
     #[arg(long, value_delimiter = ',', default_value = "item,page,create,replace,mix")]
     pub(super) work: Vec<Work>,

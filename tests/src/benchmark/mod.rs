@@ -74,7 +74,8 @@ async fn subjects(arguments: &Arguments, bodies: &Bodies, folder: &Path) -> Resu
     let mut subjects = Vec::new();
     for &store in &arguments.stores {
         let by_hand = arguments.references.contains(&Reference::Minimal).then_some(Kind::Minimal(store));
-        for kind in std::iter::once(Kind::Service(store)).chain(by_hand) {
+        let ruled = arguments.rules.then_some(Kind::Ruled(store));
+        for kind in std::iter::once(Kind::Service(store)).chain(by_hand).chain(ruled) {
             eprintln!("filling {} with {} proposals", kind.title(), arguments.proposals);
             subjects.push(Subject::on_store(kind, store, arguments, bodies.clone(), folder).await?);
         }

@@ -37,7 +37,7 @@ impl Report {
     }
 
     fn cells(&self, row: &Row) -> Vec<String> {
-        let ratios = [Some(Kind::BareRoute), row.subject.written_by_hand()].map(|reference| spread(&self.ratios(row, reference)));
+        let ratios = [Some(Kind::BareRoute), row.subject.counterpart()].map(|reference| spread(&self.ratios(row, reference)));
         let names = [row.work.title(), row.subject.title()].map(str::to_owned);
         let memory = megabytes(row.rounds.peak_memory());
         names.into_iter().chain(row.rounds.cells()).chain([memory]).chain(ratios).chain(row.rounds.settling()).collect()
@@ -87,7 +87,7 @@ pub(super) fn preamble(arguments: &Arguments, sizes: AnswerSizes, body: usize, s
          Rates and latencies are the median of the rounds. µs: processor time per request; the server's does not contain the \
          database's, which is that of the whole PostgreSQL server. Peak MB: the most resident memory of the server process \
          (not of PostgreSQL). Of bare: requests/s beside the bare route's of the same round, median and range. Of minimal: the same \
-         beside the hand-written axum service on the same store. What a turn has written is indexed for searches during the turn as far as \
+         beside the hand-written axum service on the same store; with rules, beside the service without. What a turn has written is indexed for searches during the turn as far as \
          much waits, and else after it: indexed after, the seconds until a search answers then; indexing µs, the processor time that \
          takes (with the database's) for each request of the turn, which is not in the other figures."
     )

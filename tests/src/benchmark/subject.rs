@@ -15,10 +15,15 @@ use super::work::{AnswerSizes, Bodies, Requests, Work};
 /// How many answers are averaged to know how long an answer is.
 const SAMPLE: usize = 200;
 
+/// What agencies ask of proposals, all of which pass.
+const TWENTY_RULES: &str = include_str!("twenty_rules.yaml");
+
 /// What a subject is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Service(Store),
+    /// The service with twenty business rules in a file.
+    Ruled(Store),
     /// The hand-written axum service.
     Minimal(Store),
     /// The poem route that answers constant bytes.
@@ -39,23 +44,31 @@ impl Kind {
         match self {
             Self::Service(Store::Sqlite) => "service on SQLite",
             Self::Service(Store::Postgres) => "service on PostgreSQL",
+            Self::Ruled(Store::Sqlite) => "with 20 rules on SQLite",
+            Self::Ruled(Store::Postgres) => "with 20 rules on PostgreSQL",
             Self::Minimal(Store::Sqlite) => "minimal axum on SQLite",
             Self::Minimal(Store::Postgres) => "minimal axum on PostgreSQL",
             Self::BareRoute => "bare poem route",
         }
     }
 
-    /// What could be written by hand in its place.
-    pub(super) const fn written_by_hand(self) -> Option<Self> {
+    /// What it is measured against on the same store: what could be written by hand in its place, or itself without rules.
+    pub(super) const fn counterpart(self) -> Option<Self> {
         match self {
             Self::Service(store) => Some(Self::Minimal(store)),
+            Self::Ruled(store) => Some(Self::Service(store)),
             Self::Minimal(_) | Self::BareRoute => None,
         }
     }
 
+    /// What its SQLite file is called.
+    const fn file(self) -> &'static str {
+        if matches!(self, Self::Ruled(_)) { "with-rules" } else { self.program() }
+    }
+
     const fn program(self) -> &'static str {
         match self {
-            Self::Service(_) => "proposal-service",
+            Self::Service(_) | Self::Ruled(_) => "proposal-service",
             Self::Minimal(_) => "minimal-axum",
             Self::BareRoute => "bare-poem",
         }
@@ -67,8 +80,14 @@ impl Subject {
     pub(super) async fn on_store(kind: Kind, store: Store, arguments: &Arguments, bodies: Bodies, folder: &Path) -> Result<Self> {
         let program = program(kind.program())?;
         let database = if store == Store::Postgres { Some(Database::create()?) } else { None };
-        let url = database.as_ref().map_or_else(|| sqlite_url(folder, kind.program()), |database| database.url().to_owned());
-        let server = Server::start(&program, &["--database-url", &url], folder).await?;
+        let url = database.as_ref().map_or_else(|| sqlite_url(folder, kind.file()), |database| database.url().to_owned());
+        let rules = folder.join("rules.yaml").display().to_string();
+        let mut said = vec!["--database-url", &url];
+        if matches!(kind, Kind::Ruled(_)) {
+            std::fs::write(&rules, TWENTY_RULES)?;
+            said.extend(["--rules", &rules]);
+        }
+        let server = Server::start(&program, &said, folder).await?;
         let requests = Requests::to_service(bodies, arguments.proposals);
         let mut subject = Self { kind, running: Running { server, database }, requests, memory_before: 0 };
         subject.fill(arguments).await.with_context(|| format!("{}: cannot fill the store", kind.title()))?;

@@ -27,6 +27,7 @@ mod proposals;
 mod queries;
 mod query_parameters;
 mod random_queries;
+mod rules;
 mod sample_proposals;
 mod search;
 mod server;

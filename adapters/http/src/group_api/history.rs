@@ -1,7 +1,7 @@
 //! What items were: their versions, what differs between two, what there was at a time, and the way back.
 
 use application::{Caller, Relations, ShownItem, View, WriteOptions};
-use domain::{Item, ItemId, Value, Version, json_patch};
+use domain::{Item, ItemId, Value, Version, Violations, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;
 use poem::{Request, Response};
@@ -52,7 +52,7 @@ impl<G: Group> GroupApi<G> {
         }
         let restored = self.service.restore(options, owner, id, version_of(request)?, &condition).await?;
         let status = if restored.is_created { StatusCode::CREATED } else { StatusCode::OK };
-        self.show_written(status, owner, &restored.shown, options).await
+        self.show_written(status, owner, &restored.written, options).await
     }
 
     pub(super) async fn get_at(
@@ -77,7 +77,14 @@ impl<G: Group> GroupApi<G> {
         let listing = self.service.list_at(&Caller::Anonymous, owner, time, &query.request).await?;
         let share = self.surroundings.share_for(representation::collection_size::<G>(&listing)).await?;
         let time = TIME.timestamp_to_string(&time);
-        let text = representation::collection::<G>(&self.surroundings.base_url, owner, &query.links(), &listing, Moment::At(&time));
+        let text = representation::collection::<G>(
+            &self.surroundings.base_url,
+            owner,
+            &query.links(),
+            &listing,
+            Moment::At(&time),
+            &Violations::default(),
+        );
         let tag = EntityTag::of_content(text.as_bytes());
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::ports::{MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness};
+use application::ports::{MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness, MockRuleBook};
 use application::query::{PageQuery, Total};
 use application::{ListedPage, Relations, Revision, ShownItem, Totals};
 use domain::{Collection, Item, ItemId, Version};
@@ -39,6 +39,8 @@ fn page(items: u64) -> Arc<ListedPage> {
 async fn answer(items: MockItemRepository, request: Request) -> Response {
     let mut ids = MockIdGenerator::new();
     ids.expect_next_id().returning(|| ItemId::from_uuid(Uuid::nil()));
+    let mut rules = MockRuleBook::new();
+    rules.expect_rules().returning(|_| [].into());
     let ports = Ports {
         items: Arc::new(items),
         history: Arc::new(MockHistory::new()),
@@ -46,6 +48,7 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
         readiness: Arc::new(MockReadiness::new()),
         ids: Arc::new(ids),
         clock: Arc::new(MockClock::new()),
+        rules: Arc::new(rules),
     };
     let options = HttpOptions {
         base_url: "http://example.org".parse().unwrap(),

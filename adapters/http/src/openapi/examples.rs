@@ -54,7 +54,7 @@ pub fn response<G: Group>(base_url: &BaseUrl, operation: Operation) -> Value {
     let text = match operation {
         Operation::List => {
             let links = CollectionQuery::plain::<G>(owner).links();
-            representation::collection::<G>(base_url, owner, &links, &page_of(shown), Moment::Now)
+            representation::collection::<G>(base_url, owner, &links, &page_of(shown), Moment::Now, &Violations::default())
         }
         Operation::GetVersion => {
             let past = PastVersion { change: change::<G>(&shown), item: None, latest: Version::FIRST.next(), exists: true };

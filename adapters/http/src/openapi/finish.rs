@@ -10,7 +10,7 @@ use crate::groups::for_each_group;
 
 /// Adds examples, query parameters, links between operations and schema keywords to the document that poem-openapi wrote.
 #[must_use]
-pub fn finish(document: &str, base_url: &BaseUrl) -> String {
+pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     let mut document: Value = serde_json::from_str(document).unwrap_or_default();
     document["openapi"] = "3.0.3".into();
     // Relative to where the document was read, so that a browser's requests stay on the host it came from.
@@ -26,9 +26,7 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> String {
     }
     share_headers(&mut document);
     document["tags"] = in_order_of_groups(document["tags"].take());
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
-    text.push('\n');
-    text
+    document
 }
 
 /// The groups as the specification lists them, then what is beside them; poem-openapi sorts by name.

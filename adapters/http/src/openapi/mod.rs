@@ -10,12 +10,14 @@ mod filters;
 mod finish;
 mod operations;
 mod query_parameters;
+mod rules;
 mod schemas;
 mod service_paths;
 
 pub use examples::members as example_members;
 pub use finish::finish;
 pub use operations::paths;
+pub use rules::add as add_rules;
 pub use schemas::register;
 pub use service_paths::ServicePaths;
 

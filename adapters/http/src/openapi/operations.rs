@@ -69,7 +69,7 @@ fn words<G: Group>(operation: Operation) -> Words {
         Operation::Get => ("get", format!("Read {item}"), format!("Returns {item} as it is stored, with links and its version; with `fields` a part of it.")),
         Operation::Patch => ("patch", format!("Change members of {item}"), "A merge patch (RFC 7396): members in the body replace those stored, `null` removes one, all others stay. The result is checked as a whole.".to_owned()),
         Operation::Replace => ("replace", format!("Replace {item}"), "Replaces all members. Send `If-Match` with the ETag that was read, so that nobody's changes in between are lost.".to_owned()),
-        Operation::Delete => ("delete", format!("Delete {item}"), format!("Removes {item}{}.", if G::LINKS.contains(&ItemLink::Library) { " and the library items that belong to it" } else { "" })),
+        Operation::Delete => ("delete", format!("Delete {item}"), format!("Removes {item}{}. A business rule may keep it (422).", if G::LINKS.contains(&ItemLink::Library) { " and the library items that belong to it" } else { "" })),
         Operation::Continue => ("continue", format!("Create {item} that continues this one"), "Makes a new item from the body (a second phase, a resubmission, an amendment) and links the two: `continues` on the new, `continued-by` on the old.".to_owned()),
         Operation::ListVersions => ("list", format!("List the versions of {item}"), "Every version there was, the newest first, also of what was removed: what was done, when, and by whom. Versions count 1, 2, 3…; a removal takes the next.".to_owned()),
         Operation::GetVersion => ("get", format!("Read a version of {item}"), "The item as it was in this version, also after it was removed. The links of RFC 5829 lead to the others. Sent back with PUT it restores the version of an item that exists.".to_owned()),
@@ -166,7 +166,7 @@ pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
         Operation::GetVersion | Operation::Compare => &[200, 304, 400, 404, 408, 410, 413, 414],
         Operation::Patch | Operation::Replace => &[200, 400, 404, 408, 412, 413, 422, 428, 507],
         Operation::ReplaceAll => &[200, 400, 408, 412, 413, 422, 428, 507],
-        Operation::Delete => &[204, 400, 404, 408, 412, 413, 428, 507],
+        Operation::Delete => &[204, 400, 404, 408, 412, 413, 422, 428, 507],
     };
     let mut statuses = [specific, &[406, 415, 503]].concat();
     if G::OWNER.is_some() {
@@ -215,7 +215,7 @@ pub const fn meaning(status: u16) -> &'static str {
         413 => "Payload too large.",
         414 => "URI too long: the request is refused before it is known what it asks for.",
         415 => "Unsupported media type of the request's body.",
-        422 => "Unprocessable entity: `errors` lists every fault.",
+        422 => "Unprocessable entity: `errors` lists every fault, and links the business rule that found it.",
         428 => "Precondition required: this service is run so that a change needs `If-Match`.",
         507 => "Insufficient storage: the store has no room for the write.",
         _ => "Service unavailable: try again after the seconds in `Retry-After`.",

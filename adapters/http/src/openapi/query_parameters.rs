@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{documented_path, filters};
 use crate::group::{Group, Members, Operation};
-use crate::query::{DEFAULT_PAGE_SIZE, DRY_RUN, MAX_PAGE_SIZE, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS, MOST_VALUE, TIMES, TOTALS};
+use crate::query::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS, MOST_VALUE, SWITCH, TIMES, TOTALS};
 
 /// Adds the parameters of a group's operations to the document.
 pub fn add<G: Group>(document: &mut Value) {
@@ -25,7 +25,7 @@ fn parameters<G: Group>(operation: Operation) -> Vec<Named> {
             let selected = [filter::<G>(), sort::<G>(), search::<G>()];
             paging().into_iter().chain(selected).chain(shown).chain([total(), as_of()]).collect()
         }
-        Operation::Get => shown.chain([as_of()]).collect(),
+        Operation::Get => shown.chain([as_of(), check()]).collect(),
         Operation::ListVersions => paging().into_iter().take(2).collect(),
         Operation::GetVersion => Vec::new(),
         Operation::Compare => vec![from()],
@@ -91,7 +91,12 @@ fn from() -> Named {
 
 fn dry_run() -> Named {
     let description = "`true` tries the write: everything is checked, the answer is the one the write would have given, with `_meta.dry_run`, and nothing is stored.";
-    ("DryRun".to_owned(), parameter("dry_run", description, &json!({ "type": "string", "enum": DRY_RUN, "default": "false" })))
+    ("DryRun".to_owned(), parameter("dry_run", description, &json!({ "type": "string", "enum": SWITCH, "default": "false" })))
+}
+
+fn check() -> Named {
+    let description = "`true` asks the business rules what they would say if the item were replaced by itself now: `_meta.errors` and `_meta.warnings` have all of it. It goes with `embed`.";
+    ("Check".to_owned(), parameter("check", description, &json!({ "type": "string", "enum": SWITCH, "default": "false" })))
 }
 
 fn filter<G: Group>() -> Named {

@@ -20,6 +20,7 @@ pub const JSON_PATCH: &str = "JsonPatch";
 const VERSION: &str = "VersionEntry";
 const PATCH_OPERATION: &str = "PatchOperation";
 const FAULT: &str = "Fault";
+const REMARK: &str = "Remark";
 const LINK: &str = "Link";
 const META: &str = "Meta";
 const COLLECTION_LINKS: &str = "CollectionLinks";
@@ -78,6 +79,7 @@ pub fn register<G: Group>(registry: &mut Registry) {
     add(PATCH_OPERATION.to_owned(), patch_operation());
     add(PROBLEM.to_owned(), problem());
     add(FAULT.to_owned(), fault());
+    add(REMARK.to_owned(), remark());
 }
 
 /// A schema in its place.
@@ -280,7 +282,11 @@ fn collection_links() -> MetaSchema {
 
 fn collection_meta() -> MetaSchema {
     let total = MetaSchema { enum_items: vec!["at_least".into()], ..MetaSchema::new("string") };
-    let properties = vec![("total", described(total, "`total_items` was not counted to the end: there are more.")), ("dry_run", dry_run())];
+    let properties = vec![
+        ("total", described(total, "`total_items` was not counted to the end: there are more.")),
+        ("dry_run", dry_run()),
+        ("warnings", remarks(WARNINGS)),
+    ];
     MetaSchema { description: Some("What there is to say of the numbers; mostly nothing."), ..object(&[], properties) }
 }
 
@@ -305,6 +311,8 @@ fn meta() -> MetaSchema {
         ("score", described(MetaSchema::new("number"), "How well it matches `q`: greater is better. Only in the answer to a search.")),
         ("snippet", described(MetaSchema::new("string"), SNIPPET)),
         ("dry_run", dry_run()),
+        ("warnings", remarks(WARNINGS)),
+        ("errors", remarks("What refuses a replacement by the same members now. Only with `check=true`.")),
         ("kind", inline(change_kind("What made the version. Only in a version of its own."))),
         ("caller", inline(caller("Who made the version. Only in a version of its own."))),
     ];
@@ -313,6 +321,28 @@ fn meta() -> MetaSchema {
 
 fn dry_run() -> MetaSchemaRef {
     described(MetaSchema { enum_items: vec![true.into()], ..MetaSchema::new("boolean") }, "Nothing was stored: the write was only tried.")
+}
+
+const WARNINGS: &str =
+    "What business rules have to say that does not refuse the write. Only where there is something, and with `check=true`.";
+
+fn remarks(description: &'static str) -> MetaSchemaRef {
+    described(MetaSchema { max_items: Some(Violations::LIMIT), ..array(reference(REMARK)) }, description)
+}
+
+fn remark() -> MetaSchema {
+    let text = |description| described(MetaSchema::new("string"), description);
+    let properties = vec![
+        ("code", text("Which rule, by its id; or what else is wrong, as a stable word.")),
+        ("pointer", text("Where, as a JSON Pointer (RFC 6901).")),
+        ("message", text("What is wrong and how to mend it.")),
+        ("rule", rule_page()),
+    ];
+    object(&["code", "pointer", "message"], properties)
+}
+
+fn rule_page() -> MetaSchemaRef {
+    described(MetaSchema::new_with_format("string", "uri"), "The page of the business rule, where it is one.")
 }
 
 /// What was done to make a version.
@@ -399,6 +429,7 @@ fn fault() -> MetaSchema {
         ("field", text("The member at fault; empty for the body as a whole.")),
         ("code", text("Which rule, as a stable word.")),
         ("detail", text("What is wrong and how to mend it.")),
+        ("rule", rule_page()),
     ];
     object(&["pointer", "field", "code", "detail"], properties)
 }

@@ -9,9 +9,9 @@ use poem_openapi::registry::{
     MetaApi, MetaMediaType, MetaOperation, MetaPath, MetaResponse, MetaResponses, MetaSchema, MetaSchemaRef, MetaTag, Registry,
 };
 
-use super::change_paths;
 use super::operations::{header, meaning};
 use super::schemas::{PROBLEM, inline, reference};
+use super::{change_paths, rules};
 use crate::media::MediaType;
 
 const TAG: &str = "service";
@@ -30,12 +30,13 @@ impl OpenApi for ServicePaths {
             let operation = operation(id, summary, types, &inline(MetaSchema::new("object")), others);
             MetaPath { path: path.to_owned(), operations: vec![operation] }
         });
-        vec![MetaApi { paths: own.into_iter().chain(change_paths::paths()).collect() }]
+        vec![MetaApi { paths: own.into_iter().chain(change_paths::paths()).chain(rules::paths()).collect() }]
     }
 
     fn register(registry: &mut Registry) {
         registry.create_tag(MetaTag { name: TAG, description: Some("The service itself."), external_docs: None });
         change_paths::register(registry);
+        rules::register(registry);
     }
 
     fn add_routes(self, _route_table: &mut HashMap<String, HashMap<Method, BoxEndpoint<'static>>>) {}

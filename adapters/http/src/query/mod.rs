@@ -39,7 +39,7 @@ pub use paging::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, TOTALS};
 pub use sort::MOST_KEYS;
 pub use versions::{VersionsQuery, difference_from, version};
 pub use view::MOST_FIELDS;
-pub use write::{DRY_RUN, is_dry_run};
+pub use write::{SWITCH, is_dry_run};
 
 use crate::group::Group;
 use crate::problem::Problem;
@@ -52,7 +52,7 @@ use parameters::Parameters;
 const OF_COLLECTION: &[&str] = &["page", "page_size", "cursor", "filter", "sort", "fields", "embed", "q", "total", "as_of"];
 
 /// What an item's GET knows.
-const OF_ITEM: &[&str] = &["fields", "embed", "as_of"];
+const OF_ITEM: &[&str] = &["fields", "embed", "as_of", "check"];
 
 /// The query of something that knows no parameters.
 ///
@@ -69,6 +69,8 @@ pub struct ItemQuery {
     pub view: View,
     /// When it is looked at, if not now.
     pub as_of: Option<Timestamp>,
+    /// Whether rules are asked what they would say of it now.
+    pub is_checked: bool,
 }
 
 impl ItemQuery {
@@ -81,7 +83,11 @@ impl ItemQuery {
             return Ok(Self::default());
         }
         let parameters = Parameters::read(query, OF_ITEM)?;
-        Ok(Self { view: view::read::<G>(&parameters)?, as_of: as_of::read(&parameters)? })
+        let is_checked = write::is_set(&parameters, "check")?;
+        if is_checked && ["fields", "as_of"].into_iter().any(|other| parameters.get(other).is_some()) {
+            return Err(invalid("`check` asks the rules about the whole item as it is now; leave `fields` and `as_of` out."));
+        }
+        Ok(Self { view: view::read::<G>(&parameters)?, as_of: as_of::read(&parameters)?, is_checked })
     }
 }
 

@@ -1,23 +1,28 @@
-//! The parameter of writes.
+//! Parameters that are on or off: what is asked of a write, and of the rules.
 
 use super::fault::{invalid, listed};
 use super::parameters::Parameters;
 use crate::problem::Problem;
 
-/// What `dry_run` takes.
-pub const DRY_RUN: [&str; 2] = ["true", "false"];
+/// What a switch takes.
+pub const SWITCH: [&str; 2] = ["true", "false"];
 
 /// Whether a write is only tried.
 ///
 /// # Errors
 /// 400 for another parameter, and another word.
 pub fn is_dry_run(query: &str) -> Result<bool, Problem> {
-    if query.is_empty() {
-        return Ok(false);
-    }
-    match Parameters::read(query, &["dry_run"])?.get("dry_run") {
+    if query.is_empty() { Ok(false) } else { is_set(&Parameters::read(query, &["dry_run"])?, "dry_run") }
+}
+
+/// Whether a switch is on.
+///
+/// # Errors
+/// 400 for another word.
+pub fn is_set(parameters: &Parameters<'_>, name: &str) -> Result<bool, Problem> {
+    match parameters.get(name) {
         None => Ok(false),
-        Some(wanted) if DRY_RUN.contains(&wanted) => Ok(wanted == DRY_RUN[0]),
-        Some(_) => Err(invalid(format!("`dry_run` takes {}.", listed(DRY_RUN)))),
+        Some(wanted) if SWITCH.contains(&wanted) => Ok(wanted == SWITCH[0]),
+        Some(_) => Err(invalid(format!("`{name}` takes {}.", listed(SWITCH)))),
     }
 }

@@ -1,0 +1,64 @@
+//! What rules would say of what is stored already, before they are put in force.
+
+use domain::{ItemId, Members, Resource, Rule, Transition, Verdict, Violations, WriteOperation};
+
+use super::ResourceService;
+use super::judging::stored_members;
+use super::ruling::Looked;
+use crate::ports::ShownItem;
+use crate::query::{PageQuery, Place, Position};
+use crate::{ApplicationError, PageRequest, WriteOptions};
+
+/// How many items are looked at together.
+const AT_A_TIME: u64 = 50;
+
+/// Some items, looked at.
+#[derive(Debug)]
+pub struct Audited {
+    /// Those of which the rules have something to say.
+    pub remarked: Vec<(ItemId, Verdict)>,
+    /// How many were looked at.
+    pub examined: u64,
+    /// Where to go on; `None` at the end.
+    pub next: Option<Place>,
+}
+
+impl<R: Resource> ResourceService<R> {
+    /// Asks the rules of the book about the next items, as if each were replaced by itself now. A rule that does not judge
+    /// replacements is asked about the first operation it judges.
+    ///
+    /// # Errors
+    /// `Store`.
+    pub async fn audit(&self, options: &WriteOptions, after: Option<Place>) -> Result<Audited, ApplicationError> {
+        let plain = PageRequest { is_counted: false, ..PageRequest::plain(1, AT_A_TIME) }.query(self.collection);
+        let query = PageQuery { position: after.map_or(Position::Offset(0), Position::After), ..plain };
+        let page = self.repository.page(self.scope(None), &query).await?;
+        let mut audited =
+            Audited { remarked: Vec::new(), examined: page.items.len() as u64, next: page.last.clone().filter(|_| page.goes_on) };
+        for listed in &page.items {
+            let verdict = self.audit_item(options, &listed.shown).await?;
+            if !(verdict.errors.is_empty() && verdict.warnings.is_empty()) {
+                audited.remarked.push((listed.shown.item.id, verdict));
+            }
+        }
+        Ok(audited)
+    }
+
+    async fn audit_item(&self, options: &WriteOptions, shown: &ShownItem) -> Result<Verdict, ApplicationError> {
+        let members = stored_members(shown)?;
+        let (mut verdict, mut looked) = (Verdict { errors: Violations::default(), warnings: Violations::default() }, Looked::default());
+        for rule in self.rules.rules(self.collection).iter() {
+            let Some(operation) = audited_operation(rule.as_ref()) else { continue };
+            let occasion = self.occasion(options, operation, shown.item.id, shown.item.parent);
+            let before = (operation != WriteOperation::Create).then_some(&members);
+            let transition = Transition { before, after: &members, occasion: &occasion, found: &[] };
+            self.ask(rule.as_ref(), &transition, &mut verdict, &mut looked).await?;
+        }
+        Ok(verdict)
+    }
+}
+
+fn audited_operation(rule: &dyn Rule<Members>) -> Option<WriteOperation> {
+    let judged = rule.operations();
+    judged.iter().copied().find(|operation| *operation == WriteOperation::Replace).or_else(|| judged.first().copied())
+}

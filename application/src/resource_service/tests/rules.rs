@@ -1,0 +1,153 @@
+//! Rules of the rule book: who is asked, what refuses, what warns, and what a decision rests on.
+
+use std::sync::Arc;
+
+use domain::{
+    Collection, Document, Found, Lookup, LookupKey, Members, Pointer, Rule, Severity, Transition, Version, Violation, WriteOperation,
+};
+
+use super::{ANYONE, FIRST, WRITE, codes, id, members, ruled_service, stored};
+use crate::ports::MockItemRepository;
+use crate::{Ground, Precondition, ReplacementBody, RepositoryError, View};
+
+/// Refuses what has a member `bad`, or what finds any other item.
+struct Test {
+    severity: Severity,
+    operations: &'static [WriteOperation],
+    looks_up: bool,
+}
+
+const REFUSING: Test = Test { severity: Severity::Error, operations: &WriteOperation::ALL, looks_up: false };
+
+impl Rule<Members> for Test {
+    fn code(&self) -> &'static str {
+        "test"
+    }
+
+    fn fields(&self) -> Vec<&str> {
+        vec!["bad"]
+    }
+
+    fn operations(&self) -> &[WriteOperation] {
+        self.operations
+    }
+
+    fn severity(&self) -> Severity {
+        self.severity
+    }
+
+    fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
+        let lookup = Lookup { collection: Collection::FILES, key: LookupKey::Nothing, without: transition.occasion.id };
+        Ok(if self.looks_up { vec![lookup] } else { Vec::new() })
+    }
+
+    fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
+        let found_any = matches!(transition.found, [Found::Items(items)] if !items.is_empty());
+        let is_bad = transition.after.get("bad").is_some() || found_any;
+        if is_bad { Err(Violation::of_member("bad", "test", "remove it")) } else { Ok(()) }
+    }
+}
+
+fn book(rule: Test) -> Arc<[Arc<dyn Rule<Members>>]> {
+    [Arc::new(rule) as Arc<dyn Rule<Members>>].into()
+}
+
+fn refused() -> Vec<(String, String)> {
+    vec![("/bad".to_owned(), "test".to_owned())]
+}
+
+#[tokio::test]
+async fn a_rule_of_the_book_refuses_every_kind_of_write() {
+    let mut repository = MockItemRepository::new();
+    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, r#"{"bad":1}"#))));
+    let service = ruled_service::<Document>(Collection::FILES, repository, book(REFUSING));
+    let bad = || members(r#"{"bad":2}"#);
+    assert_eq!(codes(service.create(WRITE, None, bad()).await.unwrap_err()), refused());
+    assert_eq!(codes(service.continue_from(WRITE, id(1), &Precondition::NONE, bad()).await.unwrap_err()), refused());
+    assert_eq!(codes(service.replace(WRITE, None, id(1), &Precondition::NONE, bad()).await.unwrap_err()), refused());
+    assert_eq!(codes(service.patch(WRITE, None, id(1), &Precondition::NONE, members("{}")).await.unwrap_err()), refused());
+    assert_eq!(codes(service.delete(WRITE, None, id(1), &Precondition::NONE).await.unwrap_err()), refused());
+}
+
+#[tokio::test]
+async fn a_warning_is_told_and_the_write_is_done() {
+    let mut repository = MockItemRepository::new();
+    repository.expect_insert().once().returning(|_, item, _| Ok(stored(7, 1, &item.members)));
+    let service = ruled_service::<Document>(Collection::FILES, repository, book(Test { severity: Severity::Warning, ..REFUSING }));
+    let written = service.create(WRITE, None, members(r#"{"bad":2}"#)).await.unwrap();
+    let warning = written.warnings.iter().next().unwrap();
+    assert_eq!((warning.rule.as_deref(), warning.pointer.to_string()), (Some("test"), "/bad".to_owned()));
+}
+
+#[tokio::test]
+async fn an_operation_that_a_rule_does_not_name_is_not_judged() {
+    let mut repository = MockItemRepository::new();
+    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, r#"{"bad":1}"#))));
+    repository.expect_delete().once().returning(|_, _, _, _| Ok(()));
+    let service =
+        ruled_service::<Document>(Collection::FILES, repository, book(Test { operations: &[WriteOperation::Create], ..REFUSING }));
+    service.delete(WRITE, None, id(1), &Precondition::NONE).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_decision_is_made_anew_when_what_it_rests_on_has_changed() {
+    let mut repository = MockItemRepository::new();
+    let mut looks = 0;
+    repository.expect_look_up().times(2).returning(move |_| {
+        looks += 1;
+        let found = if looks == 1 { Vec::new() } else { vec![stored(2, 1, "{}").item] };
+        Ok(Found::Items(found))
+    });
+    let rests_on = |grounds: &[Ground]| matches!(grounds, [Ground { found, lookup }] if found.is_empty() && lookup.without == id(7));
+    repository
+        .expect_insert()
+        .once()
+        .withf(move |_, _, change| rests_on(&change.grounds))
+        .returning(|_, _, _| Err(RepositoryError::VersionConflict));
+    let service = ruled_service::<Document>(Collection::FILES, repository, book(Test { looks_up: true, ..REFUSING }));
+    assert_eq!(codes(service.create(WRITE, None, members("{}")).await.unwrap_err()), refused());
+}
+
+#[tokio::test]
+async fn a_write_does_not_rest_on_what_only_warns() {
+    let mut repository = MockItemRepository::new();
+    repository.expect_look_up().once().returning(|_| Ok(Found::Items(vec![stored(2, 1, "{}").item])));
+    repository.expect_insert().once().withf(|_, _, change| change.grounds.is_empty()).returning(|_, _, _| Ok(stored(7, 1, "{}")));
+    let warning = Test { looks_up: true, severity: Severity::Warning, ..REFUSING };
+    let written = ruled_service::<Document>(Collection::FILES, repository, book(warning)).create(WRITE, None, members("{}")).await;
+    assert!(!written.unwrap().warnings.is_empty());
+}
+
+#[tokio::test]
+async fn what_a_replacement_removes_is_judged_too() {
+    let mut repository = MockItemRepository::new();
+    repository.expect_find_many().returning(|_, _| Ok(Vec::new()));
+    repository.expect_totals().returning(|_, _| Ok(crate::Totals { items: 1, revision: crate::Revision(8) }));
+    repository.expect_page().returning(|_, _| {
+        let mut content = super::content(crate::query::Total::Exact(1), &[stored(1, 1, r#"{"bad":1}"#)]);
+        content.goes_on = false;
+        Ok(content.into())
+    });
+    let service = ruled_service::<Document>(Collection::CASH_PROGRAM, repository, book(REFUSING));
+    let elements = vec![(Pointer::root().index(0), Some(members("{}")))];
+    let refused = service.replace_all(WRITE, &Precondition::NONE, &ReplacementBody { elements }, FIRST).await;
+    assert_eq!(codes(refused.unwrap_err()), [(String::new(), "test".to_owned())]);
+}
+
+#[tokio::test]
+async fn an_examination_tells_what_a_replacement_would_meet_and_writes_nothing() {
+    for severity in Severity::ALL {
+        let mut repository = MockItemRepository::new();
+        repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, r#"{"bad":1}"#))));
+        let service = ruled_service::<Document>(Collection::FILES, repository, book(Test { severity, ..REFUSING }));
+        let (shown, _, verdict) = service.examine(ANYONE, None, id(1), &View::default()).await.unwrap();
+        assert_eq!(shown.item.version, Version::from_number(3));
+        assert_eq!(
+            (verdict.errors.is_empty(), verdict.warnings.is_empty()),
+            match severity {
+                Severity::Error => (false, true),
+                Severity::Warning => (true, false),
+            }
+        );
+    }
+}

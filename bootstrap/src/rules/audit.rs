@@ -1,0 +1,122 @@
+//! `proposal-service rules audit`: what rules would say of what is stored, before they are put in force.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+
+use application::query::Place;
+use application::{Audited, Caller, ResourceLimits, ResourceService, RuleBook, Scope, WriteOptions};
+use domain::{Collection, Document, ItemId, Proposal, Resource, Severity, Verdict, Violation};
+use http_adapter::Ports;
+use jiff::SignedDuration;
+use storage_adapter::Store;
+
+use crate::cli::AuditOptions;
+use crate::fault::Fault;
+use crate::progress::Meter;
+use crate::signals::Signals;
+
+const BAR: &str = "{bar:32} {percent:>3} %  item {human_pos} of {human_len}, {rate} a second, {eta} left";
+
+/// Looks at every item that the rules in a file are about, and says which they would refuse or warn of.
+pub async fn audit(options: &AuditOptions) -> Result<(), Fault> {
+    let mut signals = Signals::listen().map_err(Fault::Signals)?;
+    let rules = super::open(Some(&options.file))?;
+    let store = Store::connect_to_look(&crate::store_options(&options.database)).await?.ok_or(Fault::NotMigrated)?;
+    let ports = crate::ports(&store, rules, options.time_zone.zone.clone());
+    let mut audit = Audit::begin(&ports).await?;
+    let outcome = tokio::select! {
+        outcome = audit.run(&ports) => outcome,
+        signal = signals.next() => Err(Fault::Stopped(signal)),
+    };
+    audit.meter.end();
+    outcome?;
+    let summary = audit.summary();
+    drop(ports);
+    crate::close(store).await;
+    crate::print(&summary)
+}
+
+/// What was found so far.
+struct Audit {
+    meter: Meter,
+    collections: Vec<Collection>,
+    examined: u64,
+    /// By rule: what it does, and of how many items it has something to say.
+    counts: BTreeMap<String, (Severity, u64)>,
+    out: BufWriter<io::Stdout>,
+}
+
+impl Audit {
+    async fn begin(ports: &Ports) -> Result<Self, Fault> {
+        let (mut collections, mut counts, mut total) = (Vec::new(), BTreeMap::new(), 0);
+        for collection in Collection::ALL {
+            let rules = ports.rules.rules(collection);
+            if rules.is_empty() {
+                continue;
+            }
+            counts.extend(rules.iter().map(|rule| (rule.code().to_owned(), (rule.severity(), 0))));
+            total += ports.items.totals(Scope { collection, parent: None }, &[]).await.map_err(|error| Fault::Audit(error.into()))?.items;
+            collections.push(collection);
+        }
+        Ok(Self { meter: Meter::start(Some(total), BAR), collections, examined: 0, counts, out: BufWriter::new(io::stdout()) })
+    }
+
+    async fn run(&mut self, ports: &Ports) -> Result<(), Fault> {
+        for collection in self.collections.clone() {
+            if collection == Collection::PROPOSALS {
+                self.look_at::<Proposal>(collection, ports).await?;
+            } else {
+                self.look_at::<Document>(collection, ports).await?;
+            }
+        }
+        self.out.flush().map_err(Fault::Output)
+    }
+
+    async fn look_at<R: Resource>(&mut self, collection: Collection, ports: &Ports) -> Result<(), Fault> {
+        // Nothing is written, so nothing is limited.
+        let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
+        let service = ResourceService::<R>::new(collection, ports.of_resources(), limits);
+        let mut after: Option<Place> = None;
+        loop {
+            let Audited { remarked, examined, next } =
+                service.audit(&WriteOptions::by(Caller::Anonymous), after).await.map_err(Fault::Audit)?;
+            for (id, verdict) in &remarked {
+                self.tell(collection, *id, verdict)?;
+            }
+            self.examined += examined;
+            self.meter.bar().set_position(self.examined);
+            match next {
+                Some(place) => after = Some(place),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn tell(&mut self, collection: Collection, id: ItemId, verdict: &Verdict) -> Result<(), Fault> {
+        for (severity, said) in [(Severity::Error, &verdict.errors), (Severity::Warning, &verdict.warnings)] {
+            for Violation { code, pointer, detail, .. } in said.iter() {
+                if let Some((_, count)) = self.counts.get_mut(code.as_ref()) {
+                    *count += 1;
+                }
+                let (name, severity) = (collection.name(), severity.name());
+                writeln!(self.out, "{name}/{id}: {severity} {code} at {:?}: {detail}", pointer.to_string()).map_err(Fault::Output)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn summary(&self) -> String {
+        let mut out = format!("looked at {} items in {:.1} s\n", self.examined, self.meter.seconds());
+        for (rule, (severity, count)) in &self.counts {
+            let does = match severity {
+                Severity::Error => "would refuse",
+                Severity::Warning => "would warn of",
+            };
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "  {rule} {does} {count}");
+        }
+        out
+    }
+}

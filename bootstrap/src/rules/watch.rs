@@ -1,0 +1,56 @@
+//! Rules in force: read at the start, and again at SIGHUP or when their files have changed.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rules_adapter::ReloadableRules;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::reserved;
+use crate::fault::Fault;
+
+/// How often the files are looked at. A look reads them whole: times and sizes do not tell every change.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// The rules that a path holds, or none.
+pub fn open(path: Option<&Path>) -> Result<Arc<ReloadableRules>, Fault> {
+    let rules = match path {
+        Some(path) => ReloadableRules::open(path, &reserved()).map_err(Fault::Rules)?,
+        None => ReloadableRules::none(),
+    };
+    Ok(Arc::new(rules))
+}
+
+/// Keeps the rules up to date, for ever.
+pub async fn watch(rules: Arc<ReloadableRules>) {
+    let mut hang_ups = signal(SignalKind::hangup()).map_err(|error| tracing::warn!(%error, "SIGHUP is not listened to")).ok();
+    loop {
+        let is_asked_for = tokio::select! {
+            () = tokio::time::sleep(PAUSE) => false,
+            () = next(hang_ups.as_mut()) => true,
+        };
+        let reading = Arc::clone(&rules);
+        // Files are read, and expressions compiled, on a thread that may wait.
+        let done = tokio::task::spawn_blocking(move || {
+            // A fault is told once, unless the operator asks.
+            if is_asked_for || reading.has_changed() { reading.reload().map(Some) } else { Ok(None) }
+        });
+        match done.await {
+            Ok(Ok(Some(true))) => tracing::info!(rules = rules.current().rules().len(), "the rules were read again and are in force"),
+            Ok(Ok(Some(false))) => tracing::info!("the rules are as they were"),
+            Ok(Ok(None)) => {}
+            Ok(Err(faults)) => tracing::error!("the rules stay as they were, because {faults}"),
+            Err(error) => tracing::error!(%error, "the rules could not be read again"),
+        }
+    }
+}
+
+async fn next(hang_ups: Option<&mut Signal>) {
+    match hang_ups {
+        Some(hang_ups) => {
+            hang_ups.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
