@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
-use std::sync::Arc;
 
 use application::query::Place;
-use application::{Audited, Caller, ResourceLimits, ResourceService, RuleBook, Scope, WriteOptions};
+use application::{Audited, Caller, ResourceLimits, ResourceService, Scope, WriteOptions};
 use domain::{Collection, Document, ItemId, Proposal, Resource, Severity, Verdict, Violation};
 use http_adapter::Ports;
 use jiff::SignedDuration;
