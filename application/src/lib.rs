@@ -21,9 +21,9 @@ pub use caller::Caller;
 pub use error::ApplicationError;
 pub use listing::{Embedded, Listing, MOST_EMBEDDED, Neighbour, PageRequest, View};
 pub use ports::{
-    Answered, Change, ChangeKind, ChangeLog, Clock, CollectionContent, History, IdGenerator, IdempotencyKey, ItemRepository, ListedItem,
-    ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness, Relations, Replacement, RepositoryError, Revision,
-    Scope, Sequence, ShownItem, Totals,
+    Answered, Change, ChangeKind, ChangeLog, Clock, CollectionContent, Ground, History, IdGenerator, IdempotencyKey, ItemRepository,
+    ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness, Relations, Replacement, RepositoryError,
+    Revision, RuleBook, Scope, Sequence, ShownItem, Totals,
 };
 pub use precondition::{Named, Precondition};
 pub use resource_service::{ReplacementBody, ResourceLimits, ResourcePorts, ResourceService, Restored, VersionPage};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Collection, Item, ItemId, Version};
+use domain::{Collection, Found, Item, ItemId, Lookup, Members, Rule, Version};
 use jiff::Timestamp;
+use jiff::civil::Date;
 use thiserror::Error;
 
 use crate::query::{MemberNames, PageQuery, Place, Position, Total};
@@ -21,6 +22,20 @@ pub trait IdGenerator: Send + Sync {
 pub trait Clock: Send + Sync {
     /// Now, to the microsecond.
     fn now(&self) -> Timestamp;
+
+    /// The day it is at a time, in the time zone of those whose rules ask for it.
+    fn day_of(&self, time: Timestamp) -> Date;
+}
+
+/// The business rules that are not written in Rust.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+pub trait RuleBook: Send + Sync {
+    /// The rules about the items of a collection as they are now, in the order in which their violations are reported.
+    /// MUST cost next to nothing where there are none, and MUST be all of one edition.
+    fn rules(&self, collection: Collection) -> Arc<[Arc<dyn Rule<Members>>]>;
+
+    /// Which edition they are of; it differs whenever they were changed.
+    fn edition(&self) -> u64;
 }
 
 /// The part of the store a use case sees: a collection, or the items of it that belong to one owner.
@@ -174,6 +189,17 @@ pub struct Change {
     pub caller: Option<Box<str>>,
     /// By what the write is known when it is asked for again.
     pub key: Option<Box<IdempotencyKey>>,
+    /// What was looked up to decide on it.
+    pub grounds: Vec<Ground>,
+}
+
+/// What a lookup found, on which a write was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// What was looked for.
+    pub lookup: Lookup,
+    /// What there was, in the order of the ids.
+    pub found: Vec<(ItemId, Version)>,
 }
 
 /// By what a request is known when it is sent again (draft-ietf-httpapi-idempotency-key-header-07). It is the caller's: two
@@ -188,6 +214,8 @@ pub struct IdempotencyKey {
     pub fingerprint: Box<str>,
     /// Until when it is remembered (microseconds, UTC).
     pub expires: Timestamp,
+    /// What the answer says beside the item, as the use case wrote it; empty when it says nothing.
+    pub remarks: Box<str>,
 }
 
 /// What a request with a key was answered.
@@ -199,6 +227,8 @@ pub struct Answered {
     pub kind: ChangeKind,
     /// The item as it was shown.
     pub shown: ShownItem,
+    /// What was said beside it.
+    pub remarks: Box<str>,
 }
 
 /// Keeps the items. Every method is ONE atomic step: it happens whole or not at all, and when it has returned `Ok` it
@@ -207,6 +237,9 @@ pub struct Answered {
 /// Every write MUST append one change per item written to the change log, with the members it superseded, and MUST
 /// adjust the totals and the revision of every scope that shows the item, in the same transaction. Writes MUST become
 /// visible in the order of their times: each has a time after those of all writes that were visible before it.
+///
+/// A change with grounds MUST be made only while each of its lookups finds the same items at the same versions, decided in the
+/// transaction that makes it, so that no other write comes between; otherwise the write MUST return `VersionConflict`.
 ///
 /// A change with a key MUST be remembered by it, with the item the write leaves, in the same transaction, until the key
 /// expires; until then inserts, updates and restorations with the same caller, path and key MUST return `AnsweredBefore`.
@@ -225,6 +258,10 @@ pub trait ItemRepository: Send + Sync {
 
     /// The items that belong to the owners, in the order of their ids, at most `limit` in all.
     async fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Result<Vec<ShownItem>, RepositoryError>;
+
+    /// What a rule looks for, as it is stored. MUST NOT read the members of items beyond [`Lookup::MOST_ITEMS`] or
+    /// [`Lookup::MOST_BYTES`].
+    async fn look_up(&self, lookup: &Lookup) -> Result<Found, RepositoryError>;
 
     /// How many items the scope holds, and its revision: the writes to it and to the related collections. MUST return
     /// `OwnerMissing` when the scope's parent does not exist. MUST NOT cost more in a large scope than in a small one.

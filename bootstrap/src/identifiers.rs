@@ -3,6 +3,8 @@
 use application::{Clock, IdGenerator};
 use domain::ItemId;
 use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use uuid::Uuid;
 
 /// Makes identifiers that sort by time, and by a counter within a millisecond.
@@ -22,6 +24,10 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the port's implementation")]
     fn now(&self) -> Timestamp {
         to_the_microsecond(Timestamp::now())
+    }
+
+    fn day_of(&self, time: Timestamp) -> Date {
+        TimeZone::UTC.to_datetime(time).date()
     }
 }
 

@@ -56,7 +56,7 @@ async fn load<G: Group>(ports: &Ports) -> Result<(), DemoError> {
         continues: None,
     };
     let parent = G::OWNER.and_then(|owner| ItemId::parse(owner.example_id));
-    let change = Change { time: ports.clock.now(), caller: Caller::Anonymous.name().map(Into::into), key: None };
+    let change = Change { time: ports.clock.now(), caller: Caller::Anonymous.name().map(Into::into), key: None, grounds: Vec::new() };
     ports.items.insert(Scope { collection: G::COLLECTION, parent }, item, change).await?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::past;
 use crate::rows;
 
 /// In the order every engine fills them.
-pub(crate) const COLUMNS: &str = "caller, path, key, fingerprint, expires_at, item_id, version, continues, program, continued_by";
+pub(crate) const COLUMNS: &str = "caller, path, key, fingerprint, expires_at, item_id, version, continues, program, continued_by, remarks";
 
 /// Removes some that have expired: `$1` now, `$2` how many at most.
 pub(crate) const FORGET: &str = "DELETE FROM idempotency_keys WHERE (caller, path, key) IN \
@@ -44,7 +44,7 @@ pub(crate) fn continued_by(relations: &Relations) -> String {
 pub(crate) fn answered_statement(dialect: &Dialect, change: &Change) -> Option<Statement> {
     let KnownBy { caller, path, key } = KnownBy::of(change)?;
     let text = format!(
-        "SELECT k.fingerprint, k.continues, k.program, k.continued_by, {columns} FROM idempotency_keys k \
+        "SELECT k.fingerprint, k.continues, k.program, k.continued_by, k.remarks, {columns} FROM idempotency_keys k \
          JOIN changes c ON c.item_id = k.item_id AND c.version = k.version {joins} \
          WHERE k.caller = $1 AND k.path = $2 AND k.key = $3 AND k.expires_at > $4",
         columns = past::COLUMNS,
@@ -59,7 +59,7 @@ pub(crate) fn answered(rows: &[QueryResult]) -> Result<Option<Answered>, DbErr> 
     let Some(row) = rows.first() else { return Ok(None) };
     let past = past::version(row)?;
     let item = past.item.ok_or_else(|| rows::not_understood("idempotency_keys", "a removal was kept as an answer"))?;
-    let fingerprint: String = rows::get(row, "fingerprint")?;
+    let [fingerprint, remarks]: [String; 2] = [rows::get(row, "fingerprint")?, rows::get(row, "remarks")?];
     let shown = ShownItem { item, relations: rows::relations(row)? };
-    Ok(Some(Answered { fingerprint: fingerprint.into(), kind: past.change.kind, shown }))
+    Ok(Some(Answered { fingerprint: fingerprint.into(), kind: past.change.kind, shown, remarks: remarks.into() }))
 }

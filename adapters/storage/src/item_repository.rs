@@ -11,7 +11,7 @@ use application::{
     NewItem, PastPageQuery, PastVersion, Readiness, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
 };
 use async_trait::async_trait;
-use domain::{Collection, ItemId, Version};
+use domain::{Collection, ItemId, Lookup, LookupKey, Version};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
@@ -22,6 +22,7 @@ use crate::errors::logged;
 use crate::idempotency;
 use crate::indexer::Indexer;
 use crate::keys::Keys;
+use crate::look_up;
 use crate::page_cache::PageCache;
 use crate::pages::{self, Found, PageWalk, Walked};
 use crate::past::{self, Which};
@@ -153,6 +154,10 @@ impl ItemRepository for SqlItemRepository {
 
     async fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Result<Vec<ShownItem>, RepositoryError> {
         self.reads.read("belonging_to", self.reads.statements.belonging_to(collection, owners, limit), rows::shown_items).await
+    }
+
+    async fn look_up(&self, lookup: &Lookup) -> Result<domain::Found, RepositoryError> {
+        self.reads.look_up(lookup).await
     }
 
     async fn totals(&self, scope: Scope, related: &[Collection]) -> Result<Totals, RepositoryError> {
@@ -332,6 +337,28 @@ impl Reads {
     async fn items_with_fields(&self, scope: Scope, ids: &[ItemId], fields: &MemberNames) -> Result<Vec<ShownItem>, RepositoryError> {
         let statement = self.statements.find_fields(scope, ids, fields);
         self.read("find_fields", statement, |rows| rows::items_with_fields(rows, fields)).await
+    }
+
+    /// An item that is looked for by its id is taken from memory if it is known, and kept there.
+    async fn look_up(&self, lookup: &Lookup) -> Result<domain::Found, RepositoryError> {
+        let kept = match lookup.key {
+            LookupKey::Id(id) => self.engine.current().map(|current| (current, id)),
+            _ => None,
+        };
+        let scope = Scope { collection: lookup.collection, parent: None };
+        if let Some(shown) = kept.and_then(|(current, id)| current.find(scope, id)) {
+            return Ok(look_up::known(lookup, shown));
+        }
+        let Some(statement) = look_up::statement(self.engine.dialect(), lookup) else { return Ok(domain::Found::Items(Vec::new())) };
+        let ticket = kept.map(|(current, id)| (current, current.ticket(id)));
+        let found = match self.read("look_up", statement, look_up::understand).await? {
+            Ok(found) => found,
+            Err(too_much) => return Ok(too_much),
+        };
+        if let (Some((current, ticket)), Some(shown)) = (ticket, found.first()) {
+            current.remember(ticket, lookup.collection, shown);
+        }
+        Ok(domain::Found::Items(found.into_iter().map(|shown| shown.item).collect()))
     }
 
     async fn totals(&self, scope: Scope, related: &[Collection]) -> Result<(Totals, bool), RepositoryError> {

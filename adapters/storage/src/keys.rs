@@ -30,6 +30,12 @@ impl Keys {
         keys
     }
 
+    /// Whether the column has the key of what is written so.
+    pub fn begin_as(&self, column: &str, text: &str) -> bool {
+        let key = KEYED_FIELDS.iter().zip(&self.0).find(|(name, _)| **name == column).and_then(|(_, key)| key.as_deref());
+        key.is_some_and(|key| key == key_of_text(text))
+    }
+
     /// What the columns hold.
     pub const fn columns(&self) -> &[Option<String>; KEYED_FIELDS.len()] {
         &self.0
@@ -39,7 +45,12 @@ impl Keys {
 /// The key of a value; lists and booleans have none.
 fn key(value: Value<'_>) -> Option<String> {
     let text = value.as_text().or_else(|| value.as_number().map(Into::into))?;
-    Some(text.chars().take(LENGTH).collect())
+    Some(key_of_text(text))
+}
+
+/// The key of what is written so.
+pub(crate) fn key_of_text(text: impl AsRef<str>) -> String {
+    text.as_ref().chars().take(LENGTH).collect()
 }
 
 /// The column of a field's key, if it is one.

@@ -11,6 +11,9 @@
 //! - `sqlite_writer.rs` and `sqlite_writes.rs`: one thread owns the one writing connection and puts whatever has queued
 //!   up into one transaction (group commit), so that a disk flush is shared by many writes.
 //!
+//! A write that was decided on other items is made only while they are the same: what `look_up.rs` found is looked for again in
+//! the transaction that writes (`grounds.rs`).
+//!
 //! On both, writes are committed in the order of their times and of their numbers in the change log. The full-text index
 //! follows the log (`indexer.rs`).
 //!
@@ -40,6 +43,7 @@ mod current;
 mod dialect;
 mod engine;
 mod errors;
+mod grounds;
 mod idempotency;
 mod index_text;
 mod indexer;
@@ -47,6 +51,7 @@ mod indexing;
 mod item_repository;
 mod kept_items;
 mod keys;
+mod look_up;
 mod matches;
 mod member;
 mod migration;
@@ -55,6 +60,7 @@ mod page_cache;
 mod pages;
 mod past;
 mod postgres;
+mod postgres_grounds;
 mod postgres_indexing;
 mod postgres_keys;
 mod postgres_rows;
@@ -68,6 +74,7 @@ mod selection;
 mod sql_text;
 mod sqlite;
 mod sqlite_checkpoints;
+mod sqlite_grounds;
 mod sqlite_indexing;
 mod sqlite_totals;
 mod sqlite_writer;

@@ -73,6 +73,20 @@ impl Member {
         }
     }
 
+    /// Its value as it was written, where it [is](Self::is_written) a text or a number; compared by code point.
+    pub fn as_written(&self) -> String {
+        match self.backend {
+            // As a text SQLite writes numbers in its own way.
+            DbBackend::Sqlite => format!("CASE {} WHEN 0 THEN {} ELSE {} END", self.type_rank(), self.as_json(), self.as_text()),
+            _ => self.as_text(),
+        }
+    }
+
+    /// That it is a text or a number.
+    pub fn is_written(&self) -> String {
+        format!("{} < 2", self.type_rank())
+    }
+
     /// Its value as JSON text.
     pub fn as_json(&self) -> String {
         format!("CAST(w.members -> {} AS TEXT)", self.name)

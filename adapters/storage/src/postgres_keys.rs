@@ -52,14 +52,15 @@ pub(crate) async fn remember(connection: &impl ConnectionTrait, writes: &[RowWri
         column(&|_, relations| id_text(relations.continues)),
         column(&|_, relations| id_text(relations.program)),
         column(&|_, relations| continued_by(relations)),
+        texts(done.iter().map(|(_, key, _)| key.remarks.to_string())),
     ]);
     let text = format!(
         "INSERT INTO idempotency_keys AS k ({COLUMNS}) \
          SELECT caller, path, key, fingerprint, expires_at, item_id::uuid, version, NULLIF(continues, '')::uuid, \
-         NULLIF(program, '')::uuid, continued_by FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) AS g ({COLUMNS}) \
+         NULLIF(program, '')::uuid, continued_by, remarks FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS g ({COLUMNS}) \
          ON CONFLICT (caller, path, key) DO UPDATE SET fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, \
          item_id = excluded.item_id, version = excluded.version, continues = excluded.continues, program = excluded.program, \
-         continued_by = excluded.continued_by"
+         continued_by = excluded.continued_by, remarks = excluded.remarks"
     );
     connection.execute_raw(POSTGRES.statement(&text, values)).await.map(|_| ())
 }

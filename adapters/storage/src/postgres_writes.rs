@@ -6,8 +6,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use application::{Change, CollectionContent, RepositoryError};
-use domain::Collection;
+use application::{Change, CollectionContent, RepositoryError, Scope};
+use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, TransactionTrait};
 use uuid::Uuid;
@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::dialect::POSTGRES;
 use crate::errors::{is_lost, is_worth_retrying, logged};
 use crate::keys::Keys;
+use crate::postgres_grounds;
 use crate::postgres_keys;
 use crate::postgres_rows::PostgresRows;
 use crate::row_write::{How, RowWrite, in_rows, together};
@@ -73,11 +74,10 @@ impl PostgresWrites {
 
     /// One statement is enough unless something must be looked up that no other write may change meanwhile.
     async fn attempt_rows(&self, pool: &DatabaseConnection, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
-        if writes.iter().any(|write| write.change.key.is_some() || matches!(write.how, How::Restore { .. })) {
-            self.perform_in_turn(pool, writes).await
-        } else {
-            self.rows.perform(pool, writes).await
-        }
+        let looks_up = |write: &RowWrite<'_>| {
+            write.change.key.is_some() || !write.change.grounds.is_empty() || matches!(write.how, How::Restore { .. })
+        };
+        if writes.iter().any(looks_up) { self.perform_in_turn(pool, writes).await } else { self.rows.perform(pool, writes).await }
     }
 
     /// Takes the turn first, so that what is looked up is what is written upon. A transaction that is dropped before its commit
@@ -85,14 +85,13 @@ impl PostgresWrites {
     async fn perform_in_turn(&self, pool: &DatabaseConnection, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
         let transaction = pool.begin().await?;
         take_turn(&transaction, writes.iter().map(|write| write.change.time).max().unwrap_or_default()).await?;
-        let answered = postgres_keys::answered(&transaction, writes).await?;
-        let new: Vec<_> = writes.iter().zip(&answered).filter(|(_, answered)| !**answered).map(|(write, _)| *write).collect();
-        let done = if new.is_empty() { Vec::new() } else { self.rows.perform(&transaction, &new).await? };
-        postgres_keys::remember(&transaction, &new, &done).await?;
+        let refusals = refusals(&transaction, writes).await?;
+        let possible: Vec<_> = writes.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none()).map(|(write, _)| *write).collect();
+        let done = if possible.is_empty() { Vec::new() } else { self.rows.perform(&transaction, &possible).await? };
+        postgres_keys::remember(&transaction, &possible, &done).await?;
         transaction.commit().await?;
         let mut done = done.into_iter();
-        let answer = |answered| if answered { Err(RepositoryError::AnsweredBefore) } else { only(done.next().into_iter().collect()) };
-        Ok(answered.into_iter().map(answer).collect())
+        Ok(refusals.into_iter().map(|refusal| refusal.map_or_else(|| only(done.next().into_iter().collect()), Err)).collect())
     }
 
     /// Does a write of another kind.
@@ -102,10 +101,18 @@ impl PostgresWrites {
 
     async fn attempt(&self, pool: &DatabaseConnection, write: &Write) -> Result<Answer, DbErr> {
         match write {
+            Write::Delete { scope, id, expected, change } if change.grounds.is_empty() => {
+                self.delete(pool, *scope, *id, *expected, change).await
+            }
             Write::Delete { scope, id, expected, change } => {
-                let rows = run(pool, POSTGRES.statement(&self.delete, delete_values(*scope, *id, *expected, change.time, change))).await?;
-                let found = found_version(&rows)?;
-                Ok(if found == Some(expected.number()) { Ok(None) } else { Err(not_written(found)) })
+                let transaction = pool.begin().await?;
+                take_turn(&transaction, change.time).await?;
+                if !hold(&transaction, change).await? {
+                    return Ok(Err(RepositoryError::VersionConflict));
+                }
+                let answer = self.delete(&transaction, *scope, *id, *expected, change).await?;
+                transaction.commit().await?;
+                Ok(answer)
             }
             Write::ReplaceAll { collection, content, keys, change } => self.replace_all(pool, *collection, content, keys, change).await,
             Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
@@ -113,6 +120,20 @@ impl PostgresWrites {
                 Ok(only(self.attempt_rows(pool, &row).await?))
             }
         }
+    }
+
+    /// A statement that is a transaction of its own unless the connection is in one.
+    async fn delete(
+        &self,
+        connection: &impl ConnectionTrait,
+        scope: Scope,
+        id: ItemId,
+        expected: Version,
+        change: &Change,
+    ) -> Result<Answer, DbErr> {
+        let rows = run(connection, POSTGRES.statement(&self.delete, delete_values(scope, id, expected, change.time, change))).await?;
+        let found = found_version(&rows)?;
+        Ok(if found == Some(expected.number()) { Ok(None) } else { Err(not_written(found)) })
     }
 
     /// A transaction that is dropped before its commit is rolled back.
@@ -126,6 +147,9 @@ impl PostgresWrites {
     ) -> Result<Answer, DbErr> {
         let transaction = pool.begin().await?;
         take_turn(&transaction, change.time).await?;
+        if !hold(&transaction, change).await? {
+            return Ok(Err(RepositoryError::VersionConflict));
+        }
         let rows = run(&transaction, POSTGRES.statement(LOCK_VERSIONS, [collection.name().into()])).await?;
         // Asked after the rows are locked: what was written before counts, what is written after comes after.
         let revision = run(&transaction, POSTGRES.statement(REVISION, [collection.name().into(), Uuid::nil().into()])).await?;
@@ -147,6 +171,23 @@ impl PostgresWrites {
         transaction.commit().await?;
         Ok(Ok(None))
     }
+}
+
+/// Why writes must not be done, in the turn they are done in.
+async fn refusals(connection: &impl ConnectionTrait, writes: &[RowWrite<'_>]) -> Result<Vec<Option<RepositoryError>>, DbErr> {
+    let answered = postgres_keys::answered(connection, writes).await?;
+    let unanswered = writes.iter().zip(&answered).filter(|(_, answered)| !**answered).map(|(write, _)| write.change);
+    let standing = postgres_grounds::standing(connection, unanswered).await?;
+    let refusal = |(write, answered): (&RowWrite<'_>, bool)| {
+        let changed = || (!standing.holds(write.change)).then_some(RepositoryError::VersionConflict);
+        if answered { Some(RepositoryError::AnsweredBefore) } else { changed() }
+    };
+    Ok(writes.iter().zip(answered).map(refusal).collect())
+}
+
+/// Whether what a change was decided on is as it was. The turn must have been taken.
+async fn hold(connection: &impl ConnectionTrait, change: &Change) -> Result<bool, DbErr> {
+    Ok(postgres_grounds::standing(connection, std::iter::once(change)).await?.holds(change))
 }
 
 /// Waits for the turn to write, which ends with the transaction; what is committed afterwards has a time after this one.

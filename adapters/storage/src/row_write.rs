@@ -6,6 +6,7 @@ use std::sync::Arc;
 use application::{Change, ChangeKind, CollectionContent, NewItem, Replacement, Scope};
 use domain::{Collection, ItemId, Version};
 
+use crate::grounds::touches;
 use crate::idempotency::KnownBy;
 use crate::keys::Keys;
 use crate::write::Write;
@@ -86,8 +87,15 @@ pub(crate) fn in_rows<'a>(
     replaced.chain(added).collect()
 }
 
-/// How many of the writes, from the first, may be done together: no two of them write the same item or have the same key.
-pub(crate) fn together(writes: &[RowWrite<'_>]) -> usize {
+/// How many of the writes, from the first, may be done together: no two of them write the same item or have the same key, and
+/// none was decided on what one before it may change.
+pub(crate) fn together<'a>(writes: &[RowWrite<'a>]) -> usize {
     let (mut items, mut keys) = (HashSet::with_capacity(writes.len()), HashSet::new());
-    writes.iter().take_while(|write| items.insert(write.id) && KnownBy::of(write.change).is_none_or(|key| keys.insert(key))).count()
+    let may_join = |(place, write): (usize, &RowWrite<'a>)| {
+        let RowWrite { id, change, .. } = *write;
+        (change.grounds.is_empty() || !writes[..place].iter().any(|before| touches(before, &change.grounds)))
+            && items.insert(id)
+            && KnownBy::of(change).is_none_or(|key| keys.insert(key))
+    };
+    writes.iter().enumerate().map(may_join).take_while(|may_join| *may_join).count()
 }

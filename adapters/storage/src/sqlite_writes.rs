@@ -19,6 +19,7 @@ use crate::idempotency::{COLUMNS, KnownBy, continued_by};
 use crate::keys::{self, KEYED_FIELDS, Keys};
 use crate::row_write::{How, RowWrite, in_rows};
 use crate::rows;
+use crate::sqlite_grounds;
 use crate::sqlite_totals::Totals;
 use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, parent, shown_columns};
 use crate::write::{Answer, Write, not_written, removed_by};
@@ -74,7 +75,7 @@ impl SqliteWrites {
                 keys::each(|_| ", ?".to_owned()),
             ),
             created: format!("INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?1, ?2, ?3, 'created', ?4, ?5, ?6, ?7, NULL)"),
-            remember: format!("INSERT OR REPLACE INTO idempotency_keys ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+            remember: format!("INSERT OR REPLACE INTO idempotency_keys ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
             superseded: superseded("id = ?1"),
             update: update(""),
             update_with_keys: update(&keys::each(|name| format!(", {name} = ?"))),
@@ -108,6 +109,9 @@ impl Performing<'_> {
                 let row = write.as_row().map(|row| self.write_once(&row)).transpose()?;
                 Ok(row.unwrap_or(Err(RepositoryError::Corrupt)).map(Some))
             }
+            Write::Delete { change, .. } | Write::ReplaceAll { change, .. } if !sqlite_grounds::hold(self.transaction, change)? => {
+                Ok(Err(RepositoryError::VersionConflict))
+            }
             Write::Delete { scope, id, expected, change } => self.delete(*scope, *id, *expected, change),
             Write::ReplaceAll { collection, content, keys, change } => self.replace_all(*collection, content, keys, change),
         }
@@ -116,21 +120,31 @@ impl Performing<'_> {
     /// Does a write unless the request was answered before, and remembers it.
     fn write_once(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
         let (Some(KnownBy { caller, path, key }), Some(own)) = (KnownBy::of(write.change), write.change.key.as_deref()) else {
-            return self.write_row(write);
+            return self.write_on_grounds(write);
         };
         let known = params![caller, path, key, write.change.time.as_microsecond()];
         if self.transaction.prepare_cached(ANSWERED)?.exists(known)? {
             return Ok(Err(RepositoryError::AnsweredBefore));
         }
-        let written = self.write_row(write)?;
+        let written = self.write_on_grounds(write)?;
         if let Ok(ShownItem { item, relations }) = &written {
             let Relations { continues, program, .. } = relations;
             let [continues, program] = [continues, program].map(|id| id.map(ItemId::uuid));
             let (fingerprint, expires, by) = (&own.fingerprint, own.expires.as_microsecond(), continued_by(relations));
             let (id, version) = (item.id.uuid(), item.version.number());
-            self.run(&self.texts.remember, params![caller, path, key, fingerprint, expires, id, version, continues, program, by])?;
+            let answer = params![caller, path, key, fingerprint, expires, id, version, continues, program, by, own.remarks];
+            self.run(&self.texts.remember, answer)?;
         }
         Ok(written)
+    }
+
+    /// Does a write unless what it was decided on has changed.
+    fn write_on_grounds(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
+        if sqlite_grounds::hold(self.transaction, write.change)? {
+            self.write_row(write)
+        } else {
+            Ok(Err(RepositoryError::VersionConflict))
+        }
     }
 
     fn write_row(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {

@@ -56,9 +56,9 @@ impl<R: Resource> ResourceService<R> {
         let key = key(options).map(|RequestKey { path, key, fingerprint }| {
             let expires = time.checked_add(self.limits.key_lifetime).unwrap_or(jiff::Timestamp::MAX);
             let [path, key, fingerprint] = [path, key, fingerprint].map(|text| text.as_str().into());
-            Box::new(IdempotencyKey { path, key, fingerprint, expires })
+            Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks: "".into() })
         });
-        Change { time, caller: options.caller.name().map(Into::into), key }
+        Change { time, caller: options.caller.name().map(Into::into), key, grounds: Vec::new() }
     }
 
     /// What the request was answered when it was sent before.

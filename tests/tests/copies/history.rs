@@ -183,7 +183,12 @@ fn all(collection: Collection) -> Scope {
 /// Two of three writes have a caller.
 fn by(number: usize) -> Change {
     let caller = (!number.is_multiple_of(3)).then(|| format!("Ana \"{}\" Ñ\\", number % 10).into());
-    Change { time: Timestamp::from_microsecond(BEGINNING + i64::try_from(number).unwrap()).unwrap(), caller, key: None }
+    Change {
+        time: Timestamp::from_microsecond(BEGINNING + i64::try_from(number).unwrap()).unwrap(),
+        caller,
+        key: None,
+        grounds: Vec::new(),
+    }
 }
 
 /// Rows of a store that must be the same in every copy of it.

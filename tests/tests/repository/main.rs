@@ -24,6 +24,7 @@ macro_rules! on_both_stores {
 mod change_log;
 mod concurrency;
 mod full;
+mod grounds;
 mod orders;
 mod pages;
 mod reads;

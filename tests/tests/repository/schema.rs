@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use application::query::{Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total};
-use application::{RepositoryError, Search};
+use application::{Change, IdempotencyKey, RepositoryError, Search};
 use domain::Collection;
 use domain::proposal::FieldKind;
 use domain::proposal::fields::FIELDS;
@@ -18,6 +18,7 @@ on_both_stores! {
     migrating_again_changes_nothing
     instances_that_start_together_prepare_the_schema_once
     a_store_of_the_first_schema_is_brought_up_to_date
+    keys_of_the_fourth_schema_are_kept
     the_view_has_one_column_per_field
     the_view_is_made_anew_when_a_field_is_missing
     the_view_shows_fields_as_columns
@@ -124,6 +125,26 @@ async fn a_store_of_the_first_schema_is_brought_up_to_date(store: &TestStore) {
     let page = found(vec![], None).await;
     assert_eq!((page.total, page.revision.0), (Total::Exact(3), 7), "the shards of the totals are added up");
     reopened.items().insert(scope, new_item("{}"), at(NOW)).await.unwrap();
+    reopened.close().await;
+}
+
+/// A service that was stopped and started again, in a newer version, answers what it was asked before.
+async fn keys_of_the_fourth_schema_are_kept(store: &TestStore) {
+    let [path, key, fingerprint, remarks] = ["/v1/files", "k", "f", ""].map(Into::into);
+    let expires = at(NOW + 1_000_000).time;
+    let change = Change { key: Some(Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks })), ..at(NOW) };
+    let shown = store.items.insert(all(Collection::FILES), new_item("{}"), change.clone()).await.unwrap();
+    for statement in
+        ["ALTER TABLE idempotency_keys DROP COLUMN remarks", "DELETE FROM seaql_migrations WHERE version LIKE '%_000005_rules'"]
+    {
+        let _ = store.database.query(statement);
+    }
+    store.store.clone().close().await;
+    let reopened = connect(&store.database).await;
+    assert!(!reopened.is_migrated().await.unwrap());
+    reopened.migrate().await.unwrap();
+    let answered = reopened.items().answered(&change).await.unwrap().unwrap();
+    assert_eq!((answered.shown, &*answered.remarks), (shown, ""));
     reopened.close().await;
 }
 

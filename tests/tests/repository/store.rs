@@ -34,7 +34,7 @@ pub fn next_id() -> ItemId {
 
 /// A change made at a microsecond, by nobody in particular.
 pub fn at(microsecond: i64) -> Change {
-    Change { time: Timestamp::from_microsecond(microsecond).unwrap(), caller: None, key: None }
+    Change { time: Timestamp::from_microsecond(microsecond).unwrap(), caller: None, key: None, grounds: Vec::new() }
 }
 
 /// A new item that refers to nothing.

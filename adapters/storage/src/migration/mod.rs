@@ -6,6 +6,7 @@ mod m20261121_000001_items;
 mod m20261121_000002_finding;
 mod m20261121_000003_turns;
 mod m20261121_000004_history;
+mod m20261121_000005_rules;
 
 /// Brings a database's schema up to date.
 pub(crate) struct Migrator;
@@ -17,6 +18,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261121_000002_finding::Migration),
             Box::new(m20261121_000003_turns::Migration),
             Box::new(m20261121_000004_history::Migration),
+            Box::new(m20261121_000005_rules::Migration),
         ]
     }
 }
