@@ -11,14 +11,16 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("application", &["domain"]),
     ("http-adapter", &["application", "domain"]),
+    ("rules-adapter", &["application", "domain"]),
     ("storage-adapter", &["application", "domain"]),
-    ("bootstrap", &["application", "domain", "http-adapter", "storage-adapter"]),
+    ("bootstrap", &["application", "domain", "http-adapter", "rules-adapter", "storage-adapter"]),
 ];
 
 /// The only crate of the service that may depend on each of these; the domain and the use cases thus stay free of all.
 const OWNERS: &[(&str, &[&str])] = &[
     ("storage-adapter", &["rusqlite", "sea-orm", "sea-orm-migration", "sqlx"]),
     ("http-adapter", &["poem", "poem-openapi", "hyper", "hyper-util"]),
+    ("rules-adapter", &["cel", "regex-automata", "rust_decimal"]),
     ("bootstrap", &["clap", "indicatif", "tracing-subscriber"]),
 ];
 
