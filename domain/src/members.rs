@@ -56,8 +56,21 @@ impl Members {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value<'_>> {
         let quoted = encode_text(name);
-        let encoded = &quoted[1..quoted.len() - 1];
-        self.encoded_entries().find(|(candidate, _)| *candidate == encoded).map(|(_, value)| value)
+        self.get_encoded(&quoted[1..quoted.len() - 1])
+    }
+
+    /// The value of the member whose name is this in canonical escaping, without quotes.
+    #[must_use]
+    pub fn get_encoded(&self, name: &str) -> Option<Value<'_>> {
+        let is_named = |entry: &Entry| self.text.as_bytes().get(entry.name()) == Some(name.as_bytes());
+        self.entries.iter().position(is_named).map(|at| self.value_at(at))
+    }
+
+    /// The value of the member at a place.
+    fn value_at(&self, at: usize) -> Value<'_> {
+        // Between a value and the next name stand `,"`, and after the last value the closing brace.
+        let end = self.entries.get(at + 1).map_or(self.text.len() - 1, |next| next.name as usize - ",\"".len());
+        Value::from_encoded(&self.text[self.entries[at].value as usize..end])
     }
 
     /// Names and values in the order written.
@@ -67,10 +80,7 @@ impl Members {
 
     /// Names in canonical escaping, and values, in the order written.
     pub(crate) fn encoded_entries(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
-        // Between a value and the next name stand `,"`, and after the last value the closing brace.
-        let ends = self.entries.iter().skip(1).map(|next| next.name as usize - ",\"".len()).chain([self.text.len() - 1]);
-        let entries = self.entries.iter().zip(ends);
-        entries.map(|(entry, end)| (&self.text[entry.name()], Value::from_encoded(&self.text[entry.value as usize..end])))
+        self.entries.iter().enumerate().map(|(at, entry)| (&self.text[entry.name()], self.value_at(at)))
     }
 
     /// How many members there are.

@@ -1,10 +1,37 @@
 //! Expressions of the Common Expression Language (CEL), bounded in time and memory.
+//!
+//! The grammar is that of the crate `cel`. The evaluation is our own, because a rule from a file may cost at most so much
+//! ([`meter`]) on the largest item there can be, and an evaluator that does not count its work cannot promise that. Beyond CEL
+//! there are decimals for money, and numbers of all kinds compute with each other, since JSON does not tell 100 from 100.0.
+
+mod compile;
+mod dates;
+mod evaluate;
+mod functions;
+mod kinds;
+mod meter;
+mod node;
+mod numbers;
+mod operators;
+mod pattern;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::borrow::Cow;
+use std::fmt;
 
 use domain::{Found, Members, Occasion};
 
+use compile::Compiled;
+use evaluate::Evaluation;
+use kinds::Kinds;
+use meter::Meter;
+use value::Val;
+
 /// An expression that was checked and can be evaluated.
 #[derive(Debug)]
-pub(crate) struct Expression;
+pub(crate) struct Expression(Compiled);
 
 /// What an expression is to give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,46 +86,88 @@ pub(crate) enum EvaluationFault {
     BudgetExhausted,
 }
 
+impl Wanted {
+    const fn kinds(self) -> Kinds {
+        match self {
+            Self::Boolean => Kinds::BOOLEAN,
+            Self::Text => Kinds::TEXT,
+            Self::Key => Kinds::TEXT.or(Kinds::INTEGER).or(Kinds::NULL),
+        }
+    }
+}
+
 impl Expression {
     /// Reads and checks an expression.
     ///
     /// # Errors
     /// The first fault, and where it is.
-    pub fn compile(_source: &str, _wanted: Wanted, _lookups: &[(String, Shape)]) -> Result<Self, ExpressionFault> {
-        Ok(Self)
+    pub fn compile(source: &str, wanted: Wanted, lookups: &[(String, Shape)]) -> Result<Self, ExpressionFault> {
+        compile::compile(source, wanted.kinds(), lookups).map(Self)
+    }
+
+    /// Whether a name stands for something in every expression, so that no lookup may have it.
+    pub fn is_taken(name: &str) -> bool {
+        compile::is_taken(name)
     }
 
     /// The top-level members of `self` that it reads by name.
     pub fn members_read(&self) -> impl Iterator<Item = &str> {
-        std::iter::empty()
+        self.0.members_read.iter().map(|name| &**name)
     }
 
     /// Whether it uses what was looked up.
-    pub fn uses_lookups(&self) -> bool {
-        false
+    pub const fn uses_lookups(&self) -> bool {
+        self.0.uses_lookups
     }
 
     /// Its result, when a boolean was wanted.
     ///
     /// # Errors
     /// When it fails or would take too much.
-    pub fn boolean(&self, _scope: &Scope<'_>) -> Result<bool, EvaluationFault> {
-        Err(EvaluationFault::BudgetExhausted)
+    pub fn boolean(&self, scope: &Scope<'_>) -> Result<bool, EvaluationFault> {
+        let meter = Meter::new();
+        Evaluation::new(scope, &meter).boolean(&self.0.root)
     }
 
     /// Its result, when a text was wanted.
     ///
     /// # Errors
     /// When it fails or would take too much.
-    pub fn text(&self, _scope: &Scope<'_>) -> Result<String, EvaluationFault> {
-        Err(EvaluationFault::BudgetExhausted)
+    pub fn text(&self, scope: &Scope<'_>) -> Result<String, EvaluationFault> {
+        let meter = Meter::new();
+        let value = Evaluation::new(scope, &meter).value(&self.0.root)?;
+        let text = value.as_text()?;
+        meter.hold(text.len())?;
+        Ok(text.to_owned())
     }
 
     /// Its result, when a key was wanted; `None` is null.
     ///
     /// # Errors
     /// When it fails or would take too much.
-    pub fn key(&self, _scope: &Scope<'_>) -> Result<Option<String>, EvaluationFault> {
-        Err(EvaluationFault::BudgetExhausted)
+    pub fn key(&self, scope: &Scope<'_>) -> Result<Option<String>, EvaluationFault> {
+        let meter = Meter::new();
+        match Evaluation::new(scope, &meter).value(&self.0.root)? {
+            Val::Null => Ok(None),
+            Val::Integer(integer) => Ok(Some(integer.to_string())),
+            Val::Text(text) => {
+                meter.hold(text.as_str().len())?;
+                Ok(Some(text.as_str().to_owned()))
+            }
+            other => Err(other.is_not("a text, an integer or null")),
+        }
+    }
+}
+
+fn failed(reason: fmt::Arguments<'_>) -> EvaluationFault {
+    EvaluationFault::Failed(reason.to_string())
+}
+
+/// The beginning of a text, for messages.
+fn shorten(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
     }
 }

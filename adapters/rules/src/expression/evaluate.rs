@@ -1,0 +1,340 @@
+//! The evaluation of an expression. Every node and every byte that it reads or makes is charged before the work is done.
+
+use domain::Found;
+
+use super::functions::{Function, MOST_PARAMETERS};
+use super::meter::{FAULT, Meter, NODE};
+use super::node::{Loop, Macro, Member, Node, Variable};
+use super::value::{ELEMENT, List, Map, Val};
+use super::{EvaluationFault, Scope, Shape, failed, numbers, shorten};
+
+type Outcome<T> = Result<T, EvaluationFault>;
+
+/// One evaluation.
+pub(super) struct Evaluation<'a> {
+    scope: Option<&'a Scope<'a>>,
+    meter: &'a Meter,
+    /// The variables of the loops it is in.
+    locals: Vec<Val<'a>>,
+}
+
+impl<'a> Evaluation<'a> {
+    pub(super) const fn new(scope: &'a Scope<'a>, meter: &'a Meter) -> Self {
+        Self { scope: Some(scope), meter, locals: Vec::new() }
+    }
+
+    /// One of what names no variables.
+    pub(super) const fn without_scope(meter: &'a Meter) -> Self {
+        Self { scope: None, meter, locals: Vec::new() }
+    }
+
+    pub(super) fn value(&mut self, node: &'a Node) -> Outcome<Val<'a>> {
+        self.meter.charge(NODE)?;
+        match node {
+            Node::Constant(constant) => Ok(constant.value()),
+            Node::Variable(variable) => self.variable(*variable),
+            Node::Local(place) => self.locals.get(*place).cloned().ok_or(EvaluationFault::BudgetExhausted),
+            Node::Member(member) => self.member(member),
+            Node::Has(member) => self.has(member).map(Val::Boolean),
+            Node::Index(parts) => self.index(&parts[0], &parts[1]),
+            Node::Not(of) => self.boolean(of).map(|is_true| Val::Boolean(!is_true)),
+            Node::Negate(of) => numbers::negate(&self.value(of)?),
+            Node::And(sides) => self.decide(sides, false).map(Val::Boolean),
+            Node::Or(sides) => self.decide(sides, true).map(Val::Boolean),
+            Node::Choice(parts) => {
+                let chosen = if self.boolean(&parts[0])? { &parts[1] } else { &parts[2] };
+                self.value(chosen)
+            }
+            Node::Binary(operator, sides) => {
+                let left = self.value(&sides[0])?;
+                let right = self.value(&sides[1])?;
+                operator.apply(&left, &right, self.meter)
+            }
+            Node::In(sides) => self.is_in(sides).map(Val::Boolean),
+            Node::Among(of, constants) => {
+                let wanted = self.value(of)?;
+                for constant in constants {
+                    if constant.value().equals(&wanted, self.meter)? {
+                        return Ok(Val::Boolean(true));
+                    }
+                }
+                Ok(Val::Boolean(false))
+            }
+            Node::List(elements) => self.list(elements),
+            Node::Map(entries) => self.map(entries),
+            Node::Call(function, arguments) => self.call(function, arguments),
+            Node::Matches(of, pattern) => {
+                let text = self.value(of)?;
+                let Val::Text(text) = &text else { return Err(needs("matches", of, "a text", &text)) };
+                pattern.is_in(text.as_str(), self.meter).map(Val::Boolean)
+            }
+            Node::Loop(of) => self.repeat(of),
+        }
+    }
+
+    /// The value of what is to be a boolean.
+    pub(super) fn boolean(&mut self, node: &'a Node) -> Outcome<bool> {
+        match self.value(node)? {
+            Val::Boolean(boolean) => Ok(boolean),
+            other => Err(wanted(node, "a boolean", &other)),
+        }
+    }
+
+    fn variable(&self, variable: Variable) -> Outcome<Val<'a>> {
+        let Some(scope) = self.scope else { return Err(EvaluationFault::BudgetExhausted) };
+        let occasion = scope.occasion;
+        Ok(match variable {
+            Variable::After => Val::Map(Map::Written(occasion.id, scope.after)),
+            Variable::Before => scope.before.map_or(Val::Null, |before| Val::Map(Map::Written(occasion.id, before))),
+            Variable::Caller => Val::Map(Map::Caller(occasion.caller.as_deref())),
+            Variable::Now => Val::Timestamp(occasion.now),
+            Variable::Today => return Val::made_text(self.meter, &occasion.today.to_string()),
+            Variable::Parent => return occasion.parent.map_or(Ok(Val::Null), |parent| Val::of_id(self.meter, parent)),
+            Variable::Lookup(place) => return found(scope, place),
+        })
+    }
+
+    fn member(&mut self, member: &'a Member) -> Outcome<Val<'a>> {
+        let Val::Map(map) = self.holder(member)? else { return Err(EvaluationFault::BudgetExhausted) };
+        let value = map.get(&member.name, &member.encoded, self.meter)?;
+        value.ok_or_else(|| match &member.path {
+            Some(path) => failed(format_args!("`{path}` is missing; test has({path}) first")),
+            None => failed(format_args!("there is no member \"{}\"; test it with has() first", shorten(&member.name))),
+        })
+    }
+
+    fn has(&mut self, member: &'a Member) -> Outcome<bool> {
+        let Val::Map(map) = self.holder(member)? else { return Ok(false) };
+        map.has(&member.name, &member.encoded, self.meter)
+    }
+
+    /// What has the member, which must be a map.
+    fn holder(&mut self, member: &'a Member) -> Outcome<Val<'a>> {
+        let holder = self.value(&member.of)?;
+        if let Val::Map(_) = holder {
+            return Ok(holder);
+        }
+        let name = shorten(&member.name);
+        Err(match (&holder, described(&member.of)) {
+            (Val::Null, Some(path)) => failed(format_args!("`{path}` is null and has no member \"{name}\"; test {path} != null first")),
+            (_, Some(path)) => failed(format_args!("`{path}` is {} and has no member \"{name}\"", holder.kind().with_article())),
+            (_, None) => failed(format_args!("{} has no member \"{name}\"", holder.kind().with_article())),
+        })
+    }
+
+    fn index(&mut self, of: &'a Node, key: &'a Node) -> Outcome<Val<'a>> {
+        let (holder, key) = (self.value(of)?, self.value(key)?);
+        match (&holder, &key) {
+            (Val::List(list), Val::Integer(at)) => {
+                let element = list.get(*at, self.meter)?;
+                element.ok_or_else(|| {
+                    failed(format_args!("the list has no element {at}; the first is 0, and size() tells how many there are"))
+                })
+            }
+            (Val::Map(map), key) => {
+                let value = map.get_key(key, self.meter)?;
+                value.ok_or_else(|| match key {
+                    Val::Text(name) => failed(format_args!("there is no member \"{}\"", shorten(name.as_str()))),
+                    _ => failed(format_args!("the map has no such key")),
+                })
+            }
+            (Val::List(_), _) => Err(key.is_not("an integer")),
+            _ => Err(wanted(of, "a list or a map", &holder)),
+        }
+    }
+
+    /// `&&` (decided by false) and `||` (decided by true): when a side decides, a fault of the other does not matter.
+    fn decide(&mut self, sides: &'a [Node; 2], decisive: bool) -> Outcome<bool> {
+        let left = self.boolean(&sides[0]);
+        if left == Ok(decisive) {
+            return left;
+        }
+        self.absorb(&left)?;
+        let right = self.boolean(&sides[1]);
+        if right == Ok(decisive) {
+            return right;
+        }
+        self.absorb(&right)?;
+        left.and(right)
+    }
+
+    /// Charges a fault, which may not matter; an exhausted budget does always.
+    fn absorb<T>(&self, outcome: &Outcome<T>) -> Outcome<()> {
+        match outcome {
+            Ok(_) => Ok(()),
+            Err(EvaluationFault::Failed(_)) => self.meter.charge(FAULT),
+            Err(EvaluationFault::BudgetExhausted) => Err(EvaluationFault::BudgetExhausted),
+        }
+    }
+
+    fn is_in(&mut self, sides: &'a [Node; 2]) -> Outcome<bool> {
+        let (wanted_value, holder) = (self.value(&sides[0])?, self.value(&sides[1])?);
+        match &holder {
+            Val::List(list) => list.contains(&wanted_value, self.meter),
+            Val::Map(map) => Ok(map.get_key(&wanted_value, self.meter)?.is_some()),
+            _ => Err(wanted(&sides[1], "a list or a map", &holder)),
+        }
+    }
+
+    fn list(&mut self, elements: &'a [Node]) -> Outcome<Val<'a>> {
+        self.meter.hold(ELEMENT * elements.len())?;
+        let elements: Outcome<Vec<_>> = elements.iter().map(|element| self.value(element)).collect();
+        elements.map(Val::made_list)
+    }
+
+    fn map(&mut self, entries: &'a [[Node; 2]]) -> Outcome<Val<'a>> {
+        self.meter.hold(2 * ELEMENT * entries.len())?;
+        let mut made: Vec<(Val<'a>, Val<'a>)> = Vec::with_capacity(entries.len());
+        for [key, value] in entries {
+            let (key, value) = (self.value(key)?, self.value(value)?);
+            if !matches!(key, Val::Text(_) | Val::Integer(_) | Val::Boolean(_)) {
+                return Err(failed(format_args!("the key of a map is a text, an integer or a boolean, not {}", key.kind().with_article())));
+            }
+            for (earlier, _) in &made {
+                if earlier.equals(&key, self.meter)? {
+                    return Err(failed(format_args!("a key stands twice in a map")));
+                }
+            }
+            made.push((key, value));
+        }
+        Ok(Val::Map(Map::Made(made.into())))
+    }
+
+    pub(super) fn call(&mut self, function: &'static Function, arguments: &'a [Node]) -> Outcome<Val<'a>> {
+        let mut values = [const { Val::Null }; MOST_PARAMETERS];
+        for ((argument, parameter), value) in arguments.iter().zip(function.parameters).zip(&mut values) {
+            *value = self.value(argument)?;
+            if !parameter.has(value.kind()) {
+                return Err(needs(function.name, argument, &parameter.to_string(), value));
+            }
+        }
+        (function.run)(&values, self.meter)
+    }
+
+    fn repeat(&mut self, of: &'a Loop) -> Outcome<Val<'a>> {
+        let range = self.value(&of.range)?;
+        let depth = self.locals.len();
+        let outcome = match &range {
+            Val::List(list) => self.fold(of, list.iter(self.meter)),
+            Val::Map(map) => self.fold(of, map.keys(self.meter)),
+            _ => Err(wanted(&of.range, "a list or a map", &range)),
+        };
+        self.locals.truncate(depth);
+        outcome
+    }
+
+    fn fold(&mut self, of: &'a Loop, elements: impl Iterator<Item = Outcome<Val<'a>>>) -> Outcome<Val<'a>> {
+        let mut outcome = Progress { fault: None, matches: 0, made: Vec::new() };
+        self.locals.push(Val::Null);
+        for element in elements {
+            self.locals[of.local] = element?;
+            if self.step(of, &mut outcome)? {
+                break;
+            }
+        }
+        outcome.result(of.macro_)
+    }
+
+    /// One turn of a loop; true ends it.
+    fn step(&mut self, of: &'a Loop, progress: &mut Progress<'a>) -> Outcome<bool> {
+        self.meter.charge(NODE)?;
+        match of.macro_ {
+            Macro::All | Macro::Exists => {
+                let decisive = of.macro_ == Macro::Exists;
+                let holds = self.boolean(&of.body);
+                self.absorb(&holds)?;
+                match holds {
+                    Ok(holds) if holds == decisive => {
+                        progress.matches = 1;
+                        return Ok(true);
+                    }
+                    Ok(_) => {}
+                    Err(fault) => progress.fault = progress.fault.take().or(Some(fault)),
+                }
+            }
+            Macro::ExistsOne => progress.matches += usize::from(self.boolean(&of.body)?),
+            Macro::Filter => {
+                if self.boolean(&of.body)? {
+                    self.meter.hold(ELEMENT)?;
+                    progress.made.push(self.locals[of.local].clone());
+                }
+            }
+            Macro::Map => {
+                let is_wanted = of.filter.as_ref().map_or(Ok(true), |filter| self.boolean(filter))?;
+                if is_wanted {
+                    self.meter.hold(ELEMENT)?;
+                    let value = self.value(&of.body)?;
+                    progress.made.push(value);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// What the turns of a loop came to so far.
+struct Progress<'a> {
+    /// The first fault, which does not matter when another element decides.
+    fault: Option<EvaluationFault>,
+    matches: usize,
+    made: Vec<Val<'a>>,
+}
+
+impl<'a> Progress<'a> {
+    fn result(self, macro_: Macro) -> Outcome<Val<'a>> {
+        let is_decided = self.matches > 0;
+        match (macro_, self.fault) {
+            (Macro::All | Macro::Exists, _) if is_decided => Ok(Val::Boolean(macro_ == Macro::Exists)),
+            (Macro::All | Macro::Exists, Some(fault)) => Err(fault),
+            (Macro::All | Macro::Exists, None) => Ok(Val::Boolean(macro_ == Macro::All)),
+            (Macro::ExistsOne, _) => Ok(Val::Boolean(self.matches == 1)),
+            (Macro::Map | Macro::Filter, _) => Ok(Val::made_list(self.made)),
+        }
+    }
+}
+
+/// What the lookup of a place found, as its shape wants it.
+fn found<'a>(scope: &'a Scope<'a>, place: usize) -> Outcome<Val<'a>> {
+    let name = scope.lookups.get(place).map_or("", |(name, _)| name);
+    let items = match scope.found.get(place) {
+        Some(Found::Items(items)) => items.as_slice(),
+        Some(Found::TooMany) => {
+            return Err(failed(format_args!("`{name}` would be more than {} items", domain::Lookup::MOST_ITEMS)));
+        }
+        Some(Found::TooLarge) => {
+            return Err(failed(format_args!("the items of `{name}` have more than {} bytes", domain::Lookup::MOST_BYTES)));
+        }
+        None => return Err(failed(format_args!("`{name}` was not looked up"))),
+    };
+    Ok(match scope.lookups.get(place) {
+        Some((_, Shape::One)) => items.first().map_or(Val::Null, |item| Val::Map(Map::Item(item))),
+        _ => Val::List(List::Items(items)),
+    })
+}
+
+/// How a node is written, when it is a chain of names.
+pub(super) fn described(node: &Node) -> Option<&str> {
+    match node {
+        Node::Member(member) => member.path.as_deref(),
+        Node::Variable(Variable::After) => Some("self"),
+        Node::Variable(Variable::Before) => Some("old"),
+        Node::Variable(Variable::Caller) => Some("caller"),
+        Node::Variable(Variable::Parent) => Some("parent"),
+        _ => None,
+    }
+}
+
+fn wanted(node: &Node, wanted: &str, value: &Val<'_>) -> EvaluationFault {
+    match described(node) {
+        Some(path) => failed(format_args!("`{path}` must be {wanted} here, and is {}", value.kind().with_article())),
+        None => value.is_not(wanted),
+    }
+}
+
+fn needs(function: &str, argument: &Node, wanted: &str, value: &Val<'_>) -> EvaluationFault {
+    let is = value.kind().with_article();
+    match described(argument) {
+        Some(path) => failed(format_args!("{function}() takes {wanted}, and `{path}` is {is}")),
+        None => failed(format_args!("{function}() takes {wanted}, not {is}")),
+    }
+}

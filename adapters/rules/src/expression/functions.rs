@@ -1,0 +1,306 @@
+//! The functions of expressions: CEL's, and what rules need beside them.
+
+use rust_decimal::Decimal;
+
+use super::kinds::{Kind, Kinds};
+use super::meter::{CONVERSION, Meter, NODE};
+use super::operators::{self, Operator};
+use super::value::{ELEMENT, List, Text, Val};
+use super::{EvaluationFault, dates, failed, numbers, shorten};
+
+type Outcome<T> = Result<T, EvaluationFault>;
+
+/// How a function is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// `size(x)`
+    Global,
+    /// `x.contains(y)`
+    Method,
+    /// One as the other.
+    Both,
+}
+
+/// A function.
+#[derive(Debug)]
+pub(super) struct Function {
+    pub name: &'static str,
+    pub style: Style,
+    /// What it takes; of a method, first what it is called on.
+    pub parameters: &'static [Kinds],
+    pub result: Kinds,
+    pub run: for<'a> fn(&[Val<'a>; 2], &Meter) -> Outcome<Val<'a>>,
+}
+
+/// Most parameters of a function.
+pub(super) const MOST_PARAMETERS: usize = 2;
+
+const SIZED: Kinds = Kinds::TEXT.or(Kinds::LIST).or(Kinds::MAP);
+const NUMERIC: Kinds = Kinds::NUMBER.or(Kinds::TEXT);
+const CLOCK: Kinds = Kinds::TIMESTAMP.or(Kinds::DURATION);
+const PRINTABLE: Kinds = NUMERIC.or(Kinds::BOOLEAN).or(CLOCK);
+const DOUBLE: Kinds = Kinds::of(Kind::Double);
+const TYPE: Kinds = Kinds::of(Kind::Type);
+
+type Run = for<'a> fn(&[Val<'a>; 2], &Meter) -> Outcome<Val<'a>>;
+
+const fn both(name: &'static str, parameters: &'static [Kinds], result: Kinds, run: Run) -> Function {
+    Function { name, style: Style::Both, parameters, result, run }
+}
+
+const fn global(name: &'static str, parameters: &'static [Kinds], result: Kinds, run: Run) -> Function {
+    Function { name, style: Style::Global, parameters, result, run }
+}
+
+const fn method(name: &'static str, parameters: &'static [Kinds], result: Kinds, run: Run) -> Function {
+    Function { name, style: Style::Method, parameters, result, run }
+}
+
+/// All functions. `matches`, `has` and the macros on lists are read by the compiler, since they do not take values alone.
+pub(super) const FUNCTIONS: &[Function] = &[
+    // CEL's own.
+    both("size", &[SIZED], Kinds::INTEGER, |[value, _], meter| size(value, meter).map(Val::Integer)),
+    method("contains", &[Kinds::TEXT, Kinds::TEXT], Kinds::BOOLEAN, |[text, part], meter| {
+        part_of(text, part, meter, |text, part| text.contains(part))
+    }),
+    method("startsWith", &[Kinds::TEXT, Kinds::TEXT], Kinds::BOOLEAN, |[text, part], meter| {
+        part_of(text, part, meter, |text, part| text.starts_with(part))
+    }),
+    method("endsWith", &[Kinds::TEXT, Kinds::TEXT], Kinds::BOOLEAN, |[text, part], meter| {
+        part_of(text, part, meter, |text, part| text.ends_with(part))
+    }),
+    global("int", &[NUMERIC.or(Kinds::TIMESTAMP)], Kinds::INTEGER, |[value, _], meter| numbers::to_integer(value, meter).map(Val::Integer)),
+    global("double", &[NUMERIC], DOUBLE, |[value, _], meter| numbers::to_double(value, meter).map(Val::Double)),
+    global("string", &[PRINTABLE], Kinds::TEXT, |[value, _], meter| string(value, meter)),
+    global("bool", &[Kinds::BOOLEAN.or(Kinds::TEXT)], Kinds::BOOLEAN, |[value, _], _| boolean(value)),
+    global("type", &[Kinds::ANY], TYPE, |[value, _], _| Ok(Val::Type(value.kind()))),
+    global("timestamp", &[Kinds::TEXT.or(Kinds::INTEGER).or(Kinds::TIMESTAMP)], Kinds::TIMESTAMP, |[value, _], meter| {
+        timestamp(value, meter)
+    }),
+    global("duration", &[Kinds::TEXT.or(Kinds::DURATION)], Kinds::DURATION, |[value, _], meter| duration(value, meter)),
+    method("getFullYear", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| part_of_time(time, meter, |time| time.year().into())),
+    method("getMonth", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
+        part_of_time(time, meter, |time| i64::from(time.month()) - 1)
+    }),
+    method("getDate", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| part_of_time(time, meter, |time| time.day().into())),
+    method("getDayOfMonth", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
+        part_of_time(time, meter, |time| i64::from(time.day()) - 1)
+    }),
+    method("getDayOfWeek", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
+        part_of_time(time, meter, |time| time.weekday().to_sunday_zero_offset().into())
+    }),
+    method("getDayOfYear", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
+        part_of_time(time, meter, |time| i64::from(time.day_of_year()) - 1)
+    }),
+    method("getHours", &[CLOCK], Kinds::INTEGER, |[time, _], meter| part_of_clock(time, meter, |time| time.hour().into(), 3_600)),
+    method("getMinutes", &[CLOCK], Kinds::INTEGER, |[time, _], meter| part_of_clock(time, meter, |time| time.minute().into(), 60)),
+    method("getSeconds", &[CLOCK], Kinds::INTEGER, |[time, _], meter| part_of_clock(time, meter, |time| time.second().into(), 1)),
+    // Texts.
+    both("words", &[Kinds::TEXT], Kinds::INTEGER, |[text, _], meter| words(text.as_text()?, meter)),
+    both("lower", &[Kinds::TEXT], Kinds::TEXT, |[text, _], meter| lower(text.as_text()?, meter)),
+    both("trim", &[Kinds::TEXT], Kinds::TEXT, |[text, _], meter| trim(text, meter)),
+    // Days.
+    both("is_date", &[Kinds::TEXT], Kinds::BOOLEAN, |[text, _], _| Ok(Val::Boolean(dates::parse(text.as_text()?).is_some()))),
+    both("date", &[Kinds::TIMESTAMP], Kinds::TEXT, |[time, _], meter| day_of(time, meter)),
+    global("days_between", &[Kinds::TEXT, Kinds::TEXT], Kinds::INTEGER, |[from, to], meter| between(from, to, meter, dates::days_between)),
+    global("months_between", &[Kinds::TEXT, Kinds::TEXT], Kinds::INTEGER, |[from, to], meter| {
+        between(from, to, meter, dates::months_between)
+    }),
+    global("add_days", &[Kinds::TEXT, Kinds::INTEGER], Kinds::TEXT, |[day, count], meter| later(day, count, meter, dates::add_days)),
+    global("add_months", &[Kinds::TEXT, Kinds::INTEGER], Kinds::TEXT, |[day, count], meter| later(day, count, meter, dates::add_months)),
+    // Money.
+    global("decimal", &[NUMERIC], Kinds::DECIMAL, |[value, _], meter| numbers::decimal(value, meter).map(Val::Decimal)),
+    global("round", &[NUMERIC, Kinds::INTEGER], Kinds::DECIMAL, |[value, digits], meter| {
+        numbers::round(numbers::decimal(value, meter)?, digits.as_integer()?).map(Val::Decimal)
+    }),
+    // Lists.
+    both("sum", &[Kinds::LIST], Kinds::DECIMAL, |[list, _], meter| sum(list.as_list()?, meter).map(Val::Decimal)),
+    both("min", &[Kinds::LIST], Kinds::ANY, |[list, _], meter| extreme("min", list.as_list()?, meter, std::cmp::Ordering::is_lt)),
+    both("max", &[Kinds::LIST], Kinds::ANY, |[list, _], meter| extreme("max", list.as_list()?, meter, std::cmp::Ordering::is_gt)),
+    both("unique", &[Kinds::LIST], Kinds::LIST, |[list, _], meter| unique(list.as_list()?, meter)),
+];
+
+/// The function of a name.
+pub(super) fn named(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.iter().find(|function| function.name == name)
+}
+
+/// The characters of a text, the elements of a list, the keys of a map.
+fn size(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
+    let size = match value {
+        Val::List(list) => list.len(meter)?,
+        Val::Map(map) => map.len(meter)?,
+        _ => {
+            let text = value.as_text()?;
+            meter.scan(text.len())?;
+            text.chars().count()
+        }
+    };
+    Ok(i64::try_from(size).unwrap_or(i64::MAX))
+}
+
+fn part_of<'a>(text: &Val<'a>, part: &Val<'a>, meter: &Meter, is_part: impl Fn(&str, &str) -> bool) -> Outcome<Val<'a>> {
+    let (text, part) = (text.as_text()?, part.as_text()?);
+    meter.charge(text.len() + part.len())?;
+    Ok(Val::Boolean(is_part(text, part)))
+}
+
+/// What is separated by white space.
+fn words<'a>(text: &str, meter: &Meter) -> Outcome<Val<'a>> {
+    meter.charge(2 * text.len())?;
+    Ok(Val::Integer(i64::try_from(text.split_whitespace().count()).unwrap_or(i64::MAX)))
+}
+
+fn lower<'a>(text: &str, meter: &Meter) -> Outcome<Val<'a>> {
+    // A letter may take more bytes in lower case.
+    meter.hold(2 * text.len())?;
+    Val::made_text(meter, &text.to_lowercase())
+}
+
+fn trim<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    meter.charge(value.as_text()?.len())?;
+    match value {
+        Val::Text(Text::Borrowed(text)) => Ok(Val::Text(Text::Borrowed(text.trim()))),
+        _ => Val::made_text(meter, value.as_text()?.trim()),
+    }
+}
+
+fn string<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    meter.charge(CONVERSION)?;
+    match value {
+        Val::Text(_) => Ok(value.clone()),
+        Val::Boolean(boolean) => Val::made_text(meter, if *boolean { "true" } else { "false" }),
+        Val::Integer(integer) => Val::made_text(meter, &integer.to_string()),
+        Val::Double(double) => Val::made_text(meter, &double.to_string()),
+        Val::Decimal(decimal) => Val::made_text(meter, &decimal.to_string()),
+        Val::Timestamp(time) => Val::made_text(meter, &time.to_string()),
+        Val::Duration(duration) => Val::made_text(meter, &format!("{}s", duration.as_secs_f64())),
+        _ => Err(value.is_not("a text, a number, a boolean or a time")),
+    }
+}
+
+fn boolean<'a>(value: &Val<'a>) -> Outcome<Val<'a>> {
+    match value {
+        Val::Boolean(boolean) => Ok(Val::Boolean(*boolean)),
+        _ => match value.as_text()? {
+            "true" => Ok(Val::Boolean(true)),
+            "false" => Ok(Val::Boolean(false)),
+            text => Err(failed(format_args!("the text \"{}\" is neither true nor false", shorten(text)))),
+        },
+    }
+}
+
+fn timestamp<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    meter.charge(CONVERSION)?;
+    match value {
+        Val::Timestamp(time) => Ok(Val::Timestamp(*time)),
+        Val::Integer(seconds) => {
+            let time = jiff::Timestamp::from_second(*seconds);
+            time.map(Val::Timestamp).map_err(|_| failed(format_args!("{seconds} seconds are beyond the range of times")))
+        }
+        _ => dates::timestamp(value.as_text()?).map(Val::Timestamp),
+    }
+}
+
+fn duration<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    meter.charge(CONVERSION)?;
+    match value {
+        Val::Duration(duration) => Ok(Val::Duration(*duration)),
+        _ => dates::duration(value.as_text()?).map(Val::Duration),
+    }
+}
+
+fn part_of_time<'a>(time: &Val<'a>, meter: &Meter, part: impl Fn(&jiff::Zoned) -> i64) -> Outcome<Val<'a>> {
+    meter.charge(CONVERSION)?;
+    match time {
+        Val::Timestamp(time) => Ok(Val::Integer(part(&dates::in_utc(*time)))),
+        _ => Err(time.is_not("a timestamp")),
+    }
+}
+
+/// Of a time its hour, minute or second, of a duration all its hours, minutes or seconds.
+fn part_of_clock<'a>(time: &Val<'a>, meter: &Meter, part: impl Fn(&jiff::Zoned) -> i64, seconds: i64) -> Outcome<Val<'a>> {
+    match time {
+        Val::Duration(duration) => Ok(Val::Integer(duration.as_secs() / seconds)),
+        _ => part_of_time(time, meter, part),
+    }
+}
+
+fn day_of<'a>(time: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    meter.charge(CONVERSION)?;
+    match time {
+        Val::Timestamp(time) => Val::made_text(meter, &dates::in_utc(*time).date().to_string()),
+        _ => Err(time.is_not("a timestamp")),
+    }
+}
+
+fn between<'a>(
+    from: &Val<'a>,
+    to: &Val<'a>,
+    meter: &Meter,
+    count: impl Fn(jiff::civil::Date, jiff::civil::Date) -> i64,
+) -> Outcome<Val<'a>> {
+    meter.charge(2 * CONVERSION)?;
+    Ok(Val::Integer(count(dates::day(from.as_text()?)?, dates::day(to.as_text()?)?)))
+}
+
+fn later<'a>(
+    day: &Val<'a>,
+    count: &Val<'a>,
+    meter: &Meter,
+    add: impl Fn(jiff::civil::Date, i64) -> Outcome<jiff::civil::Date>,
+) -> Outcome<Val<'a>> {
+    meter.charge(2 * CONVERSION)?;
+    Val::made_text(meter, &add(dates::day(day.as_text()?)?, count.as_integer()?)?.to_string())
+}
+
+/// The exact sum of numbers, and of texts that are numbers, as amounts of money often are.
+fn sum(list: &List<'_>, meter: &Meter) -> Outcome<Decimal> {
+    let mut sum = Decimal::ZERO;
+    for element in list.iter(meter) {
+        sum = numbers::decimals(Operator::Add, sum, numbers::decimal(&element?, meter)?, meter)?;
+    }
+    Ok(sum)
+}
+
+fn extreme<'a>(name: &str, list: &List<'a>, meter: &Meter, is_better: impl Fn(std::cmp::Ordering) -> bool) -> Outcome<Val<'a>> {
+    let mut best: Option<Val<'a>> = None;
+    for element in list.iter(meter) {
+        let element = element?;
+        let is_best = match &best {
+            None => true,
+            Some(best) => {
+                let ordering = operators::compare(&element, best, meter)?;
+                let unordered = || {
+                    let kinds = (element.kind().with_article(), best.kind().with_article());
+                    failed(format_args!("{name}() cannot order {} and {}", kinds.0, kinds.1))
+                };
+                is_better(ordering.ok_or_else(unordered)?)
+            }
+        };
+        if is_best {
+            best = Some(element);
+        }
+    }
+    best.ok_or_else(|| failed(format_args!("{name}() of an empty list is nothing; test size() before")))
+}
+
+/// The elements without those that equal an earlier one.
+fn unique<'a>(list: &List<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    let mut kept: Vec<Val<'a>> = Vec::new();
+    for element in list.iter(meter) {
+        let element = element?;
+        let mut is_new = true;
+        for earlier in &kept {
+            if element.equals(earlier, meter)? {
+                is_new = false;
+                break;
+            }
+        }
+        if is_new {
+            meter.hold(ELEMENT + NODE)?;
+            kept.push(element);
+        }
+    }
+    Ok(Val::made_list(kept))
+}

@@ -1,0 +1,149 @@
+//! The kinds of values, and sets of them: what can be told of a value before it is there.
+
+use std::fmt;
+
+/// A kind of value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Null,
+    Boolean,
+    Integer,
+    Double,
+    Decimal,
+    Text,
+    List,
+    Map,
+    Timestamp,
+    Duration,
+    Type,
+}
+
+impl Kind {
+    const ALL: [Self; 11] = [
+        Self::Null,
+        Self::Boolean,
+        Self::Integer,
+        Self::Double,
+        Self::Decimal,
+        Self::Text,
+        Self::List,
+        Self::Map,
+        Self::Timestamp,
+        Self::Duration,
+        Self::Type,
+    ];
+
+    /// The kind in a message, with its article.
+    pub(super) const fn with_article(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "a boolean",
+            Self::Integer => "an integer",
+            Self::Double => "a double",
+            Self::Decimal => "a decimal",
+            Self::Text => "a text",
+            Self::List => "a list",
+            Self::Map => "a map",
+            Self::Timestamp => "a timestamp",
+            Self::Duration => "a duration",
+            Self::Type => "a type",
+        }
+    }
+
+    /// CEL's name for the type, which is also a value: `type(self.title) == string`.
+    pub(super) const fn type_name(self) -> &'static str {
+        match self {
+            Self::Null => "null_type",
+            Self::Boolean => "bool",
+            Self::Integer => "int",
+            Self::Double => "double",
+            Self::Decimal => "decimal",
+            Self::Text => "string",
+            Self::List => "list",
+            Self::Map => "map",
+            Self::Timestamp => "timestamp",
+            Self::Duration => "duration",
+            Self::Type => "type",
+        }
+    }
+
+    /// The kind of this type.
+    pub(super) fn of_type(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.type_name() == name)
+    }
+
+    pub(super) const fn is_number(self) -> bool {
+        matches!(self, Self::Integer | Self::Double | Self::Decimal)
+    }
+
+    /// The names of all types.
+    pub(super) fn type_names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().map(Self::type_name)
+    }
+}
+
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kinds(u16);
+
+impl Kinds {
+    pub(super) const NONE: Self = Self(0);
+    pub(super) const ANY: Self = Self(u16::MAX);
+    pub(super) const NULL: Self = Self::of(Kind::Null);
+    pub(super) const BOOLEAN: Self = Self::of(Kind::Boolean);
+    pub(super) const INTEGER: Self = Self::of(Kind::Integer);
+    pub(super) const DECIMAL: Self = Self::of(Kind::Decimal);
+    pub(super) const TEXT: Self = Self::of(Kind::Text);
+    pub(super) const LIST: Self = Self::of(Kind::List);
+    pub(super) const MAP: Self = Self::of(Kind::Map);
+    pub(super) const TIMESTAMP: Self = Self::of(Kind::Timestamp);
+    pub(super) const DURATION: Self = Self::of(Kind::Duration);
+    pub(super) const NUMBER: Self = Self::INTEGER.or(Self::of(Kind::Double)).or(Self::DECIMAL);
+    /// What a JSON value can be.
+    pub(super) const JSON: Self = Self::NULL.or(Self::BOOLEAN).or(Self::NUMBER).or(Self::TEXT).or(Self::LIST).or(Self::MAP);
+
+    pub(super) const fn of(kind: Kind) -> Self {
+        Self(1 << kind as u16)
+    }
+
+    pub(super) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(super) const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) const fn has(self, kind: Kind) -> bool {
+        self.0 & Self::of(kind).0 != 0
+    }
+
+    /// The kinds in it.
+    pub(super) fn iter(self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
+    }
+
+    /// Whether a value of the one may equal a value of the other. Numbers of all kinds compare with each other.
+    pub(super) const fn may_equal(self, other: Self) -> bool {
+        let are_numbers = !self.and(Self::NUMBER).is_none() && !other.and(Self::NUMBER).is_none();
+        are_numbers || !self.and(other).is_none()
+    }
+}
+
+impl fmt::Display for Kinds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.and(Self::NUMBER) == Self::NUMBER {
+            let others = Self(self.0 & !Self::NUMBER.0);
+            return if others.is_none() { formatter.write_str("a number") } else { write!(formatter, "{others} or a number") };
+        }
+        for (index, kind) in self.iter().enumerate() {
+            let joint = if index == 0 { "" } else { " or " };
+            write!(formatter, "{joint}{}", kind.with_article())?;
+        }
+        Ok(())
+    }
+}

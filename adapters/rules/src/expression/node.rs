@@ -1,0 +1,147 @@
+//! An expression as it is evaluated.
+
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+
+use super::functions::Function;
+use super::kinds::Kind;
+use super::operators::Operator;
+use super::pattern::Pattern;
+use super::value::{Text, Val};
+
+/// A part of an expression.
+#[derive(Debug)]
+pub(super) enum Node {
+    Constant(Constant),
+    Variable(Variable),
+    /// The variable of an enclosing `all`, `map` and so on, by its place among them.
+    Local(usize),
+    Member(Box<Member>),
+    /// Whether there is such a member: `has(self.title)`.
+    Has(Box<Member>),
+    /// The element of a list or the value of a map.
+    Index(Box<[Node; 2]>),
+    Not(Box<Node>),
+    Negate(Box<Node>),
+    And(Box<[Node; 2]>),
+    Or(Box<[Node; 2]>),
+    /// `condition ? then : otherwise`
+    Choice(Box<[Node; 3]>),
+    Binary(Operator, Box<[Node; 2]>),
+    /// Whether a list has an element, or a map a key.
+    In(Box<[Node; 2]>),
+    /// Whether a list that is written out, of constants, has an element.
+    Among(Box<Node>, Box<[Constant]>),
+    List(Box<[Node]>),
+    Map(Box<[[Node; 2]]>),
+    Call(&'static Function, Box<[Node]>),
+    Matches(Box<Node>, Pattern),
+    Loop(Box<Loop>),
+}
+
+/// A value that is known before.
+#[derive(Clone, Debug)]
+pub(super) enum Constant {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    Double(f64),
+    Decimal(Decimal),
+    Text(Box<str>),
+    Timestamp(Timestamp),
+    Duration(SignedDuration),
+    Type(Kind),
+}
+
+/// What is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Variable {
+    /// `self`
+    After,
+    /// `old`
+    Before,
+    Caller,
+    Now,
+    Today,
+    Parent,
+    /// What the lookup of this place found.
+    Lookup(usize),
+}
+
+/// The member of a name.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub of: Node,
+    pub name: Box<str>,
+    /// The name as it stands in JSON, without quotes.
+    pub encoded: Box<str>,
+    /// How it is written in the source, when it is a chain of names: `self.lead.name`.
+    pub path: Option<Box<str>>,
+}
+
+/// What is done with the elements of a list or the keys of a map.
+#[derive(Debug)]
+pub(super) struct Loop {
+    pub macro_: Macro,
+    pub range: Node,
+    /// The place of its variable.
+    pub local: usize,
+    /// Which elements `map` takes, when it has three arguments.
+    pub filter: Option<Node>,
+    pub body: Node,
+}
+
+/// The macros on lists and maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Macro {
+    All,
+    Exists,
+    ExistsOne,
+    Map,
+    Filter,
+}
+
+impl Macro {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "all" => Self::All,
+            "exists" => Self::Exists,
+            "exists_one" | "existsOne" => Self::ExistsOne,
+            "map" => Self::Map,
+            "filter" => Self::Filter,
+            _ => return None,
+        })
+    }
+}
+
+impl Constant {
+    pub(super) fn value(&self) -> Val<'_> {
+        match self {
+            Self::Null => Val::Null,
+            Self::Boolean(boolean) => Val::Boolean(*boolean),
+            Self::Integer(integer) => Val::Integer(*integer),
+            Self::Double(double) => Val::Double(*double),
+            Self::Decimal(decimal) => Val::Decimal(*decimal),
+            Self::Text(text) => Val::Text(Text::Borrowed(text)),
+            Self::Timestamp(time) => Val::Timestamp(*time),
+            Self::Duration(duration) => Val::Duration(*duration),
+            Self::Type(kind) => Val::Type(*kind),
+        }
+    }
+
+    /// The constant of a value that holds no others.
+    pub(super) fn of(value: &Val<'_>) -> Option<Self> {
+        Some(match value {
+            Val::Null => Self::Null,
+            Val::Boolean(boolean) => Self::Boolean(*boolean),
+            Val::Integer(integer) => Self::Integer(*integer),
+            Val::Double(double) => Self::Double(*double),
+            Val::Decimal(decimal) => Self::Decimal(*decimal),
+            Val::Text(text) => Self::Text(text.as_str().into()),
+            Val::Timestamp(time) => Self::Timestamp(*time),
+            Val::Duration(duration) => Self::Duration(*duration),
+            Val::Type(kind) => Self::Type(*kind),
+            Val::List(_) | Val::Map(_) => return None,
+        })
+    }
+}

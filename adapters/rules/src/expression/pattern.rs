@@ -1,0 +1,58 @@
+//! Regular expressions, as tables: a match takes one step for each byte of the text, whatever the expression.
+
+use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::util::syntax;
+use regex_automata::{Input, MatchKind, nfa::thompson};
+
+use super::meter::Meter;
+use super::{EvaluationFault, failed};
+
+/// Most bytes of a table.
+const MOST_TABLE: usize = 1 << 20;
+/// Most bytes used for making one.
+const MOST_WORKSPACE: usize = 2 << 20;
+/// Most bytes of what a table is made from: large repetitions stop here, before a table is begun.
+const MOST_AUTOMATON: usize = 256 << 10;
+
+/// A regular expression that was read.
+#[derive(Debug)]
+pub(super) struct Pattern(Box<dense::DFA<Vec<u32>>>);
+
+impl Pattern {
+    /// Reads an expression of the syntax of the crate `regex`.
+    pub(super) fn new(source: &str) -> Result<Self, String> {
+        let limits = dense::Config::new()
+            .dfa_size_limit(Some(MOST_TABLE))
+            .determinize_size_limit(Some(MOST_WORKSPACE))
+            .start_kind(StartKind::Unanchored)
+            .match_kind(MatchKind::LeftmostFirst)
+            .accelerate(true);
+        let automaton = thompson::Config::new().nfa_size_limit(Some(MOST_AUTOMATON)).which_captures(thompson::WhichCaptures::None);
+        let syntax = syntax::Config::new().nest_limit(50);
+        let dfa = dense::Builder::new().configure(limits).thompson(automaton).syntax(syntax).build(source);
+        dfa.map(|dfa| Self(Box::new(dfa))).map_err(|error| reason(source, &error))
+    }
+
+    /// Whether it matches some part of the text.
+    pub(super) fn is_in(&self, text: &str, meter: &Meter) -> Result<bool, EvaluationFault> {
+        meter.charge(text.len())?;
+        let found = self.0.try_search_fwd(&Input::new(text).earliest(true));
+        found.map(|found| found.is_some()).map_err(|error| failed(format_args!("the regular expression cannot be searched for: {error}")))
+    }
+}
+
+fn reason(source: &str, error: &dense::BuildError) -> String {
+    if let Err(fault) = regex_automata::util::syntax::parse(source) {
+        let detail = fault.to_string();
+        let last = detail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        return format!("this is no regular expression: {}", last.trim().trim_start_matches("error: "));
+    }
+    if error.is_size_limit_exceeded() {
+        return "the regular expression is too large; use smaller repetitions, or (?-u:\\w) and (?-u:\\d) for ASCII only".to_owned();
+    }
+    // The table of a word's border would have to look at whole characters.
+    if source.contains("\\b") || source.contains("\\B") {
+        return "a word's border is told for ASCII only: write (?-u:\\b) instead of \\b".to_owned();
+    }
+    "the regular expression is too large or uses what cannot be told in one pass".to_owned()
+}

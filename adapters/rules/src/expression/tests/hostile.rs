@@ -1,0 +1,263 @@
+//! Expressions that would take for ever or all memory, on the largest item there can be: each ends with a result or with an exhausted
+//! budget. That the budget is a matter of milliseconds is measured by hand, since tests do not time.
+
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use domain::{Found, Item, Members};
+use proptest::prelude::*;
+
+use super::super::meter::Meter;
+use super::super::{EvaluationFault, Expression, Scope, Shape, Wanted, compile, evaluate::Evaluation, kinds::Kinds};
+use super::{item, lookups, members, occasion};
+
+/// Eight mebibytes: a text, an escaped text, a list of numbers, of texts, of objects, an object of many members, a deep list.
+static LARGE: LazyLock<Members> = LazyLock::new(|| {
+    let quarter = 1 << 20;
+    let mut json = format!("{{\"s\": \"ab\", \"big\": \"{}\", \"escaped\": \"{}\"", "a b ".repeat(quarter / 2), "\\n".repeat(quarter / 2));
+    let _ = write!(json, ", \"numbers\": [{}0]", "7,".repeat(quarter / 2));
+    let _ = write!(json, ", \"texts\": [{}\"\"]", "\"abcdefghij\",".repeat(quarter / 16));
+    let _ = write!(json, ", \"rows\": [{}{{}}]", "{\"a\": 1, \"b\": \"x\"},".repeat(quarter / 32));
+    let names = (0..60_000).fold(String::new(), |mut names, index| {
+        let _ = write!(names, "\"name{index}\": {index},");
+        names
+    });
+    let _ = write!(json, ", \"map\": {{{names}\"last\": 0}}, \"other\": {{\"last\": 0, {}}}", names.trim_end_matches(','));
+    let _ = write!(json, ", \"deep\": {}{}", "[".repeat(100), "]".repeat(100));
+    let _ = write!(json, ", \"precise\": [{}0.5]}}", "0.12345678901234567,".repeat(quarter / 32));
+    members(&json)
+});
+
+static FOUND: LazyLock<[Found; 2]> = LazyLock::new(|| {
+    let text = format!(r#"{{"text": "{}", "n": 1}}"#, "x".repeat(4_000));
+    let items: Vec<Item> = (0..1_000).map(|_| item(&text)).collect();
+    [Found::Items(items.clone()), Found::Items(items)]
+});
+
+fn judge(source: &str) -> Result<bool, EvaluationFault> {
+    let (occasion, lookups) = (occasion(), lookups());
+    let scope = Scope { after: &LARGE, before: Some(&LARGE), occasion: &occasion, lookups: &lookups, found: &*FOUND };
+    super::compile(source).unwrap_or_else(|fault| panic!("{source}: {fault:?}")).boolean(&scope)
+}
+
+fn chain(link: &str, count: usize) -> String {
+    format!("{}.size() > 0", (0..count).fold("[self.s]".to_owned(), |chain, _| chain + link))
+}
+
+/// Expressions whose work grows with a power of the item, or exponentially.
+fn exhausting() -> Vec<String> {
+    let mut all: Vec<String> = [
+        "self.numbers.all(a, self.numbers.all(b, self.numbers.all(c, true)))",
+        "self.numbers.map(a, self.numbers.map(b, a + b)).size() > 0",
+        "self.numbers.all(a, size(self.big) > 0)",
+        "self.numbers.all(a, self.big.contains('aaaaaaaaaa') || true)",
+        "self.numbers.all(a, !self.big.matches('x$'))",
+        "self.numbers.all(a, self.big == self.big)",
+        "self.numbers.all(a, self.big < self.big || true)",
+        "self.numbers.all(a, !(8 in self.numbers))",
+        "self.numbers.all(a, self.numbers[100000] == 7)",
+        "self.numbers.all(a, self.rows == self.rows)",
+        "self.numbers.all(a, self.missing == 1 || true)",
+        "self.numbers.all(a, self.map.last == 0)",
+        "self.numbers.all(a, today == today && self.id == self.id)",
+        "self.numbers.all(a, add_days(today, a) != '')",
+        "self.numbers.all(a, self.numbers.sum() > a)",
+        "self.numbers.map(a, self.escaped).size() > 0",
+        "self.numbers.map(a, lower(self.big)).size() > 0",
+        "self.numbers.map(a, [a, a, a, a, a, a, a, a]).size() > 0",
+        "self.numbers.map(a, {'a': a, 'b': a}).size() > 0",
+        "self.numbers.map(a, string(a)).size() > 0",
+        "self.numbers.map(a, decimal(a)).unique().size() > 0",
+        "unique(self.map.map(k, k)).size() > 0",
+        "self.map == self.other",
+        "self.escaped + self.escaped + self.escaped + self.escaped + self.escaped + self.escaped + self.escaped + self.escaped == ''",
+        "lib.all(a, lib.all(b, a == b))",
+        "lib.all(a, lib.all(b, a.text == b.text))",
+        "lib.map(a, lib.map(b, a.text + b.text)).size() > 0",
+        "self.numbers + self.numbers == []",
+        "self.precise.map(a, self.precise.map(b, a * b)).size() > 0",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    all.push(chain(".map(x, x + x)", 30));
+    let wide = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].all(x, ".repeat(8);
+    all.push(format!("{wide}true{}", ")".repeat(8)));
+    all
+}
+
+/// Expressions that look at everything once, which the budget allows.
+fn affordable() -> Vec<String> {
+    let mut all: Vec<String> = [
+        "size(self.big) == 2097152 && size(self.escaped) == 524288",
+        "words(self.big) == 1048576",
+        "!self.big.matches('(a*)*c') && !self.big.matches('(a|b|ab)*x$')",
+        "self.numbers.size() == 524289 && self.rows.size() == 32769",
+        "self == old && self.big == old.big",
+        "self.rows.all(row, !has(row.a) || row.a == 1)",
+        "!('x' in self.texts)",
+        "self.deep == old.deep && self.deep[0][0][0].size() == 1",
+        "self.map.last == 0 && 'last' in self.map && self.map.size() == 60001",
+        "lib.all(item, item.n == 1 && size(item.text) == 4000)",
+        "lib.map(item, item.n).sum() == 1000",
+        "lower(self.big).size() == 2097152",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    all.push(format!("{} > 0", vec!["size(self.s)"; 60].join(" + ")));
+    all
+}
+
+#[test]
+fn what_grows_with_a_power_of_the_item_ends() {
+    for source in exhausting() {
+        let outcome = judge(&source);
+        assert_eq!(outcome, Err(EvaluationFault::BudgetExhausted), "{}", &source[..source.len().min(100)]);
+    }
+}
+
+#[test]
+fn what_looks_at_everything_once_has_a_result() {
+    for source in affordable() {
+        assert_eq!(judge(&source), Ok(true), "{source}");
+    }
+}
+
+#[test]
+fn sources_that_nest_or_go_on_without_end_are_refused() {
+    let long = "x".repeat(20_000);
+    for source in [
+        format!("{}true{}", "(".repeat(8_000), ")".repeat(8_000)),
+        format!("{}1{}", "[".repeat(8_000), "]".repeat(8_000)),
+        format!("1{} == 1", "+1".repeat(8_000)),
+        format!("self{} == 1", ".a".repeat(8_000)),
+        format!("self{} == 1", "[0]".repeat(5_000)),
+        format!("{}true{}", "true ? ".repeat(2_000), " : true".repeat(2_000)),
+        format!("{}true{}", "[1].all(x, ".repeat(1_000), ")".repeat(1_000)),
+        format!("{}1", "{'a': ".repeat(2_000)),
+        format!("'{long}' == ''"),
+        "(".repeat(16_000),
+        "[".repeat(16_000),
+        "a.b(".repeat(4_000),
+        "'".repeat(16_001),
+        "?".repeat(16_000),
+        "\u{0}\u{1}".repeat(8_000),
+    ] {
+        let outcome = super::compile(&source);
+        assert!(outcome.is_err(), "{}", &source[..20]);
+    }
+    // The parser takes pairs of these together.
+    for source in [format!("{}true", "!".repeat(16_000)), format!("{}1 == 1", "-".repeat(8_000))] {
+        assert!(super::compile(&source).is_ok());
+    }
+    let conditions = vec!["true"; 2_000].join(" && ");
+    assert!(super::compile(&conditions).is_ok());
+    let elements = format!("1 in [{}]", vec!["1"; 5_000].join(","));
+    assert!(super::compile(&elements).is_ok());
+}
+
+fn any_source() -> impl Strategy<Value = String> {
+    let leaf = prop::sample::select(vec![
+        "1",
+        "0",
+        "-9223372036854775808",
+        "9223372036854775807",
+        "2.5",
+        "1e308",
+        "0.1",
+        "'a'",
+        "''",
+        "'2026-01-31'",
+        "'12.10'",
+        "true",
+        "false",
+        "null",
+        "self",
+        "old",
+        "caller",
+        "caller.id",
+        "now",
+        "today",
+        "parent",
+        "program",
+        "lib",
+        "self.title",
+        "self.count",
+        "self.budget",
+        "self.large",
+        "self.rows",
+        "self.lead",
+        "self.tags",
+        "self.missing",
+        "self.amounts",
+        "[]",
+        "{}",
+        "x",
+        "int",
+        "duration('1h')",
+        "timestamp(0)",
+        "decimal('79228162514264337593543950335')",
+        "decimal('0.0000000000000000000000000001')",
+    ])
+    .prop_map(str::to_owned);
+    leaf.prop_recursive(5, 60, 4, |inner| {
+        let operators = vec!["+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "in"];
+        let functions: Vec<_> =
+            super::super::functions::FUNCTIONS.iter().map(|function| (function.name, function.parameters.len())).collect();
+        let macros = vec!["all", "exists", "exists_one", "map", "filter"];
+        prop_oneof![
+            (inner.clone(), prop::sample::select(operators), inner.clone())
+                .prop_map(|(left, sign, right)| format!("({left} {sign} {right})")),
+            (prop::sample::select(functions), inner.clone(), inner.clone(), any::<bool>()).prop_map(
+                |((name, count), first, second, is_method)| match (count, is_method) {
+                    (1, true) => format!("({first}).{name}()"),
+                    (1, false) => format!("{name}({first})"),
+                    (_, true) => format!("({first}).{name}({second})"),
+                    (_, false) => format!("{name}({first}, {second})"),
+                }
+            ),
+            (inner.clone(), prop::sample::select(macros), inner.clone())
+                .prop_map(|(range, name, body)| format!("({range}).{name}(x, {body})")),
+            (inner.clone(), inner.clone(), inner.clone()).prop_map(|(first, second, third)| format!("({first} ? {second} : {third})")),
+            (inner.clone(), inner.clone()).prop_map(|(of, key)| format!("({of})[{key}]")),
+            (inner.clone(), inner.clone()).prop_map(|(key, value)| format!("{{{key}: {value}}}")),
+            (inner.clone(), inner.clone()).prop_map(|(first, second)| format!("[{first}, {second}]")),
+            inner.clone().prop_map(|of| format!("has(({of}).name)")),
+            inner.clone().prop_map(|of| format!("({of}).name")),
+            inner.clone().prop_map(|of| format!("!({of})")),
+            inner.prop_map(|of| format!("-({of})")),
+        ]
+    })
+}
+
+fn evaluate_any(source: &str) -> Option<(Kinds, Result<super::super::kinds::Kind, EvaluationFault>)> {
+    let (after, occasion, lookups) = (members(super::ITEM), occasion(), lookups());
+    let found = [Found::Items(vec![item(r#"{"name": "P"}"#)]), Found::Items(vec![item("{}")])];
+    let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found: &found };
+    let compiled = compile::compile(source, Kinds::ANY, &lookups).ok()?;
+    let meter = Meter::new();
+    let kind = Evaluation::new(&scope, &meter).value(&compiled.root).map(|value| value.kind());
+    Some((compiled.kinds, kind))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_expression_panics_and_its_kind_is_one_that_was_foretold(source in any_source()) {
+        if let Some((foretold, outcome)) = evaluate_any(&source) {
+            match outcome {
+                Ok(kind) => prop_assert!(foretold.has(kind), "{source}: {kind:?} is not among {foretold}"),
+                Err(EvaluationFault::Failed(reason)) => prop_assert!(reason.chars().count() <= 200, "{source}: {reason}"),
+                Err(EvaluationFault::BudgetExhausted) => {}
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_compiler_panic(source in "[a-z0-9 .,()\\[\\]{}'\"+*/%<>=!?:&|\\\\é\n-]{0,60}") {
+        if let Err(fault) = Expression::compile(&source, Wanted::Text, &[("lib".to_owned(), Shape::Many)]) {
+            prop_assert!(source.is_char_boundary(fault.offset), "{fault:?}");
+            prop_assert!(fault.reason != "the expression cannot be read", "{source}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What CEL says of operators, members and macros, and where we say more.
+
+use domain::Found;
+
+use super::super::{EvaluationFault, Expression, Scope, Wanted};
+use super::{ID, ITEM, OTHER_ID, all_fail, all_hold, compile, item, judge, lookups, members, occasion};
+
+#[test]
+fn operators_compute_and_compare() {
+    all_hold(&[
+        "1 + 2 * 3 == 7 && 7 / 2 == 3 && 7 % 2 == 1 && -7 / 2 == -3 && 1 - 2 == -1",
+        "1.5 + 1.5 == 3.0 && 3 == 3.0 && 3 < 3.5 && 2.5 <= 2.5 && 1.0 / 4.0 == 0.25",
+        "'a' + 'b' == 'ab' && 'a' < 'b' && 'b' >= 'b' && 'a' != 'b' && \"it's\" == 'it\\'s'",
+        "[1, 2] + [3] == [1, 2, 3] && [1, [2]] == [1.0, [2.0]] && {'a': 1} == {'a': 1.0} && {'a': 1} != {'b': 1}",
+        "!false && true || false",
+        "true ? true : false",
+        "self.count == 3 && self.count * 0.5 == 1.5 && self.budget > 1250 && self.budget < 1251",
+        "9007199254740993 > 9007199254740992.0 && 9223372036854775807 < 9223372036854775808.0",
+        "type(self.count) == int && type(self.budget) == double && type(self.large) == decimal && type(null) == null_type",
+        "self.rows == self.rows && self.lead == self.lead && self == self",
+        "(self.count == 3 ? 1 : 'x') == 1",
+    ]);
+}
+
+#[test]
+fn members_are_reached_and_tested() {
+    all_hold(&[
+        "self.title == 'Rice straw as a feed' && self['title'] == self.title && self.quoted == 'a \"b\" é\\n'",
+        "has(self.title) && has(self.nothing) && !has(self.missing) && has(self.lead.name) && !has(self.lead.phone)",
+        "self.nothing == null && self.yes && self.lead.roles[1] == 'editor' && self.rows[0].kind == 'a' && self.tags[2] == 'rice'",
+        &format!("self.id == '{ID}' && has(self.id)"),
+        "'name' in self.lead && !('phone' in self.lead) && 'id' in self && self['id'] == self.id",
+        "{'a': 1}.a == 1 && {'a': 1}['a'] == 1 && {1: 'x'}[1] == 'x' && has({'a': 1}.a) && !has({'a': 1}.b)",
+        "old == null && parent == null && caller.id == 'ana' && today == '2026-02-01'",
+        "now > timestamp('2026-01-31T00:00:00Z') && now - duration('24h') < timestamp('2026-02-01T00:00:00Z')",
+        "size(self) == 16 && size(self.lead) == 3 && self.lead.all(key, size(key) == 4 || key == 'roles')",
+    ]);
+}
+
+#[test]
+fn what_was_looked_up_is_an_item_or_a_list() {
+    all_hold(&[
+        "program.ceiling == 1000 && program != null && has(program.name)",
+        &format!("program.id == '{OTHER_ID}' && program.parent == self.id"),
+        "lib.size() == 2 && lib.map(item, item.size).sum() == 3 && lib[1].size == 2 && lib.all(item, item.parent == self.id)",
+    ]);
+    let (after, occasion, lookups) = (members(ITEM), occasion(), lookups());
+    let judge = |source: &str, found: &[Found]| {
+        let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found };
+        compile(source).unwrap().boolean(&scope)
+    };
+    let nothing = [Found::Items(vec![]), Found::Items(vec![])];
+    assert_eq!(judge("program == null && lib == []", &nothing), Ok(true));
+    for (found, words) in [(Found::TooMany, "more than 1000 items"), (Found::TooLarge, "more than 4194304 bytes")] {
+        let Err(EvaluationFault::Failed(reason)) = judge("lib == []", &[Found::Items(vec![]), found]) else { panic!("it fails") };
+        assert!(reason.contains(words) && reason.contains("`lib`"), "{reason}");
+    }
+    assert!(matches!(judge("program == null", &[]), Err(EvaluationFault::Failed(_))));
+}
+
+#[test]
+fn the_state_before_and_the_caller_are_known() {
+    let (after, before) = (members(r#"{"status": "APPROVED"}"#), members(r#"{"status": "DRAFT"}"#));
+    let occasion = domain::Occasion { caller: None, parent: domain::ItemId::parse(OTHER_ID), ..occasion() };
+    let scope = Scope { after: &after, before: Some(&before), occasion: &occasion, lookups: &[], found: &[] };
+    let source =
+        format!("old.status == 'DRAFT' && self.status != old.status && old.id == self.id && caller.id == null && parent == '{OTHER_ID}'");
+    assert_eq!(Expression::compile(&source, Wanted::Boolean, &[]).unwrap().boolean(&scope), Ok(true));
+}
+
+#[test]
+fn macros_go_through_lists_and_maps() {
+    all_hold(&[
+        "[1, 2, 3].all(x, x > 0) && ![1, 2, 3].all(x, x > 1) && [].all(x, x)",
+        "[1, 2, 3].exists(x, x == 2) && ![1].exists(x, x == 2) && ![].exists(x, x)",
+        "[1, 2, 3].exists_one(x, x == 2) && ![2, 2].exists_one(x, x == 2) && [2].existsOne(x, true)",
+        "[1, 2, 3].map(x, x * 2) == [2, 4, 6] && [1, 2, 3].map(x, x > 1, x * 2) == [4, 6] && [1, 2, 3].filter(x, x > 1) == [2, 3]",
+        "[[1, 2], [3]].map(x, x.map(y, y + size(x))) == [[3, 4], [4]] && [1].map(x, [2].map(x, x)) == [[2]]",
+        "{'a': 1, 'b': 2}.map(key, key) == ['a', 'b'] && {'a': 1}.exists(key, key == 'a')",
+        "self.rows.filter(row, has(row.amount)).map(row, row.amount) == ['10.10', '20.20']",
+        "2 in [1, 2] && !('x' in ['y']) && self.status in ['DRAFT', 'SUBMITTED'] && 'rice' in self.tags",
+    ]);
+}
+
+#[test]
+fn a_decided_condition_absorbs_the_fault_of_its_other_side() {
+    all_hold(&[
+        "self.missing == 1 || true",
+        "true || self.missing == 1",
+        "!(self.missing == 1 && false)",
+        "[1, 'x', 3].exists(x, x > 2)",
+        "![1, 'x', -3].all(x, x > 0)",
+    ]);
+    all_fail(&[
+        ("self.missing == 1 || false", "`self.missing` is missing; test has(self.missing) first"),
+        ("true && self.missing == 1", "`self.missing` is missing"),
+        ("[1, 'x'].exists(x, x > 2)", "`>` does not take a text and an integer"),
+        ("self.missing ? true : true", "`self.missing` is missing"),
+    ]);
+}
+
+#[test]
+fn faults_say_what_is_wrong_with_which_member() {
+    all_fail(&[
+        ("self.lead.phone == 'x'", "`self.lead.phone` is missing; test has(self.lead.phone) first"),
+        ("old.status == 'x'", "`old` is null and has no member \"status\"; test old != null first"),
+        ("has(self.missing.name)", "`self.missing` is missing"),
+        ("self.title.name == 'x'", "`self.title` is a text and has no member \"name\""),
+        ("self.rows.all(row, row.amount != '')", "`row.amount` is missing"),
+        ("self.title > 3", "`>` does not take a text and an integer"),
+        ("self.title + self.count == 'x'", "`+` does not take a text and an integer"),
+        ("self.tags[9] == 'x'", "the list has no element 9"),
+        ("self.lead['phone'] == 'x'", "there is no member \"phone\""),
+        ("self.title", "`self.title` must be a boolean here, and is a text"),
+        ("self.count && true", "`self.count` must be a boolean here, and is an integer"),
+        ("words(self.nothing) > 1", "words() takes a text, and `self.nothing` is null"),
+        ("self.count.all(x, true)", "`self.count` must be a list or a map here, and is an integer"),
+        ("self.count / (self.count - 3) == 1", "3 cannot be divided by zero"),
+        ("9223372036854775807 + self.count == 1", "too large for an integer"),
+        ("{self.title: 1, 'Rice straw as a feed': 2}.size() == 2", "a key stands twice"),
+        ("{self.nothing: 1}.size() == 2", "the key of a map"),
+    ]);
+}
+
+#[test]
+fn texts_and_keys_are_results_too() {
+    let (after, occasion) = (members(ITEM), occasion());
+    let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &[], found: &[] };
+    let text = |source: &str| Expression::compile(source, Wanted::Text, &[]).unwrap().text(&scope);
+    assert_eq!(text("'has ' + string(words(self.title)) + ' words'"), Ok("has 5 words".to_owned()));
+    assert!(matches!(text("self.count"), Err(EvaluationFault::Failed(_))));
+    let key = |source: &str| Expression::compile(source, Wanted::Key, &[]).unwrap().key(&scope);
+    assert_eq!(key("self.title"), Ok(Some("Rice straw as a feed".to_owned())));
+    assert_eq!((key("self.count"), key("self.nothing")), (Ok(Some("3".to_owned())), Ok(None)));
+    assert!(matches!(key("self.yes"), Err(EvaluationFault::Failed(_))));
+}
+
+#[test]
+fn what_it_reads_is_known() {
+    let expression = compile("has(self.title) && self['lead'].name == self.id && old.status == self.title").unwrap();
+    assert_eq!(expression.members_read().collect::<Vec<_>>(), ["title", "lead"]);
+    assert!(!expression.uses_lookups());
+    assert!(compile("lib.size() > 0").unwrap().uses_lookups());
+    assert!(!compile("[1].all(lib, lib > 0)").unwrap().uses_lookups());
+    assert!(Expression::is_taken("self") && Expression::is_taken("int") && !Expression::is_taken("program"));
+}
+
+#[test]
+fn names_that_json_escapes_are_found() {
+    let json = r#"{"a\"b": 1, "m": {"c\"d": 2, "\u00e9": 3}}"#;
+    assert_eq!(judge("self['a\"b'] == 1 && self.m['c\"d'] == 2 && self.m['é'] == 3 && self.m.exists(k, k == 'c\"d')", json), Ok(true));
+    assert_eq!(item("{}").members.as_ref(), "{}");
+}

@@ -1,0 +1,84 @@
+mod functions;
+mod hostile;
+mod language;
+mod money;
+mod refusals;
+
+use domain::{Found, Item, ItemId, Members, Occasion, Version, WriteOperation};
+use jiff::Timestamp;
+
+use super::{EvaluationFault, Expression, ExpressionFault, Scope, Shape, Wanted};
+
+const ITEM: &str = r#"{
+    "title": "Rice straw as a feed", "empty": "", "nothing": null, "yes": true, "count": 3, "budget": 1250.5, "large": 12345678901234567890.12,
+    "start_date": "2026-01-31", "end_date": "2026-12-01", "status": "DRAFT", "quoted": "a \"b\" \u00e9\n",
+    "lead": {"name": "Ana", "mail": "ana@example.org", "roles": ["author", "editor"]},
+    "tags": ["rice", "feed", "rice"], "rows": [{"amount": "10.10", "kind": "a"}, {"amount": "20.20", "kind": "b"}, {"kind": "c"}],
+    "amounts": [1, 2.5, "3.25"]
+}"#;
+
+pub(super) const ID: &str = "019a9a9a-0000-7000-8000-000000000001";
+const OTHER_ID: &str = "019a9a9a-0000-7000-8000-000000000002";
+
+pub(super) fn members(json: &str) -> Members {
+    Members::read(json.as_bytes()).unwrap().unwrap()
+}
+
+pub(super) fn occasion() -> Occasion {
+    Occasion {
+        id: ItemId::parse(ID).unwrap(),
+        caller: Some("ana".into()),
+        now: "2026-02-01T12:30:00Z".parse().unwrap(),
+        today: jiff::civil::date(2026, 2, 1),
+        ..Occasion::any(WriteOperation::Create)
+    }
+}
+
+pub(super) fn item(json: &str) -> Item {
+    Item {
+        id: ItemId::parse(OTHER_ID).unwrap(),
+        version: Version::FIRST,
+        created_at: Timestamp::UNIX_EPOCH,
+        updated_at: Timestamp::UNIX_EPOCH,
+        members: members(json).into_encoded(),
+        parent: ItemId::parse(ID),
+        continues: None,
+    }
+}
+
+pub(super) fn lookups() -> Vec<(String, Shape)> {
+    vec![("program".to_owned(), Shape::One), ("lib".to_owned(), Shape::Many)]
+}
+
+pub(super) fn compile(source: &str) -> Result<Expression, ExpressionFault> {
+    Expression::compile(source, Wanted::Boolean, &lookups())
+}
+
+/// What a condition comes to for an item, without a state before.
+pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationFault> {
+    let found =
+        [Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]), Found::Items(vec![item(r#"{"size": 1}"#), item(r#"{"size": 2}"#)])];
+    let (after, occasion, lookups) = (members(item_json), occasion(), lookups());
+    let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found: &found };
+    compile(source).unwrap_or_else(|fault| panic!("{source}: {fault:?}")).boolean(&scope)
+}
+
+/// All of these hold of [`ITEM`].
+pub(super) fn all_hold(sources: &[&str]) {
+    for source in sources {
+        assert_eq!(judge(source, ITEM), Ok(true), "{source}");
+    }
+}
+
+/// Each of these fails with a text that has these words.
+pub(super) fn all_fail(sources: &[(&str, &str)]) {
+    for (source, words) in sources {
+        match judge(source, ITEM) {
+            Err(EvaluationFault::Failed(reason)) => {
+                assert!(reason.contains(words), "{source}: {reason}");
+                assert!(reason.chars().count() <= 200, "{source}: {reason}");
+            }
+            other => panic!("{source}: {other:?}"),
+        }
+    }
+}

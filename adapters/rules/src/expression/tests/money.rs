@@ -1,0 +1,73 @@
+//! Amounts of money are exact.
+
+use super::{all_fail, all_hold, judge};
+
+#[test]
+fn decimals_are_exact() {
+    all_hold(&[
+        "decimal('0.1') + decimal('0.2') == decimal('0.3') && decimal(0.1) + 0.2 == 0.3 && sum([0.1, 0.2]) == 0.3",
+        "decimal('12.10') == 12.1 && string(decimal('12.10')) == '12.10' && decimal(3) == 3 && decimal(decimal(1.5)) == 1.5",
+        "decimal('1') / 3 * 3 < 1 && decimal('10') / 4 == 2.5 && decimal('1.1') * decimal('1.1') == decimal('1.21') && -decimal('1') == -1",
+        "decimal('7922816251426433759354395033.5') > decimal('7922816251426433759354395033.4')",
+        "round(decimal('2.345'), 2) == decimal('2.35') && round('-2.345', 2) == decimal('-2.35') && round(2.5, 0) == 3 && round(0.285, 2) == decimal('0.29')",
+        "decimal('0.10') in [0.1, 0.2] && decimal('1') < 2 && 2.5 > decimal('2.4') && max([decimal('0.1'), 0.2]) == 0.2",
+        "1e300 > decimal('1') && decimal('1') < 1e300 && decimal('1') > -1e300 && decimal('1') > 1e-300",
+        "self.large > 1e19 && self.large == decimal('12345678901234567890.12')",
+    ]);
+    all_fail(&[
+        ("decimal(self.title) > 1", "is no decimal number such as 12.10"),
+        ("decimal('79228162514264337593543950335') + self.count > 0", "too large for a decimal, which has 28 digits"),
+        ("decimal('7922816251426433759354395033.5') + decimal('0.01') * self.count > 0", "too large for a decimal"),
+        ("decimal('79228162514264337593543950335') * self.count > 0", "too large for a decimal"),
+        ("decimal(self.count) / (self.count - 3) > 0", "cannot be divided by zero"),
+        ("self.large % 2 == 1", "`%` takes integers only"),
+        ("round(self.budget, 30 * self.count) > 0", "round() takes 0 to 28 digits, not 90"),
+        ("decimal(self.budget * 1e300) > 0", "is no decimal of 28 digits"),
+    ]);
+}
+
+#[test]
+fn numbers_of_an_item_keep_their_digits() {
+    for (number, holds) in [
+        ("12.10", "self.n == 12.1 && decimal(self.n) == decimal('12.10')"),
+        ("0.1", "decimal(self.n) * 3 == decimal('0.3')"),
+        ("1234567890123456789012345678", "type(self.n) == decimal && self.n == decimal('1234567890123456789012345678')"),
+        ("0.1234567890123456789012345678", "self.n == decimal('0.1234567890123456789012345678')"),
+        ("9223372036854775807", "type(self.n) == int && self.n == 9223372036854775807"),
+        ("9223372036854775808", "type(self.n) == decimal && self.n > 9223372036854775807"),
+        ("1e3", "self.n == 1000 && type(self.n) == double"),
+        ("1.2345678901234567e3", "self.n == decimal('1234.5678901234567')"),
+        ("-0", "self.n == 0"),
+        ("1e300", "self.n > decimal('1')"),
+    ] {
+        assert_eq!(judge(holds, &format!(r#"{{"n": {number}}}"#)), Ok(true), "{number}");
+    }
+    for number in ["1e400", "12345678901234567890123456789012345", "1.2345678901234567e-300"] {
+        let fault = judge("self.n > 0", &format!(r#"{{"n": {number}}}"#));
+        assert!(format!("{fault:?}").contains("more digits than rules compute with"), "{number}: {fault:?}");
+    }
+}
+
+#[test]
+fn score_bands_are_half_open_for_numbers_and_texts() {
+    let bands = "self.band == (decimal(self.score) < 4 ? 'none' : decimal(self.score) < 8 ? 'some' : decimal(self.score) < 15 ? 'sensitive' \
+                 : decimal(self.score) < 20 ? 'responsive' : 'whole')";
+    for (score, band) in [
+        ("0", "none"),
+        ("3.995", "none"),
+        ("3.9999999999999999999999", "none"),
+        ("4", "some"),
+        ("4.0", "some"),
+        ("7.99", "some"),
+        ("8.00", "sensitive"),
+        ("14.99", "sensitive"),
+        ("15", "responsive"),
+        ("19.995", "responsive"),
+        ("20", "whole"),
+        ("20.00", "whole"),
+    ] {
+        for written in [score.to_owned(), format!("\"{score}\"")] {
+            assert_eq!(judge(bands, &format!(r#"{{"score": {written}, "band": "{band}"}}"#)), Ok(true), "{written}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What is refused before it is ever evaluated, and where the fault is said to be.
+
+use super::super::{Expression, Wanted};
+use super::compile;
+
+/// Each is refused at the place of the first `§`, for a reason with these words.
+fn refused(cases: &[(&str, &str)]) {
+    for (marked, words) in cases {
+        let offset = marked.find('§').expect("a mark");
+        let source = marked.replacen('§', "", 1);
+        match compile(&source) {
+            Err(fault) => {
+                assert!(fault.reason.contains(words), "{source}: {}", fault.reason);
+                assert_eq!(fault.offset, offset, "{source}: {}", fault.reason);
+            }
+            Ok(_) => panic!("{source} is not refused"),
+        }
+    }
+}
+
+#[test]
+fn what_is_no_cel() {
+    refused(&[
+        ("1 +§", "this is no CEL: "),
+        ("'é' == §== 'a'", "this is no CEL"),
+        ("true &&\n  self.a == §)", "this is no CEL"),
+        ("§", "this is no CEL"),
+        ("self.title §title", "this is no CEL"),
+        ("§'abc", "this is no CEL"),
+    ]);
+}
+
+#[test]
+fn unknown_names() {
+    refused(&[
+        ("§slef.title == ''", "there is no variable `slef`; did you mean `self`?"),
+        ("'é' == 'é' && §progam != null", "there is no variable `progam`; did you mean `program`?"),
+        ("§x == 1", "known are self, old, caller, now, today, parent, program, lib"),
+        ("§wrods(self.title) > 1", "there is no function wrods(); did you mean `words`?"),
+        ("§self.tags.exist(x, true)", "there is no function exist(); did you mean `exists`?"),
+        ("§caller.name == ''", "`caller` has an `id` and nothing else"),
+        ("§Thing{a: 1} == 1", "write a map"),
+    ]);
+}
+
+#[test]
+fn arguments() {
+    refused(&[
+        ("§words(self.a, 1) > 1", "words() is not called so; write words(a text)"),
+        ("§contains(self.a, 'x')", "write x.contains(a text), where x is a text"),
+        ("§self.a.decimal() > 1", "decimal() is not called so; write decimal("),
+        ("§self.tags.all(x)", "all() is not called so"),
+        ("self.tags.all(§'x', true)", "is a name for the element"),
+        ("§self.tags.all(x, y, z)", "all() takes a variable and an expression"),
+        ("has(§self)", "has() takes a member by its name"),
+        ("words(§1) > 1", "what words() takes must be a text, and is an integer"),
+        ("1 > 2 || §is_date() || true", "is_date() is not called so"),
+    ]);
+}
+
+#[test]
+fn kinds_that_cannot_work() {
+    refused(&[
+        ("§'a' + 1 == 'a1'", "`+` does not take a text and an integer"),
+        ("!§1", "what `!` turns round must be a boolean, and is an integer"),
+        ("-§'a' == 1", "what `-` negates must be"),
+        ("§1 && true", "a condition must be a boolean, and is an integer"),
+        ("§1", "the expression must be a boolean, and is an integer"),
+        ("§'yes'", "the expression must be a boolean, and is a text"),
+        ("§words(self.title)", "the expression must be a boolean, and is an integer"),
+        ("§true ? 1 : 'x'", "the expression must be a boolean, and is an integer or a text"),
+        ("§self.id == 5", "a text never equals an integer"),
+        ("§now > '2026-01-01'", "`>` does not take a timestamp and a text"),
+        ("§decimal('1') % 2 == 1", "`%` does not take a decimal and an integer"),
+        ("§'x'.a == 1", "what has members must be a map, and is a text"),
+        ("§1 in ['a']", "an integer is never in a list of a text"),
+        ("1 in §2", "what follows `in` must be a list or a map"),
+        ("§1 .all(x, true)", "what all() goes through must be a list or a map"),
+        ("[1].all(x, §x)", "the condition of all() must be a boolean, and is an integer"),
+        ("§[1].map(x, x)", "the expression must be a boolean, and is a list"),
+        ("§1u == 1", "no unsigned numbers"),
+        ("§b'a' == b'a'", "there are no bytes here"),
+    ]);
+    assert!(Expression::compile("1 + 1", Wanted::Text, &[]).is_err());
+    assert!(Expression::compile("true", Wanted::Key, &[]).is_err());
+    assert!(Expression::compile("self.a", Wanted::Key, &[]).is_ok());
+}
+
+#[test]
+fn constants_that_fail() {
+    refused(&[
+        ("§decimal('x') > 1", "is no decimal number"),
+        ("§days_between('2026-02-30', '2026-01-01') > 1", "is no day of the form"),
+        ("§timestamp('yesterday') < now", "is no time such as"),
+    ]);
+}
+
+#[test]
+fn regular_expressions() {
+    refused(&[
+        ("self.a.matches(§self.b)", "it cannot be computed"),
+        ("self.a.matches(§'(')", "this is no regular expression: unclosed group"),
+        ("self.a.matches(§'\\\\bword')", "write (?-u:\\b) instead of \\b"),
+        ("self.a.matches(§'(\\\\w{1,50}){1,50}')", "too large"),
+        ("self.a.matches(§'[ab]*a[ab]{30}')", "too large"),
+        ("self.a.matches(§'(a)\\\\1')", "this is no regular expression: backreferences"),
+    ]);
+}

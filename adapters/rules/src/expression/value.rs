@@ -1,0 +1,408 @@
+//! The values that an expression computes with.
+//!
+//! What comes out of an item stays a view of its JSON text and is read when it is asked for, so that a large item costs a rule only
+//! what the rule looks at. What an expression makes is counted ([`Meter::hold`]).
+
+use std::rc::Rc;
+
+use domain::{Item, ItemId, Members, Value};
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+
+use super::kinds::Kind;
+use super::meter::{CONVERSION, Meter, NODE, STEP};
+use super::{EvaluationFault, failed, numbers};
+
+type Outcome<T> = Result<T, EvaluationFault>;
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(super) enum Val<'a> {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    Double(f64),
+    Decimal(Decimal),
+    Text(Text<'a>),
+    List(List<'a>),
+    Map(Map<'a>),
+    Timestamp(Timestamp),
+    Duration(SignedDuration),
+    Type(Kind),
+}
+
+/// A text of an item or of the expression, or one that was made.
+#[derive(Clone, Debug)]
+pub(super) enum Text<'a> {
+    Borrowed(&'a str),
+    Made(Rc<str>),
+}
+
+/// A list of an item, of what a lookup found, or one that was made.
+#[derive(Clone, Debug)]
+pub(super) enum List<'a> {
+    Json(Value<'a>),
+    Items(&'a [Item]),
+    Made(Rc<[Val<'a>]>),
+}
+
+/// An object of an item, a whole item, or a map that was made.
+#[derive(Clone, Debug)]
+pub(super) enum Map<'a> {
+    Json(Value<'a>),
+    /// The item that is written, or its state before.
+    Written(ItemId, &'a Members),
+    /// An item that a lookup found.
+    Item(&'a Item),
+    /// Who asks.
+    Caller(Option<&'a str>),
+    Made(Rc<[(Val<'a>, Val<'a>)]>),
+}
+
+/// The bytes to count for an element of a list: lists grow by doubling.
+pub(super) const ELEMENT: usize = 2 * size_of::<Val<'static>>();
+
+impl<'a> Val<'a> {
+    pub(super) const fn kind(&self) -> Kind {
+        match self {
+            Self::Null => Kind::Null,
+            Self::Boolean(_) => Kind::Boolean,
+            Self::Integer(_) => Kind::Integer,
+            Self::Double(_) => Kind::Double,
+            Self::Decimal(_) => Kind::Decimal,
+            Self::Text(_) => Kind::Text,
+            Self::List(_) => Kind::List,
+            Self::Map(_) => Kind::Map,
+            Self::Timestamp(_) => Kind::Timestamp,
+            Self::Duration(_) => Kind::Duration,
+            Self::Type(_) => Kind::Type,
+        }
+    }
+
+    /// A text that is made.
+    pub(super) fn made_text(meter: &Meter, text: &str) -> Outcome<Self> {
+        meter.hold(text.len() + NODE)?;
+        Ok(Self::Text(Text::Made(text.into())))
+    }
+
+    /// A list that is made. Its elements were counted when they were pushed.
+    pub(super) fn made_list(elements: Vec<Self>) -> Self {
+        Self::List(List::Made(elements.into()))
+    }
+
+    /// The value of a JSON value; objects and arrays are not read yet.
+    pub(super) fn of_json(meter: &Meter, value: Value<'a>) -> Outcome<Self> {
+        Ok(match value.kind() {
+            domain::json::Kind::Null => Self::Null,
+            domain::json::Kind::Boolean => Self::Boolean(value.encoded() == "true"),
+            domain::json::Kind::Number => return numbers::of_json(meter, value.encoded()),
+            domain::json::Kind::Text => Self::Text(Text::of_json(meter, value.encoded())?),
+            domain::json::Kind::Array => Self::List(List::Json(value)),
+            domain::json::Kind::Object => Self::Map(Map::Json(value)),
+        })
+    }
+
+    pub(super) fn of_id(meter: &Meter, id: ItemId) -> Outcome<Self> {
+        meter.charge(CONVERSION)?;
+        Self::made_text(meter, id.uuid().hyphenated().encode_lower(&mut [0; 36]))
+    }
+
+    pub(super) fn as_text(&self) -> Outcome<&str> {
+        if let Self::Text(text) = self { Ok(text.as_str()) } else { Err(self.is_not("a text")) }
+    }
+
+    pub(super) fn as_integer(&self) -> Outcome<i64> {
+        if let Self::Integer(integer) = self { Ok(*integer) } else { Err(self.is_not("an integer")) }
+    }
+
+    pub(super) fn as_list(&self) -> Outcome<&List<'a>> {
+        if let Self::List(list) = self { Ok(list) } else { Err(self.is_not("a list")) }
+    }
+
+    pub(super) fn is_not(&self, wanted: &str) -> EvaluationFault {
+        failed(format_args!("{wanted} is needed here, not {}", self.kind().with_article()))
+    }
+
+    /// CEL's equality: numbers by their value, values of different kinds are not equal.
+    pub(super) fn equals(&self, other: &Self, meter: &Meter) -> Outcome<bool> {
+        meter.charge(NODE)?;
+        Ok(match (self, other) {
+            (Self::Null, Self::Null) => true,
+            (Self::Boolean(left), Self::Boolean(right)) => left == right,
+            (Self::Text(left), Self::Text(right)) => {
+                let (left, right) = (left.as_str(), right.as_str());
+                meter.scan(left.len().min(right.len()))?;
+                left == right
+            }
+            (Self::List(left), Self::List(right)) => left.equals(right, meter)?,
+            (Self::Map(left), Self::Map(right)) => left.equals(right, meter)?,
+            (Self::Timestamp(left), Self::Timestamp(right)) => left == right,
+            (Self::Duration(left), Self::Duration(right)) => left == right,
+            (Self::Type(left), Self::Type(right)) => left == right,
+            (left, right) if left.kind().is_number() && right.kind().is_number() => {
+                numbers::compare(left, right, meter)?.is_some_and(std::cmp::Ordering::is_eq)
+            }
+            _ => false,
+        })
+    }
+}
+
+impl<'a> Text<'a> {
+    /// The text of a JSON string with its quotes.
+    fn of_json(meter: &Meter, encoded: &'a str) -> Outcome<Self> {
+        meter.scan(encoded.len())?;
+        let inner = &encoded[1..encoded.len() - 1];
+        if !inner.contains('\\') {
+            return Ok(Self::Borrowed(inner));
+        }
+        // Once as a string, once as the shared text; and each escape is undone by itself.
+        meter.hold(2 * encoded.len())?;
+        meter.charge(NODE * inner.bytes().filter(|byte| *byte == b'\\').count())?;
+        Ok(Self::Made(Value::from_encoded(encoded).as_text().unwrap_or_default().into()))
+    }
+
+    /// The text of a member's name, in canonical escaping without quotes.
+    fn of_name(meter: &Meter, name: &'a str) -> Outcome<Self> {
+        meter.scan(name.len())?;
+        if !name.contains('\\') {
+            return Ok(Self::Borrowed(name));
+        }
+        meter.hold(4 * name.len())?;
+        let quoted = format!("\"{name}\"");
+        Ok(Self::Made(Value::from_encoded(&quoted).as_text().unwrap_or_default().into()))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Borrowed(text) => text,
+            Self::Made(text) => text,
+        }
+    }
+}
+
+impl<'a> List<'a> {
+    pub(super) fn len(&self, meter: &Meter) -> Outcome<usize> {
+        match self {
+            Self::Json(value) => {
+                meter.charge(2 * value.encoded().len())?;
+                Ok(value.elements().into_iter().flatten().count())
+            }
+            Self::Items(items) => Ok(items.len()),
+            Self::Made(elements) => Ok(elements.len()),
+        }
+    }
+
+    /// The elements one after the other, each charged when it is taken.
+    pub(super) fn iter<'m>(&self, meter: &'m Meter) -> impl Iterator<Item = Outcome<Val<'a>>> + use<'a, 'm> {
+        let list = self.clone();
+        let mut json = if let Self::Json(value) = self { value.elements() } else { None };
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let element = match &list {
+                Self::Json(_) => json.as_mut()?.next().map(|value| {
+                    meter.charge(value.encoded().len())?;
+                    Val::of_json(meter, value)
+                }),
+                Self::Items(items) => items.get(at).map(|item| Ok(Val::Map(Map::Item(item)))),
+                Self::Made(elements) => elements.get(at).cloned().map(Ok),
+            };
+            at += 1;
+            element.map(|element| meter.charge(STEP).and(element))
+        })
+    }
+
+    /// The element at a place, from 0.
+    pub(super) fn get(&self, at: i64, meter: &Meter) -> Outcome<Option<Val<'a>>> {
+        let Ok(at) = usize::try_from(at) else { return Ok(None) };
+        match self {
+            Self::Json(value) => {
+                meter.charge(2 * value.encoded().len())?;
+                value.elements().and_then(|mut elements| elements.nth(at)).map(|value| Val::of_json(meter, value)).transpose()
+            }
+            Self::Items(items) => Ok(items.get(at).map(|item| Val::Map(Map::Item(item)))),
+            Self::Made(elements) => Ok(elements.get(at).cloned()),
+        }
+    }
+
+    pub(super) fn contains(&self, wanted: &Val<'a>, meter: &Meter) -> Outcome<bool> {
+        for element in self.iter(meter) {
+            if element?.equals(wanted, meter)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn equals(&self, other: &Self, meter: &Meter) -> Outcome<bool> {
+        if let (Self::Json(left), Self::Json(right)) = (self, other)
+            && same_text(*left, *right, meter)?
+        {
+            return Ok(true);
+        }
+        let (mut left, mut right) = (self.iter(meter), other.iter(meter));
+        loop {
+            match (left.next().transpose()?, right.next().transpose()?) {
+                (None, None) => return Ok(true),
+                (Some(left), Some(right)) if left.equals(&right, meter)? => {}
+                _ => return Ok(false),
+            }
+        }
+    }
+}
+
+/// Whether two JSON values are written alike, which is quickly told; if not they may still be equal.
+fn same_text(left: Value<'_>, right: Value<'_>, meter: &Meter) -> Outcome<bool> {
+    meter.scan(left.encoded().len().min(right.encoded().len()))?;
+    Ok(left == right)
+}
+
+const ID: &str = "id";
+const PARENT: &str = "parent";
+
+impl<'a> Map<'a> {
+    /// The members that are not among the JSON ones: what an item is beside its members. They hide members of the same name.
+    fn own(&self) -> &'static [&'static str] {
+        match self {
+            Self::Json(_) | Self::Made(_) => &[],
+            Self::Written(..) | Self::Caller(_) => &[ID],
+            Self::Item(_) => &[ID, PARENT],
+        }
+    }
+
+    fn own_value(&self, name: &str, meter: &Meter) -> Outcome<Val<'a>> {
+        match (self, name) {
+            (Self::Written(id, _), ID) => Val::of_id(meter, *id),
+            (Self::Item(item), ID) => Val::of_id(meter, item.id),
+            (Self::Item(item), PARENT) => item.parent.map_or(Ok(Val::Null), |parent| Val::of_id(meter, parent)),
+            (Self::Caller(Some(id)), ID) => Ok(Val::Text(Text::Borrowed(id))),
+            _ => Ok(Val::Null),
+        }
+    }
+
+    /// The JSON value of the member of this name, in canonical escaping without quotes.
+    fn json_member(&self, encoded_name: &str, meter: &Meter) -> Outcome<Option<Value<'a>>> {
+        match self {
+            Self::Written(_, members) => {
+                meter.charge(2 * members.len())?;
+                Ok(members.get_encoded(encoded_name))
+            }
+            Self::Json(value) => find(*value, encoded_name, meter),
+            Self::Item(item) => find(Value::from_encoded(&item.members), encoded_name, meter),
+            Self::Caller(_) | Self::Made(_) => Ok(None),
+        }
+    }
+
+    /// Whether there is a member of this name, which is given plain and in canonical escaping.
+    pub(super) fn has(&self, name: &str, encoded_name: &str, meter: &Meter) -> Outcome<bool> {
+        if let Self::Made(_) = self {
+            return Ok(self.get(name, encoded_name, meter)?.is_some());
+        }
+        Ok(self.own().contains(&name) || self.json_member(encoded_name, meter)?.is_some())
+    }
+
+    /// The value of the member of this name, which is given plain and in canonical escaping.
+    pub(super) fn get(&self, name: &str, encoded_name: &str, meter: &Meter) -> Outcome<Option<Val<'a>>> {
+        if let Self::Made(entries) = self {
+            for (key, value) in &**entries {
+                meter.charge(NODE)?;
+                if matches!(key, Val::Text(key) if key.as_str() == name) {
+                    return Ok(Some(value.clone()));
+                }
+            }
+            return Ok(None);
+        }
+        if self.own().contains(&name) {
+            return self.own_value(name, meter).map(Some);
+        }
+        self.json_member(encoded_name, meter)?.map(|value| Val::of_json(meter, value)).transpose()
+    }
+
+    /// The value of a key that is no text, or is known only now.
+    pub(super) fn get_key(&self, key: &Val<'a>, meter: &Meter) -> Outcome<Option<Val<'a>>> {
+        if let Self::Made(entries) = self {
+            for (candidate, value) in &**entries {
+                if candidate.equals(key, meter)? {
+                    return Ok(Some(value.clone()));
+                }
+            }
+            return Ok(None);
+        }
+        let Val::Text(name) = key else { return Ok(None) };
+        meter.hold(2 * name.as_str().len() + NODE)?;
+        let quoted = domain::json::encode_text(name.as_str());
+        self.get(name.as_str(), &quoted[1..quoted.len() - 1], meter)
+    }
+
+    pub(super) fn len(&self, meter: &Meter) -> Outcome<usize> {
+        if let Self::Made(entries) = self {
+            return Ok(entries.len());
+        }
+        let mut count = 0;
+        for key in self.keys(meter) {
+            key?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// The keys in order, each charged when it is taken.
+    pub(super) fn keys<'m>(&self, meter: &'m Meter) -> impl Iterator<Item = Outcome<Val<'a>>> + use<'a, 'm> {
+        let own = self.own();
+        let mut made = 0;
+        let map = self.clone();
+        let json = match self {
+            Self::Json(value) => Some(*value),
+            Self::Written(_, members) => Some(Value::from_encoded(members.encoded())),
+            Self::Item(item) => Some(Value::from_encoded(&item.members)),
+            Self::Caller(_) | Self::Made(_) => None,
+        };
+        let names = json.and_then(Value::entries).into_iter().flatten();
+        let own_keys = own.iter().map(|name| Ok(Val::Text(Text::Borrowed(name))));
+        let json_keys = names.filter(|(name, _)| !own.contains(name)).map(|(name, value)| {
+            meter.charge(name.len() + value.encoded().len())?;
+            Text::of_name(meter, name).map(Val::Text)
+        });
+        let made_keys = std::iter::from_fn(move || {
+            let Self::Made(entries) = &map else { return None };
+            made += 1;
+            entries.get(made - 1).map(|(key, _)| Ok(key.clone()))
+        });
+        own_keys.chain(json_keys).chain(made_keys).map(|key| meter.charge(STEP).and(key))
+    }
+
+    fn equals(&self, other: &Self, meter: &Meter) -> Outcome<bool> {
+        let texts = match (self, other) {
+            (Self::Json(left), Self::Json(right)) => Some((*left, *right)),
+            (Self::Written(id, left), Self::Written(other_id, right)) if id == other_id => {
+                Some((Value::from_encoded(left.encoded()), Value::from_encoded(right.encoded())))
+            }
+            _ => None,
+        };
+        if let Some((left, right)) = texts
+            && same_text(left, right, meter)?
+        {
+            return Ok(true);
+        }
+        if self.len(meter)? != other.len(meter)? {
+            return Ok(false);
+        }
+        for key in self.keys(meter) {
+            let key = key?;
+            let (Some(left), Some(right)) = (self.get_key(&key, meter)?, other.get_key(&key, meter)?) else { return Ok(false) };
+            if !left.equals(&right, meter)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn find<'a>(object: Value<'a>, encoded_name: &str, meter: &Meter) -> Outcome<Option<Value<'a>>> {
+    for (name, value) in object.entries().into_iter().flatten() {
+        meter.charge(STEP + name.len() + value.encoded().len())?;
+        if name == encoded_name {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
+}
