@@ -31,19 +31,11 @@ const KEYS: [&str; 13] = [
 /// What `on` is when it is not written.
 const ON: [WriteOperation; 3] = [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch];
 
-/// What a lookup cannot be named: variables, keys of cases, and words of the language.
-const TAKEN: [&str; 33] = [
-    "self",
-    "old",
-    "caller",
-    "now",
-    "today",
-    "parent", // variables
-    "rule",
-    "name",
-    "on",
-    "lookup",
-    "expect", // keys of cases
+/// The keys of cases that a lookup cannot be named, because its values stand beside them.
+const KEYS_OF_CASES: [&str; 5] = ["rule", "name", "on", "lookup", "expect"];
+
+/// The words of the language (its specification's `RESERVED`, and the literals), which are no names there.
+const WORDS: [&str; 21] = [
     "true",
     "false",
     "null",
@@ -65,7 +57,6 @@ const TAKEN: [&str; 33] = [
     "var",
     "void",
     "while",
-    "has",
 ];
 
 const LONGEST_NAME: usize = 64;
@@ -248,7 +239,7 @@ fn misnamed(name: &str) -> Option<String> {
     let is_identifier = name.len() <= LONGEST_NAME
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if TAKEN.contains(&name) {
+    if KEYS_OF_CASES.contains(&name) || WORDS.contains(&name) || Expression::is_taken(name) {
         Some(format!("a lookup cannot be named `{name}`, which has a meaning already; choose another name"))
     } else if !is_identifier {
         Some(format!(

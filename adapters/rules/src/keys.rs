@@ -76,7 +76,7 @@ impl<'a> Keys<'a> {
 pub(crate) fn text<'a>(node: &'a Node, key: &str, faults: &mut FileFaults<'_>) -> Option<&'a Scalar> {
     match node.scalar() {
         Some(scalar) if scalar.kind() == ScalarKind::Text && !scalar.text.trim().is_empty() => return Some(scalar),
-        Some(scalar) if scalar.text.trim().is_empty() => {
+        Some(scalar) if scalar.is_null() || scalar.text.trim().is_empty() => {
             faults.add(node.place, format!("`{key}` is empty; write a text or remove the key"));
         }
         Some(_) => faults.add(node.place, format!("`{key}` is a text, not {}; put it in quotes", node.with_article())),

@@ -70,14 +70,14 @@ fn each_fault_has_its_place_and_its_mend() {
         (with("  effective: {from: 2026-02-01, until: 2026-01-31}"), "8:14:", "would end on 2026-01-31, before it begins on 2026-02-01"),
         (with("  message_expression: '\"x\"'"), "8:23:", "a `message` or a `message_expression`"),
         (with("  lookup: [a]"), "8:11:", "`lookup` is a mapping"),
-        (with("  lookup: {a: files}"), "8:14:", "`files` is no lookup; write `COLLECTION[ID]`"),
-        (with("  lookup: {a: 'file[self.x]'}"), "8:14:", "there is no collection `file`; did you mean `files`?"),
+        (with("  lookup: {a: files}"), "8:15:", "`files` is no lookup; write `COLLECTION[ID]`"),
+        (with("  lookup: {a: 'file[self.x]'}"), "8:15:", "there is no collection `file`; did you mean `files`?"),
         (with("  lookup: {self: 'files[self.x]'}"), "8:12:", "cannot be named `self`"),
         (with("  lookup: {expect: 'files[self.x]'}"), "8:12:", "cannot be named `expect`"),
         (with("  lookup: {a-b: 'files[self.x]'}"), "8:12:", "`a-b` cannot name a lookup"),
-        (with("  lookup: {a: 'files[id = self.x]'}"), "8:21:", "as `files[ID]`"),
-        (with("  lookup: {a: 'files[parent = self.x]'}"), "8:21:", "belong to no other"),
-        (with("  lookup: {a: 'proposals[program = self.x]'}"), "8:25:", "no field `program`; did you mean `program_id`?"),
+        (with("  lookup: {a: 'files[id = self.x]'}"), "8:22:", "as `files[ID]`"),
+        (with("  lookup: {a: 'files[parent = self.x]'}"), "8:22:", "belong to no other"),
+        (with("  lookup: {a: 'proposals[program = self.x]'}"), "8:26:", "no field `program`; did you mean `program_id`?"),
         (
             with(&format!("  lookup: {{{}}}", (1..=9).map(|number| format!("a{number}: 'files[self.x]'")).collect::<Vec<_>>().join(", "))),
             "8:180:",
@@ -99,11 +99,7 @@ fn each_fault_has_its_place_and_its_mend() {
         ("rules:\n- {id: r, group: files, on: [create, remove], check: 'true', message: no}".into(), "2:38:", "`delete`"),
     ];
     for (text, place, reason) in table {
-        let faults = faults(text);
-        assert!(
-            matches!(&faults[..], [fault] if fault.starts_with(place) && fault.contains(reason)),
-            "{text}\n{place} {reason}\n{faults:#?}"
-        );
+        assert_one_fault(text, place, reason);
     }
 }
 
@@ -131,11 +127,7 @@ fn faults_of_cases_have_their_places_too() {
         ("- {rule: r, name: n, self: {}, old: {}, on: create, one: null, many: [], expect: pass}", "4:45:", "a create has no `old`"),
         ("- {rule: r, name: n, self: {}, caller: {name: x}, one: null, many: [], expect: pass}", "4:41:", "no key `name`"),
     ] {
-        let faults = faults(&format!("{rule}{case}"));
-        assert!(
-            matches!(&faults[..], [fault] if fault.starts_with(place) && fault.contains(reason)),
-            "{case}\n{place} {reason}\n{faults:#?}"
-        );
+        assert_one_fault(&format!("{rule}{case}"), place, reason);
     }
 }
 
@@ -196,8 +188,8 @@ fn hostile_yaml_ends_in_a_fault() {
                 g: &g [*f, *f, *f, *f, *f, *f, *f, *f]\nh: &h [*g, *g, *g, *g, *g, *g, *g, *g]\n";
     let case = "rules: [{id: r, group: files, check: 'true', message: no}]\ncases: [{rule: r, name: n, expect: pass, self: {x: *h}}]";
     assert!(faults(&format!("{bomb}{case}")).iter().any(|fault| fault.contains("together are larger than")));
-    let deep_aliases: String = (1..200).map(|number| format!("a{number}: &a{number} [*a{}]\n", number - 1)).collect();
-    assert!(faults(&format!("a0: &a0 x\n{deep_aliases}"))[0].contains("nested more than 128 deep"));
+    let deep_aliases: Vec<_> = (1..200).map(|number| format!("a{number}: &a{number} [*a{}]", number - 1)).collect();
+    assert!(faults(&format!("a0: &a0 x\n{}", deep_aliases.join("\n")))[0].contains("nested more than 128 deep"));
     assert!(faults(&"[".repeat(100_000))[0].contains("no YAML"));
     assert!(faults(&"- ".repeat(100_000))[0].contains("no YAML"));
     assert!(faults(&format!("rules: [{}]", "x,".repeat(310_000)))[0].contains("more than 300000 values"));
