@@ -23,7 +23,7 @@ pub use listing::{Embedded, Listing, MOST_EMBEDDED, Neighbour, PageRequest, View
 pub use ports::{
     Answered, Change, ChangeKind, ChangeLog, Clock, CollectionContent, History, IdGenerator, IdempotencyKey, ItemRepository, ListedItem,
     ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness, Relations, Replacement, RepositoryError, Revision,
-    Scope, Sequence, ShownItem, Totals,
+    RuleBook, Scope, Sequence, ShownItem, Totals,
 };
 pub use precondition::{Named, Precondition};
 pub use resource_service::{ReplacementBody, ResourceLimits, ResourcePorts, ResourceService, Restored, VersionPage};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Collection, Item, ItemId, Version};
+use domain::{Collection, Item, ItemId, Members, Rule, Version};
 use jiff::Timestamp;
 use thiserror::Error;
 
@@ -21,6 +21,17 @@ pub trait IdGenerator: Send + Sync {
 pub trait Clock: Send + Sync {
     /// Now, to the microsecond.
     fn now(&self) -> Timestamp;
+}
+
+/// The business rules that are not written in Rust.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+pub trait RuleBook: Send + Sync {
+    /// The rules about the items of a collection as they are now, in the order in which their violations are reported.
+    /// MUST cost next to nothing where there are none, and MUST be all of one edition.
+    fn rules(&self, collection: Collection) -> Arc<[Arc<dyn Rule<Members>>]>;
+
+    /// Which edition they are of; it differs whenever they were changed.
+    fn edition(&self) -> u64;
 }
 
 /// The part of the store a use case sees: a collection, or the items of it that belong to one owner.
