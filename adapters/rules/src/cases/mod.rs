@@ -1,0 +1,119 @@
+//! Cases: writes that are written down with the verdict a rule is to give.
+
+mod read;
+
+use std::fmt;
+use std::sync::Arc;
+
+use domain::{Found, Members, Occasion, Rule, Transition, Violation};
+
+use crate::fault::Place;
+use crate::file_rule::FileRule;
+
+pub(crate) use read::{Budget, read};
+
+/// What a rule says of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expectation {
+    /// Nothing.
+    Pass,
+    /// There is a violation.
+    Fail,
+}
+
+impl Expectation {
+    /// All there are.
+    pub const ALL: [Self; 2] = [Self::Pass, Self::Fail];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|expectation| expectation.name() == name)
+    }
+}
+
+/// What became of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseOutcome {
+    /// The file it is in.
+    pub file: Arc<str>,
+    /// Where in the file it begins.
+    pub place: Place,
+    /// The id of its rule.
+    pub rule: Box<str>,
+    /// Its name.
+    pub name: Box<str>,
+    /// What it expects.
+    pub expected: Expectation,
+    /// What the rule said.
+    pub got: Expectation,
+    /// The message of the violation.
+    pub message: Option<String>,
+}
+
+impl CaseOutcome {
+    /// Whether the rule said what was expected.
+    #[must_use]
+    pub fn is_as_expected(&self) -> bool {
+        self.expected == self.got
+    }
+}
+
+impl fmt::Display for CaseOutcome {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, place, rule, name, expected, got, message } = self;
+        let verdict = if self.is_as_expected() { "ok" } else { "WRONG" };
+        write!(formatter, "{verdict} {file}:{}: {rule}: {name}: {}", place.line, got.name())?;
+        if !self.is_as_expected() {
+            write!(formatter, " where {} was expected", expected.name())?;
+        }
+        message.as_ref().map_or(Ok(()), |message| write!(formatter, ": {message}"))
+    }
+}
+
+/// A write, and what its rule is to say.
+#[derive(Debug)]
+pub(crate) struct Case {
+    file: Arc<str>,
+    place: Place,
+    rule: Arc<FileRule>,
+    name: Box<str>,
+    occasion: Occasion,
+    before: Option<Members>,
+    after: Members,
+    found: Vec<Found>,
+    expected: Expectation,
+}
+
+impl Case {
+    /// Judges it as the service would judge the write, with what is written in place of what would be looked up.
+    pub fn run(&self) -> CaseOutcome {
+        let message = self.judge().err().map(|violation| violation.detail);
+        CaseOutcome {
+            file: self.file.clone(),
+            place: self.place,
+            rule: self.rule.id().into(),
+            name: self.name.clone(),
+            expected: self.expected,
+            got: if message.is_none() { Expectation::Pass } else { Expectation::Fail },
+            message,
+        }
+    }
+
+    fn judge(&self) -> Result<(), Violation> {
+        if !self.rule.applies(self.occasion.operation, self.occasion.today) {
+            return Ok(());
+        }
+        let transition = Transition { before: self.before.as_ref(), after: &self.after, occasion: &self.occasion, found: &[] };
+        // What is looked for must be tellable, though the case says what is found.
+        self.rule.lookups(&transition)?;
+        self.rule.check(&transition.knowing(&self.found))
+    }
+}

@@ -1,0 +1,288 @@
+//! From an element of `cases:` to a case.
+
+use std::sync::Arc;
+
+use domain::{Collection, Found, Item, ItemId, Members, Occasion, Version, WriteOperation};
+use jiff::Timestamp;
+use jiff::civil::{Date, date};
+use jiff::tz::TimeZone;
+use uuid::Uuid;
+
+use super::{Case, Expectation};
+use crate::fault::FileFaults;
+use crate::file_rule::FileRule;
+use crate::keys::{self, Keys};
+use crate::known_rules::KnownRules;
+use crate::lookup_target::LookupBy;
+use crate::yaml::{Content, Node, write_json};
+
+const KEYS: [&str; 11] = ["rule", "name", "self", "old", "on", "today", "now", "caller", "parent", "lookup", "expect"];
+
+/// The day of a case that names none, of a rule that is in force on any.
+const SOME_DAY: Date = date(2026, 1, 1);
+
+/// How many bytes the items of cases may still have: aliases let a short file stand for long ones.
+pub(crate) struct Budget {
+    bytes: usize,
+}
+
+impl Budget {
+    /// Most bytes of the items of all cases together.
+    const BYTES: usize = 16 << 20;
+
+    pub const fn new() -> Self {
+        Self { bytes: Self::BYTES }
+    }
+}
+
+/// Reads a case of one of the rules.
+pub(crate) fn read(node: &Node, file: &Arc<str>, rules: &KnownRules, budget: &mut Budget, faults: &mut FileFaults<'_>) -> Option<Case> {
+    let keys = Keys::of(node, "a case", faults)?;
+    let rule = named_rule(&keys, rules, faults);
+    let name = keys.required("name", "a budget of zero is refused", faults).and_then(|_| keys.text("name", faults));
+    let expected = expectation(&keys, faults);
+    let rule = rule?;
+    let mut reader = CaseReader { keys, rule: &rule, budget, faults };
+    reader.refuse_unknown();
+    let after = reader.keys.required("self", "{project_title: A title}", reader.faults).and_then(|node| reader.written(node));
+    let old = reader.keys.get("old").filter(|node| !node.is_null());
+    let before = old.map(|node| reader.written(node));
+    let occasion = reader.occasion(old.is_some(), after.as_ref());
+    let found = reader.found();
+    let (occasion, after) = (occasion?, after?);
+    let before = match before {
+        Some(before) => Some(before?.members),
+        // What is removed is at once what was there.
+        None => (occasion.operation == WriteOperation::Delete).then(|| after.members.clone()),
+    };
+    let (name, expected, found) = (name?.text.as_str().into(), expected?, found?);
+    Some(Case { file: file.clone(), place: node.place, rule, name, occasion, before, after: after.members, found, expected })
+}
+
+fn named_rule(keys: &Keys<'_>, rules: &KnownRules, faults: &mut FileFaults<'_>) -> Option<Arc<FileRule>> {
+    keys.required("rule", "the_id_of_a_rule", faults)?;
+    let scalar = keys.text("rule", faults)?;
+    rules.named(&scalar.text).unwrap_or_else(|reason| {
+        faults.add(scalar.source.place, reason);
+        None
+    })
+}
+
+fn expectation(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Expectation> {
+    keys.required("expect", "fail", faults)?;
+    let scalar = keys.text("expect", faults)?;
+    keys::word(scalar, "verdict", Expectation::named, &Expectation::ALL.map(Expectation::name), faults)
+}
+
+/// An item of a case.
+struct CaseItem {
+    id: Option<ItemId>,
+    parent: Option<ItemId>,
+    members: Members,
+}
+
+/// A fault that was told already.
+struct Told;
+
+struct CaseReader<'a, 'f, 'g> {
+    keys: Keys<'a>,
+    rule: &'a FileRule,
+    budget: &'f mut Budget,
+    faults: &'f mut FileFaults<'g>,
+}
+
+impl<'a> CaseReader<'a, '_, '_> {
+    /// A lookup's value stands under its name, in the case or under `lookup`.
+    fn refuse_unknown(&mut self) {
+        let variables: Vec<_> = self.rule.variables.iter().map(|(name, _)| name.as_str()).collect();
+        self.keys.refuse_unknown(&[&KEYS[..], &variables].concat(), self.faults);
+    }
+
+    fn occasion(&mut self, is_change: bool, after: Option<&CaseItem>) -> Option<Occasion> {
+        let operation = self.operation(is_change)?;
+        let (now, today) = self.time()?;
+        let caller = self.caller().ok()?;
+        let parent = match self.keys.get("parent").filter(|node| !node.is_null()) {
+            Some(node) => Some(self.id(node, "parent")?),
+            None => None,
+        };
+        let id = after.and_then(|after| after.id).unwrap_or_else(|| made_up_id(0));
+        Some(Occasion { operation, id, parent, caller, now, today })
+    }
+
+    /// What is written, or what such a write is likely to be, among what the rule judges.
+    fn operation(&mut self, is_change: bool) -> Option<WriteOperation> {
+        let judged = |candidates: &[WriteOperation]| candidates.iter().copied().find(|operation| self.rule.operations.contains(operation));
+        if self.keys.get("on").is_none() {
+            let (usual, others) = if is_change {
+                (WriteOperation::Replace, &[WriteOperation::Replace, WriteOperation::Patch, WriteOperation::Delete][..])
+            } else {
+                let only_removals = self.rule.operations == [WriteOperation::Delete];
+                (WriteOperation::Create, if only_removals { &[WriteOperation::Delete][..] } else { &[] })
+            };
+            return Some(judged(others).unwrap_or(usual));
+        }
+        let scalar = self.keys.text("on", self.faults)?;
+        let known = WriteOperation::ALL.map(WriteOperation::name);
+        let operation = keys::word(scalar, "operation", WriteOperation::named, &known, self.faults)?;
+        if operation == WriteOperation::Create && is_change {
+            self.faults.add(scalar.source.place, "a create has no `old`; remove it or write another `on`");
+        }
+        if matches!(operation, WriteOperation::Replace | WriteOperation::Patch) && !is_change {
+            self.faults.add(scalar.source.place, format!("a {} needs `old`, the item as it was", operation.name()));
+        }
+        Some(operation)
+    }
+
+    /// `now` and `today`: each that is not written follows from the other, or from the rule.
+    fn time(&mut self) -> Option<(Timestamp, Date)> {
+        let now = match self.keys.get("now") {
+            Some(_) => {
+                let scalar = self.keys.text("now", self.faults)?;
+                let Ok(now) = scalar.text.parse::<Timestamp>() else {
+                    self.faults
+                        .add(scalar.source.place, format!("`now` is a time such as 2026-01-31T12:00:00Z, which `{}` is not", scalar.text));
+                    return None;
+                };
+                Some(now)
+            }
+            None => None,
+        };
+        let today = match self.keys.get("today") {
+            Some(_) => self.keys.day("today", self.faults)?,
+            None => match (now, self.rule.effective) {
+                (Some(now), _) => TimeZone::UTC.to_datetime(now).date(),
+                (None, (Some(day), _) | (None, Some(day))) => day,
+                (None, (None, None)) => SOME_DAY,
+            },
+        };
+        let midnight = || TimeZone::UTC.to_timestamp(today.at(0, 0, 0, 0)).unwrap_or(Timestamp::UNIX_EPOCH);
+        Some((now.unwrap_or_else(midnight), today))
+    }
+
+    /// A name, or a mapping with the name as its `id`.
+    fn caller(&mut self) -> Result<Option<Box<str>>, Told> {
+        let Some(node) = self.keys.get("caller") else { return Ok(None) };
+        let name = match &node.content {
+            Content::Mapping(_) => {
+                let keys = Keys::of(node, "`caller`", self.faults).ok_or(Told)?;
+                keys.refuse_unknown(&["id"], self.faults);
+                keys.get("id")
+            }
+            _ => Some(node),
+        };
+        let Some(name) = name.filter(|name| !name.is_null()) else { return Ok(None) };
+        let name = keys::text(name, "caller", self.faults).ok_or(Told)?;
+        Ok(Some(name.text.as_str().into()))
+    }
+
+    /// What the rule's lookups find, in their order.
+    fn found(&mut self) -> Option<Vec<Found>> {
+        let rule = self.rule;
+        let under = self.keys.get("lookup").and_then(|node| Keys::of(node, "`lookup`", self.faults));
+        if let Some(keys) = &under {
+            let variables: Vec<_> = rule.variables.iter().map(|(name, _)| name.as_str()).collect();
+            keys.refuse_unknown(&variables, self.faults);
+        }
+        let value = |name: &str| under.as_ref().and_then(|keys| keys.get(name)).or_else(|| self.keys.get(name));
+        let values: Vec<_> = rule.variables.iter().map(|(name, _)| (name, value(name))).collect();
+        let found = values.into_iter().map(|(name, value)| Some(Found::Items(self.found_by(name, value)?)));
+        // Each is read, so that all faults are told.
+        let found: Vec<_> = found.collect();
+        found.into_iter().collect()
+    }
+
+    fn found_by(&mut self, name: &str, value: Option<&'a Arc<Node>>) -> Option<Vec<Item>> {
+        let (lookup, collection, by) = self.rule.lookup(name)?;
+        let Some(value) = value else {
+            let reason = format!("the rule looks up `{name}`, and the case does not say what it finds; add `{name}:` under `lookup:`");
+            self.faults.add(self.keys.place, reason);
+            return None;
+        };
+        let nodes: &[Arc<Node>] = match (&value.content, by) {
+            (Content::Mapping(_), LookupBy::Id) => return self.stored(value, collection, lookup, 0).map(|item| vec![item]),
+            (_, LookupBy::Id) if value.is_null() => return Some(Vec::new()),
+            (_, LookupBy::Id) => {
+                self.faults.add(
+                    value.place,
+                    format!("`{name}` finds one item by its id: write its members, or null, not {}", value.with_article()),
+                );
+                return None;
+            }
+            (Content::List(nodes), _) => nodes,
+            _ => {
+                self.faults
+                    .add(value.place, format!("`{name}` finds a list of items: write a list, `[]` for none, not {}", value.with_article()));
+                return None;
+            }
+        };
+        let items: Vec<_> = nodes.iter().enumerate().map(|(index, node)| self.stored(node, collection, lookup, index)).collect();
+        items.into_iter().collect()
+    }
+
+    fn stored(&mut self, node: &Node, collection: Collection, lookup: usize, index: usize) -> Option<Item> {
+        let item = self.item(node, collection, true)?;
+        let made_up = || made_up_id(((1 + lookup) << 32) + 1 + index);
+        Some(Item {
+            id: item.id.unwrap_or_else(made_up),
+            version: Version::FIRST,
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            members: item.members.into_encoded(),
+            parent: item.parent,
+            continues: None,
+        })
+    }
+
+    /// An item as it is or was written.
+    fn written(&mut self, node: &Node) -> Option<CaseItem> {
+        self.item(node, self.rule.collection(), false)
+    }
+
+    /// The members of an item, without `id` and, where it was looked up, without `parent`, which are no members.
+    fn item(&mut self, node: &Node, collection: Collection, is_looked_up: bool) -> Option<CaseItem> {
+        let Content::Mapping(entries) = &node.content else {
+            self.faults.add(node.place, format!("an item is a mapping of its members, not {}", node.with_article()));
+            return None;
+        };
+        let mut json = String::new();
+        if let Err((place, reason)) = write_json(node, self.budget.bytes, &mut json) {
+            self.faults.add(place, reason);
+            return None;
+        }
+        self.budget.bytes = self.budget.bytes.saturating_sub(json.len());
+        let members = match Members::read(json.as_bytes()) {
+            Ok(members) => members?,
+            Err(fault) => {
+                self.faults.add(node.place, format!("no item can be so: {}", fault.detail));
+                return None;
+            }
+        };
+        let mut taken = |name: &str| match entries.iter().find(|entry| entry.key == name).filter(|entry| !entry.value.is_null()) {
+            Some(entry) => self.id(&entry.value, name).map(Some),
+            None => Some(None),
+        };
+        let id = taken("id")?;
+        let parent = if is_looked_up { taken("parent")? } else { None };
+        // What is null is absent in a proposal, and is never stored.
+        let drops_nulls = collection == Collection::PROPOSALS;
+        let members =
+            members.retain(|name, value| name != "id" && !(is_looked_up && name == "parent") && !(drops_nulls && value.is_null()));
+        Some(CaseItem { id, parent, members })
+    }
+
+    fn id(&mut self, node: &Node, key: &str) -> Option<ItemId> {
+        let id = node.scalar().and_then(|scalar| ItemId::parse(&scalar.text));
+        if id.is_none() {
+            let reason = format!("`{key}` is the id of an item, such as {}, or is left out", made_up_id(0));
+            self.faults.add(node.place, reason);
+        }
+        id
+    }
+}
+
+/// The id of an item that has none in its case: always the same, and different from the others'.
+fn made_up_id(number: usize) -> ItemId {
+    const VERSION_7: u128 = 0x0190_0000_0000_7000_8000_0000_0000_0000;
+    ItemId::from_uuid(Uuid::from_u128(VERSION_7 + number as u128))
+}

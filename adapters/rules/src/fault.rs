@@ -1,0 +1,109 @@
+//! What is wrong with rule files: everything at once, each fault with its place.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Where something stands in a file: line and column, both from 1. Columns count characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The line.
+    pub line: u32,
+    /// The character within the line.
+    pub column: u32,
+}
+
+/// One fault. It displays as `FILE:LINE:COLUMN: REASON`, which editors make a link of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The file, as it was named; the folder where the fault is in none of its files.
+    pub file: Arc<str>,
+    /// Where in the file; `None` when it is the file as a whole.
+    pub place: Option<Place>,
+    /// What is wrong and how to mend it.
+    pub reason: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Some(Place { line, column }) => write!(formatter, "{}:{line}:{column}: {}", self.file, self.reason),
+            None => write!(formatter, "{}: {}", self.file, self.reason),
+        }
+    }
+}
+
+/// All faults of some rule files, in the order of the files and lines; at most [`Faults::LIMIT`], the rest are counted. It displays
+/// as a line each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    kept: Vec<Fault>,
+    omitted: usize,
+}
+
+impl Faults {
+    /// Most faults that are told.
+    pub const LIMIT: usize = 100;
+
+    /// Those that are told.
+    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
+        self.kept.iter()
+    }
+
+    /// How many there are beyond those told.
+    #[must_use]
+    pub const fn omitted(&self) -> usize {
+        self.omitted
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, file: &Arc<str>, place: Option<Place>, reason: impl Into<String>) {
+        if self.kept.len() < Self::LIMIT {
+            self.kept.push(Fault { file: file.clone(), place, reason: reason.into() });
+        } else {
+            self.omitted += 1;
+        }
+    }
+
+    /// The same in the order of the files, and in each of the places.
+    pub(crate) fn sorted(mut self) -> Self {
+        self.kept.sort_by(|left, right| (&left.file, left.place).cmp(&(&right.file, right.place)));
+        self
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.kept.iter().enumerate() {
+            write!(formatter, "{}{fault}", if index == 0 { "" } else { "\n" })?;
+        }
+        if self.omitted > 0 {
+            write!(formatter, "\nand {} more", self.omitted)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Faults {}
+
+/// The faults of one file as they are found.
+pub(crate) struct FileFaults<'a> {
+    file: &'a Arc<str>,
+    faults: &'a mut Faults,
+}
+
+impl<'a> FileFaults<'a> {
+    pub const fn new(file: &'a Arc<str>, faults: &'a mut Faults) -> Self {
+        Self { file, faults }
+    }
+
+    pub fn add(&mut self, place: Place, reason: impl Into<String>) {
+        self.faults.push(self.file, Some(place), reason);
+    }
+
+    pub fn add_to_file(&mut self, reason: impl Into<String>) {
+        self.faults.push(self.file, None, reason);
+    }
+}

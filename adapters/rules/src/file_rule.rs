@@ -1,0 +1,268 @@
+//! A rule of a file as the domain asks it.
+
+use std::sync::Arc;
+
+use domain::{About, Collection, Found, Lookup, LookupKey, Members, Pointer, Rule, Severity, Transition, Violation, WriteOperation};
+use jiff::civil::Date;
+
+use crate::evaluation::evaluate;
+use crate::expression::{EvaluationFault, Expression, Scope, Shape};
+use crate::fault::Place;
+use crate::lookup_target::{LookupBy, LookupTarget};
+use crate::summary::{LookupSummary, RuleSummary};
+
+/// Most characters of a message.
+const LONGEST_MESSAGE: usize = 2_000;
+
+/// A rule that was read from a file.
+#[derive(Debug)]
+pub struct FileRule {
+    pub(crate) file: Arc<str>,
+    pub(crate) place: Place,
+    pub(crate) id: Box<str>,
+    pub(crate) collection: Collection,
+    pub(crate) operations: Vec<WriteOperation>,
+    pub(crate) severity: Severity,
+    pub(crate) effective: (Option<Date>, Option<Date>),
+    pub(crate) when: Option<Expression>,
+    pub(crate) check: Expression,
+    pub(crate) message: Message,
+    /// The pointer as it is written, and as violations have it.
+    pub(crate) field: Option<(Box<str>, Pointer)>,
+    pub(crate) description: Option<Box<str>>,
+    pub(crate) source: Option<Box<str>>,
+    /// The names of the lookup variables, in the order of the targets.
+    pub(crate) variables: Vec<(String, Shape)>,
+    pub(crate) targets: Vec<LookupTarget>,
+}
+
+/// What is said where a rule does not pass.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Fixed(Box<str>),
+    Computed(Expression),
+}
+
+/// Why a rule did not pass.
+enum Refusal {
+    /// Its check is false.
+    NotMet,
+    /// It could not be decided.
+    Undecided(String),
+}
+
+impl From<EvaluationFault> for Refusal {
+    fn from(fault: EvaluationFault) -> Self {
+        Self::Undecided(match fault {
+            EvaluationFault::Failed(reason) => reason,
+            EvaluationFault::BudgetExhausted => "it takes too much time or memory on this item".to_owned(),
+        })
+    }
+}
+
+impl FileRule {
+    /// Its `id`: the code of its violations.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The collection whose items it judges.
+    #[must_use]
+    pub const fn collection(&self) -> Collection {
+        self.collection
+    }
+
+    /// The file it is in.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Where in the file it begins.
+    #[must_use]
+    pub const fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The top-level members of the item that it reads, each once, in the order of their names.
+    #[must_use]
+    pub fn members_read(&self) -> Vec<&str> {
+        let message = if let Message::Computed(message) = &self.message { Some(message) } else { None };
+        let expressions = self.when.iter().chain([&self.check]).chain(message);
+        let mut members: Vec<_> = expressions.flat_map(Expression::members_read).collect();
+        members.extend(self.targets.iter().flat_map(LookupTarget::members_read));
+        members.sort_unstable();
+        members.dedup();
+        members
+    }
+
+    /// What there is to say of it, in force or not on `today`.
+    #[must_use]
+    pub fn summary(&self, today: Date) -> RuleSummary<'_> {
+        let lookups = self.variables.iter().zip(&self.targets);
+        RuleSummary {
+            rule: self,
+            is_in_force: self.is_in_force(today),
+            members_read: self.members_read(),
+            lookups: lookups.map(|((name, _), target)| LookupSummary { name, collection: target.collection, by: &target.by }).collect(),
+        }
+    }
+
+    pub(crate) fn lookup(&self, name: &str) -> Option<(usize, Collection, &LookupBy)> {
+        let index = self.variables.iter().position(|(variable, _)| variable == name)?;
+        self.targets.get(index).map(|target| (index, target.collection, &target.by))
+    }
+
+    /// Whether it judges such writes on this occasion at all.
+    pub(crate) fn applies(&self, operation: WriteOperation, today: Date) -> bool {
+        self.operations.contains(&operation) && self.is_in_force(today)
+    }
+
+    fn scope<'a>(&'a self, transition: &Transition<'a, Members>) -> Scope<'a> {
+        Scope {
+            after: transition.after,
+            before: transition.before,
+            occasion: transition.occasion,
+            lookups: &self.variables,
+            found: transition.found,
+        }
+    }
+
+    /// The guard, where it can be asked before anything is looked up. `None` is none.
+    fn early_guard(&self) -> Option<&Expression> {
+        self.when.as_ref().filter(|when| !when.uses_lookups())
+    }
+
+    fn look_up(&self, scope: &Scope<'_>, without: domain::ItemId) -> Result<Vec<Lookup>, EvaluationFault> {
+        let is_guarded_off = match self.early_guard() {
+            Some(guard) => !guard.boolean(scope)?,
+            None => false,
+        };
+        let lookup = |target: &LookupTarget| {
+            let key = if is_guarded_off { LookupKey::Nothing } else { target.key(scope)? };
+            Ok(Lookup { collection: target.collection, key, without })
+        };
+        self.targets.iter().map(lookup).collect()
+    }
+
+    fn decide(&self, scope: &Scope<'_>) -> Result<(), Refusal> {
+        if let Some(guard) = self.early_guard()
+            && !guard.boolean(scope)?
+        {
+            return Ok(());
+        }
+        self.refuse_incomplete(scope.found)?;
+        if let Some(guard) = self.when.as_ref().filter(|when| when.uses_lookups())
+            && !guard.boolean(scope)?
+        {
+            return Ok(());
+        }
+        if self.check.boolean(scope)? { Ok(()) } else { Err(Refusal::NotMet) }
+    }
+
+    /// A list that is not whole decides nothing.
+    fn refuse_incomplete(&self, found: &[Found]) -> Result<(), Refusal> {
+        for (index, (name, _)) in self.variables.iter().enumerate() {
+            let why = match found.get(index) {
+                Some(Found::Items(_)) => continue,
+                Some(Found::TooMany) => format!("more than {} items", Lookup::MOST_ITEMS),
+                Some(Found::TooLarge) => format!("more than {} bytes", Lookup::MOST_BYTES),
+                None => "nothing, as it was not asked".to_owned(),
+            };
+            return Err(Refusal::Undecided(format!("the lookup `{name}` found {why}")));
+        }
+        Ok(())
+    }
+
+    fn violation(&self, refusal: Refusal, scope: &Scope<'_>) -> Violation {
+        let pointer = self.field.as_ref().map_or_else(Pointer::root, |(_, pointer)| pointer.clone());
+        let detail = match refusal {
+            Refusal::NotMet => self.message(scope),
+            Refusal::Undecided(reason) => {
+                tracing::warn!(rule = &*self.id, reason, "a rule could not be decided, which counts as not passed");
+                format!("the rule `{}` could not be decided, so it counts as not passed: {reason}", self.id)
+            }
+        };
+        Violation::new(pointer, self.id.to_string(), shortened(detail))
+    }
+
+    fn message(&self, scope: &Scope<'_>) -> String {
+        let computed = match &self.message {
+            Message::Fixed(message) => return message.to_string(),
+            Message::Computed(message) => message.text(scope),
+        };
+        computed.unwrap_or_else(|fault| {
+            tracing::warn!(rule = &*self.id, ?fault, "the message of a rule could not be made");
+            format!("the rule `{}` is not met", self.id)
+        })
+    }
+}
+
+/// A detail that fits into an answer.
+fn shortened(detail: String) -> String {
+    match detail.char_indices().nth(LONGEST_MESSAGE) {
+        None => detail,
+        Some((end, _)) => format!("{}…", &detail[..end]),
+    }
+}
+
+/// How many bytes an evaluation may have to read.
+fn bytes(transition: &Transition<'_, Members>) -> usize {
+    let found = transition.found.iter().map(|found| match found {
+        Found::Items(items) => items.iter().map(|item| item.members.len()).sum(),
+        Found::TooMany | Found::TooLarge => 0,
+    });
+    transition.after.encoded().len() + transition.before.map_or(0, |before| before.encoded().len()) + found.sum::<usize>()
+}
+
+impl Rule<Members> for FileRule {
+    fn code(&self) -> &str {
+        &self.id
+    }
+
+    fn fields(&self) -> Vec<&str> {
+        self.members_read()
+    }
+
+    fn operations(&self) -> &[WriteOperation] {
+        &self.operations
+    }
+
+    fn severity(&self) -> Severity {
+        self.severity
+    }
+
+    fn is_in_force(&self, today: Date) -> bool {
+        let (from, until) = self.effective;
+        from.is_none_or(|from| from <= today) && until.is_none_or(|until| today <= until)
+    }
+
+    /// A lookup a target, in their order. Where the guard says that the rule does not apply, none looks for anything.
+    fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
+        if self.targets.is_empty() {
+            return Ok(Vec::new());
+        }
+        evaluate(bytes(transition), || {
+            let scope = Scope { found: &[], ..self.scope(transition) };
+            self.look_up(&scope, transition.occasion.id).map_err(|fault| self.violation(fault.into(), &scope))
+        })
+    }
+
+    fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
+        evaluate(bytes(transition), || {
+            let scope = self.scope(transition);
+            self.decide(&scope).map_err(|refusal| self.violation(refusal, &scope))
+        })
+    }
+
+    fn about(&self) -> About<'_> {
+        About {
+            message: if let Message::Fixed(message) = &self.message { Some(message) } else { None },
+            pointer: self.field.as_ref().map(|(text, _)| &**text),
+            description: self.description.as_deref(),
+            source: self.source.as_deref(),
+            effective: self.effective,
+        }
+    }
+}

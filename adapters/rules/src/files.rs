@@ -1,0 +1,125 @@
+//! The files that rules are in.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::fault::Faults;
+
+/// Most bytes of a file.
+pub(crate) const MOST_BYTES_OF_A_FILE: u64 = 1 << 20;
+/// Most bytes of all files together.
+pub(crate) const MOST_BYTES: u64 = 16 << 20;
+/// Most files.
+pub(crate) const MOST_FILES: usize = 1_000;
+
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// A file as it is now.
+pub(crate) struct RuleFile {
+    /// Its name in messages.
+    pub name: Arc<str>,
+    pub bytes: Vec<u8>,
+}
+
+/// What tells the content of files from any other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    /// That of files, by their names and contents, and of what could not be read of them.
+    pub fn of(files: &[RuleFile], faults: &Faults) -> Self {
+        let mut hash = Sha256::new();
+        for file in files {
+            for part in [file.name.as_bytes(), &file.bytes] {
+                hash.update((part.len() as u64).to_le_bytes());
+                hash.update(part);
+            }
+        }
+        hash.update(faults.to_string());
+        Self(hash.finalize().into())
+    }
+
+    /// A number that is nearly as good, and never 0.
+    pub fn number(self) -> u64 {
+        self.0.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes)).max(1)
+    }
+}
+
+/// Reads a file, or those of a folder that are rule files, in the order of their names. What cannot be read is a fault.
+pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, Faults) {
+    let mut faults = Faults::default();
+    let files = match paths(path) {
+        Ok(paths) if paths.len() > MOST_FILES => {
+            faults.push(&name(path), None, format!("the folder has {} rule files; at most {MOST_FILES} are read", paths.len()));
+            Vec::new()
+        }
+        Ok(paths) => read_all(paths, &mut faults),
+        Err(error) => {
+            faults.push(&name(path), None, format!("cannot be read: {error}"));
+            Vec::new()
+        }
+    };
+    (files, faults)
+}
+
+fn read_all(paths: Vec<PathBuf>, faults: &mut Faults) -> Vec<RuleFile> {
+    let (mut files, mut bytes) = (Vec::with_capacity(paths.len()), 0);
+    for path in paths {
+        let name = name(&path);
+        match read_file(&path) {
+            Ok(content) => {
+                bytes += content.len() as u64;
+                if bytes > MOST_BYTES {
+                    faults.push(&name, None, format!("the files up to this one are together larger than {MOST_BYTES} bytes"));
+                    break;
+                }
+                files.push(RuleFile { name, bytes: content });
+            }
+            Err(error) => faults.push(&name, None, format!("cannot be read: {error}")),
+        }
+    }
+    files
+}
+
+fn name(path: &Path) -> Arc<str> {
+    path.display().to_string().into()
+}
+
+fn paths(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !std::fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let path = entry?.path();
+        if is_rule_file(&path) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Hidden files are not ours: editors and Kubernetes keep their own there. Links count as what they lead to.
+fn is_rule_file(path: &Path) -> bool {
+    let is_hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    !is_hidden && extension.is_some_and(|extension| EXTENSIONS.contains(&&*extension)) && !path.is_dir()
+}
+
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    // Opening a pipe would wait for its writer.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES_OF_A_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES_OF_A_FILE {
+        return Err(io::Error::other(format!("it is larger than {MOST_BYTES_OF_A_FILE} bytes; split it")));
+    }
+    Ok(bytes)
+}

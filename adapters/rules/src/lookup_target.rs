@@ -1,0 +1,192 @@
+//! What a rule looks up: `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]`, `COLLECTION[parent = ID]`.
+
+use std::fmt;
+
+use domain::proposal::FIELDS;
+use domain::{Collection, ItemId, LookupKey, nearest};
+
+use crate::expression::{EvaluationFault, Expression, Scope, Shape, Wanted};
+use crate::fault::FileFaults;
+use crate::yaml::Scalar;
+
+/// The members of proposals that the stores find items by without looking through all.
+const INDEXED: [&str; 4] = ["program_id", "research_type", "researcher_id", "start_date"];
+
+/// The member that stands for the item one belongs to.
+const PARENT: &str = "parent";
+
+/// Where a rule looks, by what, and for which value.
+#[derive(Debug)]
+pub(crate) struct LookupTarget {
+    pub collection: Collection,
+    pub by: LookupBy,
+    value: Expression,
+}
+
+/// By what a lookup finds items.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LookupBy {
+    /// By its id: one item or none.
+    Id,
+    /// All items that belong to one.
+    Parent,
+    /// All items with a value of a member.
+    Member {
+        /// The member.
+        name: Box<str>,
+        /// Whether the stores have an index on it. Without one they look through the whole collection on every write.
+        is_indexed: bool,
+    },
+}
+
+impl LookupBy {
+    pub(crate) const fn shape(&self) -> Shape {
+        match self {
+            Self::Id => Shape::One,
+            Self::Parent | Self::Member { .. } => Shape::Many,
+        }
+    }
+}
+
+impl fmt::Display for LookupBy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id => formatter.write_str("by id"),
+            Self::Parent => formatter.write_str("by parent"),
+            Self::Member { name, is_indexed: true } => write!(formatter, "by `{name}`, indexed"),
+            Self::Member { name, is_indexed: false } => write!(formatter, "by `{name}`, which looks through the whole collection"),
+        }
+    }
+}
+
+/// What a lookup's text says, before its expression is compiled.
+pub(crate) struct Written<'a> {
+    pub collection: Option<Collection>,
+    pub by: LookupBy,
+    value: &'a str,
+    offset: usize,
+    scalar: &'a Scalar,
+}
+
+impl<'a> Written<'a> {
+    /// Takes the text apart.
+    pub fn read(scalar: &'a Scalar, faults: &mut FileFaults<'_>) -> Option<Self> {
+        let text = scalar.text.as_str();
+        let end = text.trim_end().strip_suffix(']');
+        let Some((name, inside)) = end.and_then(|text| text.split_once('[')) else {
+            let reason =
+                format!("`{text}` is no lookup; write `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`");
+            faults.add(scalar.source.place, reason);
+            return None;
+        };
+        let collection = Collection::named(name.trim());
+        if collection.is_none() {
+            faults.add(scalar.source.place, unknown_collection(name.trim()));
+        }
+        let (member, value) = split_member(inside);
+        let by = match member {
+            None => LookupBy::Id,
+            Some(PARENT) => LookupBy::Parent,
+            Some(name) => {
+                LookupBy::Member { name: name.into(), is_indexed: collection == Some(Collection::PROPOSALS) && INDEXED.contains(&name) }
+            }
+        };
+        let offset = name.len() + 1 + inside.len() - value.len();
+        let written = Self { collection, by, value, offset, scalar };
+        if let Some(reason) = collection.and_then(|collection| misfit(collection, &written.by)) {
+            faults.add(scalar.place_of(name.len() + 1), reason);
+        }
+        Some(written)
+    }
+
+    /// Compiles what it looks for. Other lookups are no variables there.
+    pub fn compile(self, faults: &mut FileFaults<'_>) -> Option<LookupTarget> {
+        match Expression::compile(self.value, Wanted::Key, &[]) {
+            Ok(value) => Some(LookupTarget { collection: self.collection?, by: self.by, value }),
+            Err(fault) => {
+                faults.add(self.scalar.place_of(self.offset + fault.offset), fault.reason);
+                None
+            }
+        }
+    }
+}
+
+fn unknown_collection(name: &str) -> String {
+    let names = Collection::ALL.map(Collection::name);
+    let guess = nearest(name, names).map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
+    format!("there is no collection `{name}`; {guess}there are `{}`", names.join("`, `"))
+}
+
+/// The member before a `=`, without the quotes it may have, and what follows; all of it when there is no member.
+fn split_member(inside: &str) -> (Option<&str>, &str) {
+    let whole = (None, inside);
+    let start = inside.trim_start();
+    let (name, rest) = match start.chars().next() {
+        Some(quote @ ('"' | '\'')) => match start[1..].split_once(quote) {
+            Some(parts) => parts,
+            None => return whole,
+        },
+        _ => start.split_at(start.find(|character: char| !character.is_alphanumeric() && character != '_').unwrap_or(start.len())),
+    };
+    match rest.trim_start().strip_prefix('=') {
+        Some(value) if !value.starts_with('=') && !name.is_empty() => (Some(name), value),
+        _ => whole,
+    }
+}
+
+/// Why nothing could ever be found so.
+fn misfit(collection: Collection, by: &LookupBy) -> Option<String> {
+    let collection_name = collection.name();
+    match by {
+        LookupBy::Parent if collection.owner().is_none() => {
+            Some(format!("items of `{collection_name}` belong to no other; only those of `lib` do, to proposals"))
+        }
+        LookupBy::Member { name, .. } if &**name == "id" => {
+            Some(format!("an item is found by its id as `{collection_name}[ID]`, without `id =`"))
+        }
+        LookupBy::Member { name, .. } if collection == Collection::PROPOSALS && FIELDS.iter().all(|field| field.name != &**name) => {
+            let guess = nearest(name, FIELDS.iter().map(|field| field.name)).map(|guess| format!("; did you mean `{guess}`?"));
+            Some(format!("a proposal has no field `{name}`{}", guess.unwrap_or_default()))
+        }
+        _ => None,
+    }
+}
+
+impl LookupTarget {
+    pub fn members_read(&self) -> impl Iterator<Item = &str> {
+        self.value.members_read()
+    }
+
+    /// What to look for on an occasion.
+    pub fn key(&self, scope: &Scope<'_>) -> Result<LookupKey, EvaluationFault> {
+        let Some(value) = self.value.key(scope)? else { return Ok(LookupKey::Nothing) };
+        let of_id = |key: fn(ItemId) -> LookupKey| ItemId::parse(&value).map_or(LookupKey::Nothing, key);
+        Ok(match &self.by {
+            LookupBy::Id => of_id(LookupKey::Id),
+            LookupBy::Parent => of_id(LookupKey::Parent),
+            LookupBy::Member { name, .. } => LookupKey::Member { name: name.clone(), value: value.into() },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_member;
+
+    #[test]
+    fn a_member_stands_before_a_single_equals_sign() {
+        for (inside, member, value) in [
+            ("self.program_id", None, "self.program_id"),
+            ("parent = self.id", Some("parent"), " self.id"),
+            (" month=self.month", Some("month"), "self.month"),
+            ("\"project no\" = self.x", Some("project no"), " self.x"),
+            ("a == b ? self.x : self.y", None, "a == b ? self.x : self.y"),
+            ("a >= 'x' ? self.x : self.y", None, "a >= 'x' ? self.x : self.y"),
+            ("'a=b'", None, "'a=b'"),
+            ("= self.x", None, "= self.x"),
+            ("", None, ""),
+        ] {
+            assert_eq!(split_member(inside), (member, value), "{inside}");
+        }
+    }
+}

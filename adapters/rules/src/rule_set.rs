@@ -1,0 +1,186 @@
+//! The rules and cases of some files, all sound.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::{Collection, Members, Rule};
+
+use crate::cases::{self, Case, CaseOutcome};
+use crate::definition;
+use crate::fault::{Faults, FileFaults};
+use crate::file_rule::FileRule;
+use crate::files::{self, Fingerprint, RuleFile};
+use crate::keys::{self, Keys};
+use crate::known_rules::KnownRules;
+use crate::yaml::{self, Node};
+
+/// Most rules of all files together.
+const MOST_RULES: usize = 1_000;
+/// Most cases of all files together.
+const MOST_CASES: usize = 10_000;
+
+/// The keys of a file.
+const KEYS: [&str; 2] = ["rules", "cases"];
+
+/// The rules of one collection as the use cases ask them.
+type RulesOfCollection = Arc<[Arc<dyn Rule<Members>>]>;
+
+/// The rules and cases of some files.
+#[derive(Default)]
+pub struct RuleSet {
+    rules: Vec<Arc<FileRule>>,
+    /// In the order of [`Collection::ALL`].
+    by_collection: [RulesOfCollection; Collection::ALL.len()],
+    cases: Vec<Case>,
+    edition: u64,
+}
+
+impl std::fmt::Debug for RuleSet {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ids: Vec<_> = self.rules.iter().map(|rule| rule.id()).collect();
+        formatter
+            .debug_struct("RuleSet")
+            .field("rules", &ids)
+            .field("cases", &self.cases.len())
+            .field("edition", &self.edition)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RuleSet {
+    /// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in the order of their names. Hidden
+    /// files and folders within are left out. `reserved` are the codes of the rules in Rust, which no rule of a file may have as its id.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn load(path: &Path, reserved: &[&str]) -> Result<Self, Faults> {
+        let (files, faults) = files::read(path);
+        Self::from_files(&files, faults, reserved)
+    }
+
+    /// The rules of files that were read, unless there are faults.
+    pub(crate) fn from_files(files: &[RuleFile], faults: Faults, reserved: &[&str]) -> Result<Self, Faults> {
+        let edition = Fingerprint::of(files, &faults).number();
+        let mut reader = Reader { reserved, faults, known: KnownRules::default(), rules: Vec::new() };
+        let mut budget = yaml::Budget::new();
+        let trees: Vec<_> = files.iter().filter_map(|file| Some((&file.name, reader.tree(file, &mut budget)?))).collect();
+        for (file, tree) in &trees {
+            reader.rules(file, tree);
+        }
+        let cases = reader.cases(&trees);
+        if reader.faults.is_empty() { Ok(Self::new(reader.rules, cases, edition)) } else { Err(reader.faults.sorted()) }
+    }
+
+    fn new(rules: Vec<Arc<FileRule>>, cases: Vec<Case>, edition: u64) -> Self {
+        let of = |collection| {
+            let rules = rules.iter().filter(|rule| rule.collection() == collection);
+            rules.map(|rule| Arc::clone(rule) as Arc<dyn Rule<Members>>).collect()
+        };
+        Self { by_collection: Collection::ALL.map(of), rules, cases, edition }
+    }
+
+    /// All rules, in the order of the files and of the rules in them.
+    #[must_use]
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = &FileRule> {
+        self.rules.iter().map(|rule| &**rule)
+    }
+
+    /// The rules about the items of a collection, in the same order.
+    #[must_use]
+    pub fn rules_of(&self, collection: Collection) -> RulesOfCollection {
+        let index = Collection::ALL.iter().position(|candidate| *candidate == collection);
+        index.map(|index| self.by_collection[index].clone()).unwrap_or_default()
+    }
+
+    /// A number that other content would not have; 0 for no files at all.
+    #[must_use]
+    pub const fn edition(&self) -> u64 {
+        self.edition
+    }
+
+    /// How many cases there are.
+    #[must_use]
+    pub fn number_of_cases(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// Judges every case as the service would judge the write, in the order of the files and of the cases in them.
+    #[must_use]
+    pub fn run_cases(&self) -> Vec<CaseOutcome> {
+        self.cases.iter().map(Case::run).collect()
+    }
+}
+
+/// What is read while files are.
+struct Reader<'a> {
+    reserved: &'a [&'a str],
+    faults: Faults,
+    known: KnownRules,
+    rules: Vec<Arc<FileRule>>,
+}
+
+impl Reader<'_> {
+    fn tree(&mut self, file: &RuleFile, budget: &mut yaml::Budget) -> Option<Arc<Node>> {
+        let mut faults = FileFaults::new(&file.name, &mut self.faults);
+        match std::str::from_utf8(&file.bytes) {
+            Ok(text) => {
+                let tree = yaml::parse(text, budget, &mut faults)?;
+                Keys::of(&tree, "a rule file", &mut faults)?.refuse_unknown(&KEYS, &mut faults);
+                Some(tree)
+            }
+            Err(error) => {
+                faults.add_to_file(format!("is no UTF-8 from byte {} on; save it as UTF-8", error.valid_up_to()));
+                None
+            }
+        }
+    }
+
+    fn rules(&mut self, file: &Arc<str>, tree: &Node) {
+        for node in elements(tree, "rules", &mut FileFaults::new(file, &mut self.faults)) {
+            if self.known.len() == MOST_RULES {
+                FileFaults::new(file, &mut self.faults).add(node.place, format!("there are more than {MOST_RULES} rules"));
+                return;
+            }
+            self.rule(file, node);
+        }
+    }
+
+    fn rule(&mut self, file: &Arc<str>, node: &Node) {
+        let mut faults = FileFaults::new(file, &mut self.faults);
+        let Some((id, rule)) = definition::read(node, file, &mut faults) else { return };
+        if self.reserved.contains(&&*id) {
+            faults.add(node.place, format!("the service has a rule `{id}` of its own; choose another id"));
+        }
+        let rule = rule.map(Arc::new);
+        match self.known.insert(id.clone(), rule.clone(), format!("{file}:{}", node.place.line)) {
+            Ok(()) => self.rules.extend(rule),
+            Err(at) => faults.add(node.place, format!("there is a rule `{id}` already, at {at}; choose another id")),
+        }
+    }
+
+    /// The cases, after all rules: a case may stand in another file than its rule.
+    fn cases(&mut self, trees: &[(&Arc<str>, Arc<Node>)]) -> Vec<Case> {
+        let mut read = Vec::new();
+        let mut budget = cases::Budget::new();
+        for (file, tree) in trees {
+            let mut faults = FileFaults::new(file, &mut self.faults);
+            for node in elements(tree, "cases", &mut faults) {
+                if read.len() == MOST_CASES {
+                    faults.add(node.place, format!("there are more than {MOST_CASES} cases"));
+                    return read;
+                }
+                read.extend(cases::read(node, file, &self.known, &mut budget, &mut faults));
+            }
+        }
+        read
+    }
+}
+
+/// The elements of one of the lists of a file.
+fn elements<'a>(tree: &'a Node, key: &str, faults: &mut FileFaults<'_>) -> &'a [Arc<Node>] {
+    let value = match &tree.content {
+        yaml::Content::Mapping(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value),
+        _ => None,
+    };
+    value.and_then(|value| keys::list(value, key, faults)).unwrap_or_default()
+}

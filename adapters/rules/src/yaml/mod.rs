@@ -1,0 +1,16 @@
+//! YAML 1.2 as a tree that knows where everything stands, and keeps scalars as they are written.
+//!
+//! The parser gives events; the tree is made here rather than by a deserializer, which would stop at the first fault of a rule
+//! and make numbers of digits.
+
+mod bracketed;
+mod json;
+mod node;
+mod offsets;
+mod scalar;
+mod tree;
+
+pub(crate) use json::write_json;
+pub(crate) use node::{Content, Entry, Node};
+pub(crate) use scalar::{Scalar, ScalarKind};
+pub(crate) use tree::{Budget, parse};

@@ -1,0 +1,98 @@
+//! Rules that are read again: all or nothing, and only when their files changed.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use application::RuleBook;
+use domain::Collection;
+use rules_adapter::ReloadableRules;
+
+fn write(path: &Path, ids: &[&str]) {
+    let rules: Vec<_> = ids.iter().map(|id| format!("- {{id: {id}, group: files, check: 'true', message: no}}\n")).collect();
+    fs::write(path, format!("rules:\n{}", rules.concat())).expect("a file");
+}
+
+fn ids(book: &dyn RuleBook) -> Vec<String> {
+    book.rules(Collection::FILES).iter().map(|rule| rule.code().to_owned()).collect()
+}
+
+/// What is done to the files, how, and which rules there are then.
+type Change<'a> = (&'a str, &'a dyn Fn(), &'a [&'a str]);
+
+#[test]
+fn no_rules_are_none_for_good() {
+    let none = ReloadableRules::none();
+    assert!(Collection::ALL.into_iter().all(|collection| none.rules(collection).is_empty()));
+    assert_eq!((none.edition(), none.has_changed(), none.reload()), (0, false, Ok(false)));
+}
+
+#[test]
+fn bad_rules_leave_the_old_ones_in_force() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rules.yaml");
+    write(&path, &["a"]);
+    let rules = ReloadableRules::open(folder.path(), &["taken"]).expect("sound rules");
+    let first = rules.edition();
+    assert!(!rules.has_changed());
+    assert_eq!(rules.reload(), Ok(false));
+    for bad in [
+        "rules: [",
+        "rules:\n- {id: b, group: files, check: 'true', message: no}\n- {id: c}",
+        "rules:\n- {id: taken, group: files, check: 'true', message: no}",
+    ] {
+        fs::write(&path, bad).expect("a file");
+        assert!(rules.has_changed());
+        assert!(rules.reload().is_err());
+        assert!(!rules.has_changed(), "a refused change is not told again");
+        assert_eq!((ids(&rules), rules.edition()), (vec!["a".to_owned()], first));
+    }
+    write(&path, &["a"]);
+    assert!(rules.has_changed());
+    assert_eq!((rules.reload(), rules.edition()), (Ok(false), first));
+    write(&path, &["b", "a"]);
+    assert_eq!((rules.reload(), ids(&rules)), (Ok(true), vec!["b".to_owned(), "a".to_owned()]));
+    assert_ne!(rules.edition(), first);
+}
+
+#[test]
+fn any_change_of_a_folder_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.yaml");
+    write(&path, &["a"]);
+    let rules = ReloadableRules::open(folder.path(), &[]).expect("sound rules");
+    let changes: [Change<'_>; 4] = [
+        ("a file more", &|| write(&folder.path().join("b.yaml"), &["b"]), &["a", "b"]),
+        ("another content of the same length", &|| write(&path, &["c"]), &["c", "b"]),
+        ("another name", &|| fs::rename(&path, folder.path().join("z.yaml")).expect("a rename"), &["b", "c"]),
+        ("a file less", &|| fs::remove_file(folder.path().join("b.yaml")).expect("a removal"), &["c"]),
+    ];
+    for (what, change, expected) in changes {
+        assert!(!rules.has_changed(), "before {what}");
+        change();
+        assert!(rules.has_changed(), "{what}");
+        assert_eq!((rules.reload(), ids(&rules)), (Ok(true), expected.iter().map(ToString::to_string).collect()), "{what}");
+    }
+    fs::remove_dir_all(folder.path()).expect("a removal");
+    assert!(rules.has_changed() && rules.reload().is_err() && !rules.has_changed());
+    assert_eq!(ids(&rules), ["c"]);
+}
+
+/// Kubernetes mounts a config map as links into a hidden folder, which it replaces as one.
+#[test]
+fn a_replaced_config_map_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    for (version, id) in [("..v1", "a"), ("..v2", "b")] {
+        fs::create_dir(at(version)).expect("a folder");
+        write(&at(version).join("rules.yaml"), &[id]);
+    }
+    symlink("..v1", at("..data")).expect("a link");
+    symlink("..data/rules.yaml", at("rules.yaml")).expect("a link");
+    let rules = ReloadableRules::open(folder.path(), &[]).expect("sound rules");
+    assert_eq!((ids(&rules), rules.has_changed()), (vec!["a".to_owned()], false));
+    symlink("..v2", at("..tmp")).expect("a link");
+    fs::rename(at("..tmp"), at("..data")).expect("a rename");
+    assert!(rules.has_changed());
+    assert_eq!((rules.reload(), ids(&rules)), (Ok(true), vec!["b".to_owned()]));
+}
