@@ -20,7 +20,7 @@ const FLOORS: &[(&str, &[&str])] = &[
 const OWNERS: &[(&str, &[&str])] = &[
     ("storage-adapter", &["rusqlite", "sea-orm", "sea-orm-migration", "sqlx"]),
     ("http-adapter", &["poem", "poem-openapi", "hyper", "hyper-util"]),
-    ("rules-adapter", &["cel", "regex-automata", "rust_decimal"]),
+    ("rules-adapter", &["cel", "granit-parser", "regex-automata", "rust_decimal"]),
     ("bootstrap", &["clap", "indicatif", "tracing-subscriber"]),
 ];
 

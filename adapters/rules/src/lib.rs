@@ -1,4 +1,48 @@
 //! Business rules in files, behind the port [`application::RuleBook`].
+//!
+//! A rule in a file is a [`domain::Rule`] about the [`Members`](domain::Members) of any item, like a rule in Rust, with expressions of
+//! the Common Expression Language in place of code. `docs/rules.md` says how files are written; this says how they are used.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use application::RuleBook;
+//! use domain::Collection;
+//! use rules_adapter::{ReloadableRules, RuleSet};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = &folder.path().join("rules.yaml");
+//! # std::fs::write(path, "
+//! # rules: [{id: sized, group: files, check: has(self.size), message: say how large it is}]
+//! # cases: [{rule: sized, name: no size, self: {}, expect: fail}]
+//! # ")?;
+//! // `rules check`: everything that is wrong, or what there is. The codes of the rules in Rust are taken.
+//! let rules = RuleSet::load(path, &["dates_in_order"])?;
+//! for rule in rules.rules() {
+//!     println!("{}", rule.summary("2026-11-21".parse()?));
+//! }
+//!
+//! // `rules test`: what the rules say of the cases.
+//! assert!(rules.run_cases().iter().all(|outcome| outcome.is_as_expected()));
+//!
+//! // The service: the rules of now for each write, read again when the files change.
+//! let book = ReloadableRules::open(path, &["dates_in_order"])?;
+//! assert_eq!(book.rules(Collection::FILES).len(), 1);
+//! if book.has_changed() {
+//!     match book.reload() {
+//!         Ok(is_other) => println!("reloaded, other rules: {is_other}"),
+//!         Err(faults) => println!("the old rules stay:\n{faults}"),
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! From file to verdict: `files` reads bytes → `yaml` makes trees that know where everything stands → `definition`, `lookup_target`
+//! and `cases` turn them into rules and cases, telling every fault to [`Faults`] → [`RuleSet`] keeps the rules of each collection ready →
+//! [`FileRule`] answers the domain, through `evaluation` and `expression`, which knows nothing of files.
+//!
+//! Reading and reloading block for as long as files take to read and expressions to compile: call them aside from a runtime's workers.
+//! Asking [`ReloadableRules`] for rules costs two atomic operations and a count.
 
 mod cases;
 mod definition;

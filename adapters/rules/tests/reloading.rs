@@ -17,6 +17,9 @@ fn ids(book: &dyn RuleBook) -> Vec<String> {
     book.rules(Collection::FILES).iter().map(|rule| rule.code().to_owned()).collect()
 }
 
+/// What is done to the files, how, and which rules there are then.
+type Change<'a> = (&'a str, &'a dyn Fn(), &'a [&'a str]);
+
 #[test]
 fn no_rules_are_none_for_good() {
     let none = ReloadableRules::none();
@@ -58,7 +61,7 @@ fn any_change_of_a_folder_is_noticed() {
     let path = folder.path().join("a.yaml");
     write(&path, &["a"]);
     let rules = ReloadableRules::open(folder.path(), &[]).expect("sound rules");
-    let changes: [(&str, &dyn Fn(), &[&str]); 4] = [
+    let changes: [Change<'_>; 4] = [
         ("a file more", &|| write(&folder.path().join("b.yaml"), &["b"]), &["a", "b"]),
         ("another content of the same length", &|| write(&path, &["c"]), &["c", "b"]),
         ("another name", &|| fs::rename(&path, folder.path().join("z.yaml")).expect("a rename"), &["b", "c"]),
