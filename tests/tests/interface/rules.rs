@@ -66,7 +66,7 @@ fn one(code: &str, pointer: &str) -> Vec<(String, String)> {
     vec![(code.to_owned(), pointer.to_owned())]
 }
 
-const AMOUNT: &str = r#"
+const AMOUNT: &str = r"
 rules:
   - id: amount_positive
     group: cashprogram
@@ -76,7 +76,7 @@ rules:
     field: /amount
     description: Cash programmes have amounts.
     source: Memo 7
-"#;
+";
 
 #[test]
 fn a_rule_refuses_every_kind_of_write() {
