@@ -61,6 +61,18 @@ impl Collection {
         }
     }
 
+    /// The members by which a few items of many are looked for: what a store finds items by without looking through all. Of
+    /// groups whose items are about another item, the member that names it.
+    #[must_use]
+    pub const fn indexed_members(self) -> &'static [&'static str] {
+        match self.0.as_bytes() {
+            b"proposals" => &["program_id", "research_type", "researcher_id", "start_date"],
+            b"gadscores" | b"files" | b"cashprogram" => &["proposal_id"],
+            b"status" => &["subject"],
+            _ => &[],
+        }
+    }
+
     /// The collections whose items are linked from representations of this one's while they exist, so that a write there
     /// may change what a page of this one shows.
     #[must_use]

@@ -9,9 +9,6 @@ use crate::expression::{EvaluationFault, Expression, Scope, Shape, Wanted};
 use crate::fault::FileFaults;
 use crate::yaml::Scalar;
 
-/// The members of proposals that the stores find items by without looking through all.
-const INDEXED: [&str; 4] = ["program_id", "research_type", "researcher_id", "start_date"];
-
 /// The member that stands for the item one belongs to.
 const PARENT: &str = "parent";
 
@@ -87,9 +84,10 @@ impl<'a> Written<'a> {
         let by = match member {
             None => LookupBy::Id,
             Some(PARENT) => LookupBy::Parent,
-            Some(name) => {
-                LookupBy::Member { name: name.into(), is_indexed: collection == Some(Collection::PROPOSALS) && INDEXED.contains(&name) }
-            }
+            Some(name) => LookupBy::Member {
+                name: name.into(),
+                is_indexed: collection.is_some_and(|collection| collection.indexed_members().contains(&name)),
+            },
         };
         let offset = name.len() + 1 + inside.len() - value.len();
         let written = Self { collection, by, value, offset, scalar };

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rules_adapter::{Faults, RuleSet};
+use rules_adapter::{Faults, LookupBy, RuleSet};
 use tempfile::TempDir;
 
 /// Rule files in a folder of their own.
@@ -195,6 +195,29 @@ fn hostile_yaml_ends_in_a_fault() {
     assert!(faults(&format!("rules: [{}]", "x,".repeat(310_000)))[0].contains("more than 300000 values"));
     let many = faults(&format!("rules:\n{}", "- {}\n".repeat(1_000)));
     assert_eq!((many.len(), many[100].as_str()), (101, "and 3900 more"));
+}
+
+#[test]
+fn a_lookup_says_whether_its_member_has_an_index() {
+    for (collection, member, is_indexed) in [
+        ("proposals", "researcher_id", true),
+        ("proposals", "project_title", false),
+        ("files", "proposal_id", true),
+        ("files", "subject", false),
+        ("gadscores", "proposal_id", true),
+        ("cashprogram", "proposal_id", true),
+        ("status", "subject", true),
+        ("status", "proposal_id", false),
+        ("lib", "proposal_id", false),
+    ] {
+        let text =
+            format!("rules: [{{id: r, group: files, lookup: {{x: '{collection}[{member} = self.x]'}}, check: 'true', message: no}}]");
+        let folder = folder(&[("rules.yaml", &text)]);
+        let rules = load(folder.path()).expect("sound rules");
+        let summary = rules.rules().next().expect("a rule").summary(jiff::civil::date(2026, 1, 1));
+        let expected = LookupBy::Member { name: member.into(), is_indexed };
+        assert_eq!(summary.lookups.iter().map(|lookup| lookup.by).collect::<Vec<_>>(), [&expected], "{collection}");
+    }
 }
 
 #[test]

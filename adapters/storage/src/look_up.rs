@@ -38,7 +38,7 @@ impl<'a> Shape<'a> {
             LookupKey::Parent(_) => Some(Self::Parent),
             LookupKey::Member { name, value } if name.contains('\0') || value.contains('\0') => None,
             LookupKey::Member { name, value } => {
-                let column = keys::column(name).filter(|_| collection == Collection::PROPOSALS);
+                let column = keys::column(collection, name);
                 Some(Self::Member { name, column: column.map(|column| (column, keys::compares_to_keys(value))) })
             }
             LookupKey::Nothing => None,
@@ -175,5 +175,57 @@ pub(crate) fn known(lookup: &Lookup, ShownItem { item, .. }: ShownItem) -> Found
         item if item.id == lookup.without => Found::Items(Vec::new()),
         item if item.members.len() > Lookup::MOST_BYTES => Found::TooLarge,
         item => Found::Items(vec![item]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use application::{Change, Ground};
+    use domain::{Collection, ItemId, Lookup, LookupKey};
+    use jiff::Timestamp;
+    use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, Statement};
+    use sea_orm_migration::MigratorTrait;
+    use uuid::Uuid;
+
+    use crate::dialect::SQLITE;
+    use crate::grounds::looks;
+    use crate::keys;
+    use crate::migration::Migrator;
+
+    async fn migrated() -> DatabaseConnection {
+        let mut options = ConnectOptions::new("sqlite::memory:");
+        options.max_connections(1);
+        let database = Database::connect(options).await.expect("a database in memory");
+        Migrator::up(&database, None).await.expect("the schema");
+        database
+    }
+
+    /// How `SQLite` is going to find what a statement asks for.
+    async fn plan(database: &DatabaseConnection, statement: Statement) -> String {
+        let explained = Statement { sql: format!("EXPLAIN QUERY PLAN {}", statement.sql), ..statement };
+        let rows = database.query_all_raw(explained).await.expect("a plan");
+        rows.iter().map(|row| row.try_get::<String>("", "detail").expect("a detail")).collect::<Vec<_>>().join("\n")
+    }
+
+    #[tokio::test]
+    async fn what_is_looked_for_by_an_indexed_member_is_found_in_its_index_both_times() {
+        let database = migrated().await;
+        let members =
+            Collection::ALL.into_iter().flat_map(|collection| collection.indexed_members().iter().map(move |name| (collection, *name)));
+        for (collection, name) in members {
+            let index = format!("USING INDEX items_by_{} (", keys::column(collection, name).expect("a column"));
+            for value in ["x".to_owned(), "x".repeat(300)] {
+                let key = LookupKey::Member { name: name.into(), value: value.into() };
+                let lookup = Lookup { collection, key, without: ItemId::from_uuid(Uuid::nil()) };
+                let first = plan(&database, super::statement(&SQLITE, &lookup).expect("something to look for")).await;
+                assert!(first.contains(&index) && !first.contains("items_by_collection"), "{name}: {first}");
+                let grounds = vec![Ground { lookup, found: Vec::new() }];
+                let change = Change { time: Timestamp::UNIX_EPOCH, caller: None, key: None, grounds };
+                for look in looks(std::iter::once(&change)) {
+                    let second = plan(&database, look.statement(&SQLITE)).await;
+                    assert!(second.contains(&index) && !second.contains("items_by_collection"), "{name}: {second}");
+                }
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A member of a stored item, as both engines' SQL sees it.
 
 use application::query::Subject;
+use domain::Collection;
 use domain::json::encode_text;
 use domain::proposal::FieldKind;
 use sea_orm::DbBackend;
@@ -21,11 +22,11 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// A field's name stands in the text; any other name is a parameter.
+    /// A field's name stands in the text; any other name is a parameter. Only proposals have fields.
     pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
         let backend = text.dialect.backend;
         let path = format!("$.{}", encode_text(name));
-        let key = kind.and_then(|_| keys::column(name));
+        let key = kind.and_then(|_| keys::column(Collection::PROPOSALS, name));
         let (name, path) = match (kind, backend) {
             (Some(_), _) => (literal(name), literal(&path)),
             (None, DbBackend::Sqlite) => {

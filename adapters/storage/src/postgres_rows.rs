@@ -14,7 +14,7 @@ use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
 use uuid::Uuid;
 
 use crate::dialect::POSTGRES;
-use crate::keys::{self, KEYED_FIELDS, Keys};
+use crate::keys::{self, Keys};
 use crate::postgres_writes::{recorded, turn};
 use crate::row_write::{How, RowWrite};
 use crate::rows;
@@ -75,7 +75,7 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
         texts(writes.iter().map(|write| write.members.to_string())),
         texts(writes.iter().map(|write| write.change.caller.as_deref().unwrap_or_default().to_owned())),
     ];
-    values.extend((0..KEYED_FIELDS.len()).map(|key| texts(writes.iter().map(|write| key_text(write.keys, key)))));
+    values.extend((0..keys::COLUMNS.len()).map(|key| texts(writes.iter().map(|write| key_text(write.keys, key)))));
     values.extend(own_values(writes));
     POSTGRES.statement(text, values)
 }
@@ -150,7 +150,7 @@ fn given(own: [&str; 2], last: &str) -> String {
          members::json AS members, NULLIF(caller, '') AS caller, {keys}{first}, {last} AS {second}, clock.time FROM clock, \
          unnest({arrays}) AS g (id, collection, parent, program, members, caller{columns}, {first}, {second}))",
         turn = turn("$1"),
-        arrays = (2..KEYED_FIELDS.len() + 10).map(|number| format!("${number}")).collect::<Vec<_>>().join(", "),
+        arrays = (2..keys::COLUMNS.len() + 10).map(|number| format!("${number}")).collect::<Vec<_>>().join(", "),
         columns = keys::columns(),
     )
 }

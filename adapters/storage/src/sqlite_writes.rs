@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::dialect::SQLITE;
 use crate::idempotency::{COLUMNS, KnownBy, continued_by};
-use crate::keys::{self, KEYED_FIELDS, Keys};
+use crate::keys::{self, Keys};
 use crate::row_write::{How, RowWrite, in_rows};
 use crate::rows;
 use crate::sqlite_grounds;
@@ -232,7 +232,7 @@ impl Performing<'_> {
         let is_in_scope = row.get_ref("collection")?.as_str()? == write.scope.collection.name()
             && (write.scope.parent.is_none() || write.scope.parent == shown.item.parent);
         let mut has_keys = true;
-        for (name, key) in KEYED_FIELDS.iter().zip(write.keys.columns()) {
+        for (name, key) in keys::COLUMNS.iter().zip(write.keys.columns()) {
             has_keys &= row.get_ref(*name)?.as_str_or_null()? == key.as_deref();
         }
         Ok(is_in_scope.then_some((shown, has_keys)))

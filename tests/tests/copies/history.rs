@@ -16,13 +16,14 @@ use uuid::Uuid;
 const BEGINNING: i64 = 1_767_225_600_000_000;
 
 /// What a reader of JSON who is not careful would alter.
-const ODD: [&str; 6] = [
+const ODD: [&str; 7] = [
     r#"{"amount":100.10,"zero":-0.0,"exponent":1E+5,"small":1e-400}"#,
     r#"{"big":123456789012345678901234567890123456789,"precise":0.1000000000000000055511151231257827}"#,
     r#"{"text":"Peñaranda 😀 \u2028 é \u0001 \" \\ \/ \n"}"#,
     r#"{"":{"b":[[],{},[{"a":null}]],"a":true},"é\"":""}"#,
     "{}",
     r#"{"z":1,"a":2,"m":{"z":1,"a":2}}"#,
+    r#"{"proposal_id":7.10,"subject":"Peñaranda"}"#,
 ];
 
 /// How many histories are written at the same time.
@@ -205,7 +206,18 @@ pub fn content(database: &TestDatabase) -> [Rows; 3] {
     };
     let items = columns(
         &["id", "parent", "predecessor", "program"],
-        &["collection", "version", "created_at", "updated_at", "members", "program_id", "research_type", "researcher_id", "start_date"],
+        &[
+            "collection",
+            "version",
+            "created_at",
+            "updated_at",
+            "members",
+            "program_id",
+            "research_type",
+            "researcher_id",
+            "start_date",
+            "subject",
+        ],
     );
     let changes =
         columns(&["item_id", "parent", "predecessor"], &["sequence", "collection", "version", "kind", "time", "caller", "superseded"]);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use application::{Change, ChangeKind, Ground, IdempotencyKey, ItemRepository, NewItem, RepositoryError, Scope, ShownItem};
 use domain::{Collection, Found, Item, ItemId, Lookup, LookupKey};
+use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
 use crate::store::{NOW, TestStore, all, at, connect, content, ids, lib_of, new_item, next_id, replacement};
@@ -13,7 +14,9 @@ on_both_stores! {
     items_are_looked_up_by_their_owner
     items_are_looked_up_by_a_text_or_a_number_as_it_is_written
     members_of_any_name_are_looked_up
-    the_fields_with_an_index_are_looked_up_whatever_their_length
+    members_with_an_index_are_looked_up_whatever_their_length
+    what_is_about_the_same_is_told_apart_by_its_collection
+    a_key_follows_its_item
     lists_are_no_texts
     where_there_is_nothing_to_look_for_nothing_is_found
     what_is_looked_up_is_there_as_it_was_last_written
@@ -104,12 +107,19 @@ async fn items_are_looked_up_by_a_text_or_a_number_as_it_is_written(store: &Test
     let values =
         [r#""7""#, "7", "7.0", r#""7.0""#, "1.50", "1e2", "true", "null", r#"["7"]"#, r#"{"a":7}"#, r#""Ñandú \"x\" \\""#, r#""""#];
     let huge = "123456789012345678901234567890";
-    let mut inserted = Vec::new();
-    for value in values.into_iter().chain([huge]) {
-        inserted.push(store.insert(all(CASH), &format!(r#"{{"m":{value}}}"#)).await.item.id);
+    // One without an index, and one with.
+    for name in ["m", "proposal_id"] {
+        let mut inserted = Vec::new();
+        for value in values.into_iter().chain([huge]) {
+            inserted.push(store.insert(all(CASH), &format!(r#"{{"{name}":{value}}}"#)).await.item.id);
+        }
+        store.insert(all(CASH), r#"{"other":"7"}"#).await;
+        store.insert(all(Collection::GAD_SCORES), &format!(r#"{{"{name}":"7"}}"#)).await;
+        assert_found_as_written(store, name, &inserted, huge).await;
     }
-    store.insert(all(CASH), r#"{"other":"7"}"#).await;
-    store.insert(all(Collection::STATUS), r#"{"m":"7"}"#).await;
+}
+
+async fn assert_found_as_written(store: &TestStore, name: &str, inserted: &[ItemId], huge: &str) {
     for (value, expected) in [
         ("7", vec![0, 1]),
         ("7.0", vec![2, 3]),
@@ -128,9 +138,9 @@ async fn items_are_looked_up_by_a_text_or_a_number_as_it_is_written(store: &Test
         (huge, vec![12]),
     ] {
         let expected: Vec<_> = expected.into_iter().map(|place: usize| inserted[place]).collect();
-        assert_eq!(found_ids(store, &member(CASH, "m", value)).await, expected, "{value}");
-        let grounds = decided_on(&store.items, &[member(CASH, "m", value)]).await;
-        assert_eq!(store.items.insert(all(Collection::FILES), new_item("{}"), grounds).await.map(|_| ()), Ok(()), "{value}");
+        assert_eq!(found_ids(store, &member(CASH, name, value)).await, expected, "{name} {value}");
+        let grounds = decided_on(&store.items, &[member(CASH, name, value)]).await;
+        assert_eq!(store.items.insert(all(Collection::FILES), new_item("{}"), grounds).await.map(|_| ()), Ok(()), "{name} {value}");
     }
 }
 
@@ -148,23 +158,85 @@ async fn members_of_any_name_are_looked_up(store: &TestStore) {
     }
 }
 
-async fn the_fields_with_an_index_are_looked_up_whatever_their_length(store: &TestStore) {
+async fn members_with_an_index_are_looked_up_whatever_their_length(store: &TestStore) {
     let (long, longer) = ("é".repeat(300), format!("{}x", "é".repeat(300)));
     let values = ["7", "Añ'b", long.as_str(), longer.as_str(), &long[..400]];
-    for name in ["program_id", "research_type"] {
-        for value in values {
-            let members = format!("{{\"{name}\":{}}}", domain::json::encode_text(value));
-            let shown = store.insert(all(Collection::PROPOSALS), &members).await;
-            let lookup = member(Collection::PROPOSALS, name, value);
-            assert_eq!(found_ids(store, &lookup).await, [shown.item.id], "{name} {value}");
-            let grounds = decided_on(&store.items, &[lookup]).await;
-            assert!(store.items.insert(all(Collection::FILES), new_item("{}"), grounds).await.is_ok(), "{name} {value}");
+    for collection in Collection::ALL {
+        for name in collection.indexed_members() {
+            for value in values {
+                let members = format!("{{\"{name}\":{}}}", domain::json::encode_text(value));
+                let shown = store.insert(all(collection), &members).await;
+                let lookup = member(collection, name, value);
+                assert_eq!(found_ids(store, &lookup).await, [shown.item.id], "{name} {value}");
+                let grounds = decided_on(&store.items, &[lookup]).await;
+                assert!(store.items.insert(all(Collection::LIB), new_item("{}"), grounds).await.is_ok(), "{name} {value}");
+            }
         }
     }
     let number = store.insert(all(Collection::PROPOSALS), r#"{"program_id":12}"#).await;
     assert_eq!(found_ids(store, &member(Collection::PROPOSALS, "program_id", "12")).await, [number.item.id]);
     let elsewhere = store.insert(all(CASH), r#"{"program_id":"7"}"#).await;
-    assert_eq!(found_ids(store, &member(CASH, "program_id", "7")).await, [elsewhere.item.id], "only proposals have keys");
+    assert_eq!(found_ids(store, &member(CASH, "program_id", "7")).await, [elsewhere.item.id], "it is a key of proposals alone");
+}
+
+async fn what_is_about_the_same_is_told_apart_by_its_collection(store: &TestStore) {
+    let (files, status) = (Collection::FILES, Collection::STATUS);
+    let members = r#"{"proposal_id":"x","subject":"y"}"#;
+    let (file, message) = (store.insert(all(files), members).await.item.id, store.insert(all(status), members).await.item.id);
+    store.insert(all(Collection::GAD_SCORES), members).await;
+    for (lookup, expected) in [
+        (member(files, "proposal_id", "x"), vec![file]),
+        (member(files, "proposal_id", "y"), vec![]),
+        (member(files, "subject", "y"), vec![file]),
+        (member(status, "subject", "y"), vec![message]),
+        (member(status, "subject", "x"), vec![]),
+        (member(status, "proposal_id", "x"), vec![message]),
+    ] {
+        assert_eq!(found_ids(store, &lookup).await, expected, "{lookup:?}");
+        let grounds = decided_on(&store.items, &[lookup]).await;
+        assert!(store.items.insert(all(CASH), new_item(members), grounds).await.is_ok());
+    }
+}
+
+/// Whatever the write is.
+async fn a_key_follows_its_item(store: &TestStore) {
+    let scope = all(Collection::STATUS);
+    let by = |value| member(Collection::STATUS, "subject", value);
+    let shown = store.insert(scope, r#"{"subject":"a"}"#).await;
+    let id = shown.item.id;
+    let mut now = shown;
+    for (members, found) in [(r#"{"subject":"b"}"#, vec![id]), (r#"{"message":"b"}"#, vec![]), (r#"{"subject":"b"}"#, vec![id])] {
+        now = store.update(scope, &now, members).await.unwrap();
+        assert_eq!((found_ids(store, &by("a")).await, found_ids(store, &by("b")).await), (vec![], found), "{members}");
+    }
+    store.delete(scope, &now).await.unwrap();
+    assert_eq!(found_ids(store, &by("b")).await, []);
+    let restored = NewItem { id, ..new_item(r#"{"subject":"c"}"#) };
+    store.items.restore(scope, restored, at(NOW)).await.unwrap();
+    assert_eq!(found_ids(store, &by("c")).await, [id]);
+    let added = new_item(r#"{"subject":"c"}"#);
+    let expected = vec![id, added.id];
+    let now = store.list(scope).await.items.remove(0);
+    let replaced = content(vec![replacement(&now, r#"{"subject":"c"}"#)], vec![added]);
+    store.items.replace_all(Collection::STATUS, replaced, at(NOW)).await.unwrap();
+    assert_eq!(found_ids(store, &by("c")).await, expected);
+}
+
+/// The server counts how often it used an index, and has counted when the store's connections are gone.
+#[tokio::test]
+async fn postgresql_looks_into_the_index_both_times() {
+    let TestStore { store, items, database } = TestStore::open(TestDatabase::postgres()).await;
+    let additions = (0..5_000).map(|number| new_item(&format!("{{\"subject\":\"{number}\"}}"))).collect();
+    items.replace_all(Collection::STATUS, content(vec![], additions), at(NOW)).await.unwrap();
+    let _ = database.query("ANALYZE items");
+    let grounds = decided_on(&items, &[member(Collection::STATUS, "subject", "7")]).await;
+    items.insert(all(CASH), new_item("{}"), grounds).await.unwrap();
+    drop(items);
+    store.close().await;
+    let others = "SELECT backend_type FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    while !database.query(others).is_empty() {}
+    let uses = database.query("SELECT CAST(idx_scan AS TEXT) FROM pg_stat_user_indexes WHERE indexrelname = 'items_by_subject'");
+    assert_eq!(uses, [[Some("2".to_owned())]]);
 }
 
 async fn lists_are_no_texts(store: &TestStore) {
@@ -494,20 +566,21 @@ async fn writes_that_touch_no_grounds_of_each_other_are_all_made(store: &TestSto
     assert_eq!(store.list(all(Collection::LIB)).await.items.len(), WRITERS);
 }
 
-/// The same by a field with an index, where writes that leave another value go together.
+/// The same by a member with an index, where writes that leave another value go together.
 async fn of_many_inserts_with_one_key_that_are_done_together_one_is_made(store: &TestStore) {
-    let proposals = all(Collection::PROPOSALS);
-    let mut inserts = Vec::new();
-    for number in 0..WRITERS {
-        let value = format!("{}{}", "é".repeat(if number % 2 == 0 { 1 } else { 300 }), number / 8);
-        let members = format!("{{\"program_id\":\"{value}\"}}");
-        let change = decided_on(&store.items, &[member(Collection::PROPOSALS, "program_id", &value)]).await;
-        inserts.push((proposals, new_item(&members), change));
+    for (collection, name) in [(Collection::PROPOSALS, "program_id"), (Collection::STATUS, "subject")] {
+        let mut inserts = Vec::new();
+        for number in 0..WRITERS {
+            let value = format!("{}{}", "é".repeat(if number % 2 == 0 { 1 } else { 300 }), number / 8);
+            let members = format!("{{\"{name}\":\"{value}\"}}");
+            let change = decided_on(&store.items, &[member(collection, name, &value)]).await;
+            inserts.push((all(collection), new_item(&members), change));
+        }
+        let (made, refused): (Vec<_>, Vec<_>) = together(store, inserts).await.into_iter().partition(Result::is_ok);
+        assert_eq!((made.len(), refused), (8, vec![Err(RepositoryError::VersionConflict); WRITERS - 8]));
+        let values = store.list(all(collection)).await.items.into_iter().map(|shown| shown.item.members);
+        assert_eq!(values.collect::<std::collections::HashSet<_>>().len(), 8);
     }
-    let (made, refused): (Vec<_>, Vec<_>) = together(store, inserts).await.into_iter().partition(Result::is_ok);
-    assert_eq!((made.len(), refused), (8, vec![Err(RepositoryError::VersionConflict); WRITERS - 8]));
-    let values = store.list(proposals).await.items.into_iter().map(|shown| shown.item.members);
-    assert_eq!(values.collect::<std::collections::HashSet<_>>().len(), 8);
 }
 
 /// An update away from, and one to, what others were decided on.

@@ -19,6 +19,7 @@ on_both_stores! {
     instances_that_start_together_prepare_the_schema_once
     a_store_of_the_first_schema_is_brought_up_to_date
     keys_of_the_fourth_schema_are_kept
+    items_of_the_fifth_schema_are_given_their_subjects
     the_view_has_one_column_per_field
     the_view_is_made_anew_when_a_field_is_missing
     the_view_shows_fields_as_columns
@@ -61,8 +62,10 @@ async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore
     assert_eq!(opened, if is_sqlite { 1 } else { 4 }, "an SQLite file has one owner");
 }
 
-/// Takes back what the second and the third migration did.
-const FIRST_SCHEMA: [&str; 16] = [
+/// Takes back what the later migrations did.
+const FIRST_SCHEMA: [&str; 18] = [
+    "DROP INDEX items_by_subject",
+    "ALTER TABLE items DROP COLUMN subject",
     "DROP INDEX items_by_update",
     "DROP INDEX items_by_program_id",
     "DROP INDEX items_by_research_type",
@@ -145,6 +148,33 @@ async fn keys_of_the_fourth_schema_are_kept(store: &TestStore) {
     reopened.migrate().await.unwrap();
     let answered = reopened.items().answered(&change).await.unwrap().unwrap();
     assert_eq!((answered.shown, &*answered.remarks), (shown, ""));
+    reopened.close().await;
+}
+
+/// The engine gives them what the service gives those that are written now.
+async fn items_of_the_fifth_schema_are_given_their_subjects(store: &TestStore) {
+    let (long, huge) = (format!("\"{}\"", "é".repeat(300)), "123456789012345678901234567890");
+    let values =
+        [r#""a""#, r#""Añ \" \\ \n ' 💧""#, r#""""#, &long, "7", "1.50", "-0", "1e2", huge, "true", "null", r#"["a"]"#, r#"{"a":"b"}"#];
+    for collection in Collection::ALL {
+        for name in ["proposal_id", "subject", "other"] {
+            for value in values {
+                store.insert(all(collection), &format!("{{\"first\":[1],\"{name}\":{value}}}")).await;
+            }
+        }
+    }
+    let subjects = || store.database.query("SELECT CAST(members AS TEXT), collection, subject FROM items ORDER BY id");
+    let given = subjects();
+    assert_eq!(given.iter().filter(|row| row[2].is_some()).count(), 4 * 9);
+    let taken_back = ["DROP INDEX items_by_subject", "ALTER TABLE items DROP COLUMN subject"];
+    for statement in taken_back.into_iter().chain(["DELETE FROM seaql_migrations WHERE version LIKE '%_000006_subjects'"]) {
+        let _ = store.database.query(statement);
+    }
+    store.store.clone().close().await;
+    let reopened = connect(&store.database).await;
+    assert!(!reopened.is_migrated().await.unwrap());
+    reopened.migrate().await.unwrap();
+    assert_eq!(subjects(), given);
     reopened.close().await;
 }
 

@@ -13,7 +13,7 @@ use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, T
 use super::import::{STEP, Target, WRITTEN, count_totals, program};
 use super::{ChangeRecord, CheckedChange, CopyError};
 use crate::dialect::POSTGRES;
-use crate::keys::{self, KEYED_FIELDS, Keys};
+use crate::keys::{self, Keys};
 use crate::postgres_rows::texts;
 use crate::postgres_writes::turn;
 use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS};
@@ -193,7 +193,7 @@ fn put_values(items: &[&CheckedChange], gone: &HashSet<ItemId>) -> Vec<Value> {
             &|(_, _, members, _)| (*members).to_owned(),
         ],
     );
-    values.extend((0..KEYED_FIELDS.len()).map(|key| texts(rows.iter().map(|(.., keys)| marked(keys.columns()[key].as_deref())))));
+    values.extend((0..keys::COLUMNS.len()).map(|key| texts(rows.iter().map(|(.., keys)| marked(keys.columns()[key].as_deref())))));
     values
 }
 
@@ -211,7 +211,7 @@ fn put() -> String {
         predecessor = unmarked("predecessor"),
         program = unmarked("program"),
         keys = keys::each(|name| format!(", {}", unmarked(name))),
-        arrays = arrays(9 + KEYED_FIELDS.len()),
+        arrays = arrays(9 + keys::COLUMNS.len()),
         updated = keys::each(|name| format!(", {name} = excluded.{name}")),
     )
 }

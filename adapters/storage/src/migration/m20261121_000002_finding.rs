@@ -11,8 +11,11 @@ use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 use uuid::Uuid;
 
 use crate::dialect::Dialect;
-use crate::keys::{KEYED_FIELDS, Keys};
+use crate::keys::Keys;
 use crate::rows;
+
+/// The columns of keys that there were then.
+const COLUMNS: [&str; 4] = ["program_id", "research_type", "researcher_id", "start_date"];
 
 /// How many items are given their keys at a time.
 const BATCH: i64 = 500;
@@ -25,11 +28,11 @@ impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let connection = manager.get_connection();
         let dialect = Dialect::of(manager.get_database_backend());
-        for name in KEYED_FIELDS {
+        for name in COLUMNS {
             connection.execute_unprepared(&format!("ALTER TABLE items ADD COLUMN {name} {}", dialect.key)).await?;
         }
         give_keys(connection, dialect).await?;
-        for name in KEYED_FIELDS {
+        for name in COLUMNS {
             let index = format!("CREATE INDEX items_by_{name} ON items ({name}, id) WHERE {name} IS NOT NULL");
             connection.execute_unprepared(&index).await?;
         }
@@ -40,7 +43,7 @@ impl MigrationTrait for Migration {
 
     async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let connection = manager.get_connection();
-        for name in KEYED_FIELDS {
+        for name in COLUMNS {
             connection.execute_unprepared(&format!("DROP INDEX items_by_{name}; ALTER TABLE items DROP COLUMN {name}")).await?;
         }
         let words = match manager.get_database_backend() {
@@ -94,9 +97,10 @@ async fn give_keys(connection: &SchemaManagerConnection<'_>, dialect: &'static D
 async fn give_key(connection: &SchemaManagerConnection<'_>, dialect: &'static Dialect, row: &QueryResult) -> Result<(), DbErr> {
     let members = Members::read(rows::get::<String>(row, "members")?.as_bytes()).ok().flatten();
     let keys = members.map_or_else(Keys::default, |members| Keys::of(Collection::PROPOSALS, members.encoded()));
-    let columns: Vec<_> = KEYED_FIELDS.iter().zip(2..).map(|(name, number)| format!("{name} = ${number}")).collect();
+    let columns: Vec<_> = COLUMNS.iter().zip(2..).map(|(name, number)| format!("{name} = ${number}")).collect();
     let text = format!("UPDATE items SET {} WHERE id = $1", columns.join(", "));
-    let values = std::iter::once(rows::get::<Uuid>(row, "id")?.into()).chain(keys.columns().iter().map(|key| key.clone().into()));
+    let values = COLUMNS.iter().map(|name| keys.in_column(name).into());
+    let values = std::iter::once(rows::get::<Uuid>(row, "id")?.into()).chain(values);
     connection.execute_raw(dialect.statement(&text, values)).await?;
     Ok(())
 }

@@ -7,6 +7,7 @@ mod m20261121_000002_finding;
 mod m20261121_000003_turns;
 mod m20261121_000004_history;
 mod m20261121_000005_rules;
+mod m20261121_000006_subjects;
 
 /// Brings a database's schema up to date.
 pub(crate) struct Migrator;
@@ -19,6 +20,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261121_000003_turns::Migration),
             Box::new(m20261121_000004_history::Migration),
             Box::new(m20261121_000005_rules::Migration),
+            Box::new(m20261121_000006_subjects::Migration),
         ]
     }
 }

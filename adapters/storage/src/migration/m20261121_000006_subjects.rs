@@ -1,0 +1,50 @@
+//! What items other than proposals are about, as a key: rules look for the status messages or the files of a proposal.
+//!
+//! The index has only rows that have one, so it costs the writes of proposals nothing.
+
+use async_trait::async_trait;
+use domain::Collection;
+use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName, Statement};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
+
+use crate::dialect::Dialect;
+use crate::keys;
+use crate::member::Member;
+use crate::sql_text::{SqlText, literal};
+
+#[derive(DeriveMigrationName)]
+pub(super) struct Migration;
+
+#[async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let connection = manager.get_connection();
+        let dialect = Dialect::of(manager.get_database_backend());
+        connection.execute_unprepared(&format!("ALTER TABLE items ADD COLUMN subject {}", dialect.key)).await?;
+        for collection in Collection::ALL {
+            for member in collection.indexed_members().iter().filter(|member| keys::column(collection, member) == Some("subject")) {
+                connection.execute_raw(give_subjects(dialect, collection, member)).await?;
+            }
+        }
+        connection.execute_unprepared("CREATE INDEX items_by_subject ON items (subject, id) WHERE subject IS NOT NULL").await?;
+        Ok(())
+    }
+
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        let text = "DROP INDEX items_by_subject; ALTER TABLE items DROP COLUMN subject";
+        manager.get_connection().execute_unprepared(text).await?;
+        Ok(())
+    }
+}
+
+/// Gives the items of a collection that are there their keys, in the engine: there may be very many.
+fn give_subjects(dialect: &'static Dialect, collection: Collection, member: &str) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let member = Member::of(&mut text, member, None);
+    let (written, is_written) = (member.as_written(), member.is_written());
+    let collection = literal(collection.name());
+    text.finish(&format!(
+        "UPDATE items AS w SET subject = substr({written}, 1, {length}) WHERE w.collection = {collection} AND {is_written}",
+        length = keys::LENGTH,
+    ))
+}
