@@ -22,8 +22,8 @@ pub use error::ApplicationError;
 pub use listing::{Embedded, Listing, MOST_EMBEDDED, Neighbour, PageRequest, View};
 pub use ports::{
     Answered, Change, ChangeKind, ChangeLog, Clock, CollectionContent, Ground, History, IdGenerator, IdempotencyKey, ItemRepository,
-    ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness, Relations, Replacement, RepositoryError,
-    Revision, RuleBook, Scope, Sequence, ShownItem, Totals,
+    ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Permit, Readiness, Relations, Replacement,
+    RepositoryError, Revision, RuleBook, Scope, Sequence, ShownItem, Totals,
 };
 pub use precondition::{Named, Precondition};
 pub use resource_service::{

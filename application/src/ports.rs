@@ -27,8 +27,12 @@ pub trait Clock: Send + Sync {
     fn day_of(&self, time: Timestamp) -> Date;
 }
 
+/// Leave to do something of which only a little is done at a time; given back when it is dropped.
+pub type Permit = Box<dyn Send>;
+
 /// The business rules that are not written in Rust.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
 pub trait RuleBook: Send + Sync {
     /// The rules about the items of a collection as they are now, in the order in which their violations are reported.
     /// MUST cost next to nothing where there are none, and MUST be all of one edition.
@@ -36,6 +40,9 @@ pub trait RuleBook: Send + Sync {
 
     /// Which edition they are of; it differs whenever they were changed.
     fn edition(&self) -> u64;
+
+    /// Waits for leave to ask a rule that does not answer at once. Few have it at a time, so that work beside it goes on.
+    async fn permit(&self) -> Permit;
 }
 
 /// The part of the store a use case sees: a collection, or the items of it that belong to one owner.

@@ -1,10 +1,9 @@
 //! The use cases of every group.
 //!
 //! Reads and writes of what is there now are here; `judging` is what a write makes of a body, `ruling` what the business rules
-//! say of it, `written` what it answers beside the item, `history` is what was,
-//! `retries` tells requests that are sent again, and `dry_run` answers for writes that are not done.
+//! say of it, `basis` what they are told, `replacing` judges a whole collection, `written` is what is answered beside the item,
+//! `history` what was, `retries` tells requests that are sent again, and `dry_run` answers for writes that are not done.
 
-use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -13,25 +12,27 @@ use jiff::SignedDuration;
 
 use crate::listing;
 use crate::ports::{
-    ChangeKind, Clock, CollectionContent, Ground, History, IdGenerator, ItemRepository, ListedPage, NewItem, RepositoryError, Revision,
-    RuleBook, Scope, ShownItem,
+    ChangeKind, Clock, History, IdGenerator, ItemRepository, ListedPage, NewItem, RepositoryError, Revision, RuleBook, Scope, ShownItem,
 };
 use crate::query::{PageQuery, Position};
 use crate::{ApplicationError, Caller, Embedded, Listing, PageRequest, Precondition, View, WriteOptions};
 
 mod audit;
+mod basis;
 mod dry_run;
 mod history;
 mod judging;
+mod replacing;
 mod retries;
 mod ruling;
 mod written;
 
 pub use audit::Audited;
 pub use history::{Restored, VersionPage};
-use judging::{Draft, Edit, Identity, draft_element, named_id, refused, replacement_of, stored_members};
+use judging::{Draft, Edit, Identity, refused, replacement_of, stored_members};
+use replacing::Judged;
 use retries::Running;
-use ruling::{Decision, Looked};
+use ruling::Decision;
 pub use written::{Replaced, Written};
 
 /// How often a write without a condition starts over when others write the same item, before it gives up.
@@ -167,7 +168,7 @@ impl<R: Resource> ResourceService<R> {
         let (shown, embedded) = self.get(caller, parent, id, &whole).await?;
         let occasion = self.occasion(&WriteOptions::by(caller.clone()), WriteOperation::Replace, id, shown.item.parent);
         let draft = Edit::Replace(stored_members(&shown)?).draft(&shown)?;
-        let (_, verdict) = self.judge(&occasion, Some(&shown), draft, &mut Looked::default()).await?;
+        let (_, verdict) = self.judge(&occasion, Some(&shown), draft, &mut self.basis()).await?;
         Ok((shown, embedded, verdict))
     }
 
@@ -332,7 +333,7 @@ impl<R: Resource> ResourceService<R> {
         for _ in 0..MAX_ATTEMPTS {
             let draft = Draft::of(body, continues.map_or(Identity::New, Identity::Named));
             let occasion = self.occasion(options, WriteOperation::Create, id, parent);
-            let Decision { after, warnings, grounds } = self.decide(&occasion, None, draft).await?;
+            let Decision { after, warnings, grounds } = self.decide(self.basis(), &occasion, None, draft).await?;
             let addition = new_item(id, after, continues);
             if options.is_dry_run {
                 return Ok(Written { shown: self.would_be_inserted(parent, addition).await?, warnings });
@@ -359,7 +360,7 @@ impl<R: Resource> ResourceService<R> {
             let shown = self.find(parent, id).await?;
             check(precondition, &shown)?;
             let occasion = self.occasion(options, edit.operation(), id, shown.item.parent);
-            let Decision { after, warnings, grounds } = self.decide(&occasion, Some(&shown), edit.draft(&shown)?).await?;
+            let Decision { after, warnings, grounds } = self.decide(self.basis(), &occasion, Some(&shown), edit.draft(&shown)?).await?;
             let replacement = replacement_of(&shown, after);
             if edit.kind() == ChangeKind::Patched && replacement.members == shown.item.members {
                 return Ok(Written { shown, warnings });
@@ -395,57 +396,6 @@ impl<R: Resource> ResourceService<R> {
         let current = self.repository.totals(self.scope(None), self.collection.linked()).await?.revision;
         if precondition.excludes(&current) { Err(ApplicationError::CollectionChanged { current }) } else { Ok(Some(current)) }
     }
-
-    /// Judges every element, and the removal of every item that is no element. Where removals are judged, the collection must
-    /// not change before it is replaced.
-    async fn judge_all(
-        &self,
-        options: &WriteOptions,
-        body: &ReplacementBody,
-        expected: Option<Revision>,
-    ) -> Result<Judged, ApplicationError> {
-        let named: Vec<_> = body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
-        let known = self.repository.find_many(self.scope(None), &named).await?;
-        let mut known: HashMap<_, _> = known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
-        let mut content = CollectionContent { expected, ..CollectionContent::default() };
-        let (mut verdict, mut looked) = (Verdict::default(), Looked::default());
-        for (pointer, element) in &body.elements {
-            let (before, draft) = match draft_element::<R>(element.as_ref(), &mut known) {
-                Ok(drafted) => drafted,
-                Err(ApplicationError::Invalid(faults)) => {
-                    verdict.errors.extend_below(pointer, faults);
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            let (operation, id) = match &before {
-                Some(shown) => (WriteOperation::Replace, shown.item.id),
-                None => (WriteOperation::Create, self.ids.next_id()),
-            };
-            let occasion = self.occasion(options, operation, id, None);
-            let (after, said) = self.judge(&occasion, before.as_ref(), draft, &mut looked).await?;
-            verdict.warnings.extend_below(pointer, said.warnings);
-            verdict.errors.extend_below(pointer, said.errors);
-            match before {
-                Some(shown) => content.replacements.push(replacement_of(&shown, after)),
-                None => content.additions.push(new_item(id, after, None)),
-            }
-        }
-        if self.judges_removals() {
-            content.expected = Some(self.judge_removals(options, &named, &mut verdict, &mut looked).await?);
-        }
-        if !verdict.errors.is_empty() {
-            return Err(ApplicationError::Invalid(verdict.errors));
-        }
-        Ok(Judged { content, warnings: verdict.warnings, grounds: looked.into_grounds() })
-    }
-}
-
-/// A collection's replacement that no rule refuses.
-struct Judged {
-    content: CollectionContent,
-    warnings: Violations,
-    grounds: Vec<Ground>,
 }
 
 fn new_item<R: Resource>(id: ItemId, resource: R, continues: Option<ItemId>) -> NewItem {

@@ -135,6 +135,7 @@ async fn migrate(options: &DatabaseOptions) -> Result<(), Fault> {
 
 async fn serve(options: ServeOptions) -> Result<(), Fault> {
     let mut signals = Signals::listen().map_err(Fault::Signals)?;
+    let hang_ups = rules::hang_ups();
     let rules = rules::open(options.rules.rules.as_deref())?;
     let (listener, store) = tokio::select! {
         started = start(&options) => started?,
@@ -154,7 +155,7 @@ async fn serve(options: ServeOptions) -> Result<(), Fault> {
     let endpoint = http_adapter::service(&ports, http_options(&options, base_url.clone(), stopping));
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl.duration()));
-    let watching = tokio::spawn(rules::watch(rules));
+    let watching = tokio::spawn(rules::watch(rules, hang_ups));
     let drained = http_adapter::serve(listener, endpoint, limits, stop(signals, ending)).await;
     forgetting.abort();
     watching.abort();

@@ -89,6 +89,9 @@ impl Collection {
 pub struct ItemId(Uuid);
 
 impl ItemId {
+    /// The identifier of no item.
+    pub const NIL: Self = Self(Uuid::nil());
+
     /// Wraps a UUID that an id generator made or the store holds.
     #[must_use]
     pub const fn from_uuid(uuid: Uuid) -> Self {

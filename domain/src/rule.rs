@@ -45,6 +45,17 @@ pub trait Rule<R>: Send + Sync {
     /// The violation, naming the field to mend.
     fn check(&self, transition: &Transition<'_, R>) -> Result<(), Violation>;
 
+    /// [`lookups`](Self::lookups), where they are told in a moment. `None` where it would take longer than other work should
+    /// wait.
+    fn lookups_at_once(&self, transition: &Transition<'_, R>) -> Option<Result<Vec<Lookup>, Violation>> {
+        Some(self.lookups(transition))
+    }
+
+    /// [`check`](Self::check), where it is decided in a moment. `None` where it would take longer than other work should wait.
+    fn check_at_once(&self, transition: &Transition<'_, R>) -> Option<Result<(), Violation>> {
+        Some(self.check(transition))
+    }
+
     /// What people are told of it.
     fn about(&self) -> About<'_> {
         About::default()
@@ -151,8 +162,7 @@ impl Occasion {
     /// No particular one: a nameless item at the beginning of 1970, for rules that do not ask.
     #[must_use]
     pub const fn any(operation: WriteOperation) -> Self {
-        let id = ItemId::from_uuid(uuid::Uuid::nil());
-        Self { operation, id, parent: None, caller: None, now: Timestamp::UNIX_EPOCH, today: jiff::civil::date(1970, 1, 1) }
+        Self { operation, id: ItemId::NIL, parent: None, caller: None, now: Timestamp::UNIX_EPOCH, today: jiff::civil::date(1970, 1, 1) }
     }
 }
 
@@ -221,6 +231,20 @@ pub enum LookupKey {
     },
     /// There is nothing to look for; nothing is found.
     Nothing,
+}
+
+impl Found {
+    /// These items, unless they are more than a lookup may find.
+    #[must_use]
+    pub fn of(items: Vec<Item>) -> Self {
+        if items.len() > Lookup::MOST_ITEMS {
+            Self::TooMany
+        } else if items.iter().map(|item| item.members.len()).sum::<usize>() > Lookup::MOST_BYTES {
+            Self::TooLarge
+        } else {
+            Self::Items(items)
+        }
+    }
 }
 
 /// What a lookup found.

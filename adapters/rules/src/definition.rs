@@ -61,6 +61,9 @@ const WORDS: [&str; 21] = [
 
 const LONGEST_NAME: usize = 64;
 
+/// Most characters of a description, and of a source.
+const LONGEST_EXPLANATION: usize = 2_000;
+
 /// A rule's `id`, if it is sound, and the rule, if all of it is.
 pub(crate) fn read(node: &Node, file: &Arc<str>, faults: &mut FileFaults<'_>) -> Option<(Box<str>, Option<FileRule>)> {
     let keys = Keys::of(node, "a rule", faults)?;
@@ -71,7 +74,7 @@ pub(crate) fn read(node: &Node, file: &Arc<str>, faults: &mut FileFaults<'_>) ->
     let severity = severity(&keys, faults);
     let effective = effective(&keys, faults);
     let field = keys.get("field").map(|_| field(&keys, faults));
-    let [description, source] = ["description", "source"].map(|key| keys.text(key, faults).map(|scalar| scalar.text.as_str().into()));
+    let [description, source] = ["description", "source"].map(|key| explanation(key, &keys, faults));
     let (variables, targets) = lookups(&keys, faults);
     let compile =
         |key, wanted, faults: &mut FileFaults<'_>| keys.expression(key, faults).map(|scalar| compiled(scalar, wanted, &variables, faults));
@@ -103,6 +106,16 @@ pub(crate) fn read(node: &Node, file: &Arc<str>, faults: &mut FileFaults<'_>) ->
 
 fn compiled(scalar: &Scalar, wanted: Wanted, variables: &[(String, Shape)], faults: &mut FileFaults<'_>) -> Option<Expression> {
     Expression::compile(&scalar.text, wanted, variables).map_err(|fault| faults.add(scalar.place_of(fault.offset), fault.reason)).ok()
+}
+
+/// What people are told of the rule, in every list of rules.
+fn explanation(key: &str, keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Box<str>> {
+    let scalar = keys.text(key, faults)?;
+    if scalar.text.chars().count() > LONGEST_EXPLANATION {
+        faults.add(scalar.source.place, format!("the {key} has more than {LONGEST_EXPLANATION} characters; shorten it"));
+        return None;
+    }
+    Some(scalar.text.as_str().into())
 }
 
 fn id(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Box<str>> {

@@ -1,99 +1,66 @@
-//! Where evaluations run: at once when they are short, aside from the runtime's workers when they may be long.
+//! Where evaluations run that may be long: aside from the runtime's workers, a few at a time.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 
+use application::Permit;
 use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::Semaphore;
 
-/// From how many bytes of items an evaluation may keep a worker longer than other tasks should wait: read once, that
-/// many take about a tenth of a millisecond.
-const HEAVY: usize = 64 << 10;
+/// How many long evaluations run at a time, whatever the writes: each may take the whole budget of its time and memory.
+const MOST: usize = 2;
 
-/// How many heavy evaluations run at a time, whatever the writes: each may take the whole budget of its time and memory.
-const MOST_HEAVY: usize = 2;
+/// Leave for long evaluations. Who waits for it holds no thread.
+#[derive(Debug)]
+pub(crate) struct Permits(Arc<Semaphore>);
 
-static HEAVY_ONES: Places = Places { free: Mutex::new(MOST_HEAVY), freed: Condvar::new() };
-
-/// Runs an evaluation over this many bytes.
-pub(crate) fn evaluate<T>(bytes: usize, run: impl FnOnce() -> T) -> T {
-    if bytes < HEAVY {
-        return run();
+impl Default for Permits {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MOST)))
     }
+}
+
+impl Permits {
+    pub async fn one(&self) -> Permit {
+        // The semaphore is never closed; were it, evaluations would only be more at a time.
+        Box::new(self.0.clone().acquire_owned().await.ok())
+    }
+}
+
+/// Runs an evaluation that may be long, while other tasks of the thread go on elsewhere.
+pub(crate) fn aside<T>(run: impl FnOnce() -> T) -> T {
     // Elsewhere there are no other tasks on the thread, or no other thread for them.
     let can_step_aside = Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
-    let run = || HEAVY_ONES.hold(run);
     if can_step_aside { tokio::task::block_in_place(run) } else { run() }
-}
-
-/// Places for evaluations, which wait for a free one.
-struct Places {
-    free: Mutex<usize>,
-    freed: Condvar,
-}
-
-impl Places {
-    fn hold<T>(&self, run: impl FnOnce() -> T) -> T {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = self.freed.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
-        drop(free);
-        let _held = Held(self);
-        run()
-    }
-}
-
-/// A place that is free again when this is dropped, also by a panic.
-struct Held<'a>(&'a Places);
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.freed.notify_one();
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
-    use super::{HEAVY, MOST_HEAVY, evaluate};
+    use super::{MOST, Permits, aside};
 
-    #[test]
-    fn heavy_evaluations_run_a_few_at_a_time() {
-        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    for _ in 0..50 {
-                        evaluate(HEAVY, || {
-                            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                            std::thread::yield_now();
-                            now.fetch_sub(1, Ordering::SeqCst);
-                        });
-                    }
-                });
-            }
-        });
-        assert!(most.into_inner() <= MOST_HEAVY);
-    }
-
-    #[test]
-    fn a_place_is_free_again_after_a_panic() {
-        for _ in 0..=MOST_HEAVY {
-            assert!(std::panic::catch_unwind(|| evaluate(HEAVY, || panic!("as a test"))).is_err());
+    #[tokio::test]
+    async fn a_few_have_leave_at_a_time() {
+        let permits = Permits::default();
+        let mut held = Vec::new();
+        for _ in 0..MOST {
+            held.push(permits.one().await);
         }
-        assert_eq!(evaluate(HEAVY, || 1), 1);
+        assert!(tokio::time::timeout(Duration::from_millis(20), permits.one()).await.is_err());
+        held.pop();
+        let _next = permits.one().await;
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn other_tasks_go_on_beside_a_heavy_evaluation() {
+    async fn other_tasks_go_on_beside_a_long_evaluation() {
         let (sender, receiver) = std::sync::mpsc::channel();
         tokio::spawn(async move { sender.send(1) });
-        let task = tokio::spawn(async move { evaluate(HEAVY, || receiver.recv()) });
+        let task = tokio::spawn(async move { aside(|| receiver.recv()) });
         assert_eq!(task.await.expect("the task ends"), Ok(1));
     }
 
     #[tokio::test]
-    async fn a_runtime_of_one_thread_evaluates_at_once() {
-        assert_eq!(evaluate(HEAVY, || 1), 1);
+    async fn a_runtime_of_one_thread_evaluates_where_it_is() {
+        assert_eq!(aside(|| 1), 1);
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use domain::{About, Collection, Found, Lookup, LookupKey, Members, Pointer, Rule, Severity, Transition, Violation, WriteOperation};
 use jiff::civil::Date;
 
-use crate::evaluation::evaluate;
-use crate::expression::{EvaluationFault, Expression, Scope, Shape};
+use crate::evaluation::aside;
+use crate::expression::{Budget, EvaluationFault, Expression, Meter, Scope, Shape};
 use crate::fault::Place;
 use crate::lookup_target::{LookupBy, LookupTarget};
 use crate::summary::{LookupSummary, RuleSummary};
@@ -49,6 +49,12 @@ enum Refusal {
     NotMet,
     /// It could not be decided.
     Undecided(String),
+}
+
+/// What is said where a rule does not pass, and why it could not be decided.
+struct Unmet {
+    detail: String,
+    undecided: Option<String>,
 }
 
 impl From<EvaluationFault> for Refusal {
@@ -134,31 +140,31 @@ impl FileRule {
         self.when.as_ref().filter(|when| !when.uses_lookups())
     }
 
-    fn look_up(&self, scope: &Scope<'_>, without: domain::ItemId) -> Result<Vec<Lookup>, EvaluationFault> {
+    fn look_up(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Vec<Lookup>, EvaluationFault> {
         let is_guarded_off = match self.early_guard() {
-            Some(guard) => !guard.boolean(scope)?,
+            Some(guard) => !guard.boolean(scope, meter)?,
             None => false,
         };
         let lookup = |target: &LookupTarget| {
-            let key = if is_guarded_off { LookupKey::Nothing } else { target.key(scope)? };
-            Ok(Lookup { collection: target.collection, key, without })
+            let key = if is_guarded_off { LookupKey::Nothing } else { target.key(scope, meter)? };
+            Ok(Lookup { collection: target.collection, key, without: scope.occasion.id })
         };
         self.targets.iter().map(lookup).collect()
     }
 
-    fn decide(&self, scope: &Scope<'_>) -> Result<(), Refusal> {
+    fn decide(&self, scope: &Scope<'_>, meter: &Meter) -> Result<(), Refusal> {
         if let Some(guard) = self.early_guard()
-            && !guard.boolean(scope)?
+            && !guard.boolean(scope, meter)?
         {
             return Ok(());
         }
         self.refuse_incomplete(scope.found)?;
         if let Some(guard) = self.when.as_ref().filter(|when| when.uses_lookups())
-            && !guard.boolean(scope)?
+            && !guard.boolean(scope, meter)?
         {
             return Ok(());
         }
-        if self.check.boolean(scope)? { Ok(()) } else { Err(Refusal::NotMet) }
+        if self.check.boolean(scope, meter)? { Ok(()) } else { Err(Refusal::NotMet) }
     }
 
     /// A list that is not whole decides nothing.
@@ -175,25 +181,44 @@ impl FileRule {
         Ok(())
     }
 
-    fn violation(&self, refusal: Refusal, scope: &Scope<'_>) -> Violation {
-        let pointer = self.field.as_ref().map_or_else(Pointer::root, |(_, pointer)| pointer.clone());
-        let detail = match refusal {
-            Refusal::NotMet => self.message(scope),
+    fn lookups_by(&self, meter: &Meter, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Unmet> {
+        if self.targets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let scope = Scope { found: &[], ..self.scope(transition) };
+        self.look_up(&scope, meter).map_err(|fault| self.unmet(fault.into(), &scope, meter))
+    }
+
+    fn check_by(&self, meter: &Meter, transition: &Transition<'_, Members>) -> Result<(), Unmet> {
+        let scope = self.scope(transition);
+        self.decide(&scope, meter).map_err(|refusal| self.unmet(refusal, &scope, meter))
+    }
+
+    fn unmet(&self, refusal: Refusal, scope: &Scope<'_>, meter: &Meter) -> Unmet {
+        match refusal {
+            Refusal::NotMet => Unmet { detail: self.message(scope, meter), undecided: None },
             Refusal::Undecided(reason) => {
-                tracing::warn!(rule = &*self.id, reason, "a rule could not be decided, which counts as not passed");
-                format!("the rule `{}` could not be decided, so it counts as not passed: {reason}", self.id)
+                let detail = format!("the rule `{}` could not be decided, so it counts as not passed: {reason}", self.id);
+                Unmet { detail, undecided: Some(reason) }
             }
-        };
+        }
+    }
+
+    fn violation(&self, Unmet { detail, undecided }: Unmet) -> Violation {
+        if let Some(reason) = undecided {
+            tracing::warn!(rule = &*self.id, reason, "a rule could not be decided, which counts as not passed");
+        }
+        let pointer = self.field.as_ref().map_or_else(Pointer::root, |(_, pointer)| pointer.clone());
         Violation::new(pointer, self.id.to_string(), shortened(detail))
     }
 
-    fn message(&self, scope: &Scope<'_>) -> String {
+    fn message(&self, scope: &Scope<'_>, meter: &Meter) -> String {
         let computed = match &self.message {
             Message::Fixed(message) => return message.to_string(),
-            Message::Computed(message) => message.text(scope),
+            Message::Computed(message) => message.text(scope, meter),
         };
         computed.unwrap_or_else(|fault| {
-            tracing::warn!(rule = &*self.id, ?fault, "the message of a rule could not be made");
+            tracing::debug!(rule = &*self.id, ?fault, "the message of a rule could not be made");
             format!("the rule `{}` is not met", self.id)
         })
     }
@@ -205,15 +230,6 @@ fn shortened(detail: String) -> String {
         None => detail,
         Some((end, _)) => format!("{}…", &detail[..end]),
     }
-}
-
-/// How many bytes an evaluation may have to read.
-fn bytes(transition: &Transition<'_, Members>) -> usize {
-    let found = transition.found.iter().map(|found| match found {
-        Found::Items(items) => items.iter().map(|item| item.members.len()).sum(),
-        Found::TooMany | Found::TooLarge => 0,
-    });
-    transition.after.encoded().len() + transition.before.map_or(0, |before| before.encoded().len()) + found.sum::<usize>()
 }
 
 impl Rule<Members> for FileRule {
@@ -240,20 +256,23 @@ impl Rule<Members> for FileRule {
 
     /// A lookup a target, in their order. Where the guard says that the rule does not apply, none looks for anything.
     fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
-        if self.targets.is_empty() {
-            return Ok(Vec::new());
-        }
-        evaluate(bytes(transition), || {
-            let scope = Scope { found: &[], ..self.scope(transition) };
-            self.look_up(&scope, transition.occasion.id).map_err(|fault| self.violation(fault.into(), &scope))
-        })
+        aside(|| self.lookups_by(&Meter::of(Budget::Lookups), transition).map_err(|unmet| self.violation(unmet)))
     }
 
     fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
-        evaluate(bytes(transition), || {
-            let scope = self.scope(transition);
-            self.decide(&scope).map_err(|refusal| self.violation(refusal, &scope))
-        })
+        aside(|| self.check_by(&Meter::of(Budget::Verdict), transition).map_err(|unmet| self.violation(unmet)))
+    }
+
+    fn lookups_at_once(&self, transition: &Transition<'_, Members>) -> Option<Result<Vec<Lookup>, Violation>> {
+        let meter = Meter::of(Budget::AtOnce);
+        let lookups = self.lookups_by(&meter, transition);
+        (!meter.is_exhausted()).then(|| lookups.map_err(|unmet| self.violation(unmet)))
+    }
+
+    fn check_at_once(&self, transition: &Transition<'_, Members>) -> Option<Result<(), Violation>> {
+        let meter = Meter::of(Budget::AtOnce);
+        let checked = self.check_by(&meter, transition);
+        (!meter.is_exhausted()).then(|| checked.map_err(|unmet| self.violation(unmet)))
     }
 
     fn about(&self) -> About<'_> {

@@ -27,11 +27,11 @@ pub(crate) struct RuleFile {
 
 /// What tells the content of files from any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fingerprint([u8; 32]);
+pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// That of files, by their names and contents, and of what could not be read of them.
-    pub fn of(files: &[RuleFile], faults: &Faults) -> Self {
+    pub(crate) fn of(files: &[RuleFile], faults: &Faults) -> Self {
         let mut hash = Sha256::new();
         for file in files {
             for part in [file.name.as_bytes(), &file.bytes] {
@@ -44,7 +44,7 @@ impl Fingerprint {
     }
 
     /// A number that is nearly as good, and never 0.
-    pub fn number(self) -> u64 {
+    pub(crate) fn number(self) -> u64 {
         self.0.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes)).max(1)
     }
 }
@@ -55,6 +55,11 @@ pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, Faults) {
     let files = match paths(path) {
         Ok(paths) if paths.len() > MOST_FILES => {
             faults.push(&name(path), None, format!("the folder has {} rule files; at most {MOST_FILES} are read", paths.len()));
+            Vec::new()
+        }
+        // A folder that was not mounted, or is being filled, must not put every rule out of force.
+        Ok(paths) if paths.is_empty() => {
+            faults.push(&name(path), None, "the folder has no rule files; their names end in .yaml, .yml or .json".to_owned());
             Vec::new()
         }
         Ok(paths) => read_all(paths, &mut faults),

@@ -28,7 +28,7 @@
 //! // The service: the rules of now for each write, read again when the files change.
 //! let book = ReloadableRules::open(path, &["dates_in_order"])?;
 //! assert_eq!(book.rules(Collection::FILES).len(), 1);
-//! if book.has_changed() {
+//! if book.changed().is_some() {
 //!     match book.reload() {
 //!         Ok(is_other) => println!("reloaded, other rules: {is_other}"),
 //!         Err(faults) => println!("the old rules stay:\n{faults}"),
@@ -62,6 +62,7 @@ mod yaml;
 pub use cases::{CaseOutcome, Expectation};
 pub use fault::{Fault, Faults, Place};
 pub use file_rule::FileRule;
+pub use files::Fingerprint;
 pub use lookup_target::LookupBy;
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;

@@ -5,7 +5,7 @@ use std::fmt;
 use domain::proposal::FIELDS;
 use domain::{Collection, ItemId, LookupKey, nearest};
 
-use crate::expression::{EvaluationFault, Expression, Scope, Shape, Wanted};
+use crate::expression::{EvaluationFault, Expression, Meter, Scope, Shape, Wanted};
 use crate::fault::FileFaults;
 use crate::yaml::Scalar;
 
@@ -156,8 +156,8 @@ impl LookupTarget {
     }
 
     /// What to look for on an occasion.
-    pub fn key(&self, scope: &Scope<'_>) -> Result<LookupKey, EvaluationFault> {
-        let Some(value) = self.value.key(scope)? else { return Ok(LookupKey::Nothing) };
+    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<LookupKey, EvaluationFault> {
+        let Some(value) = self.value.key(scope, meter)? else { return Ok(LookupKey::Nothing) };
         let of_id = |key: fn(ItemId) -> LookupKey| ItemId::parse(&value).map_or(LookupKey::Nothing, key);
         Ok(match &self.by {
             LookupBy::Id => of_id(LookupKey::Id),

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use application::RuleBook;
+use application::{Permit, RuleBook};
+use async_trait::async_trait;
 use domain::{Collection, Members, Rule};
 
+use crate::evaluation::Permits;
 use crate::fault::Faults;
 use crate::files::{self, Fingerprint};
 use crate::rule_set::RuleSet;
@@ -18,6 +20,7 @@ use crate::rule_set::RuleSet;
 pub struct ReloadableRules {
     source: Option<Source>,
     current: RwLock<Arc<RuleSet>>,
+    permits: Permits,
 }
 
 #[derive(Debug)]
@@ -44,7 +47,11 @@ impl ReloadableRules {
         let read = Mutex::new(Fingerprint::of(&files, &faults));
         let rules = RuleSet::from_files(&files, faults, reserved)?;
         let reserved = reserved.iter().map(ToString::to_string).collect();
-        Ok(Self { source: Some(Source { path: path.to_owned(), reserved, read }), current: RwLock::new(rules.into()) })
+        Ok(Self {
+            source: Some(Source { path: path.to_owned(), reserved, read }),
+            current: RwLock::new(rules.into()),
+            permits: Permits::default(),
+        })
     }
 
     /// The rules in force.
@@ -53,13 +60,13 @@ impl ReloadableRules {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether the files are other than when they were last read, be it by a reload that was refused. It reads them.
+    /// What the files are, if it is other than when they were last read, be it by a reload that was refused.
     #[must_use]
-    pub fn has_changed(&self) -> bool {
-        self.source.as_ref().is_some_and(|source| {
-            let (files, faults) = files::read(&source.path);
-            Fingerprint::of(&files, &faults) != *source.read.lock().unwrap_or_else(PoisonError::into_inner)
-        })
+    pub fn changed(&self) -> Option<Fingerprint> {
+        let source = self.source.as_ref()?;
+        let (files, faults) = files::read(&source.path);
+        let now = Fingerprint::of(&files, &faults);
+        (now != *source.read.lock().unwrap_or_else(PoisonError::into_inner)).then_some(now)
     }
 
     /// Puts the rules of the files in force, all of them, and says whether they are others than before.
@@ -79,6 +86,7 @@ impl ReloadableRules {
     }
 }
 
+#[async_trait]
 impl RuleBook for ReloadableRules {
     fn rules(&self, collection: Collection) -> Arc<[Arc<dyn Rule<Members>>]> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).rules_of(collection)
@@ -86,5 +94,9 @@ impl RuleBook for ReloadableRules {
 
     fn edition(&self) -> u64 {
         self.current.read().unwrap_or_else(PoisonError::into_inner).edition()
+    }
+
+    async fn permit(&self) -> Permit {
+        self.permits.one().await
     }
 }

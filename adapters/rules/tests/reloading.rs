@@ -24,7 +24,7 @@ type Change<'a> = (&'a str, &'a dyn Fn(), &'a [&'a str]);
 fn no_rules_are_none_for_good() {
     let none = ReloadableRules::none();
     assert!(Collection::ALL.into_iter().all(|collection| none.rules(collection).is_empty()));
-    assert_eq!((none.edition(), none.has_changed(), none.reload()), (0, false, Ok(false)));
+    assert_eq!((none.edition(), none.changed(), none.reload()), (0, None, Ok(false)));
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn bad_rules_leave_the_old_ones_in_force() {
     write(&path, &["a"]);
     let rules = ReloadableRules::open(folder.path(), &["taken"]).expect("sound rules");
     let first = rules.edition();
-    assert!(!rules.has_changed());
+    assert!(rules.changed().is_none());
     assert_eq!(rules.reload(), Ok(false));
     for bad in [
         "rules: [",
@@ -42,13 +42,13 @@ fn bad_rules_leave_the_old_ones_in_force() {
         "rules:\n- {id: taken, group: files, check: 'true', message: no}",
     ] {
         fs::write(&path, bad).expect("a file");
-        assert!(rules.has_changed());
+        assert!(rules.changed().is_some());
         assert!(rules.reload().is_err());
-        assert!(!rules.has_changed(), "a refused change is not told again");
+        assert!(rules.changed().is_none(), "a refused change is not told again");
         assert_eq!((ids(&rules), rules.edition()), (vec!["a".to_owned()], first));
     }
     write(&path, &["a"]);
-    assert!(rules.has_changed());
+    assert!(rules.changed().is_some());
     assert_eq!((rules.reload(), rules.edition()), (Ok(false), first));
     write(&path, &["b", "a"]);
     assert_eq!((rules.reload(), ids(&rules)), (Ok(true), vec!["b".to_owned(), "a".to_owned()]));
@@ -68,13 +68,13 @@ fn any_change_of_a_folder_is_noticed() {
         ("a file less", &|| fs::remove_file(folder.path().join("b.yaml")).expect("a removal"), &["c"]),
     ];
     for (what, change, expected) in changes {
-        assert!(!rules.has_changed(), "before {what}");
+        assert!(rules.changed().is_none(), "before {what}");
         change();
-        assert!(rules.has_changed(), "{what}");
+        assert!(rules.changed().is_some(), "{what}");
         assert_eq!((rules.reload(), ids(&rules)), (Ok(true), expected.iter().map(ToString::to_string).collect()), "{what}");
     }
     fs::remove_dir_all(folder.path()).expect("a removal");
-    assert!(rules.has_changed() && rules.reload().is_err() && !rules.has_changed());
+    assert!(rules.changed().is_some() && rules.reload().is_err() && rules.changed().is_none());
     assert_eq!(ids(&rules), ["c"]);
 }
 
@@ -90,9 +90,9 @@ fn a_replaced_config_map_is_noticed() {
     symlink("..v1", at("..data")).expect("a link");
     symlink("..data/rules.yaml", at("rules.yaml")).expect("a link");
     let rules = ReloadableRules::open(folder.path(), &[]).expect("sound rules");
-    assert_eq!((ids(&rules), rules.has_changed()), (vec!["a".to_owned()], false));
+    assert_eq!((ids(&rules), rules.changed().is_some()), (vec!["a".to_owned()], false));
     symlink("..v2", at("..tmp")).expect("a link");
     fs::rename(at("..tmp"), at("..data")).expect("a rename");
-    assert!(rules.has_changed());
+    assert!(rules.changed().is_some());
     assert_eq!((rules.reload(), ids(&rules)), (Ok(true), vec!["b".to_owned()]));
 }

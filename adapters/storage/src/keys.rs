@@ -53,8 +53,7 @@ impl Keys {
 
 /// The key of a value; lists and booleans have none.
 fn key(value: Value<'_>) -> Option<String> {
-    let text = value.as_text().or_else(|| value.as_number().map(Into::into))?;
-    Some(key_of_text(text))
+    value.as_written().map(key_of_text)
 }
 
 /// The key of what is written so.

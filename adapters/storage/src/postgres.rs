@@ -35,9 +35,15 @@ const WRITING_LANES: usize = 1;
 const WRITING_CONNECTIONS: u32 = 4;
 
 /// How connections that write work: the plan of a statement is made once. The statements look for items by their
-/// identifiers only, so that the one good plan uses the indexes however small the tables are when it is made.
-const WRITING_SETTINGS: [(&str, &str); 4] =
-    [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"), ("enable_mergejoin", "off")];
+/// identifiers only, so that the one good plan uses the indexes however small the tables are when it is made. What is looked at
+/// after the turn was taken must be as the turn before left it, whatever the database's own default is.
+const WRITING_SETTINGS: [(&str, &str); 5] = [
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("default_transaction_isolation", "read committed"),
+];
 
 /// Names the advisory lock under which the schema is prepared, among all that use this database.
 const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;

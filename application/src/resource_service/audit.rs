@@ -1,10 +1,10 @@
 //! What rules would say of what is stored already, before they are put in force.
 
-use domain::{ItemId, Members, Resource, Rule, Transition, Verdict, Violations, WriteOperation};
+use domain::{ItemId, Members, Resource, Rule, Transition, Verdict, WriteOperation};
 
 use super::ResourceService;
+use super::basis::Basis;
 use super::judging::stored_members;
-use super::ruling::Looked;
 use crate::ports::ShownItem;
 use crate::query::{PageQuery, Place, Position};
 use crate::{ApplicationError, PageRequest, WriteOptions};
@@ -35,8 +35,9 @@ impl<R: Resource> ResourceService<R> {
         let page = self.repository.page(self.scope(None), &query).await?;
         let mut audited =
             Audited { remarked: Vec::new(), examined: page.items.len() as u64, next: page.last.clone().filter(|_| page.goes_on) };
+        let mut basis = self.basis();
         for listed in &page.items {
-            let verdict = self.audit_item(options, &listed.shown).await?;
+            let verdict = self.audit_item(options, &listed.shown, &mut basis).await?;
             if !(verdict.errors.is_empty() && verdict.warnings.is_empty()) {
                 audited.remarked.push((listed.shown.item.id, verdict));
             }
@@ -44,15 +45,17 @@ impl<R: Resource> ResourceService<R> {
         Ok(audited)
     }
 
-    async fn audit_item(&self, options: &WriteOptions, shown: &ShownItem) -> Result<Verdict, ApplicationError> {
+    async fn audit_item(&self, options: &WriteOptions, shown: &ShownItem, basis: &mut Basis) -> Result<Verdict, ApplicationError> {
         let members = stored_members(shown)?;
-        let (mut verdict, mut looked) = (Verdict { errors: Violations::default(), warnings: Violations::default() }, Looked::default());
-        for rule in self.rules.rules(self.collection).iter() {
+        let mut verdict = Verdict::default();
+        for rule in basis.book.clone().iter() {
             let Some(operation) = audited_operation(rule.as_ref()) else { continue };
-            let occasion = self.occasion(options, operation, shown.item.id, shown.item.parent);
+            let mut occasion = self.occasion(options, operation, shown.item.id, shown.item.parent);
+            // What is to come into force is audited for its first day.
+            occasion.today = rule.about().effective.0.map_or(occasion.today, |from| from.max(occasion.today));
             let before = (operation != WriteOperation::Create).then_some(&members);
             let transition = Transition { before, after: &members, occasion: &occasion, found: &[] };
-            self.ask(rule.as_ref(), &transition, &mut verdict, &mut looked).await?;
+            self.ask(rule.as_ref(), &transition, &mut verdict, basis).await?;
         }
         Ok(verdict)
     }

@@ -213,7 +213,7 @@ impl<R: Resource> ResourceService<R> {
         }
         let occasion = self.occasion(options, WriteOperation::Create, past.id, past.parent);
         let draft = Draft::<R>::of(body, Identity::Named(past.id));
-        let Decision { after, warnings, grounds } = self.decide(&occasion, None, draft).await?;
+        let Decision { after, warnings, grounds } = self.decide(self.basis(), &occasion, None, draft).await?;
         let item = new_item(past.id, after, past.continues);
         if options.is_dry_run {
             return Ok(Written { shown: self.would_be_restored(past, item).await?, warnings });

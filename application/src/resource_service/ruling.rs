@@ -3,13 +3,14 @@
 //! A rule may ask for other items. What it was given is kept as the grounds of the decision, and the store makes the write
 //! only while all of it is still so: between the look and the write nothing can change unseen.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::future::poll_fn;
+use std::task::Poll;
 
-use domain::{
-    Found, ItemId, Lookup, Occasion, Pointer, Resource, Rule, Severity, Transition, Verdict, Violation, Violations, WriteOperation,
-};
+use domain::{ItemId, Lookup, Occasion, Pointer, Resource, Rule, Transition, Verdict, Violation, Violations, WriteOperation};
 
 use super::ResourceService;
+use super::basis::Basis;
 use super::judging::{Draft, stored_members};
 use crate::ports::{Ground, Revision, ShownItem};
 use crate::query::{PageQuery, Position};
@@ -25,25 +26,6 @@ pub(super) struct Decision<R> {
     pub grounds: Vec<Ground>,
 }
 
-/// What was looked up so far for a request.
-#[derive(Default)]
-pub(super) struct Looked {
-    /// What each lookup found, and whether a write depends on it.
-    found: HashMap<Lookup, (Found, bool)>,
-}
-
-impl Looked {
-    /// What may not change before the write.
-    pub fn into_grounds(self) -> Vec<Ground> {
-        let relied_on = self.found.into_iter().filter(|(_, (_, is_relied_on))| *is_relied_on);
-        let ground = |(lookup, (found, _))| match found {
-            Found::Items(items) => Some(Ground { lookup, found: items.iter().map(|item| (item.id, item.version)).collect() }),
-            Found::TooMany | Found::TooLarge => None,
-        };
-        relied_on.filter_map(ground).collect()
-    }
-}
-
 impl<R: Resource> ResourceService<R> {
     /// When, by whom and to which item a write is done.
     pub(super) fn occasion(&self, options: &WriteOptions, operation: WriteOperation, id: ItemId, parent: Option<ItemId>) -> Occasion {
@@ -54,14 +36,14 @@ impl<R: Resource> ResourceService<R> {
     /// Decides on one write.
     pub(super) async fn decide(
         &self,
+        mut basis: Basis,
         occasion: &Occasion,
         before: Option<&ShownItem>,
         draft: Draft<R>,
     ) -> Result<Decision<R>, ApplicationError> {
-        let mut looked = Looked::default();
-        let (after, verdict) = self.judge(occasion, before, draft, &mut looked).await?;
+        let (after, verdict) = self.judge(occasion, before, draft, &mut basis).await?;
         if verdict.errors.is_empty() {
-            Ok(Decision { after, warnings: verdict.warnings, grounds: looked.into_grounds() })
+            Ok(Decision { after, warnings: verdict.warnings, grounds: basis.into_grounds() })
         } else {
             Err(ApplicationError::Invalid(verdict.errors))
         }
@@ -73,34 +55,35 @@ impl<R: Resource> ResourceService<R> {
         occasion: &Occasion,
         before: Option<&ShownItem>,
         draft: Draft<R>,
-        looked: &mut Looked,
+        basis: &mut Basis,
     ) -> Result<(R, Verdict), ApplicationError> {
         let Draft { after, errors } = draft;
         let mut verdict = Verdict { errors, warnings: Violations::default() };
-        let book = self.rules.rules(self.collection);
+        let book = basis.book.clone();
         if R::rules().is_empty() && book.is_empty() {
             return Ok((after, verdict));
         }
         let before = before.map(stored).transpose()?;
         let transition = Transition { before: before.as_ref(), after: &after, occasion, found: &[] };
         for rule in R::rules() {
-            self.ask(*rule, &transition, &mut verdict, looked).await?;
+            self.ask(*rule, &transition, &mut verdict, basis).await?;
         }
         let of_members = Transition { before: before.as_ref().map(R::members), after: after.members(), occasion, found: &[] };
         for rule in book.iter() {
-            self.ask(rule.as_ref(), &of_members, &mut verdict, looked).await?;
+            self.ask(rule.as_ref(), &of_members, &mut verdict, basis).await?;
         }
         Ok((after, verdict))
     }
 
     /// Decides on the removal of an item: what the decision rests on.
     pub(super) async fn decide_removal(&self, options: &WriteOptions, shown: &ShownItem) -> Result<Vec<Ground>, ApplicationError> {
-        if !self.judges_removals() {
+        let basis = self.basis();
+        if !judges_removals::<R>(&basis) {
             return Ok(Vec::new());
         }
         let occasion = self.occasion(options, WriteOperation::Delete, shown.item.id, shown.item.parent);
         let draft = Draft { after: stored(shown)?, errors: Violations::default() };
-        Ok(self.decide(&occasion, Some(shown), draft).await?.grounds)
+        Ok(self.decide(basis, &occasion, Some(shown), draft).await?.grounds)
     }
 
     /// Judges the removal of every item of the collection that is not `kept`; gives the revision it was judged at.
@@ -109,7 +92,7 @@ impl<R: Resource> ResourceService<R> {
         options: &WriteOptions,
         kept: &[ItemId],
         verdict: &mut Verdict,
-        looked: &mut Looked,
+        basis: &mut Basis,
     ) -> Result<Revision, ApplicationError> {
         let revision = self.repository.totals(self.scope(None), self.collection.linked()).await?.revision;
         let kept: HashSet<_> = kept.iter().copied().collect();
@@ -119,12 +102,10 @@ impl<R: Resource> ResourceService<R> {
             for removed in page.items.iter().map(|listed| &listed.shown).filter(|shown| !kept.contains(&shown.item.id)) {
                 let occasion = self.occasion(options, WriteOperation::Delete, removed.item.id, removed.item.parent);
                 let draft = Draft { after: stored::<R>(removed)?, errors: Violations::default() };
-                let (_, said) = self.judge(&occasion, Some(removed), draft, looked).await?;
-                // It is no part of the body: the whole of it would remove the item.
-                for error in said.errors.iter() {
-                    let detail = format!("without the item `{}`: {}", removed.item.id, error.detail);
-                    verdict.errors.push(Violation { pointer: Pointer::root(), field: String::new(), detail, ..error.clone() });
-                }
+                let (_, said) = self.judge(&occasion, Some(removed), draft, basis).await?;
+                verdict.errors.extend(of_removal(removed.item.id, &said.errors));
+                verdict.warnings.extend(of_removal(removed.item.id, &said.warnings));
+                let_others_go_on().await;
             }
             match page.last.clone().filter(|_| page.goes_on) {
                 Some(last) => query.position = Position::After(last),
@@ -133,24 +114,17 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    /// Whether any rule may have something to say of a removal.
-    pub(super) fn judges_removals(&self) -> bool {
-        let is_of_removals = |operations: &[WriteOperation]| operations.contains(&WriteOperation::Delete);
-        R::rules().iter().any(|rule| is_of_removals(rule.operations()))
-            || self.rules.rules(self.collection).iter().any(|rule| is_of_removals(rule.operations()))
-    }
-
     pub(super) async fn ask<T: Sync>(
         &self,
         rule: &dyn Rule<T>,
         transition: &Transition<'_, T>,
         verdict: &mut Verdict,
-        looked: &mut Looked,
+        basis: &mut Basis,
     ) -> Result<(), ApplicationError> {
         if !verdict.wants(rule, transition.occasion) {
             return Ok(());
         }
-        let lookups = match rule.lookups(transition) {
+        let lookups = match self.lookups(rule, transition).await {
             Ok(lookups) => lookups,
             Err(violation) => {
                 verdict.note(rule, Some(violation));
@@ -159,23 +133,54 @@ impl<R: Resource> ResourceService<R> {
         };
         let mut found = Vec::with_capacity(lookups.len());
         for lookup in lookups {
-            found.push(self.look_up(lookup, rule.severity(), looked).await?);
+            found.push(basis.look_up(self.repository.as_ref(), lookup, rule.severity()).await?);
         }
-        verdict.note(rule, rule.check(&transition.knowing(&found)).err());
+        let transition = transition.knowing(&found);
+        let outcome = if let Some(outcome) = rule.check_at_once(&transition) {
+            outcome
+        } else {
+            let _permit = self.rules.permit().await;
+            rule.check(&transition)
+        };
+        verdict.note(rule, outcome.err());
         Ok(())
     }
 
-    /// A warning is given for what there was; only a refusal must hold at the moment of writing.
-    async fn look_up(&self, lookup: Lookup, severity: Severity, looked: &mut Looked) -> Result<Found, ApplicationError> {
-        let is_relied_on = severity == Severity::Error;
-        if let Some((found, is_known_relied_on)) = looked.found.get_mut(&lookup) {
-            *is_known_relied_on |= is_relied_on;
-            return Ok(found.clone());
+    async fn lookups<T: Sync>(&self, rule: &dyn Rule<T>, transition: &Transition<'_, T>) -> Result<Vec<Lookup>, Violation> {
+        if let Some(lookups) = rule.lookups_at_once(transition) {
+            return lookups;
         }
-        let found = self.repository.look_up(&lookup).await?;
-        looked.found.insert(lookup, (found.clone(), is_relied_on));
-        Ok(found)
+        let _permit = self.rules.permit().await;
+        rule.lookups(transition)
     }
+}
+
+/// Whether any rule may have something to say of a removal.
+pub(super) fn judges_removals<R: Resource>(basis: &Basis) -> bool {
+    let is_of_removals = |operations: &[WriteOperation]| operations.contains(&WriteOperation::Delete);
+    R::rules().iter().any(|rule| is_of_removals(rule.operations())) || basis.book.iter().any(|rule| is_of_removals(rule.operations()))
+}
+
+/// What is said of the removal of an item. It is no part of the body: the whole of it would remove the item.
+fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> {
+    said.iter().map(move |violation| {
+        let detail = format!("without the item `{id}`: {}", violation.detail);
+        Violation { pointer: Pointer::root(), field: String::new(), detail, ..violation.clone() }
+    })
+}
+
+/// Gives way once: many judgements in a row would keep other requests, and the end of this one's time, waiting.
+pub(super) async fn let_others_go_on() {
+    let mut has_waited = false;
+    poll_fn(|context| {
+        if has_waited {
+            return Poll::Ready(());
+        }
+        has_waited = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// The stored item as rules see it. Fields may have become stricter since it was written: it is what can still be read of it.

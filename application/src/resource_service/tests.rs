@@ -65,7 +65,8 @@ fn ruled_service<R: domain::Resource>(
     clock.expect_now().return_const(Timestamp::UNIX_EPOCH);
     clock.expect_day_of().return_const(jiff::civil::date(1970, 1, 1));
     let mut ids = MockIdGenerator::new();
-    ids.expect_next_id().return_const(id(7));
+    let mut next = 7..;
+    ids.expect_next_id().returning(move || id(next.next().expect("a number")));
     let mut rules = MockRuleBook::new();
     rules.expect_rules().returning(move |_| book.clone());
     let (history, rules) = (Arc::new(MockHistory::new()), Arc::new(rules));

@@ -8,7 +8,7 @@ use domain::{Document, Proposal, Resource};
 
 pub use audit::audit;
 pub use check::{check, test};
-pub use watch::{open, watch};
+pub use watch::{hang_ups, open, watch};
 
 /// The codes of the rules written in Rust, which no rule in a file may have.
 fn reserved() -> Vec<&'static str> {

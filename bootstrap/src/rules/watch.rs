@@ -11,7 +11,12 @@ use super::reserved;
 use crate::fault::Fault;
 
 /// How often the files are looked at. A look reads them whole: times and sizes do not tell every change.
-const PAUSE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// SIGHUP, from now on. Without it the signal ends the process.
+pub fn hang_ups() -> Option<Signal> {
+    signal(SignalKind::hangup()).map_err(|error| tracing::warn!(%error, "SIGHUP is not listened to")).ok()
+}
 
 /// The rules that a path holds, or none.
 pub fn open(path: Option<&Path>) -> Result<Arc<ReloadableRules>, Fault> {
@@ -23,8 +28,8 @@ pub fn open(path: Option<&Path>) -> Result<Arc<ReloadableRules>, Fault> {
 }
 
 /// Keeps the rules up to date, for ever.
-pub async fn watch(rules: Arc<ReloadableRules>) {
-    let mut hang_ups = signal(SignalKind::hangup()).map_err(|error| tracing::warn!(%error, "SIGHUP is not listened to")).ok();
+pub async fn watch(rules: Arc<ReloadableRules>, mut hang_ups: Option<Signal>) {
+    let mut seen = None;
     loop {
         let is_asked_for = tokio::select! {
             () = tokio::time::sleep(PAUSE) => false,
@@ -33,10 +38,17 @@ pub async fn watch(rules: Arc<ReloadableRules>) {
         let reading = Arc::clone(&rules);
         // Files are read, and expressions compiled, on a thread that may wait.
         let done = tokio::task::spawn_blocking(move || {
-            // A fault is told once, unless the operator asks.
-            if is_asked_for || reading.has_changed() { reading.reload().map(Some) } else { Ok(None) }
+            let changed = reading.changed();
+            // Files that are the same at two looks are not being written; a fault is told once, unless the operator asks.
+            let is_settled = changed.is_some() && changed == seen;
+            let read = if is_asked_for || is_settled { reading.reload().map(Some) } else { Ok(None) };
+            (changed, read)
         });
-        match done.await {
+        let done = done.await.map(|(changed, read)| {
+            seen = changed;
+            read
+        });
+        match done {
             Ok(Ok(Some(true))) => tracing::info!(rules = rules.current().rules().len(), "the rules were read again and are in force"),
             Ok(Ok(Some(false))) => tracing::info!("the rules are as they were"),
             Ok(Ok(None)) => {}

@@ -83,6 +83,12 @@ impl<'a> Value<'a> {
         (self.kind() == Kind::Number).then_some(self.0)
     }
 
+    /// What is written there, if it is a text or a number: a text decoded, a number's digits.
+    #[must_use]
+    pub fn as_written(self) -> Option<Cow<'a, str>> {
+        self.as_text().or_else(|| self.as_number().map(Cow::Borrowed))
+    }
+
     /// The value of a member, if it is an object that has it. Names that need escaping are not found.
     #[must_use]
     pub fn member(self, name: &str) -> Option<Self> {

@@ -7,7 +7,7 @@ use domain::nearest;
 use super::evaluate::{Evaluation, described};
 use super::functions::{self, FUNCTIONS, Function, Style};
 use super::kinds::{Kind, Kinds};
-use super::meter::Meter;
+use super::meter::{Budget, Meter};
 use super::node::{Constant, Loop, Macro, Member, Node, Variable};
 use super::operators::Operator;
 use super::pattern::Pattern;
@@ -69,9 +69,9 @@ pub(super) fn compile(source: &str, wanted: Kinds, lookups: &[(String, Shape)]) 
     };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, on_its_own_stack);
-        let outcome = thread.map(std::thread::ScopedJoinHandle::join);
+        let thread = thread.map_err(|error| fault(0, format!("there is no thread to read the expression on: {error}")))?;
         // The parser is a generated one: should it panic, that is a fault of this source only.
-        outcome.ok().and_then(Result::ok).unwrap_or_else(|| Err(fault(0, "the expression cannot be read".to_owned())))
+        thread.join().unwrap_or_else(|_| Err(fault(0, "the expression cannot be read".to_owned())))
     })
 }
 
@@ -414,7 +414,7 @@ impl Compiler<'_> {
     /// A call whose arguments are known now is made now.
     fn fold(&self, at: &IdedExpr, function: &'static Function, nodes: Vec<Node>) -> Outcome<Typed> {
         if !nodes.is_empty() && nodes.iter().all(|node| matches!(node, Node::Constant(_))) {
-            let meter = Meter::new();
+            let meter = Meter::of(Budget::Verdict);
             let constant = Evaluation::without_scope(&meter).call(function, &nodes).map(|value| Constant::of(&value));
             match constant {
                 Ok(Some(constant)) => return Ok(constant_of(constant)),

@@ -4,10 +4,31 @@ use std::cell::Cell;
 
 use super::EvaluationFault;
 
-/// Most work of one evaluation. A unit is about a nanosecond: a node costs [`NODE`], a byte that is read or written about one.
-const MOST_WORK: u64 = 30_000_000;
-/// Most bytes that one evaluation may make, counted as if none were freed before its end.
+/// Most bytes that the evaluations for one answer of a rule may make, counted as if none were freed before its end.
 const MOST_BYTES: u64 = 32 << 20;
+
+/// What the evaluations for one answer of a rule may take together. A unit of work is about a nanosecond: a node costs
+/// [`NODE`], a byte that is read or written about one. Asking a rule what to look up, and then for its verdict, takes at most the
+/// work of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Budget {
+    /// As much as a thread may do that others wait for.
+    AtOnce,
+    /// What to look up.
+    Lookups,
+    /// The verdict and its message.
+    Verdict,
+}
+
+impl Budget {
+    const fn work(self) -> u64 {
+        match self {
+            Self::AtOnce => 300_000,
+            Self::Lookups => 12_000_000,
+            Self::Verdict => 30_000_000,
+        }
+    }
+}
 
 /// The work of evaluating one node of an expression, without what it reads.
 pub(super) const NODE: usize = 16;
@@ -18,37 +39,47 @@ pub(super) const FAULT: usize = 400;
 /// The work of reading a number or a date from text, or of computing with a decimal.
 pub(super) const CONVERSION: usize = 100;
 
-/// Counts the work and the memory of one evaluation. There is no clock in it: a verdict does not depend on how busy the machine is.
+/// Counts the work and the memory of evaluations. There is no clock in it: a verdict does not depend on how busy the machine is.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     work: Cell<u64>,
     bytes: Cell<u64>,
+    is_exhausted: Cell<bool>,
 }
 
 impl Meter {
-    pub(super) const fn new() -> Self {
-        Self { work: Cell::new(MOST_WORK), bytes: Cell::new(MOST_BYTES) }
+    pub(crate) const fn of(budget: Budget) -> Self {
+        Self { work: Cell::new(budget.work()), bytes: Cell::new(MOST_BYTES), is_exhausted: Cell::new(false) }
+    }
+
+    /// Whether more was wanted than there was.
+    pub(crate) const fn is_exhausted(&self) -> bool {
+        self.is_exhausted.get()
     }
 
     /// Notes work that is about to be done.
     pub(super) fn charge(&self, units: usize) -> Result<(), EvaluationFault> {
-        take(&self.work, units)
+        self.take(&self.work, units)
     }
 
     /// Notes bytes that are about to be made, and the work of it.
     pub(super) fn hold(&self, bytes: usize) -> Result<(), EvaluationFault> {
-        take(&self.bytes, bytes)?;
-        take(&self.work, bytes)
+        self.take(&self.bytes, bytes)?;
+        self.take(&self.work, bytes)
     }
 
     /// Notes a search through a text, which goes many bytes at a step.
     pub(super) fn scan(&self, bytes: usize) -> Result<(), EvaluationFault> {
-        take(&self.work, bytes / 4)
+        self.take(&self.work, bytes / 4)
     }
-}
 
-fn take(left: &Cell<u64>, amount: usize) -> Result<(), EvaluationFault> {
-    let rest = left.get().checked_sub(amount as u64);
-    left.set(rest.unwrap_or(0));
-    rest.map(|_| ()).ok_or(EvaluationFault::BudgetExhausted)
+    fn take(&self, left: &Cell<u64>, amount: usize) -> Result<(), EvaluationFault> {
+        if let Some(rest) = left.get().checked_sub(amount as u64) {
+            left.set(rest);
+            return Ok(());
+        }
+        left.set(0);
+        self.is_exhausted.set(true);
+        Err(EvaluationFault::BudgetExhausted)
+    }
 }

@@ -26,7 +26,7 @@ use domain::{Found, Members, Occasion};
 use compile::Compiled;
 use evaluate::Evaluation;
 use kinds::Kinds;
-use meter::Meter;
+pub(crate) use meter::{Budget, Meter};
 use value::Val;
 
 /// An expression that was checked and can be evaluated.
@@ -124,18 +124,16 @@ impl Expression {
     ///
     /// # Errors
     /// When it fails or would take too much.
-    pub fn boolean(&self, scope: &Scope<'_>) -> Result<bool, EvaluationFault> {
-        let meter = Meter::new();
-        Evaluation::new(scope, &meter).boolean(&self.0.root)
+    pub fn boolean(&self, scope: &Scope<'_>, meter: &Meter) -> Result<bool, EvaluationFault> {
+        Evaluation::new(scope, meter).boolean(&self.0.root)
     }
 
     /// Its result, when a text was wanted.
     ///
     /// # Errors
     /// When it fails or would take too much.
-    pub fn text(&self, scope: &Scope<'_>) -> Result<String, EvaluationFault> {
-        let meter = Meter::new();
-        let value = Evaluation::new(scope, &meter).value(&self.0.root)?;
+    pub fn text(&self, scope: &Scope<'_>, meter: &Meter) -> Result<String, EvaluationFault> {
+        let value = Evaluation::new(scope, meter).value(&self.0.root)?;
         let text = value.as_text()?;
         meter.hold(text.len())?;
         Ok(text.to_owned())
@@ -145,9 +143,8 @@ impl Expression {
     ///
     /// # Errors
     /// When it fails or would take too much.
-    pub fn key(&self, scope: &Scope<'_>) -> Result<Option<String>, EvaluationFault> {
-        let meter = Meter::new();
-        match Evaluation::new(scope, &meter).value(&self.0.root)? {
+    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Option<String>, EvaluationFault> {
+        match Evaluation::new(scope, meter).value(&self.0.root)? {
             Val::Null => Ok(None),
             Val::Integer(integer) => Ok(Some(integer.to_string())),
             Val::Text(text) => {

@@ -7,7 +7,8 @@ use domain::{
 };
 
 use super::{ANYONE, FIRST, WRITE, codes, id, members, ruled_service, stored};
-use crate::ports::MockItemRepository;
+use crate::ports::{ListedPage, MockItemRepository};
+use crate::query::Total;
 use crate::{Ground, Precondition, ReplacementBody, RepositoryError, View};
 
 /// Refuses what has a member `bad`, or what finds any other item.
@@ -37,7 +38,7 @@ impl Rule<Members> for Test {
     }
 
     fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
-        let lookup = Lookup { collection: Collection::FILES, key: LookupKey::Nothing, without: transition.occasion.id };
+        let lookup = Lookup { collection: Collection::FILES, key: LookupKey::Parent(id(9)), without: transition.occasion.id };
         Ok(if self.looks_up { vec![lookup] } else { Vec::new() })
     }
 
@@ -132,6 +133,76 @@ async fn what_a_replacement_removes_is_judged_too() {
     let elements = vec![(Pointer::root().index(0), Some(members("{}")))];
     let refused = service.replace_all(WRITE, &Precondition::NONE, &ReplacementBody { elements }, FIRST).await;
     assert_eq!(codes(refused.unwrap_err()), [(String::new(), "test".to_owned())]);
+}
+
+/// Admits one item of each year.
+struct OneAYear;
+
+impl Rule<Members> for OneAYear {
+    fn code(&self) -> &'static str {
+        "one_a_year"
+    }
+
+    fn fields(&self) -> Vec<&str> {
+        vec!["year"]
+    }
+
+    fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
+        let year = transition.after.get("year").and_then(|year| year.as_written().map(Into::into)).unwrap_or_default();
+        let key = LookupKey::Member { name: "year".into(), value: year };
+        Ok(vec![Lookup { collection: Collection::CASH_PROGRAM, key, without: transition.occasion.id }])
+    }
+
+    fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
+        match transition.found {
+            [Found::Items(others)] if others.is_empty() => Ok(()),
+            _ => Err(Violation::of_member("year", "one_a_year", "take another")),
+        }
+    }
+}
+
+/// Replaces the collection, which holds 1 and 2 of the years 2025 and 2026; what refuses it.
+async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
+    let mut repository = MockItemRepository::new();
+    let held = [stored(1, 1, r#"{"year":2025}"#), stored(2, 1, r#"{"year":2026}"#)];
+    repository.expect_find_many().returning(move |_, ids| Ok(held.iter().filter(|shown| ids.contains(&shown.item.id)).cloned().collect()));
+    repository.expect_replace_all().returning(|_, _, change| {
+        assert!(change.grounds.is_empty(), "it rests on nothing but itself");
+        Ok(())
+    });
+    repository.expect_page().returning(|_, _| Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into()));
+    let service = ruled_service::<Document>(Collection::CASH_PROGRAM, repository, [Arc::new(OneAYear) as Arc<dyn Rule<Members>>].into());
+    let element = |(place, text): (usize, &&str)| (Pointer::root().index(place), Some(members(text)));
+    let body = ReplacementBody { elements: elements.iter().enumerate().map(element).collect() };
+    service.replace_all(WRITE, &Precondition::NONE, &body, FIRST).await.map_or_else(codes, |_| Vec::new())
+}
+
+#[tokio::test]
+async fn the_elements_of_a_replacement_are_judged_beside_each_other() {
+    let (one, two) = (id(1), id(2));
+    let fault = |place| (format!("/{place}/year"), "one_a_year".to_owned());
+    assert_eq!(replaced_by(&[r#"{"year":2030}"#, r#"{"year":2030}"#]).await, [fault(0), fault(1)]);
+    let kept = format!(r#"{{"id":"{one}","year":2025}}"#);
+    assert_eq!(replaced_by(&[&kept, r#"{"year":"2025"}"#]).await, [fault(0), fault(1)]);
+    assert_eq!(replaced_by(&[&kept, r#"{"year":2026}"#]).await, [], "what is removed is in nobody's way");
+    let swapped = [format!(r#"{{"id":"{one}","year":2026}}"#), format!(r#"{{"id":"{two}","year":2025}}"#)];
+    assert_eq!(replaced_by(&[&swapped[0], &swapped[1]]).await, []);
+}
+
+#[tokio::test]
+async fn a_replacement_under_a_condition_replaces_what_the_condition_was_compared_with() {
+    let mut repository = MockItemRepository::new();
+    repository.expect_find_many().returning(|_, _| Ok(Vec::new()));
+    let mut revision = 0;
+    repository.expect_totals().returning(move |_, _| {
+        revision += 1;
+        Ok(crate::Totals { items: 1, revision: crate::Revision(revision) })
+    });
+    repository.expect_page().returning(|_, _| Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into()));
+    repository.expect_replace_all().withf(|_, content, _| content.expected == Some(crate::Revision(1))).once().returning(|_, _, _| Ok(()));
+    let service = ruled_service::<Document>(Collection::CASH_PROGRAM, repository, book(REFUSING));
+    let first = Precondition::one_of(vec![crate::Revision(1)]);
+    service.replace_all(WRITE, &first, &ReplacementBody { elements: Vec::new() }, FIRST).await.unwrap();
 }
 
 #[tokio::test]

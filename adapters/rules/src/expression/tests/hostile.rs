@@ -1,13 +1,13 @@
 //! Expressions that would take for ever or all memory, on the largest item there can be: each ends with a result or with an exhausted
 //! budget. That the budget is a matter of milliseconds is measured by hand, since tests do not time.
 
+use crate::expression::{Budget, Meter};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use domain::{Found, Item, Members};
 use proptest::prelude::*;
 
-use super::super::meter::Meter;
 use super::super::{EvaluationFault, Expression, Scope, Shape, Wanted, compile, evaluate::Evaluation, kinds::Kinds};
 use super::{item, lookups, members, occasion};
 
@@ -37,7 +37,7 @@ static FOUND: LazyLock<[Found; 2]> = LazyLock::new(|| {
 fn judge(source: &str) -> Result<bool, EvaluationFault> {
     let (occasion, lookups) = (occasion(), lookups());
     let scope = Scope { after: &LARGE, before: Some(&LARGE), occasion: &occasion, lookups: &lookups, found: &*FOUND };
-    super::compile(source).unwrap_or_else(|fault| panic!("{source}: {fault:?}")).boolean(&scope)
+    super::compile(source).unwrap_or_else(|fault| panic!("{source}: {fault:?}")).boolean(&scope, &Meter::of(Budget::Verdict))
 }
 
 fn chain(link: &str, count: usize) -> String {
@@ -234,7 +234,7 @@ fn evaluate_any(source: &str) -> Option<(Kinds, Result<super::super::kinds::Kind
     let found = [Found::Items(vec![item(r#"{"name": "P"}"#)]), Found::Items(vec![item("{}")])];
     let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found: &found };
     let compiled = compile::compile(source, Kinds::ANY, &lookups).ok()?;
-    let meter = Meter::new();
+    let meter = Meter::of(Budget::Verdict);
     let kind = Evaluation::new(&scope, &meter).value(&compiled.root).map(|value| value.kind());
     Some((compiled.kinds, kind))
 }

@@ -1,5 +1,6 @@
 //! What CEL says of operators, members and macros, and where we say more.
 
+use crate::expression::{Budget, Meter};
 use domain::Found;
 
 use super::super::{EvaluationFault, Expression, Scope, Wanted};
@@ -47,7 +48,7 @@ fn what_was_looked_up_is_an_item_or_a_list() {
     let (after, occasion, lookups) = (members(ITEM), occasion(), lookups());
     let judge = |source: &str, found: &[Found]| {
         let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found };
-        compile(source).unwrap().boolean(&scope)
+        compile(source).unwrap().boolean(&scope, &Meter::of(Budget::Verdict))
     };
     let nothing = [Found::Items(vec![]), Found::Items(vec![])];
     assert_eq!(judge("program == null && lib == []", &nothing), Ok(true));
@@ -65,7 +66,7 @@ fn the_state_before_and_the_caller_are_known() {
     let scope = Scope { after: &after, before: Some(&before), occasion: &occasion, lookups: &[], found: &[] };
     let source =
         format!("old.status == 'DRAFT' && self.status != old.status && old.id == self.id && caller.id == null && parent == '{OTHER_ID}'");
-    assert_eq!(Expression::compile(&source, Wanted::Boolean, &[]).unwrap().boolean(&scope), Ok(true));
+    assert_eq!(Expression::compile(&source, Wanted::Boolean, &[]).unwrap().boolean(&scope, &Meter::of(Budget::Verdict)), Ok(true));
 }
 
 #[test]
@@ -126,10 +127,10 @@ fn faults_say_what_is_wrong_with_which_member() {
 fn texts_and_keys_are_results_too() {
     let (after, occasion) = (members(ITEM), occasion());
     let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &[], found: &[] };
-    let text = |source: &str| Expression::compile(source, Wanted::Text, &[]).unwrap().text(&scope);
+    let text = |source: &str| Expression::compile(source, Wanted::Text, &[]).unwrap().text(&scope, &Meter::of(Budget::Verdict));
     assert_eq!(text("'has ' + string(words(self.title)) + ' words'"), Ok("has 5 words".to_owned()));
     assert!(matches!(text("self.count"), Err(EvaluationFault::Failed(_))));
-    let key = |source: &str| Expression::compile(source, Wanted::Key, &[]).unwrap().key(&scope);
+    let key = |source: &str| Expression::compile(source, Wanted::Key, &[]).unwrap().key(&scope, &Meter::of(Budget::Verdict));
     assert_eq!(key("self.title"), Ok(Some("Rice straw as a feed".to_owned())));
     assert_eq!((key("self.count"), key("self.nothing")), (Ok(Some("3".to_owned())), Ok(None)));
     assert!(matches!(key("self.yes"), Err(EvaluationFault::Failed(_))));

@@ -4,6 +4,7 @@ mod language;
 mod money;
 mod refusals;
 
+use crate::expression::{Budget, Meter};
 use domain::{Found, Item, ItemId, Members, Occasion, Version, WriteOperation};
 use jiff::Timestamp;
 
@@ -60,7 +61,7 @@ pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationFau
         [Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]), Found::Items(vec![item(r#"{"size": 1}"#), item(r#"{"size": 2}"#)])];
     let (after, occasion, lookups) = (members(item_json), occasion(), lookups());
     let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found: &found };
-    compile(source).unwrap_or_else(|fault| panic!("{source}: {fault:?}")).boolean(&scope)
+    compile(source).unwrap_or_else(|fault| panic!("{source}: {fault:?}")).boolean(&scope, &Meter::of(Budget::Verdict))
 }
 
 /// All of these hold of [`ITEM`].

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod rules;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -15,7 +17,7 @@ use tests::binary;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables that the service reads; tests must not meet the developer's.
-const VARIABLES: [&str; 15] = [
+const VARIABLES: [&str; 17] = [
     "BASE_URL",
     "BODY_TIMEOUT",
     "CORS_ORIGIN",
@@ -30,7 +32,9 @@ const VARIABLES: [&str; 15] = [
     "MAX_CONNECTIONS",
     "MIGRATE",
     "REQUEST_TIMEOUT",
+    "RULES",
     "RUST_LOG",
+    "TIME_ZONE",
 ];
 
 /// The binary in a folder of its own.
@@ -98,13 +102,18 @@ impl Running {
 
     /// How many items the collection at `path` says it has.
     fn total_items(&self, path: &str) -> u64 {
+        self.ask("GET", &format!("{path}?page_size=1"), "")["total_items"].as_u64().unwrap()
+    }
+
+    /// What is answered to a request.
+    fn ask(&self, method: &str, target: &str, body: &str) -> serde_json::Value {
         let mut client = TcpStream::connect(self.address).unwrap();
         client.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(client, "GET {path}?page_size=1 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
+        let head = format!("{method} {target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\n");
+        write!(client, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
         let mut answer = String::new();
         client.read_to_string(&mut answer).unwrap();
-        let body: serde_json::Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
-        body["total_items"].as_u64().unwrap()
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
     /// A request that is at work: its body has not been sent to its end.
@@ -151,7 +160,7 @@ fn help_names_every_option_and_its_variable() {
     for variable in VARIABLES {
         assert!(help.contains(variable), "no {variable} in:\n{help}");
     }
-    for word in ["--demo", "serve", "migrate", "seed", "backup", "export", "import", "openapi"] {
+    for word in ["--demo", "serve", "migrate", "seed", "backup", "export", "import", "rules", "openapi"] {
         assert!(help.contains(word), "no {word} in:\n{help}");
     }
 }
@@ -197,6 +206,9 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (&["import", "--max-body", "lots"], "8MiB"),
         (&["export", "--database-url", "mysql://me:secret@db/a"], "sqlite:// or postgres://"),
         (&["openapi", "--base-url", "nowhere"], "http:// or https://"),
+        (&["--time-zone", "Asia/Manilla"], "Asia/Manila"),
+        (&["rules"], "--help"),
+        (&["rules", "test"], "<FILE>"),
         (&["postgres://me:secret@db/a"], "--help"),
     ] {
         let line = refused(&run(arguments), 2);

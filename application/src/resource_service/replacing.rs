@@ -1,0 +1,113 @@
+//! How the replacement of a whole collection is judged: as one write, which leaves exactly its elements.
+
+use std::collections::HashMap;
+
+use domain::{Item, ItemId, Resource, Verdict, Version, Violations, WriteOperation};
+
+use super::judging::{Draft, draft_element, named_id, replacement_of};
+use super::ruling::{judges_removals, let_others_go_on};
+use super::{ReplacementBody, ResourceService, new_item};
+use crate::ports::{CollectionContent, Ground, Revision, ShownItem};
+use crate::{ApplicationError, WriteOptions};
+
+/// A collection's replacement that no rule refuses.
+pub(super) struct Judged {
+    pub content: CollectionContent,
+    pub warnings: Violations,
+    pub grounds: Vec<Ground>,
+}
+
+/// An element before any rule is asked.
+struct Element<R> {
+    id: ItemId,
+    before: Option<ShownItem>,
+    draft: Draft<R>,
+}
+
+impl<R: Resource> Element<R> {
+    const fn operation(&self) -> WriteOperation {
+        if self.before.is_some() { WriteOperation::Replace } else { WriteOperation::Create }
+    }
+
+    /// The item as rules about others find it.
+    fn item(&self, now: jiff::Timestamp) -> Item {
+        let members = self.draft.after.members().clone().into_encoded();
+        let before = self.before.as_ref().map(|shown| &shown.item);
+        Item {
+            id: self.id,
+            version: before.map_or(Version::FIRST, |item| item.version.next()),
+            created_at: before.map_or(now, |item| item.created_at),
+            updated_at: now,
+            members,
+            parent: None,
+            continues: before.and_then(|item| item.continues),
+        }
+    }
+}
+
+impl<R: Resource> ResourceService<R> {
+    /// Judges every element, and the removal of every item that is no element. Where removals are judged, the collection must
+    /// not change before it is replaced.
+    pub(super) async fn judge_all(
+        &self,
+        options: &WriteOptions,
+        body: &ReplacementBody,
+        expected: Option<Revision>,
+    ) -> Result<Judged, ApplicationError> {
+        let named: Vec<_> = body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
+        let elements = self.drafts(body, &named).await?;
+        let mut basis = self.basis();
+        if !basis.book.is_empty() {
+            let now = self.clock.now();
+            basis = basis.of_replacement(elements.iter().flatten().map(|element| element.item(now)).collect());
+        }
+        let mut verdict = Verdict::default();
+        let mut content = CollectionContent { expected, ..CollectionContent::default() };
+        for ((pointer, _), element) in body.elements.iter().zip(elements) {
+            let element = match element {
+                Ok(element) => element,
+                Err(faults) => {
+                    verdict.errors.extend_below(pointer, faults);
+                    continue;
+                }
+            };
+            let (operation, Element { id, before, draft }) = (element.operation(), element);
+            let occasion = self.occasion(options, operation, id, None);
+            let (after, said) = self.judge(&occasion, before.as_ref(), draft, &mut basis).await?;
+            verdict.warnings.extend_below(pointer, said.warnings);
+            verdict.errors.extend_below(pointer, said.errors);
+            match before {
+                Some(shown) => content.replacements.push(replacement_of(&shown, after)),
+                None => content.additions.push(new_item(id, after, None)),
+            }
+            let_others_go_on().await;
+        }
+        if judges_removals::<R>(&basis) {
+            let judged_at = self.judge_removals(options, &named, &mut verdict, &mut basis).await?;
+            // What the client's condition was compared with must be what is replaced.
+            content.expected = Some(expected.unwrap_or(judged_at));
+        }
+        if !verdict.errors.is_empty() {
+            return Err(ApplicationError::Invalid(verdict.errors));
+        }
+        Ok(Judged { content, warnings: verdict.warnings, grounds: basis.into_grounds() })
+    }
+
+    /// What the elements would be, or why they cannot be told from others.
+    async fn drafts(&self, body: &ReplacementBody, named: &[ItemId]) -> Result<Vec<Result<Element<R>, Violations>>, ApplicationError> {
+        let known = self.repository.find_many(self.scope(None), named).await?;
+        let mut known: HashMap<_, _> = known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
+        let mut elements = Vec::with_capacity(body.elements.len());
+        for (_, element) in &body.elements {
+            elements.push(match draft_element::<R>(element.as_ref(), &mut known) {
+                Ok((before, draft)) => {
+                    let id = before.as_ref().map_or_else(|| self.ids.next_id(), |shown| shown.item.id);
+                    Ok(Element { id, before, draft })
+                }
+                Err(ApplicationError::Invalid(faults)) => Err(faults),
+                Err(error) => return Err(error),
+            });
+        }
+        Ok(elements)
+    }
+}
