@@ -166,9 +166,10 @@ impl<R: Resource> ResourceService<R> {
     ) -> Result<(ShownItem, Embedded, Verdict), ApplicationError> {
         let whole = View { fields: None, embed: view.embed.clone() };
         let (shown, embedded) = self.get(caller, parent, id, &whole).await?;
-        let occasion = self.occasion(&WriteOptions::by(caller.clone()), WriteOperation::Replace, id, shown.item.parent);
+        let mut basis = self.basis();
+        let occasion = basis.occasion(&WriteOptions::by(caller.clone()), WriteOperation::Replace, id, shown.item.parent);
         let draft = Edit::Replace(stored_members(&shown)?).draft(&shown)?;
-        let (_, verdict) = self.judge(&occasion, Some(&shown), draft, &mut self.basis()).await?;
+        let (_, verdict) = self.judge(&occasion, Some(&shown), draft, &mut basis).await?;
         Ok((shown, embedded, verdict))
     }
 
@@ -332,8 +333,9 @@ impl<R: Resource> ResourceService<R> {
         let id = self.ids.next_id();
         for _ in 0..MAX_ATTEMPTS {
             let draft = Draft::of(body, continues.map_or(Identity::New, Identity::Named));
-            let occasion = self.occasion(options, WriteOperation::Create, id, parent);
-            let Decision { after, warnings, grounds } = self.decide(self.basis(), &occasion, None, draft).await?;
+            let basis = self.basis();
+            let occasion = basis.occasion(options, WriteOperation::Create, id, parent);
+            let Decision { after, warnings, grounds } = self.decide(basis, &occasion, None, draft).await?;
             let addition = new_item(id, after, continues);
             if options.is_dry_run {
                 return Ok(Written { shown: self.would_be_inserted(parent, addition).await?, warnings });
@@ -359,8 +361,9 @@ impl<R: Resource> ResourceService<R> {
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.find(parent, id).await?;
             check(precondition, &shown)?;
-            let occasion = self.occasion(options, edit.operation(), id, shown.item.parent);
-            let Decision { after, warnings, grounds } = self.decide(self.basis(), &occasion, Some(&shown), edit.draft(&shown)?).await?;
+            let basis = self.basis();
+            let occasion = basis.occasion(options, edit.operation(), id, shown.item.parent);
+            let Decision { after, warnings, grounds } = self.decide(basis, &occasion, Some(&shown), edit.draft(&shown)?).await?;
             let replacement = replacement_of(&shown, after);
             if edit.kind() == ChangeKind::Patched && replacement.members == shown.item.members {
                 return Ok(Written { shown, warnings });

@@ -149,7 +149,7 @@ impl Rules {
 
     fn page(&self, id: &str, media: MediaType) -> Result<String, Problem> {
         let found = published(self.book.as_ref()).into_iter().find(|rule| rule.id == id);
-        let rule = found.ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "No rule of this name is in force; see `/rules`."))?;
+        let rule = found.ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name; see `/rules`."))?;
         let hal = rule.to_json(&self.base_url);
         if media == MediaType::HTML {
             return Ok(pages::html(&self.base_url, &format!("Rule “{id}”"), &rule.text()));

@@ -151,7 +151,11 @@ fn operations(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Vec<WriteO
     });
     // Each is read, so that all faults are told.
     let read: Vec<_> = read.collect();
-    read.into_iter().collect::<Option<Vec<_>>>().filter(|operations| !operations.is_empty())
+    let operations = read.into_iter().collect::<Option<Vec<_>>>()?;
+    if let Some(again) = (1..operations.len()).find(|place| operations[..*place].contains(&operations[*place])) {
+        faults.add(elements[again].place, format!("`on` names `{}` twice; remove one", operations[again].name()));
+    }
+    Some(operations).filter(|operations| !operations.is_empty())
 }
 
 fn severity(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Severity> {
@@ -210,7 +214,7 @@ fn pointer(text: &str) -> Result<Pointer, String> {
 
 fn message(keys: &Keys<'_>, variables: &[(String, Shape)], faults: &mut FileFaults<'_>) -> Option<Message> {
     match (keys.get("message"), keys.get("message_expression")) {
-        (Some(_), None) => Some(Message::Fixed(keys.text("message", faults)?.text.trim_end().into())),
+        (Some(_), None) => Some(Message::Fixed(explanation("message", keys, faults)?.trim_end().into())),
         (None, Some(_)) => {
             let scalar = keys.expression("message_expression", faults)?;
             compiled(scalar, Wanted::Text, variables, faults).map(Message::Computed)

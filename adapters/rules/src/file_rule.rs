@@ -217,10 +217,13 @@ impl FileRule {
             Message::Fixed(message) => return message.to_string(),
             Message::Computed(message) => message.text(scope, meter),
         };
-        computed.unwrap_or_else(|fault| {
-            tracing::debug!(rule = &*self.id, ?fault, "the message of a rule could not be made");
-            format!("the rule `{}` is not met", self.id)
-        })
+        match computed {
+            Ok(message) if !message.trim().is_empty() => message,
+            made => {
+                tracing::debug!(rule = &*self.id, ?made, "a rule has no message to give");
+                format!("the rule `{}` is not met", self.id)
+            }
+        }
     }
 }
 

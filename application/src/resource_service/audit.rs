@@ -50,7 +50,7 @@ impl<R: Resource> ResourceService<R> {
         let mut verdict = Verdict::default();
         for rule in basis.book.clone().iter() {
             let Some(operation) = audited_operation(rule.as_ref()) else { continue };
-            let mut occasion = self.occasion(options, operation, shown.item.id, shown.item.parent);
+            let mut occasion = basis.occasion(options, operation, shown.item.id, shown.item.parent);
             // What is to come into force is audited for its first day.
             occasion.today = rule.about().effective.0.map_or(occasion.today, |from| from.max(occasion.today));
             let before = (operation != WriteOperation::Create).then_some(&members);

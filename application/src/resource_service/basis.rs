@@ -5,14 +5,21 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use domain::json::encode_text;
-use domain::{Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Resource, Rule, Severity, Value, Version};
+use domain::{
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Occasion, Resource, Rule, Severity, Value, Version, WriteOperation,
+};
+use jiff::Timestamp;
+use jiff::civil::Date;
 
 use super::ResourceService;
-use crate::ApplicationError;
 use crate::ports::{Ground, ItemRepository};
+use crate::{ApplicationError, WriteOptions};
 
 /// Most bytes of members that are kept in case the next rule asks for the same. Beyond it they are looked up again.
 const MOST_BYTES_KEPT: usize = 16 << 20;
+
+/// How many rules are asked before others go on: each may do as much as is done at once.
+const ASKED_IN_A_ROW: usize = 16;
 
 /// Rules about any item at all.
 pub(super) type Book = Arc<[Arc<dyn Rule<Members>>]>;
@@ -25,6 +32,9 @@ pub(super) struct Basis {
     looked_up: HashMap<Lookup, LookedUp>,
     bytes_kept: usize,
     replacement: Option<ReplacedCollection>,
+    now: Timestamp,
+    today: Date,
+    asked: usize,
 }
 
 /// What a lookup found.
@@ -40,17 +50,32 @@ struct LookedUp {
 impl<R: Resource> ResourceService<R> {
     /// What a decision that begins now is made on.
     pub(super) fn basis(&self) -> Basis {
+        let now = self.clock.now();
         Basis {
             book: self.rules.rules(self.collection),
             collection: self.collection,
             looked_up: HashMap::new(),
             bytes_kept: 0,
             replacement: None,
+            now,
+            today: self.clock.day_of(now),
+            asked: 0,
         }
     }
 }
 
 impl Basis {
+    /// When, by whom and to which item a write is done. All of one decision have one time.
+    pub fn occasion(&self, options: &WriteOptions, operation: WriteOperation, id: ItemId, parent: Option<ItemId>) -> Occasion {
+        Occasion { operation, id, parent, caller: options.caller.name().map(Into::into), now: self.now, today: self.today }
+    }
+
+    /// Notes that a rule was asked, and says whether it was one of so many that others should have their turn.
+    pub const fn has_asked_many(&mut self) -> bool {
+        self.asked += 1;
+        self.asked.is_multiple_of(ASKED_IN_A_ROW)
+    }
+
     /// The same, where the whole collection is replaced by these items: a rule then finds them in it, and nothing else.
     pub fn of_replacement(self, items: Vec<Item>) -> Self {
         Self { replacement: Some(ReplacedCollection::of(items)), ..self }

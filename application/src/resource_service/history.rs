@@ -211,9 +211,10 @@ impl<R: Resource> ResourceService<R> {
         if let Some(parent) = past.parent {
             self.require_owner(parent).await?;
         }
-        let occasion = self.occasion(options, WriteOperation::Create, past.id, past.parent);
+        let basis = self.basis();
+        let occasion = basis.occasion(options, WriteOperation::Create, past.id, past.parent);
         let draft = Draft::<R>::of(body, Identity::Named(past.id));
-        let Decision { after, warnings, grounds } = self.decide(self.basis(), &occasion, None, draft).await?;
+        let Decision { after, warnings, grounds } = self.decide(basis, &occasion, None, draft).await?;
         let item = new_item(past.id, after, past.continues);
         if options.is_dry_run {
             return Ok(Written { shown: self.would_be_restored(past, item).await?, warnings });

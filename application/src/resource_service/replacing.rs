@@ -72,7 +72,7 @@ impl<R: Resource> ResourceService<R> {
                 }
             };
             let (operation, Element { id, before, draft }) = (element.operation(), element);
-            let occasion = self.occasion(options, operation, id, None);
+            let occasion = basis.occasion(options, operation, id, None);
             let (after, said) = self.judge(&occasion, before.as_ref(), draft, &mut basis).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);

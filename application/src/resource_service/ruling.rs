@@ -27,12 +27,6 @@ pub(super) struct Decision<R> {
 }
 
 impl<R: Resource> ResourceService<R> {
-    /// When, by whom and to which item a write is done.
-    pub(super) fn occasion(&self, options: &WriteOptions, operation: WriteOperation, id: ItemId, parent: Option<ItemId>) -> Occasion {
-        let now = self.clock.now();
-        Occasion { operation, id, parent, caller: options.caller.name().map(Into::into), now, today: self.clock.day_of(now) }
-    }
-
     /// Decides on one write.
     pub(super) async fn decide(
         &self,
@@ -81,7 +75,7 @@ impl<R: Resource> ResourceService<R> {
         if !judges_removals::<R>(&basis) {
             return Ok(Vec::new());
         }
-        let occasion = self.occasion(options, WriteOperation::Delete, shown.item.id, shown.item.parent);
+        let occasion = basis.occasion(options, WriteOperation::Delete, shown.item.id, shown.item.parent);
         let draft = Draft { after: stored(shown)?, errors: Violations::default() };
         Ok(self.decide(basis, &occasion, Some(shown), draft).await?.grounds)
     }
@@ -100,7 +94,7 @@ impl<R: Resource> ResourceService<R> {
         loop {
             let page = self.repository.page(self.scope(None), &query).await?;
             for removed in page.items.iter().map(|listed| &listed.shown).filter(|shown| !kept.contains(&shown.item.id)) {
-                let occasion = self.occasion(options, WriteOperation::Delete, removed.item.id, removed.item.parent);
+                let occasion = basis.occasion(options, WriteOperation::Delete, removed.item.id, removed.item.parent);
                 let draft = Draft { after: stored::<R>(removed)?, errors: Violations::default() };
                 let (_, said) = self.judge(&occasion, Some(removed), draft, basis).await?;
                 verdict.errors.extend(of_removal(removed.item.id, &said.errors));
@@ -140,9 +134,14 @@ impl<R: Resource> ResourceService<R> {
             outcome
         } else {
             let _permit = self.rules.permit().await;
-            rule.check(&transition)
+            let outcome = rule.check(&transition);
+            let_others_go_on().await;
+            outcome
         };
         verdict.note(rule, outcome.err());
+        if basis.has_asked_many() {
+            let_others_go_on().await;
+        }
         Ok(())
     }
 
@@ -151,7 +150,9 @@ impl<R: Resource> ResourceService<R> {
             return lookups;
         }
         let _permit = self.rules.permit().await;
-        rule.lookups(transition)
+        let lookups = rule.lookups(transition);
+        let_others_go_on().await;
+        lookups
     }
 }
 
@@ -169,7 +170,7 @@ fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> 
     })
 }
 
-/// Gives way once: many judgements in a row would keep other requests, and the end of this one's time, waiting.
+/// Gives way once: many judgements in a row, or a long one, would keep other requests and the end of this one's time waiting.
 pub(super) async fn let_others_go_on() {
     let mut has_waited = false;
     poll_fn(|context| {

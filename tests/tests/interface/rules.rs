@@ -221,6 +221,35 @@ rules:
 "#;
 
 #[test]
+fn the_elements_of_a_replacement_are_judged_beside_each_other() {
+    with_rules(ONE_PER_YEAR, |service| {
+        let doubled = service.put("/v1/cashprogram").json(r#"[{"year":2030},{"year":2031},{"year":"2030"}]"#).send().expect(422);
+        assert_eq!(faults(&doubled), [one("one_per_year", "/0/year"), one("one_per_year", "/2/year")].concat());
+        let first = service.create("/v1/cashprogram", r#"{"year":2030}"#);
+        let second = service.create("/v1/cashprogram", r#"{"year":2031}"#);
+        let swapped = format!(r#"[{{"id":"{}","year":2031}},{{"id":"{}","year":2030}}]"#, first.id, second.id);
+        service.put("/v1/cashprogram").json(swapped).send().expect(200);
+        service.put("/v1/cashprogram").json(r#"[{"year":2030},{"year":2031}]"#).send().expect(200);
+        service.post("/v1/cashprogram").json(r#"{"year":2031}"#).send().expect(422);
+    });
+}
+
+/// A small body asks for much: every element looks up the same items, which are large.
+#[test]
+fn a_replacement_keeps_little_of_what_it_looks_up() {
+    let rules = r#"rules: [{id: r, group: cashprogram, lookup: {all: "files[subject = self.about]"}, check: size(all) < 900, message: m}]"#;
+    let file = RuleFile::new(rules);
+    let service = Service::start_with(Store::Sqlite, &file.arguments());
+    let about = "x".repeat(4_000);
+    for number in 0..850 {
+        service.create("/v1/files", &format!(r#"{{"subject":"{}","about":"{about}"}}"#, number % 2));
+    }
+    let elements: Vec<_> = (0..2_000).map(|number| format!(r#"{{"about":"{}"}}"#, number % 2)).collect();
+    service.put("/v1/cashprogram").json(format!("[{}]", elements.join(","))).send().expect(200);
+    assert!(service.peak_memory() < 200 << 20, "{} MiB", service.peak_memory() >> 20);
+}
+
+#[test]
 fn of_many_writes_of_which_a_rule_admits_one_one_is_done() {
     let file = RuleFile::new(ONE_PER_YEAR);
     for store in [Store::Sqlite, Store::Postgres] {
@@ -341,6 +370,10 @@ rules:
     group: files
     check: self.list.all(a, self.list.all(b, self.list.all(c, a + b + c >= 0)))
     message: never
+  - id: nested_cash
+    group: cashprogram
+    check: self.list.all(a, self.list.all(b, self.list.all(c, a + b + c >= 0)))
+    message: never
   - id: exploding
     group: lib
     check: "[self.text].map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).size() == 1"
@@ -370,4 +403,23 @@ fn what_costs_too_much_has_not_passed_and_stalls_nobody() {
     });
     assert!(service.peak_memory() < 200 << 20, "{} MiB", service.peak_memory() >> 20);
     assert!(service.log().contains("nested"), "the log tells of it");
+    many_small_ones_stall_nobody(&service);
+}
+
+/// Small bodies that take the whole budget, more at a time than there are threads, and one body of many of them.
+fn many_small_ones_stall_nobody(service: &Service) {
+    let list = format!(r#"{{"list":[{}]}}"#, vec!["1"; 5_000].join(","));
+    let many = format!("[{}]", vec![list.as_str(); 400].join(","));
+    thread::scope(|scope| {
+        let single = (0..100).map(|_| scope.spawn(|| service.post("/v1/files").json(list.as_str()).send().expect(422)));
+        let mut asked: Vec<_> = single.collect();
+        asked.push(scope.spawn(|| service.put("/v1/cashprogram").json(many.as_str()).send()));
+        let mut slowest = Duration::ZERO;
+        while !asked.iter().all(thread::ScopedJoinHandle::is_finished) {
+            let start = Instant::now();
+            service.get("/healthz").send().expect(200);
+            slowest = slowest.max(start.elapsed());
+        }
+        assert!(slowest < Duration::from_secs(2), "others waited {slowest:?}");
+    });
 }

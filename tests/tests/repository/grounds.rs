@@ -516,6 +516,17 @@ async fn of_many_who_look_before_they_insert_one_inserts(store: &TestStore) {
     }
 }
 
+/// A transaction that would keep to what was there when it began would not see what the turn before it wrote.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_default_isolation_of_the_database_changes_nothing() {
+    let database = TestDatabase::postgres();
+    let name = database.query("SELECT CAST(current_database() AS TEXT)")[0][0].clone().unwrap();
+    let _ = database.query(&format!("ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'"));
+    let store = TestStore::open(database).await;
+    of_many_who_look_before_they_insert_one_inserts(&store).await;
+    store.store.close().await;
+}
+
 /// Asks for the inserts at a time when no write goes through, so that they wait for each other.
 async fn together(store: &TestStore, inserts: Vec<(Scope, NewItem, Change)>) -> Vec<Result<ShownItem, RepositoryError>> {
     let mut writers = Vec::new();

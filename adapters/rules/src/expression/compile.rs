@@ -97,7 +97,12 @@ fn offset_of(source: &str, line: isize, column: isize) -> usize {
 /// The parser's reason, without the list of all that could have stood there.
 fn syntax_reason(message: &str) -> String {
     let message = message.trim_start_matches("Syntax error: ");
-    let message = message.split(" expecting ").next().unwrap_or_default().replace("'<EOF>'", "the end");
+    if message.starts_with("OtherError") {
+        return "this is no CEL: it cannot be read, perhaps because it is nested too deeply".to_owned();
+    }
+    // What follows is a list of all that could have stood there, or how the parser sees its own fault.
+    let message = message.split(" expecting ").next().unwrap_or_default().split(" {").next().unwrap_or_default();
+    let message = message.replace("'<EOF>'", "the end");
     format!("this is no CEL: {}", shorten(&message))
 }
 

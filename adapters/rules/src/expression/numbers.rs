@@ -194,10 +194,14 @@ pub(super) fn negate<'a>(value: &Val<'a>) -> Outcome<Val<'a>> {
     }
 }
 
-/// Rounds half away from zero: 2.5 to 3, -2.5 to -3.
+/// Rounds half away from zero: 2.5 to 3, -2.5 to -3. The result shows that many digits, as far as they fit.
 pub(super) fn round(value: Decimal, digits: i64) -> Outcome<Decimal> {
     match u32::try_from(digits) {
-        Ok(digits @ 0..=28) => Ok(value.round_dp_with_strategy(digits, RoundingStrategy::MidpointAwayFromZero)),
+        Ok(digits @ 0..=28) => {
+            let mut rounded = value.round_dp_with_strategy(digits, RoundingStrategy::MidpointAwayFromZero);
+            rounded.rescale(digits);
+            Ok(rounded)
+        }
         _ => Err(failed(format_args!("round() takes 0 to 28 digits, not {digits}"))),
     }
 }
