@@ -67,6 +67,8 @@ pub trait Rule<R>: Send + Sync {
 pub struct About<'a> {
     /// What is said where it does not pass, when that is always the same.
     pub message: Option<&'a str>,
+    /// What makes it, when that depends on the item: an expression of the rule's language.
+    pub message_expression: Option<&'a str>,
     /// Where its fault is: an RFC 6901 JSON Pointer into the item.
     pub pointer: Option<&'a str>,
     /// What it is for.

@@ -47,10 +47,11 @@ pub struct PublishedRule {
 
 impl PublishedRule {
     fn new<R>(collection: Collection, rule: &dyn Rule<R>, home: &str) -> Self {
-        let About { message, pointer, description, source, effective: (from, until) } = rule.about();
+        let About { message, message_expression, pointer, description, source, effective: (from, until) } = rule.about();
         let facts = json!({
             "severity": rule.severity().name(),
             "message": message,
+            "message_expression": message_expression,
             "field": pointer,
             "description": description,
             "source": source,

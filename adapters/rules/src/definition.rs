@@ -217,7 +217,8 @@ fn message(keys: &Keys<'_>, variables: &[(String, Shape)], faults: &mut FileFaul
         (Some(_), None) => Some(Message::Fixed(explanation("message", keys, faults)?.trim_end().into())),
         (None, Some(_)) => {
             let scalar = keys.expression("message_expression", faults)?;
-            compiled(scalar, Wanted::Text, variables, faults).map(Message::Computed)
+            let expression = compiled(scalar, Wanted::Text, variables, faults)?;
+            Some(Message::Computed { expression, source: scalar.text.trim_end().into() })
         }
         (Some(_), Some(node)) => {
             faults.add(node.place, "a rule has a `message` or a `message_expression`; remove one of the two");

@@ -40,7 +40,7 @@ pub struct FileRule {
 #[derive(Debug)]
 pub(crate) enum Message {
     Fixed(Box<str>),
-    Computed(Expression),
+    Computed { expression: Expression, source: Box<str> },
 }
 
 /// Why a rule did not pass.
@@ -94,7 +94,7 @@ impl FileRule {
     /// The top-level members of the item that it reads, each once, in the order of their names.
     #[must_use]
     pub fn members_read(&self) -> Vec<&str> {
-        let message = if let Message::Computed(message) = &self.message { Some(message) } else { None };
+        let message = if let Message::Computed { expression, .. } = &self.message { Some(expression) } else { None };
         let expressions = self.when.iter().chain([&self.check]).chain(message);
         let mut members: Vec<_> = expressions.flat_map(Expression::members_read).collect();
         members.extend(self.targets.iter().flat_map(LookupTarget::members_read));
@@ -215,7 +215,7 @@ impl FileRule {
     fn message(&self, scope: &Scope<'_>, meter: &Meter) -> String {
         let computed = match &self.message {
             Message::Fixed(message) => return message.to_string(),
-            Message::Computed(message) => message.text(scope, meter),
+            Message::Computed { expression, .. } => expression.text(scope, meter),
         };
         match computed {
             Ok(message) if !message.trim().is_empty() => message,
@@ -279,8 +279,13 @@ impl Rule<Members> for FileRule {
     }
 
     fn about(&self) -> About<'_> {
+        let (message, message_expression) = match &self.message {
+            Message::Fixed(message) => (Some(&**message), None),
+            Message::Computed { source, .. } => (None, Some(&**source)),
+        };
         About {
-            message: if let Message::Fixed(message) = &self.message { Some(message) } else { None },
+            message,
+            message_expression,
             pointer: self.field.as_ref().map(|(text, _)| &**text),
             description: self.description.as_deref(),
             source: self.source.as_deref(),

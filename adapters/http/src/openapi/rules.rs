@@ -83,6 +83,7 @@ fn rule() -> MetaSchema {
             ),
         ),
         ("message", maybe("What is said where it does not pass; `null` where that depends on the item.")),
+        ("message_expression", maybe("The expression (CEL) that makes the message where it depends on the item.")),
         ("field", maybe("Where its fault is, as a JSON Pointer (RFC 6901).")),
         ("description", maybe("What it is for.")),
         ("source", maybe("Where it comes from: a guideline, a memo.")),
@@ -90,7 +91,7 @@ fn rule() -> MetaSchema {
         ("home", described(names(vec!["rust".into(), "file".into()]), "Where it is written.")),
         ("_links", inline(links)),
     ];
-    let required = ["id", "group", "on", "severity", "message", "field", "description", "source", "effective", "home", "_links"];
+    let required: Vec<_> = properties.iter().map(|(name, _)| *name).collect();
     MetaSchema { description: Some("A business rule."), ..object(&required, properties) }
 }
 
