@@ -27,7 +27,7 @@ pub use ports::{
 };
 pub use precondition::{Named, Precondition};
 pub use resource_service::{
-    Audited, Replaced, ReplacementBody, ResourceLimits, ResourcePorts, ResourceService, Restored, VersionPage, Written,
+    Audited, Replaced, ReplacementBody, ResourceLimits, ResourcePorts, ResourceService, Restored, VersionPage, Written, audited_operation,
 };
 pub use search::{Search, SearchFault, Term};
 pub use write_options::{RequestKey, WriteOptions};

@@ -27,7 +27,7 @@ mod retries;
 mod ruling;
 mod written;
 
-pub use audit::Audited;
+pub use audit::{Audited, audited_operation};
 pub use history::{Restored, VersionPage};
 use judging::{Draft, Edit, Identity, refused, replacement_of, stored_members};
 use replacing::Judged;

@@ -61,7 +61,9 @@ impl<R: Resource> ResourceService<R> {
     }
 }
 
-fn audited_operation(rule: &dyn Rule<Members>) -> Option<WriteOperation> {
+/// What a rule is asked about when stored items are audited: a replacement if it judges any, else the first it judges.
+#[must_use]
+pub fn audited_operation(rule: &dyn Rule<Members>) -> Option<WriteOperation> {
     let judged = rule.operations();
     judged.iter().copied().find(|operation| *operation == WriteOperation::Replace).or_else(|| judged.first().copied())
 }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 
 use application::query::Place;
-use application::{Audited, Caller, ResourceLimits, ResourceService, Scope, WriteOptions};
-use domain::{Collection, Document, ItemId, Proposal, Resource, Severity, Verdict, Violation};
+use application::{Audited, Caller, ResourceLimits, ResourceService, Scope, WriteOptions, audited_operation};
+use domain::{Collection, Document, ItemId, Members, Proposal, Resource, Rule, Severity, Verdict, Violation, WriteOperation};
 use http_adapter::Ports;
 use jiff::SignedDuration;
 use storage_adapter::Store;
@@ -42,9 +42,25 @@ struct Audit {
     meter: Meter,
     collections: Vec<Collection>,
     examined: u64,
-    /// By rule: what it does, and of how many items it has something to say.
-    counts: BTreeMap<String, (Severity, u64)>,
+    /// By rule, of how many items it has something to say.
+    counts: BTreeMap<String, Count>,
     out: BufWriter<io::Stdout>,
+}
+
+/// What is known of a rule, and how often it had something to say.
+struct Count {
+    severity: Severity,
+    /// What the items were looked at as, where that is not a replacement: an item may break a rule about creates and be sound.
+    looked_at_as: String,
+    items: u64,
+}
+
+impl Count {
+    fn of(rule: &dyn Rule<Members>) -> Self {
+        let operation = audited_operation(rule).filter(|operation| *operation != WriteOperation::Replace);
+        let looked_at_as = operation.map(|operation| format!(", as a {}", operation.name())).unwrap_or_default();
+        Self { severity: rule.severity(), looked_at_as, items: 0 }
+    }
 }
 
 impl Audit {
@@ -55,7 +71,7 @@ impl Audit {
             if rules.is_empty() {
                 continue;
             }
-            counts.extend(rules.iter().map(|rule| (rule.code().to_owned(), (rule.severity(), 0))));
+            counts.extend(rules.iter().map(|rule| (rule.code().to_owned(), Count::of(rule.as_ref()))));
             total += ports.items.totals(Scope { collection, parent: None }, &[]).await.map_err(|error| Fault::Audit(error.into()))?.items;
             collections.push(collection);
         }
@@ -96,11 +112,10 @@ impl Audit {
     fn tell(&mut self, collection: Collection, id: ItemId, verdict: &Verdict) -> Result<(), Fault> {
         for (severity, said) in [(Severity::Error, &verdict.errors), (Severity::Warning, &verdict.warnings)] {
             for Violation { code, pointer, detail, .. } in said.iter() {
-                if let Some((_, count)) = self.counts.get_mut(code.as_ref()) {
-                    *count += 1;
-                }
-                let (name, severity) = (collection.name(), severity.name());
-                writeln!(self.out, "{name}/{id}: {severity} {code} at {:?}: {detail}", pointer.to_string()).map_err(Fault::Output)?;
+                let Some(count) = self.counts.get_mut(code.as_ref()) else { continue };
+                count.items += 1;
+                let (name, severity, how) = (collection.name(), severity.name(), &count.looked_at_as);
+                writeln!(self.out, "{name}/{id}: {severity} {code} at {:?}{how}: {detail}", pointer.to_string()).map_err(Fault::Output)?;
             }
         }
         Ok(())
@@ -108,13 +123,13 @@ impl Audit {
 
     fn summary(&self) -> String {
         let mut out = format!("looked at {} items in {:.1} s\n", self.examined, self.meter.seconds());
-        for (rule, (severity, count)) in &self.counts {
+        for (rule, Count { severity, looked_at_as, items }) in &self.counts {
             let does = match severity {
                 Severity::Error => "would refuse",
                 Severity::Warning => "would warn of",
             };
             // Writing to a String cannot fail.
-            let _ = writeln!(out, "  {rule} {does} {count}");
+            let _ = writeln!(out, "  {rule} {does} {items}{looked_at_as}");
         }
         out
     }
