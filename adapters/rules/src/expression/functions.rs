@@ -159,12 +159,12 @@ fn count_words(text: &str) -> usize {
     if bytes.iter().fold(false, |found, byte| found | matches!(byte, 0xC2 | 0xE1..=0xE3)) {
         return text.split_whitespace().count();
     }
-    let is_space = |byte: u8| (byte.wrapping_sub(b'\t') < 5) | (byte == b' ');
+    let is_space = |byte: u8| matches!(byte, b'\t'..=b'\r' | b' ');
     let first = bytes.first().is_some_and(|byte| !is_space(*byte));
     // As many as a byte can count, which are counted in one register.
     let (before, at) = (bytes.chunks(255), bytes.get(1..).unwrap_or_default().chunks(255));
     let begun = |(before, at): (&[u8], &[u8])| {
-        let begins = before.iter().zip(at).map(|(before, at)| u8::from(is_space(*before) & !is_space(*at)));
+        let begins = before.iter().zip(at).map(|(before, at)| u8::from(is_space(*before) && !is_space(*at)));
         usize::from(begins.sum::<u8>())
     };
     usize::from(first) + before.zip(at).map(begun).sum::<usize>()
