@@ -40,6 +40,11 @@ pub(super) struct Subject {
 }
 
 impl Kind {
+    /// Whether it is the service, which puts off what it can.
+    const fn is_service(self) -> bool {
+        matches!(self, Self::Service(_) | Self::Ruled(_))
+    }
+
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Service(Store::Sqlite) => "service on SQLite",
@@ -108,7 +113,7 @@ impl Subject {
         let mut load = Load::open(server.address, arguments.connections).await?;
         let ids = load.create(&self.requests, arguments.proposals).await?;
         self.requests.set_ids(ids);
-        if matches!(self.kind, Kind::Service(_)) {
+        if self.kind.is_service() {
             self.running.settle().await?;
         }
         if let Some(database) = database {
@@ -131,7 +136,7 @@ impl Subject {
     /// One turn of a work.
     pub(super) async fn measure(&self, work: Work, arguments: &Arguments) -> Result<Measurement> {
         let mut measured = self.running.turn(&self.requests.of(work), arguments).await.with_context(|| self.kind.title())?;
-        if work.writes() && matches!(self.kind, Kind::Service(_)) {
+        if work.writes() && self.kind.is_service() {
             measured.settling = Some(self.running.settle().await.with_context(|| self.kind.title())?);
         }
         Ok(measured)
