@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use domain::json::encode_text;
 use domain::{
@@ -18,8 +21,8 @@ use crate::{ApplicationError, WriteOptions};
 /// Most bytes of members that are kept in case the next rule asks for the same. Beyond it they are looked up again.
 const MOST_BYTES_KEPT: usize = 16 << 20;
 
-/// How many rules are asked before others go on: each may do as much as is done at once.
-const ASKED_IN_A_ROW: usize = 16;
+/// How long rules are asked before others go on.
+const LONGEST_TURN: Duration = Duration::from_millis(1);
 
 /// Rules about any item at all.
 pub(super) type Book = Arc<[Arc<dyn Rule<Members>>]>;
@@ -34,7 +37,8 @@ pub(super) struct Basis {
     replacement: Option<ReplacedCollection>,
     now: Timestamp,
     today: Date,
-    asked: usize,
+    /// Since when others have waited.
+    turn_began: Instant,
 }
 
 /// What a lookup found.
@@ -59,7 +63,7 @@ impl<R: Resource> ResourceService<R> {
             replacement: None,
             now,
             today: self.clock.day_of(now),
-            asked: 0,
+            turn_began: Instant::now(),
         }
     }
 }
@@ -70,10 +74,22 @@ impl Basis {
         Occasion { operation, id, parent, caller: options.caller.name().map(Into::into), now: self.now, today: self.today }
     }
 
-    /// Notes that a rule was asked, and says whether it was one of so many that others should have their turn.
-    pub const fn has_asked_many(&mut self) -> bool {
-        self.asked += 1;
-        self.asked.is_multiple_of(ASKED_IN_A_ROW)
+    /// Gives way where judging has taken long: it would keep other requests, and the end of this one's time, waiting.
+    pub async fn let_others_go_on(&mut self) {
+        if self.turn_began.elapsed() < LONGEST_TURN {
+            return;
+        }
+        let mut has_waited = false;
+        poll_fn(|context| {
+            if has_waited {
+                return Poll::Ready(());
+            }
+            has_waited = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+        self.turn_began = Instant::now();
     }
 
     /// The same, where the whole collection is replaced by these items: a rule then finds them in it, and nothing else.

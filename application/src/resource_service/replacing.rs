@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use domain::{Item, ItemId, Resource, Verdict, Version, Violations, WriteOperation};
 
 use super::judging::{Draft, draft_element, named_id, replacement_of};
-use super::ruling::{judges_removals, let_others_go_on};
+use super::ruling::judges_removals;
 use super::{ReplacementBody, ResourceService, new_item};
 use crate::ports::{CollectionContent, Ground, Revision, ShownItem};
 use crate::{ApplicationError, WriteOptions};
@@ -80,7 +80,7 @@ impl<R: Resource> ResourceService<R> {
                 Some(shown) => content.replacements.push(replacement_of(&shown, after)),
                 None => content.additions.push(new_item(id, after, None)),
             }
-            let_others_go_on().await;
+            basis.let_others_go_on().await;
         }
         if judges_removals::<R>(&basis) {
             let judged_at = self.judge_removals(options, &named, &mut verdict, &mut basis).await?;

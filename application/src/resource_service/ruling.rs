@@ -4,8 +4,6 @@
 //! only while all of it is still so: between the look and the write nothing can change unseen.
 
 use std::collections::HashSet;
-use std::future::poll_fn;
-use std::task::Poll;
 
 use domain::{ItemId, Lookup, Occasion, Pointer, Resource, Rule, Transition, Verdict, Violation, Violations, WriteOperation};
 
@@ -99,7 +97,6 @@ impl<R: Resource> ResourceService<R> {
                 let (_, said) = self.judge(&occasion, Some(removed), draft, basis).await?;
                 verdict.errors.extend(of_removal(removed.item.id, &said.errors));
                 verdict.warnings.extend(of_removal(removed.item.id, &said.warnings));
-                let_others_go_on().await;
             }
             match page.last.clone().filter(|_| page.goes_on) {
                 Some(last) => query.position = Position::After(last),
@@ -134,14 +131,10 @@ impl<R: Resource> ResourceService<R> {
             outcome
         } else {
             let _permit = self.rules.permit().await;
-            let outcome = rule.check(&transition);
-            let_others_go_on().await;
-            outcome
+            rule.check(&transition)
         };
         verdict.note(rule, outcome.err());
-        if basis.has_asked_many() {
-            let_others_go_on().await;
-        }
+        basis.let_others_go_on().await;
         Ok(())
     }
 
@@ -150,9 +143,7 @@ impl<R: Resource> ResourceService<R> {
             return lookups;
         }
         let _permit = self.rules.permit().await;
-        let lookups = rule.lookups(transition);
-        let_others_go_on().await;
-        lookups
+        rule.lookups(transition)
     }
 }
 
@@ -168,20 +159,6 @@ fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> 
         let detail = format!("without the item `{id}`: {}", violation.detail);
         Violation { pointer: Pointer::root(), field: String::new(), detail, ..violation.clone() }
     })
-}
-
-/// Gives way once: many judgements in a row, or a long one, would keep other requests and the end of this one's time waiting.
-pub(super) async fn let_others_go_on() {
-    let mut has_waited = false;
-    poll_fn(|context| {
-        if has_waited {
-            return Poll::Ready(());
-        }
-        has_waited = true;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 /// The stored item as rules see it. Fields may have become stricter since it was written: it is what can still be read of it.
