@@ -155,8 +155,7 @@ fn words<'a>(text: &str, meter: &Meter) -> Outcome<Val<'a>> {
 /// usual ones.
 fn count_words(text: &str) -> usize {
     let bytes = text.as_bytes();
-    // White space beyond ASCII begins with one of these; few texts have any.
-    if bytes.iter().fold(false, |found, byte| found | matches!(byte, 0xC2 | 0xE1..=0xE3)) {
+    if has_space_beyond_ascii(bytes) {
         return text.split_whitespace().count();
     }
     let is_space = |byte: u8| matches!(byte, b'\t'..=b'\r' | b' ');
@@ -168,6 +167,28 @@ fn count_words(text: &str) -> usize {
         usize::from(begins.sum::<u8>())
     };
     usize::from(first) + before.zip(at).map(begun).sum::<usize>()
+}
+
+/// Whether a text has white space that takes more than a byte. Most texts have not even a byte that such a one begins with.
+fn has_space_beyond_ascii(text: &[u8]) -> bool {
+    let may_begin_one = |byte: &u8| matches!(byte, 0xC2 | 0xE1..=0xE3);
+    if !text.iter().fold(false, |found, byte| found | may_begin_one(byte)) {
+        return false;
+    }
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(may_begin_one) {
+        rest = &rest[at..];
+        // Those of Unicode's property White_Space, in UTF-8.
+        match rest {
+            [0xC2, 0x85 | 0xA0, ..]
+            | [0xE1, 0x9A, 0x80, ..]
+            | [0xE2, 0x80, 0x80..=0x8A | 0xA8 | 0xA9 | 0xAF, ..]
+            | [0xE2, 0x81, 0x9F, ..]
+            | [0xE3, 0x80, 0x80, ..] => return true,
+            _ => rest = &rest[1..],
+        }
+    }
+    false
 }
 
 fn lower<'a>(text: &str, meter: &Meter) -> Outcome<Val<'a>> {
@@ -329,6 +350,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::count_words;
+
+    #[test]
+    fn every_white_space_parts_words() {
+        for space in (0..=0x0010_FFFF).filter_map(char::from_u32) {
+            let text = format!("a{space}’ñ");
+            assert_eq!(count_words(&text), text.split_whitespace().count(), "{space:?}");
+        }
+    }
 
     proptest! {
         #[test]
