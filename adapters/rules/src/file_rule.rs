@@ -6,7 +6,7 @@ use domain::{About, Collection, Found, Lookup, LookupKey, Members, Pointer, Rule
 use jiff::civil::Date;
 
 use crate::evaluation::aside;
-use crate::expression::{Budget, EvaluationFault, Expression, Meter, Scope, Shape};
+use crate::expression::{Budget, EvaluationFault, Expression, Meter, Scope, Shape, complete};
 use crate::fault::Place;
 use crate::lookup_target::{LookupBy, LookupTarget};
 use crate::summary::{LookupSummary, RuleSummary};
@@ -170,13 +170,7 @@ impl FileRule {
     /// A list that is not whole decides nothing.
     fn refuse_incomplete(&self, found: &[Found]) -> Result<(), Refusal> {
         for (index, (name, _)) in self.variables.iter().enumerate() {
-            let why = match found.get(index) {
-                Some(Found::Items(_)) => continue,
-                Some(Found::TooMany) => format!("more than {} items", Lookup::MOST_ITEMS),
-                Some(Found::TooLarge) => format!("more than {} bytes", Lookup::MOST_BYTES),
-                None => "nothing, as it was not asked".to_owned(),
-            };
-            return Err(Refusal::Undecided(format!("the lookup `{name}` found {why}")));
+            complete(name, found.get(index))?;
         }
         Ok(())
     }

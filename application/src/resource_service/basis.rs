@@ -35,7 +35,8 @@ pub(super) struct Basis {
     looked_up: HashMap<Lookup, LookedUp>,
     bytes_kept: usize,
     replacement: Option<ReplacedCollection>,
-    now: Timestamp,
+    /// The time of the decision.
+    pub now: Timestamp,
     today: Date,
     /// Since when others have waited.
     turn_began: Instant,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use domain::{Item, ItemId, Resource, Verdict, Version, Violations, WriteOperation};
 
 use super::judging::{Draft, draft_element, named_id, replacement_of};
-use super::ruling::judges_removals;
+use super::ruling::{has_rules, judges_removals};
 use super::{ReplacementBody, ResourceService, new_item};
 use crate::ports::{CollectionContent, Ground, Revision, ShownItem};
 use crate::{ApplicationError, WriteOptions};
@@ -57,8 +57,8 @@ impl<R: Resource> ResourceService<R> {
         let named: Vec<_> = body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
         let elements = self.drafts(body, &named).await?;
         let mut basis = self.basis();
-        if !basis.book.is_empty() {
-            let now = self.clock.now();
+        if has_rules::<R>(&basis) {
+            let now = basis.now;
             basis = basis.of_replacement(elements.iter().flatten().map(|element| element.item(now)).collect());
         }
         let mut verdict = Verdict::default();

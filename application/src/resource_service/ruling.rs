@@ -51,10 +51,10 @@ impl<R: Resource> ResourceService<R> {
     ) -> Result<(R, Verdict), ApplicationError> {
         let Draft { after, errors } = draft;
         let mut verdict = Verdict { errors, warnings: Violations::default() };
-        let book = basis.book.clone();
-        if R::rules().is_empty() && book.is_empty() {
+        if !has_rules::<R>(basis) {
             return Ok((after, verdict));
         }
+        let book = basis.book.clone();
         let before = before.map(stored).transpose()?;
         let transition = Transition { before: before.as_ref(), after: &after, occasion, found: &[] };
         for rule in R::rules() {
@@ -145,6 +145,11 @@ impl<R: Resource> ResourceService<R> {
         let _permit = self.rules.permit().await;
         rule.lookups(transition)
     }
+}
+
+/// Whether there is any rule about such items.
+pub(super) fn has_rules<R: Resource>(basis: &Basis) -> bool {
+    !R::rules().is_empty() || !basis.book.is_empty()
 }
 
 /// Whether any rule may have something to say of a removal.

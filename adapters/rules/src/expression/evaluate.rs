@@ -1,12 +1,10 @@
 //! The evaluation of an expression. Every node and every byte that it reads or makes is charged before the work is done.
 
-use domain::Found;
-
 use super::functions::{Function, MOST_PARAMETERS};
 use super::meter::{FAULT, Meter, NODE};
 use super::node::{Loop, Macro, Member, Node, Variable};
 use super::value::{ELEMENT, List, Map, Val};
-use super::{EvaluationFault, Scope, Shape, failed, numbers, shorten};
+use super::{EvaluationFault, Scope, Shape, complete, failed, numbers, shorten};
 
 type Outcome<T> = Result<T, EvaluationFault>;
 
@@ -296,16 +294,7 @@ impl<'a> Progress<'a> {
 /// What the lookup of a place found, as its shape wants it.
 fn found<'a>(scope: &'a Scope<'a>, place: usize) -> Outcome<Val<'a>> {
     let name = scope.lookups.get(place).map_or("", |(name, _)| name);
-    let items = match scope.found.get(place) {
-        Some(Found::Items(items)) => items.as_slice(),
-        Some(Found::TooMany) => {
-            return Err(failed(format_args!("`{name}` would be more than {} items", domain::Lookup::MOST_ITEMS)));
-        }
-        Some(Found::TooLarge) => {
-            return Err(failed(format_args!("the items of `{name}` have more than {} bytes", domain::Lookup::MOST_BYTES)));
-        }
-        None => return Err(failed(format_args!("`{name}` was not looked up"))),
-    };
+    let items = complete(name, scope.found.get(place))?;
     Ok(match scope.lookups.get(place) {
         Some((_, Shape::One)) => items.first().map_or(Val::Null, |item| Val::Map(Map::Item(item))),
         _ => Val::List(List::Items(items)),

@@ -21,7 +21,7 @@ mod value;
 use std::borrow::Cow;
 use std::fmt;
 
-use domain::{Found, Members, Occasion};
+use domain::{Found, Item, Lookup, Members, Occasion};
 
 use compile::Compiled;
 use evaluate::Evaluation;
@@ -153,6 +153,16 @@ impl Expression {
             }
             other => Err(other.is_not("a text, an integer or null")),
         }
+    }
+}
+
+/// The items that a lookup found, if they are all there are.
+pub(crate) fn complete<'a>(name: &str, found: Option<&'a Found>) -> Result<&'a [Item], EvaluationFault> {
+    match found {
+        Some(Found::Items(items)) => Ok(items),
+        Some(Found::TooMany) => Err(failed(format_args!("the lookup `{name}` found more than {} items", Lookup::MOST_ITEMS))),
+        Some(Found::TooLarge) => Err(failed(format_args!("the lookup `{name}` found more than {} bytes", Lookup::MOST_BYTES))),
+        None => Err(failed(format_args!("the lookup `{name}` was not asked"))),
     }
 }
 
