@@ -15,6 +15,7 @@ mod filters;
 mod history;
 mod hypermedia;
 mod idempotency;
+mod life_cycle;
 mod lost_database;
 mod matrix;
 mod members;
