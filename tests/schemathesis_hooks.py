@@ -23,7 +23,7 @@ def filter_case(context, case):
 @schemathesis.hook
 def before_call(context, case, kwargs):
     """Only the service gives cursors. A search holds a word, an order names nothing twice, a filter has a name that
-    is not `id`, and a list of days holds days."""
+    is not `id`, a list of days holds days, and `check` asks about what is whole and now."""
     query = case.query
     is_negative = case.meta is not None and case.meta.generation.mode.is_negative
     if is_negative:
@@ -33,6 +33,10 @@ def before_call(context, case, kwargs):
         case.headers["Idempotency-Key"] = f'"{uuid.uuid4()}"'
     if not isinstance(query, dict):
         return
+    if str(query.get("check")).lower() == "true":
+        # Rules are asked about the whole item as it is now.
+        query.pop("fields", None)
+        query.pop("as_of", None)
     if "as_of" in query:
         # What is to come has no answer, and the past is neither selected nor sorted.
         query["as_of"] = (datetime.now(timezone.utc) - timedelta(seconds=1)).isoformat().replace("+00:00", "Z")
