@@ -237,7 +237,7 @@ impl<G: Group> GroupApi<G> {
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        Ok(with_tag(Response::builder().body(held(share, text)), &tag))
+        Ok(with_tag(modified(Response::builder().body(held(share, text)), &shown), &tag))
     }
 
     async fn create(&self, request: &Request, options: &WriteOptions, members: Members) -> Result<Response, Problem> {

@@ -95,7 +95,7 @@ fn dry_run() -> Named {
 }
 
 fn check() -> Named {
-    let description = "`true` asks the business rules what they would say if the item were replaced by itself now: `_meta.errors` and `_meta.warnings` have all of it. It goes with `embed`.";
+    let description = "`true` asks the business rules what they would say if the item were replaced by itself now: `_meta.errors` and `_meta.warnings` have all of it. It goes with `embed`, not with `fields` or `as_of`.";
     ("Check".to_owned(), parameter("check", description, &json!({ "type": "string", "enum": SWITCH, "default": "false" })))
 }
 
