@@ -171,11 +171,7 @@ pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, 
 
 /// The same of the one item that is looked for, when it is known already.
 pub(crate) fn known(lookup: &Lookup, ShownItem { item, .. }: ShownItem) -> Found {
-    match item {
-        item if item.id == lookup.without => Found::Items(Vec::new()),
-        item if item.members.len() > Lookup::MOST_BYTES => Found::TooLarge,
-        item => Found::Items(vec![item]),
-    }
+    Found::of(if item.id == lookup.without { Vec::new() } else { vec![item] })
 }
 
 #[cfg(test)]

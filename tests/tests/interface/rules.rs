@@ -166,6 +166,7 @@ fn a_warning_is_reported_and_the_write_is_done() {
         assert_eq!((&checked["_meta"]["errors"], &checked["_meta"]["warnings"]), (&json!([]), &json!([])));
         service.get(&format!("{path}?check=perhaps")).send().expect(400);
         service.get(&format!("{path}?check=true&fields=id")).send().expect(400);
+        service.get(&format!("{path}?check=true&as_of=2026-01-01T00:00:00Z")).send().expect(400);
     });
 }
 
