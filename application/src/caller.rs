@@ -1,6 +1,7 @@
 //! Who asks.
 
-/// The party on whose behalf a use case runs. Every use case takes one; the change log keeps its name.
+/// The party on whose behalf a use case runs. Every use case takes one; the change log keeps its
+/// name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caller {
     /// Nobody in particular: what every request is until identity is configured.

@@ -83,7 +83,9 @@ impl From<RepositoryError> for ApplicationError {
             RepositoryError::ItemMissing => Self::ItemMissing,
             RepositoryError::OwnerMissing => Self::OwnerMissing,
             RepositoryError::VersionConflict | RepositoryError::AnsweredBefore => Self::Contended,
-            RepositoryError::Unavailable | RepositoryError::Full | RepositoryError::Corrupt => Self::Store(error),
+            RepositoryError::Unavailable | RepositoryError::Full | RepositoryError::Corrupt => {
+                Self::Store(error)
+            }
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::query::{MemberNames, PageQuery, Place, Position, Total};
 /// Makes identifiers.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 pub trait IdGenerator: Send + Sync {
-    /// A new identifier. MUST be a UUID version 7 and MUST sort after every identifier this process made before.
+    /// A new identifier. MUST be a UUID version 7 and MUST sort after every identifier this process
+    /// made before.
     fn next_id(&self) -> ItemId;
 }
 
@@ -34,18 +35,21 @@ pub type Permit = Box<dyn Send>;
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait RuleBook: Send + Sync {
-    /// The rules about the items of a collection as they are now, in the order in which their violations are reported.
-    /// MUST cost next to nothing where there are none, and MUST be all of one edition.
+    /// The rules about the items of a collection as they are now, in the order in which their
+    /// violations are reported. MUST cost next to nothing where there are none, and MUST be all of
+    /// one edition.
     fn rules(&self, collection: Collection) -> Arc<[Arc<dyn Rule<Members>>]>;
 
     /// Which edition they are of; it differs whenever they were changed.
     fn edition(&self) -> u64;
 
-    /// Waits for leave to ask a rule that does not answer at once. Few have it at a time, so that work beside it goes on.
+    /// Waits for leave to ask a rule that does not answer at once. Few have it at a time, so that
+    /// work beside it goes on.
     async fn permit(&self) -> Permit;
 }
 
-/// The part of the store a use case sees: a collection, or the items of it that belong to one owner.
+/// The part of the store a use case sees: a collection, or the items of it that belong to one
+/// owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scope {
     /// The collection.
@@ -74,7 +78,8 @@ pub struct ShownItem {
     pub relations: Relations,
 }
 
-/// Counts the writes to a scope; it differs whenever a member of the scope was created, changed or removed.
+/// Counts the writes to a scope; it differs whenever a member of the scope was created, changed or
+/// removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision(pub i64);
 
@@ -209,8 +214,8 @@ pub struct Ground {
     pub found: Vec<(ItemId, Version)>,
 }
 
-/// By what a request is known when it is sent again (draft-ietf-httpapi-idempotency-key-header-07). It is the caller's: two
-/// callers may use the same.
+/// By what a request is known when it is sent again (draft-ietf-httpapi-idempotency-key-header-07).
+/// It is the caller's: two callers may use the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyKey {
     /// Where the request was sent.
@@ -238,18 +243,21 @@ pub struct Answered {
     pub remarks: Box<str>,
 }
 
-/// Keeps the items. Every method is ONE atomic step: it happens whole or not at all, and when it has returned `Ok` it
-/// survives a crash of the process or the machine.
+/// Keeps the items. Every method is ONE atomic step: it happens whole or not at all, and when it
+/// has returned `Ok` it survives a crash of the process or the machine.
 ///
-/// Every write MUST append one change per item written to the change log, with the members it superseded, and MUST
-/// adjust the totals and the revision of every scope that shows the item, in the same transaction. Writes MUST become
-/// visible in the order of their times: each has a time after those of all writes that were visible before it.
+/// Every write MUST append one change per item written to the change log, with the members it
+/// superseded, and MUST adjust the totals and the revision of every scope that shows the item, in
+/// the same transaction. Writes MUST become visible in the order of their times: each has a time
+/// after those of all writes that were visible before it.
 ///
-/// A change with grounds MUST be made only while each of its lookups finds the same items at the same versions, decided in the
-/// transaction that makes it, so that no other write comes between; otherwise the write MUST return `VersionConflict`.
+/// A change with grounds MUST be made only while each of its lookups finds the same items at the
+/// same versions, decided in the transaction that makes it, so that no other write comes between;
+/// otherwise the write MUST return `VersionConflict`.
 ///
-/// A change with a key MUST be remembered by it, with the item the write leaves, in the same transaction, until the key
-/// expires; until then inserts, updates and restorations with the same caller, path and key MUST return `AnsweredBefore`.
+/// A change with a key MUST be remembered by it, with the item the write leaves, in the same
+/// transaction, until the key expires; until then inserts, updates and restorations with the same
+/// caller, path and key MUST return `AnsweredBefore`.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait ItemRepository: Send + Sync {
@@ -257,53 +265,103 @@ pub trait ItemRepository: Send + Sync {
     async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError>;
 
     /// The items of `ids` that the scope holds, in any order.
-    async fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError>;
+    async fn find_many(
+        &self,
+        scope: Scope,
+        ids: &[ItemId],
+    ) -> Result<Vec<ShownItem>, RepositoryError>;
 
-    /// The item with the named members alone, in the order they are named, if the scope holds it. MUST NOT read the
-    /// other members from a database.
-    async fn find_fields(&self, scope: Scope, id: ItemId, fields: &MemberNames) -> Result<Option<ShownItem>, RepositoryError>;
+    /// The item with the named members alone, in the order they are named, if the scope holds it.
+    /// MUST NOT read the other members from a database.
+    async fn find_fields(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        fields: &MemberNames,
+    ) -> Result<Option<ShownItem>, RepositoryError>;
 
     /// The items that belong to the owners, in the order of their ids, at most `limit` in all.
-    async fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Result<Vec<ShownItem>, RepositoryError>;
+    async fn belonging_to(
+        &self,
+        collection: Collection,
+        owners: &[ItemId],
+        limit: u64,
+    ) -> Result<Vec<ShownItem>, RepositoryError>;
 
-    /// What a rule looks for, as it is stored. MUST NOT read the members of items beyond [`Lookup::MOST_ITEMS`] or
-    /// [`Lookup::MOST_BYTES`].
+    /// What a rule looks for, as it is stored. MUST NOT read the members of items beyond
+    /// [`Lookup::MOST_ITEMS`] or [`Lookup::MOST_BYTES`].
     async fn look_up(&self, lookup: &Lookup) -> Result<Found, RepositoryError>;
 
-    /// How many items the scope holds, and its revision: the writes to it and to the related collections. MUST return
-    /// `OwnerMissing` when the scope's parent does not exist. MUST NOT cost more in a large scope than in a small one.
-    async fn totals(&self, scope: Scope, related: &[Collection]) -> Result<Totals, RepositoryError>;
+    /// How many items the scope holds, and its revision: the writes to it and to the related
+    /// collections. MUST return `OwnerMissing` when the scope's parent does not exist. MUST NOT
+    /// cost more in a large scope than in a small one.
+    async fn totals(&self, scope: Scope, related: &[Collection])
+    -> Result<Totals, RepositoryError>;
 
-    /// A page of the selected items in the order asked for, those that are equal by it by id. MUST return `OwnerMissing`
-    /// when the scope's parent does not exist. The items are at least as new as the revision. All items of a scope are
-    /// always counted exactly; matches are counted up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). A page
-    /// without items is no error here.
-    async fn page(&self, scope: Scope, query: &PageQuery) -> Result<Arc<ListedPage>, RepositoryError>;
+    /// A page of the selected items in the order asked for, those that are equal by it by id. MUST
+    /// return `OwnerMissing` when the scope's parent does not exist. The items are at least as new
+    /// as the revision. All items of a scope are always counted exactly; matches are counted up to
+    /// [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). A page without items is no error here.
+    async fn page(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Arc<ListedPage>, RepositoryError>;
 
-    /// Stores a new item at version 1. MUST return `OwnerMissing` when the scope's parent does not exist, and
-    /// `ItemMissing` when the item it continues does not.
-    async fn insert(&self, scope: Scope, item: NewItem, change: Change) -> Result<ShownItem, RepositoryError>;
+    /// Stores a new item at version 1. MUST return `OwnerMissing` when the scope's parent does not
+    /// exist, and `ItemMissing` when the item it continues does not.
+    async fn insert(
+        &self,
+        scope: Scope,
+        item: NewItem,
+        change: Change,
+    ) -> Result<ShownItem, RepositoryError>;
 
-    /// Stores an item again that was removed, at the version after its removal, created when it was first. MUST return
-    /// `OwnerMissing` when the scope's parent does not exist, `VersionConflict` when the item exists, and `ItemMissing` when
-    /// there never was one. The item it continues need not exist.
-    async fn restore(&self, scope: Scope, item: NewItem, change: Change) -> Result<ShownItem, RepositoryError>;
+    /// Stores an item again that was removed, at the version after its removal, created when it was
+    /// first. MUST return `OwnerMissing` when the scope's parent does not exist, `VersionConflict`
+    /// when the item exists, and `ItemMissing` when there never was one. The item it continues need
+    /// not exist.
+    async fn restore(
+        &self,
+        scope: Scope,
+        item: NewItem,
+        change: Change,
+    ) -> Result<ShownItem, RepositoryError>;
 
-    /// Gives an item new members and the next version. MUST return `ItemMissing` when the
-    /// scope does not hold it and `VersionConflict` when it is not at the expected version. `updated_at` MUST NOT go
-    /// back, whatever the clock does.
-    async fn update(&self, scope: Scope, replacement: Replacement, kind: ChangeKind, change: Change) -> Result<ShownItem, RepositoryError>;
+    /// Gives an item new members and the next version. MUST return `ItemMissing` when the scope
+    /// does not hold it and `VersionConflict` when it is not at the expected version. `updated_at`
+    /// MUST NOT go back, whatever the clock does.
+    async fn update(
+        &self,
+        scope: Scope,
+        replacement: Replacement,
+        kind: ChangeKind,
+        change: Change,
+    ) -> Result<ShownItem, RepositoryError>;
 
-    /// Removes an item and all items that belong to it. MUST return `ItemMissing` when the scope does not hold it and
-    /// `VersionConflict` when it is not at the expected version.
-    async fn delete(&self, scope: Scope, id: ItemId, expected: Version, change: Change) -> Result<(), RepositoryError>;
+    /// Removes an item and all items that belong to it. MUST return `ItemMissing` when the scope
+    /// does not hold it and `VersionConflict` when it is not at the expected version.
+    async fn delete(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        expected: Version,
+        change: Change,
+    ) -> Result<(), RepositoryError>;
 
-    /// Makes the collection hold exactly the content, in one transaction: items named by replacements are updated, all
-    /// others removed, additions inserted. MUST return `VersionConflict` when a replaced item is gone or not at its
-    /// expected version, or the collection not at the expected revision.
-    async fn replace_all(&self, collection: Collection, content: CollectionContent, change: Change) -> Result<(), RepositoryError>;
+    /// Makes the collection hold exactly the content, in one transaction: items named by
+    /// replacements are updated, all others removed, additions inserted. MUST return
+    /// `VersionConflict` when a replaced item is gone or not at its expected version, or the
+    /// collection not at the expected revision.
+    async fn replace_all(
+        &self,
+        collection: Collection,
+        content: CollectionContent,
+        change: Change,
+    ) -> Result<(), RepositoryError>;
 
-    /// What a write with the caller and the key of this change left, unless the key had expired by its time.
+    /// What a write with the caller and the key of this change left, unless the key had expired by
+    /// its time.
     async fn answered(&self, change: &Change) -> Result<Option<Answered>, RepositoryError>;
 }
 
@@ -331,7 +389,8 @@ pub struct LoggedChange {
 }
 
 impl LoggedChange {
-    /// The version before this one that has an item to show: before an item was restored it had been removed.
+    /// The version before this one that has an item to show: before an item was restored it had
+    /// been removed.
     #[must_use]
     pub fn predecessor(&self) -> Option<Version> {
         let number = self.version.number() - 1 - i64::from(self.kind == ChangeKind::Created);
@@ -380,26 +439,52 @@ pub struct PastPageQuery {
     pub is_counted: bool,
 }
 
-/// Every version of every item, also of those that were removed. What was at a time MUST be answered alike whenever it is
-/// asked: a write that is committed after such an answer MUST have a later time. A time to come has no answer; the caller
-/// does not ask for one.
+/// Every version of every item, also of those that were removed. What was at a time MUST be
+/// answered alike whenever it is asked: a write that is committed after such an answer MUST have a
+/// later time. A time to come has no answer; the caller does not ask for one.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait History: Send + Sync {
-    /// The versions of an item that the scope holds or held, the newest first, from `newest` on; none when it never did.
-    async fn versions(&self, scope: Scope, id: ItemId, newest: Version, limit: u64) -> Result<Vec<LoggedChange>, RepositoryError>;
+    /// The versions of an item that the scope holds or held, the newest first, from `newest` on;
+    /// none when it never did.
+    async fn versions(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        newest: Version,
+        limit: u64,
+    ) -> Result<Vec<LoggedChange>, RepositoryError>;
 
     /// One version of an item that the scope holds or held.
-    async fn version(&self, scope: Scope, id: ItemId, version: Version) -> Result<Option<PastVersion>, RepositoryError>;
+    async fn version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        version: Version,
+    ) -> Result<Option<PastVersion>, RepositoryError>;
 
     /// The last version of an item that the scope holds or held.
-    async fn last_version(&self, scope: Scope, id: ItemId) -> Result<Option<PastVersion>, RepositoryError>;
+    async fn last_version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<PastVersion>, RepositoryError>;
 
     /// The version an item was at, if it was written by then.
-    async fn version_at(&self, scope: Scope, id: ItemId, time: Timestamp) -> Result<Option<PastVersion>, RepositoryError>;
+    async fn version_at(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        time: Timestamp,
+    ) -> Result<Option<PastVersion>, RepositoryError>;
 
     /// What the scope held at a time. The revision is that of no page.
-    async fn page_at(&self, scope: Scope, time: Timestamp, query: &PastPageQuery) -> Result<ListedPage, RepositoryError>;
+    async fn page_at(
+        &self,
+        scope: Scope,
+        time: Timestamp,
+        query: &PastPageQuery,
+    ) -> Result<ListedPage, RepositoryError>;
 
     /// The last change there is.
     async fn last_change(&self) -> Result<Option<LoggedChange>, RepositoryError>;
@@ -409,10 +494,16 @@ pub trait History: Send + Sync {
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait ChangeLog: Send + Sync {
-    /// The changes after a number, of one collection or of all, at most `limit`. A change that is committed later MUST have
-    /// a greater number than every one this has shown. MUST NOT cost more where a collection is seldom written: it looks
-    /// through a bounded part of the log, so there may be more although it finds nothing.
-    async fn changes(&self, after: Sequence, collection: Option<Collection>, limit: u64) -> Result<LogPage, RepositoryError>;
+    /// The changes after a number, of one collection or of all, at most `limit`. A change that is
+    /// committed later MUST have a greater number than every one this has shown. MUST NOT cost more
+    /// where a collection is seldom written: it looks through a bounded part of the log, so there
+    /// may be more although it finds nothing.
+    async fn changes(
+        &self,
+        after: Sequence,
+        collection: Option<Collection>,
+        limit: u64,
+    ) -> Result<LogPage, RepositoryError>;
 
     /// The number of the last change; 0 before the first.
     async fn last(&self) -> Result<Sequence, RepositoryError>;

@@ -46,6 +46,7 @@ impl<T> Precondition<T> {
 
 impl<T: PartialEq> Precondition<T> {
     pub(crate) fn excludes(&self, current: &T) -> bool {
-        self.is.as_ref().is_some_and(|named| !named.includes(current)) || self.is_not.as_ref().is_some_and(|named| named.includes(current))
+        self.is.as_ref().is_some_and(|named| !named.includes(current))
+            || self.is_not.as_ref().is_some_and(|named| named.includes(current))
     }
 }

@@ -14,7 +14,8 @@ use crate::search::Search;
 /// How far matches are counted: beyond, "at least so many" is enough to know and cheap to say.
 pub const COUNTED_MATCHES: u64 = 10_000;
 
-/// Which items of a scope are wanted: those that pass every filter and hold every word that is looked for.
+/// Which items of a scope are wanted: those that pass every filter and hold every word that is
+/// looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Selection {
     /// All must hold.
@@ -90,13 +91,15 @@ pub enum Comparison {
     AtLeast,
 }
 
-/// A value to compare with, as each of the types a stored value may have. A query string knows only texts: `7` is meant
-/// for the number and the text alike, `14.50` for the number, `true` for the boolean and the text.
+/// A value to compare with, as each of the types a stored value may have. A query string knows only
+/// texts: `7` is meant for the number and the text alike, `14.50` for the number, `true` for the
+/// boolean and the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operand {
     /// What stored texts are compared with, by code point.
     pub text: Option<Arc<str>>,
-    /// What stored numbers are compared with, as a JSON number; times are microseconds since the epoch.
+    /// What stored numbers are compared with, as a JSON number; times are microseconds since the
+    /// epoch.
     pub number: Option<Arc<str>>,
     /// What stored booleans are compared with.
     pub boolean: Option<bool>,
@@ -120,13 +123,22 @@ impl Operand {
             Subject::CreatedAt | Subject::UpdatedAt => {
                 let wanted = "a time such as 2026-01-31T08:00:00Z, or a day such as 2026-01-31";
                 let time = time(written).ok_or(OperandFault { wanted })?;
-                Ok(Self { number: Some(time.as_microsecond().to_string().into()), ..Self::default() })
+                Ok(Self {
+                    number: Some(time.as_microsecond().to_string().into()),
+                    ..Self::default()
+                })
             }
             Subject::Member { kind: Some(FieldKind::Date), .. } => {
                 let is_day = written.len() == 10 && written.parse::<Date>().is_ok();
-                if is_day { Ok(Self::text(written)) } else { Err(OperandFault { wanted: "a day such as 2026-01-31" }) }
+                if is_day {
+                    Ok(Self::text(written))
+                } else {
+                    Err(OperandFault { wanted: "a day such as 2026-01-31" })
+                }
             }
-            Subject::Member { kind: Some(FieldKind::Text | FieldKind::TextOrTexts), .. } => Ok(Self::text(written)),
+            Subject::Member { kind: Some(FieldKind::Text | FieldKind::TextOrTexts), .. } => {
+                Ok(Self::text(written))
+            }
             _ => Ok(Self::of_any_type(written)),
         }
     }
@@ -159,7 +171,11 @@ fn time(written: &str) -> Option<Timestamp> {
     let moment = || written.parse::<Timestamp>().ok();
     // A plus sign that was not percent-encoded arrives as a space.
     let mended = || written.replacen(' ', "+", 1).parse::<Timestamp>().ok();
-    day().and_then(|day| day.to_zoned(TimeZone::UTC).ok()).map(|zoned| zoned.timestamp()).or_else(moment).or_else(mended)
+    day()
+        .and_then(|day| day.to_zoned(TimeZone::UTC).ok())
+        .map(|zoned| zoned.timestamp())
+        .or_else(moment)
+        .or_else(mended)
 }
 
 /// One key of an order.
@@ -191,7 +207,8 @@ pub struct Place {
     pub id: ItemId,
 }
 
-/// The value of one key. Ascending, numbers come first, then texts by code point, then the rest, then absent values.
+/// The value of one key. Ascending, numbers come first, then texts by code point, then the rest,
+/// then absent values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SortValue {
     /// A number, as JSON text. Times are microseconds since the epoch.
@@ -290,7 +307,9 @@ mod tests {
             (Some(FieldKind::Date), "2026", None),
         ] {
             let read = Operand::read(&member(kind), written).ok();
-            let read = read.as_ref().map(|operand| (operand.text.as_deref(), operand.number.as_deref(), operand.boolean));
+            let read = read.as_ref().map(|operand| {
+                (operand.text.as_deref(), operand.number.as_deref(), operand.boolean)
+            });
             assert_eq!(read, expected, "{written} as {kind:?}");
         }
     }
@@ -307,7 +326,11 @@ mod tests {
             ("0", None),
         ] {
             let read = Operand::read(&Subject::UpdatedAt, written).ok();
-            assert_eq!(read.as_ref().and_then(|operand| operand.number.as_deref()), expected, "{written}");
+            assert_eq!(
+                read.as_ref().and_then(|operand| operand.number.as_deref()),
+                expected,
+                "{written}"
+            );
         }
     }
 }

@@ -39,7 +39,8 @@ pub enum SearchFault {
 }
 
 impl Search {
-    /// Reads words and `"phrases"`. A word with punctuation in it, such as `R&D`, is a phrase of its parts.
+    /// Reads words and `"phrases"`. A word with punctuation in it, such as `R&D`, is a phrase of
+    /// its parts.
     ///
     /// # Errors
     /// When there is nothing to look for, too much, or a phrase without an end.
@@ -52,7 +53,8 @@ impl Search {
             let is_phrase = index % 2 == 1;
             if is_phrase { vec![*part] } else { part.split_whitespace().collect() }
         });
-        let mut terms: Vec<_> = pieces.map(|piece| Term(words(piece).into_iter().map(Arc::from).collect())).collect();
+        let mut terms: Vec<_> =
+            pieces.map(|piece| Term(words(piece).into_iter().map(Arc::from).collect())).collect();
         terms.retain(|term| !term.0.is_empty());
         match terms.iter().map(|term| term.0.len()).sum() {
             0 => Err(SearchFault::NoWord),
@@ -61,8 +63,8 @@ impl Search {
         }
     }
 
-    /// A piece of the first text that holds one of the terms, each found word within `<mark>` and everything else escaped
-    /// for HTML.
+    /// A piece of the first text that holds one of the terms, each found word within `<mark>` and
+    /// everything else escaped for HTML.
     #[must_use]
     pub fn snippet(&self, members: &Members) -> Option<String> {
         let mut snippet = None;
@@ -86,7 +88,13 @@ impl Search {
         let to = (from + length).min(places.len());
         let start = if from == 0 { 0 } else { places[from].0.start };
         let end = if to == places.len() { text.len() } else { places[to - 1].0.end };
-        let marked = places.iter().zip(&found).take(to).skip(from).filter(|(_, is_found)| **is_found).map(|((place, _), _)| place.clone());
+        let marked = places
+            .iter()
+            .zip(&found)
+            .take(to)
+            .skip(from)
+            .filter(|(_, is_found)| **is_found)
+            .map(|((place, _), _)| place.clone());
         Some(marked_up(text, start..end, marked))
     }
 
@@ -96,7 +104,8 @@ impl Search {
         for Term(term) in &self.terms {
             for start in 0..(places.len() + 1).saturating_sub(term.len()) {
                 let here = &places[start..start + term.len()];
-                if here.iter().zip(term).all(|((_, word), wanted)| word.as_str() == wanted.as_ref()) {
+                if here.iter().zip(term).all(|((_, word), wanted)| word.as_str() == wanted.as_ref())
+                {
                     found[start..start + term.len()].fill(true);
                 }
             }
@@ -105,7 +114,11 @@ impl Search {
     }
 }
 
-fn marked_up(text: &str, piece: Range<usize>, marked: impl Iterator<Item = Range<usize>>) -> String {
+fn marked_up(
+    text: &str,
+    piece: Range<usize>,
+    marked: impl Iterator<Item = Range<usize>>,
+) -> String {
     let mut out = String::new();
     if piece.start > 0 {
         out.push('…');
@@ -166,18 +179,31 @@ mod tests {
 
     #[test]
     fn a_snippet_marks_what_was_found_and_is_safe_in_html() {
-        let members = Members::read(r#"{"a":"nothing","b":["x","<b>Río</b> & rice, rice"]}"#.as_bytes()).unwrap().unwrap();
+        let members =
+            Members::read(r#"{"a":"nothing","b":["x","<b>Río</b> & rice, rice"]}"#.as_bytes())
+                .unwrap()
+                .unwrap();
         let snippet = |written: &str| Search::read(written).unwrap().snippet(&members);
-        assert_eq!(snippet("rio").as_deref(), Some("&lt;b&gt;<mark>Río</mark>&lt;/b&gt; &amp; rice, rice"));
-        assert_eq!(snippet("\"rice rice\"").as_deref(), Some("&lt;b&gt;Río&lt;/b&gt; &amp; <mark>rice</mark>, <mark>rice</mark>"));
+        assert_eq!(
+            snippet("rio").as_deref(),
+            Some("&lt;b&gt;<mark>Río</mark>&lt;/b&gt; &amp; rice, rice")
+        );
+        assert_eq!(
+            snippet("\"rice rice\"").as_deref(),
+            Some("&lt;b&gt;Río&lt;/b&gt; &amp; <mark>rice</mark>, <mark>rice</mark>")
+        );
         assert_eq!(snippet("wheat"), None);
     }
 
     #[test]
     fn a_snippet_of_a_long_text_is_short() {
-        let text = format!("{{\"a\":\"{} needle {}\"}}", "before ".repeat(100), "after ".repeat(100));
+        let text =
+            format!("{{\"a\":\"{} needle {}\"}}", "before ".repeat(100), "after ".repeat(100));
         let members = Members::read(text.as_bytes()).unwrap().unwrap();
         let snippet = Search::read("needle").unwrap().snippet(&members).unwrap();
-        assert!(snippet.starts_with("…before") && snippet.ends_with("after…") && snippet.len() < 400, "{snippet}");
+        assert!(
+            snippet.starts_with("…before") && snippet.ends_with("after…") && snippet.len() < 400,
+            "{snippet}"
+        );
     }
 }

@@ -79,7 +79,8 @@ pub struct ServeOptions {
     pub demo: bool,
     #[command(flatten)]
     pub rules: RulesOptions,
-    /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody else wrote
+    /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody
+    /// else wrote
     #[arg(long, env)]
     pub require_if_match: bool,
     /// How long a request is known by its Idempotency-Key, so that it is not done twice
@@ -203,7 +204,8 @@ pub enum RulesCommand {
     Check(CheckOptions),
     /// Run the cases that stand beside the rules
     Test(RuleFiles),
-    /// Say which stored items the rules would refuse or warn of; nothing is written, and a store may be served meanwhile
+    /// Say which stored items the rules would refuse or warn of; nothing is written, and a store
+    /// may be served meanwhile
     Audit(AuditOptions),
 }
 
@@ -257,7 +259,13 @@ pub struct OpenapiOptions {
 pub struct DatabaseOptions {
     /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`
     // Values from the environment are not shown: they hold a password.
-    #[arg(long, env, value_name = "URL", default_value = "sqlite://data/proposals.db?mode=rwc", hide_env_values = true)]
+    #[arg(
+        long,
+        env,
+        value_name = "URL",
+        default_value = "sqlite://data/proposals.db?mode=rwc",
+        hide_env_values = true
+    )]
     pub database_url: String,
     /// Most connections to PostgreSQL, or readers of an SQLite file
     #[arg(long, env, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -300,7 +308,9 @@ pub struct Origin(String);
 
 /// Why a text is no origin.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("give a scheme and a host in lower case, with a port if it is not the usual one, and nothing after, as in https://example.org")]
+#[error(
+    "give a scheme and a host in lower case, with a port if it is not the usual one, and nothing after, as in https://example.org"
+)]
 pub struct InvalidOrigin;
 
 impl Origin {
@@ -314,13 +324,19 @@ impl FromStr for Origin {
     type Err = InvalidOrigin;
 
     fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
-        let is_url = text.parse::<BaseUrl>().is_ok() && !text.contains(|letter: char| letter.is_ascii_uppercase());
+        let is_url = text.parse::<BaseUrl>().is_ok()
+            && !text.contains(|letter: char| letter.is_ascii_uppercase());
         let ends_with_host = text.split_once("://").is_some_and(|(_, host)| !host.contains('/'));
-        if text == "*" || is_url && ends_with_host { Ok(Self(text.to_owned())) } else { Err(InvalidOrigin) }
+        if text == "*" || is_url && ends_with_host {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidOrigin)
+        }
     }
 }
 
-/// What the command line asks for. Prints help and the version by itself, and ends the process then.
+/// What the command line asks for. Prints help and the version by itself, and ends the process
+/// then.
 pub fn command() -> Result<Command, Fault> {
     let said = CommandLine::try_parse().map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
@@ -331,33 +347,52 @@ pub fn command() -> Result<Command, Fault> {
 
 /// Where clients on this machine reach a service that listens on `address`.
 pub fn base_url_of(address: SocketAddr) -> Result<BaseUrl, Fault> {
-    let reachable = if address.ip().is_unspecified() { SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), address.port()) } else { address };
-    format!("http://{reachable}").parse().map_err(|error| Fault::Usage(format!("{error}; set --base-url")))
+    let reachable = if address.ip().is_unspecified() {
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), address.port())
+    } else {
+        address
+    };
+    format!("http://{reachable}")
+        .parse()
+        .map_err(|error| Fault::Usage(format!("{error}; set --base-url")))
 }
 
 fn time_zone(text: &str) -> Result<TimeZone, &'static str> {
-    TimeZone::get(text).map_err(|_| "give the name of a time zone, such as UTC, Asia/Manila or Europe/Berlin")
+    TimeZone::get(text)
+        .map_err(|_| "give the name of a time zone, such as UTC, Asia/Manila or Europe/Berlin")
 }
 
 fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
-    text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080")
+    text.parse().map_err(
+        |_| "give an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080",
+    )
 }
 
-/// Below that there is no room for the fields a proposal has; above, its largest would be no request's body.
+/// Below that there is no room for the fields a proposal has; above, its largest would be no
+/// request's body.
 fn median_size(text: &str) -> Result<ByteSize, String> {
     let size: ByteSize = text.parse().map_err(|error: InvalidByteSize| error.to_string())?;
     let range = 1 << 10..=256 << 10;
-    if range.contains(&size.bytes()) { Ok(size) } else { Err("give a size from 1KiB to 256KiB".to_owned()) }
+    if range.contains(&size.bytes()) {
+        Ok(size)
+    } else {
+        Err("give a size from 1KiB to 256KiB".to_owned())
+    }
 }
 
 fn default_log_filter() -> String {
-    std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty()).unwrap_or_else(|| DEFAULT_LOG_FILTER.to_owned())
+    std::env::var("RUST_LOG")
+        .ok()
+        .filter(|filter| !filter.is_empty())
+        .unwrap_or_else(|| DEFAULT_LOG_FILTER.to_owned())
 }
 
 /// clap's message without its layout and its reminder of the usage.
 fn one_line(message: &str) -> String {
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said: Vec<_> = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information")).collect();
+    let said: Vec<_> = lines
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .collect();
     let said = said.join(" ").replace(" tip: ", "; ");
     let said = said.strip_prefix("error: ").unwrap_or(&said);
     format!("{}; see --help", without_credentials(said))
@@ -378,7 +413,9 @@ fn without_credentials(text: &str) -> String {
 mod tests {
     use clap::{CommandFactory as _, Parser as _};
 
-    use super::{Command, CommandLine, MigrateMode, Origin, base_url_of, one_line, without_credentials};
+    use super::{
+        Command, CommandLine, MigrateMode, Origin, base_url_of, one_line, without_credentials,
+    };
 
     #[test]
     fn the_definition_is_sound() {
@@ -387,18 +424,37 @@ mod tests {
 
     #[test]
     fn options_mean_the_same_with_and_without_the_word_serve() {
-        for words in [&["p", "--listen", "[::1]:0", "--migrate", "never"][..], &["p", "serve", "--listen", "[::1]:0", "--migrate", "never"]]
-        {
+        for words in [
+            &["p", "--listen", "[::1]:0", "--migrate", "never"][..],
+            &["p", "serve", "--listen", "[::1]:0", "--migrate", "never"],
+        ] {
             let said = CommandLine::try_parse_from(words).unwrap();
-            let Command::Serve(options) = said.command.unwrap_or(Command::Serve(Box::new(said.serve))) else { panic!("another command") };
-            assert_eq!((options.listen.to_string().as_str(), options.migrate), ("[::1]:0", MigrateMode::Never));
+            let Command::Serve(options) =
+                said.command.unwrap_or(Command::Serve(Box::new(said.serve)))
+            else {
+                panic!("another command")
+            };
+            assert_eq!(
+                (options.listen.to_string().as_str(), options.migrate),
+                ("[::1]:0", MigrateMode::Never)
+            );
         }
     }
 
     #[test]
     fn origins_are_repeated_or_listed() {
-        let said = CommandLine::try_parse_from(["p", "--cors-origin", "http://a,http://b", "--cors-origin", "*"]).unwrap();
-        assert_eq!(said.serve.cors_origins.iter().map(Origin::as_str).collect::<Vec<_>>(), ["http://a", "http://b", "*"]);
+        let said = CommandLine::try_parse_from([
+            "p",
+            "--cors-origin",
+            "http://a,http://b",
+            "--cors-origin",
+            "*",
+        ])
+        .unwrap();
+        assert_eq!(
+            said.serve.cors_origins.iter().map(Origin::as_str).collect::<Vec<_>>(),
+            ["http://a", "http://b", "*"]
+        );
     }
 
     #[test]
@@ -420,9 +476,11 @@ mod tests {
 
     #[test]
     fn the_base_url_is_one_that_can_be_opened() {
-        for (address, url) in
-            [("127.0.0.1:80", "http://127.0.0.1:80"), ("0.0.0.0:8080", "http://127.0.0.1:8080"), ("[::1]:80", "http://[::1]:80")]
-        {
+        for (address, url) in [
+            ("127.0.0.1:80", "http://127.0.0.1:80"),
+            ("0.0.0.0:8080", "http://127.0.0.1:8080"),
+            ("[::1]:80", "http://[::1]:80"),
+        ] {
             assert_eq!(base_url_of(address.parse().unwrap()).unwrap().as_str(), url);
         }
     }
@@ -436,7 +494,10 @@ mod tests {
     #[test]
     fn messages_show_no_password() {
         for (text, clean) in [
-            ("unexpected 'postgres://me:secret@host/db' found", "unexpected 'postgres://host/db' found"),
+            (
+                "unexpected 'postgres://me:secret@host/db' found",
+                "unexpected 'postgres://host/db' found",
+            ),
             ("postgres://me:p@ss@host", "postgres://host"),
             ("http://host/a@b", "http://host/a@b"),
             ("nothing", "nothing"),

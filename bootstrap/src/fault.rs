@@ -31,7 +31,9 @@ pub enum Fault {
     #[error("{0}{mend}", mend = store_mend(.0))]
     Store(#[from] StoreError),
     /// The store lacks a schema, or has that of an earlier version.
-    #[error("the database is not prepared for this version: run `proposal-service migrate` once, or serve with --migrate auto")]
+    #[error(
+        "the database is not prepared for this version: run `proposal-service migrate` once, or serve with --migrate auto"
+    )]
     NotMigrated,
     /// The demonstration set cannot be loaded.
     #[error("cannot load the demonstration items: {0}")]
@@ -101,7 +103,9 @@ impl Fault {
         use StoreError::{InMemory, InvalidUrl, UnknownScheme};
         let is_usage = match self {
             Self::Usage(_) | Self::Copy(CopyError::NotAFile) => true,
-            Self::Store(error) | Self::Copy(CopyError::Store(error)) => matches!(error, UnknownScheme | InvalidUrl(_) | InMemory),
+            Self::Store(error) | Self::Copy(CopyError::Store(error)) => {
+                matches!(error, UnknownScheme | InvalidUrl(_) | InMemory)
+            }
             _ => false,
         };
         ExitCode::from(if is_usage { 2 } else { 1 })
@@ -110,7 +114,9 @@ impl Fault {
 
 fn store_mend(error: &StoreError) -> &'static str {
     match error {
-        StoreError::Connect { .. } => "; see that it runs, that it lets this user in, and that --database-url is right",
+        StoreError::Connect { .. } => {
+            "; see that it runs, that it lets this user in, and that --database-url is right"
+        }
         StoreError::Folder { .. } => "; make it, or name a file elsewhere with --database-url",
         _ => "",
     }
@@ -125,9 +131,15 @@ fn copy_mend(error: &CopyError) -> &'static str {
 
 fn listen_mend(cause: &io::Error) -> String {
     match cause.kind() {
-        io::ErrorKind::AddrInUse => "another process uses it; stop that one, or choose another port with --listen".into(),
-        io::ErrorKind::AddrNotAvailable => "this machine has no such address; --listen 0.0.0.0:PORT takes all it has".into(),
-        io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose another with --listen".into(),
+        io::ErrorKind::AddrInUse => {
+            "another process uses it; stop that one, or choose another port with --listen".into()
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; --listen 0.0.0.0:PORT takes all it has".into()
+        }
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 need a privilege; choose another with --listen".into()
+        }
         _ => cause.to_string(),
     }
 }

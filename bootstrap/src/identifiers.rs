@@ -78,8 +78,16 @@ mod tests {
     #[test]
     fn a_day_begins_when_it_does_in_the_zone() {
         let time: Timestamp = "2026-11-20T16:00:00Z".parse().unwrap();
-        for (zone, day) in [("UTC", "2026-11-20"), ("Asia/Manila", "2026-11-21"), ("America/New_York", "2026-11-20")] {
-            assert_eq!(SystemClock::in_zone(TimeZone::get(zone).unwrap()).day_of(time).to_string(), day, "{zone}");
+        for (zone, day) in [
+            ("UTC", "2026-11-20"),
+            ("Asia/Manila", "2026-11-21"),
+            ("America/New_York", "2026-11-20"),
+        ] {
+            assert_eq!(
+                SystemClock::in_zone(TimeZone::get(zone).unwrap()).day_of(time).to_string(),
+                day,
+                "{zone}"
+            );
         }
     }
 

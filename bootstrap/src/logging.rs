@@ -8,10 +8,14 @@ use tracing_subscriber::EnvFilter;
 use crate::cli::{LogFormat, LoggingOptions};
 use crate::fault::Fault;
 
-/// Starts logging. Panics are logged too, so that they have the log's form and the id of their request.
+/// Starts logging. Panics are logged too, so that they have the log's form and the id of their
+/// request.
 pub fn start(options: &LoggingOptions) -> Result<(), Fault> {
-    let filter = EnvFilter::try_new(&options.filter)
-        .map_err(|error| Fault::Usage(format!("--log: {error}; give a level such as info, or `info,storage_adapter=debug`")))?;
+    let filter = EnvFilter::try_new(&options.filter).map_err(|error| {
+        Fault::Usage(format!(
+            "--log: {error}; give a level such as info, or `info,storage_adapter=debug`"
+        ))
+    })?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     match options.format {
         LogFormat::Text => log.with_ansi(is_coloured()).init(),

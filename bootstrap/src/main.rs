@@ -1,9 +1,11 @@
-//! The composition root: chooses the adapters, gives them to each other, and starts and stops them. It decides nothing
-//! else.
+//! The composition root: chooses the adapters, gives them to each other, and starts and stops them.
+//! It decides nothing else.
 //!
-//! - [`cli`] is what an operator can say, [`fault`] what the operator is told when it does not work;
+//! - [`cli`] is what an operator can say, [`fault`] what the operator is told when it does not
+//!   work;
 //! - [`logging`], [`signals`] and [`sockets`] are the process's dealings with the system;
-//! - [`seed`] fills a store with made-up data, [`copies`] moves and backs up whole stores, [`progress`] shows how far they are;
+//! - [`seed`] fills a store with made-up data, [`copies`] moves and backs up whole stores,
+//!   [`progress`] shows how far they are;
 //! - [`rules`] keeps business rules in files up to date, and tries them before they are in force;
 //! - [`identifiers`] is where ids and time come from.
 
@@ -144,7 +146,8 @@ async fn serve(options: ServeOptions) -> Result<(), Fault> {
             return Ok(());
         }
     };
-    let address = listener.local_addr().map_err(|cause| Fault::Listen { address: options.listen, cause })?;
+    let address =
+        listener.local_addr().map_err(|cause| Fault::Listen { address: options.listen, cause })?;
     let base_url = options.base_url.clone().map_or_else(|| cli::base_url_of(address), Ok)?;
     let ports = ports(&store, Arc::clone(&rules), options.rules.time_zone.zone.clone());
     if options.demo {
@@ -152,9 +155,11 @@ async fn serve(options: ServeOptions) -> Result<(), Fault> {
     }
     let limits = limits(&options);
     let (ending, stopping) = watch::channel(false);
-    let endpoint = http_adapter::service(&ports, http_options(&options, base_url.clone(), stopping));
+    let endpoint =
+        http_adapter::service(&ports, http_options(&options, base_url.clone(), stopping));
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
-    let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl.duration()));
+    let forgetting =
+        tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl.duration()));
     let watching = tokio::spawn(rules::watch(rules, hang_ups));
     let drained = http_adapter::serve(listener, endpoint, limits, stop(signals, ending)).await;
     forgetting.abort();
@@ -168,9 +173,10 @@ async fn serve(options: ServeOptions) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Takes the port before it touches the database: an instance started twice by mistake, perhaps of another version, must
-/// not migrate the store under the one that serves. Opens the port only afterwards, so that whoever starts earlier or asks
-/// too soon is refused at once and tries again, instead of waiting for an instance that waits for a migration.
+/// Takes the port before it touches the database: an instance started twice by mistake, perhaps of
+/// another version, must not migrate the store under the one that serves. Opens the port only
+/// afterwards, so that whoever starts earlier or asks too soon is refused at once and tries again,
+/// instead of waiting for an instance that waits for a migration.
 async fn start(options: &ServeOptions) -> Result<(TcpListener, Store), Fault> {
     let port = Port::take(options.listen)?;
     let store = connect(&options.database).await?;
@@ -189,8 +195,12 @@ async fn forget_requests(store: Store, lifetime: Duration) {
         tokio::time::sleep(pause).await;
         match store.forget_requests(SystemClock::default().now()).await {
             Ok(0) => {}
-            Ok(forgotten) => tracing::debug!(forgotten, "requests whose keys have expired were forgotten"),
-            Err(error) => tracing::warn!(%error, "requests whose keys have expired could not be forgotten; trying again"),
+            Ok(forgotten) => {
+                tracing::debug!(forgotten, "requests whose keys have expired were forgotten")
+            }
+            Err(error) => {
+                tracing::warn!(%error, "requests whose keys have expired could not be forgotten; trying again")
+            }
         }
     }
 }
@@ -200,7 +210,11 @@ async fn connect(options: &DatabaseOptions) -> Result<Store, Fault> {
 }
 
 fn store_options(options: &DatabaseOptions) -> StoreOptions {
-    StoreOptions { url: options.database_url.clone(), connections: options.database_connections, acquire_timeout: STORE_PATIENCE }
+    StoreOptions {
+        url: options.database_url.clone(),
+        connections: options.database_connections,
+        acquire_timeout: STORE_PATIENCE,
+    }
 }
 
 /// Items that are made up are judged by the rules written in Rust alone.
@@ -224,13 +238,19 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, time_zone: TimeZone) -> Por
 async fn load_demo(ports: &Ports) -> Result<(), Fault> {
     match http_adapter::load_demo(ports).await {
         Ok(()) => tracing::info!("loaded the demonstration items"),
-        Err(DemoError::NotEmpty) => tracing::info!("the store is not empty; no demonstration items were loaded"),
+        Err(DemoError::NotEmpty) => {
+            tracing::info!("the store is not empty; no demonstration items were loaded")
+        }
         Err(error) => return Err(error.into()),
     }
     Ok(())
 }
 
-fn http_options(options: &ServeOptions, base_url: BaseUrl, stopping: watch::Receiver<bool>) -> HttpOptions {
+fn http_options(
+    options: &ServeOptions,
+    base_url: BaseUrl,
+    stopping: watch::Receiver<bool>,
+) -> HttpOptions {
     HttpOptions {
         base_url,
         max_body: options.max_body.bytes(),
@@ -239,15 +259,23 @@ fn http_options(options: &ServeOptions, base_url: BaseUrl, stopping: watch::Rece
         requires_condition: options.require_if_match,
         // A lifetime that was accepted is far from the longest there is.
         stopping,
-        key_lifetime: SignedDuration::try_from(options.idempotency_ttl.duration()).unwrap_or(SignedDuration::MAX),
+        key_lifetime: SignedDuration::try_from(options.idempotency_ttl.duration())
+            .unwrap_or(SignedDuration::MAX),
         // An origin that was accepted is a URL, which every header can hold.
-        cors_origins: options.cors_origins.iter().filter_map(|origin| origin.as_str().parse().ok()).collect(),
+        cors_origins: options
+            .cors_origins
+            .iter()
+            .filter_map(|origin| origin.as_str().parse().ok())
+            .collect(),
     }
 }
 
 fn limits(options: &ServeOptions) -> ServerLimits {
     ServerLimits {
-        connections: sockets::affordable(options.max_connections, options.database.database_connections),
+        connections: sockets::affordable(
+            options.max_connections,
+            options.database.database_connections,
+        ),
         drain_timeout: options.drain_timeout.duration(),
         ..ServerLimits::default()
     }

@@ -1,4 +1,5 @@
-//! How far something has come that takes long: a bar on a terminal, a line of the log now and then elsewhere.
+//! How far something has come that takes long: a bar on a terminal, a line of the log now and then
+//! elsewhere.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -17,11 +18,13 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Starts the clock. The template is one of indicatif's, with `rate` for a whole number a second.
+    /// Starts the clock. The template is one of indicatif's, with `rate` for a whole number a
+    /// second.
     pub fn start(total: Option<u64>, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
         // The template is a constant; were it wrong, the usual bar would do.
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style.with_key("rate", write_rate));
         let mut lines = interval_at(tokio::time::Instant::now() + LINES, LINES);
         lines.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -148,10 +148,20 @@ mod tests {
             ("soon", None),
             ("", None),
         ] {
-            assert_eq!(text.parse().ok().map(Timeout::duration), millis.map(Duration::from_millis), "{text}");
+            assert_eq!(
+                text.parse().ok().map(Timeout::duration),
+                millis.map(Duration::from_millis),
+                "{text}"
+            );
         }
-        for (text, hours) in [("24h", Some(24)), ("8784h", Some(8784)), ("8785h", None), ("0h", None)] {
-            assert_eq!(text.parse().ok().map(Lifetime::duration), hours.map(Duration::from_hours), "{text}");
+        for (text, hours) in
+            [("24h", Some(24)), ("8784h", Some(8784)), ("8785h", None), ("0h", None)]
+        {
+            assert_eq!(
+                text.parse().ok().map(Lifetime::duration),
+                hours.map(Duration::from_hours),
+                "{text}"
+            );
         }
     }
 }

@@ -4,7 +4,8 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// SIGTERM and SIGINT, from the moment [`Signals::listen`] was called: until then they end the process.
+/// SIGTERM and SIGINT, from the moment [`Signals::listen`] was called: until then they end the
+/// process.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -16,7 +17,10 @@ impl Signals {
     /// # Errors
     /// Where the system refuses.
     pub fn listen() -> io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
     }
 
     /// Waits for the next signal; its name.

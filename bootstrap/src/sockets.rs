@@ -9,7 +9,8 @@ use crate::fault::Fault;
 /// Connections the system keeps for us until they are accepted. The system may allow fewer.
 const BACKLOG: u32 = 4096;
 
-/// Files that are neither a client's nor the database's: the runtime's, standard streams, and some to spare.
+/// Files that are neither a client's nor the database's: the runtime's, standard streams, and some
+/// to spare.
 const OWN_FILES: u32 = 128;
 
 /// Files of one connection to the database: with SQLite the file, its log and the log's index.
@@ -31,7 +32,9 @@ impl Port {
             socket.bind(address)?;
             Ok(socket)
         });
-        taken.map(|socket| Self { address, socket }).map_err(|cause| Fault::Listen { address, cause })
+        taken
+            .map(|socket| Self { address, socket })
+            .map_err(|cause| Fault::Listen { address, cause })
     }
 
     /// Opens it.
@@ -41,13 +44,16 @@ impl Port {
     }
 }
 
-/// Raises the limit of open files as far as it goes, and says how many of the connections that are `wanted` it allows.
+/// Raises the limit of open files as far as it goes, and says how many of the connections that are
+/// `wanted` it allows.
 pub fn affordable(wanted: u32, database_connections: u32) -> u32 {
     match rlimit::increase_nofile_limit(u64::MAX) {
         Ok(files) => {
             let connections = wanted.min(share_of(files, database_connections));
             if connections < wanted {
-                tracing::warn!("the limit of {files} open files allows {connections} connections, not {wanted}; raise it with `ulimit -n`");
+                tracing::warn!(
+                    "the limit of {files} open files allows {connections} connections, not {wanted}; raise it with `ulimit -n`"
+                );
             }
             connections
         }
@@ -61,7 +67,8 @@ pub fn affordable(wanted: u32, database_connections: u32) -> u32 {
 /// The connections that `files` allow; when there are few, half of them.
 fn share_of(files: u64, database_connections: u32) -> u32 {
     let files = u32::try_from(files).unwrap_or(u32::MAX);
-    let reserved = OWN_FILES.saturating_add(database_connections.saturating_mul(FILES_PER_DATABASE_CONNECTION));
+    let reserved = OWN_FILES
+        .saturating_add(database_connections.saturating_mul(FILES_PER_DATABASE_CONNECTION));
     files.saturating_sub(reserved).max(files / 2)
 }
 
@@ -71,7 +78,8 @@ mod tests {
 
     #[test]
     fn connections_leave_files_for_the_rest() {
-        for (files, connections) in [(u64::MAX, u32::MAX - 176), (1024, 848), (352, 176), (100, 50)] {
+        for (files, connections) in [(u64::MAX, u32::MAX - 176), (1024, 848), (352, 176), (100, 50)]
+        {
             assert_eq!(share_of(files, 16), connections, "of {files}");
         }
     }

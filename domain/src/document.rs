@@ -2,7 +2,8 @@
 
 use crate::{Members, Resource, Rule, Violations};
 
-/// An item of one of the open groups. Nothing in it is required, nothing is refused but what cannot be stored.
+/// An item of one of the open groups. Nothing in it is required, nothing is refused but what cannot
+/// be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     members: Members,

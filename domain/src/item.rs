@@ -6,7 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// A collection of the store. Groups of the interface show collections; the two libraries show the same one.
+/// A collection of the store. Groups of the interface show collections; the two libraries show the
+/// same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Collection(&'static str);
 
@@ -61,8 +62,8 @@ impl Collection {
         }
     }
 
-    /// The members by which a few items of many are looked for: what a store finds items by without looking through all. Of
-    /// groups whose items are about another item, the member that names it.
+    /// The members by which a few items of many are looked for: what a store finds items by without
+    /// looking through all. Of groups whose items are about another item, the member that names it.
     #[must_use]
     pub const fn indexed_members(self) -> &'static [&'static str] {
         match self.0.as_bytes() {
@@ -73,8 +74,8 @@ impl Collection {
         }
     }
 
-    /// The collections whose items are linked from representations of this one's while they exist, so that a write there
-    /// may change what a page of this one shows.
+    /// The collections whose items are linked from representations of this one's while they exist,
+    /// so that a write there may change what a page of this one shows.
     #[must_use]
     pub const fn linked(self) -> &'static [Self] {
         match self.0.as_bytes() {
@@ -152,7 +153,8 @@ impl fmt::Display for Version {
     }
 }
 
-/// An item as it is stored and shown. Its members were judged when they were written and go to the wire as they are.
+/// An item as it is stored and shown. Its members were judged when they were written and go to the
+/// wire as they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Which item it is.

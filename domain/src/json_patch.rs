@@ -1,8 +1,9 @@
 //! The difference between two values as a JSON Patch (RFC 6902).
 //!
-//! A patch is never longer than it takes to replace the value as a whole: where telling the parts apart would be, the whole is
-//! replaced. Nor are values taken apart that are so deep that looking at each level would take many times their length. So both the
-//! size of a patch and the work on it are bounded by the length of the values.
+//! A patch is never longer than it takes to replace the value as a whole: where telling the parts
+//! apart would be, the whole is replaced. Nor are values taken apart that are so deep that looking
+//! at each level would take many times their length. So both the size of a patch and the work on it
+//! are bounded by the length of the values.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -12,12 +13,13 @@ use crate::json::{Kind, Value};
 /// Objects and arrays with more than so many parts are not taken apart.
 const MOST_PARTS: usize = 10_000;
 
-/// How many times the length of both values may be looked through, and what small ones may take in any case.
+/// How many times the length of both values may be looked through, and what small ones may take in
+/// any case.
 const MOST_LOOKS: usize = 8;
 const SMALL: usize = 1 << 20;
 
-/// The operations that make `to` of `from`, as the compact JSON text of an array: `add`, `remove` and `replace` alone. Numbers
-/// are told apart by their digits: `1.0` is not `1.00`.
+/// The operations that make `to` of `from`, as the compact JSON text of an array: `add`, `remove`
+/// and `replace` alone. Numbers are told apart by their digits: `1.0` is not `1.00`.
 #[must_use]
 pub fn json_patch(from: Value<'_>, to: Value<'_>) -> String {
     let room = SMALL.max(MOST_LOOKS * (from.encoded().len() + to.encoded().len()));
@@ -62,7 +64,12 @@ impl Patch {
         }
     }
 
-    fn change_object(&mut self, from: Value<'_>, to: Value<'_>, most: usize) -> Result<(), TooLong> {
+    fn change_object(
+        &mut self,
+        from: Value<'_>,
+        to: Value<'_>,
+        most: usize,
+    ) -> Result<(), TooLong> {
         let (before, after) = (parts(from.entries())?, parts(to.entries())?);
         let names: HashSet<_> = after.iter().map(|(name, _)| *name).collect();
         for (name, _) in before.iter().filter(|(name, _)| !names.contains(name)) {
@@ -78,7 +85,8 @@ impl Patch {
         Ok(())
     }
 
-    /// What is alike at both ends stays; between, elements are changed in their places, and then added or removed.
+    /// What is alike at both ends stays; between, elements are changed in their places, and then
+    /// added or removed.
     fn change_array(&mut self, from: Value<'_>, to: Value<'_>, most: usize) -> Result<(), TooLong> {
         let (before, after) = (parts(from.elements())?, parts(to.elements())?);
         let is_alike = |(one, other): &(&Value<'_>, &Value<'_>)| one.encoded() == other.encoded();
@@ -107,7 +115,12 @@ impl Patch {
     }
 
     /// Does something one step further down the path.
-    fn within(&mut self, step: &str, most: usize, work: impl FnOnce(&mut Self)) -> Result<(), TooLong> {
+    fn within(
+        &mut self,
+        step: &str,
+        most: usize,
+        work: impl FnOnce(&mut Self),
+    ) -> Result<(), TooLong> {
         let length = self.path.len();
         self.path.push('/');
         self.path.push_str(step);
@@ -132,7 +145,8 @@ fn parts<T>(parts: Option<impl Iterator<Item = T>>) -> Result<Vec<T>, TooLong> {
     if parts.len() > MOST_PARTS { Err(TooLong) } else { Ok(parts) }
 }
 
-/// A name, which is in the escaping of a JSON text, with that of a JSON Pointer beside it (RFC 6901 section 3).
+/// A name, which is in the escaping of a JSON text, with that of a JSON Pointer beside it (RFC 6901
+/// section 3).
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
@@ -147,7 +161,10 @@ mod tests {
     fn patch(from: &str, to: &str) -> String {
         let read = |text: &str| Members::read(text.as_bytes()).unwrap().unwrap();
         let (from, to) = (read(from), read(to));
-        json_patch(crate::Value::from_encoded(from.encoded()), crate::Value::from_encoded(to.encoded()))
+        json_patch(
+            crate::Value::from_encoded(from.encoded()),
+            crate::Value::from_encoded(to.encoded()),
+        )
     }
 
     const LONG: &str = "a text so long that telling the rest apart from it is shorter than to say it again, whatever the paths";
@@ -157,7 +174,11 @@ mod tests {
         for (from, to, expected) in [
             (r#"{"a":1}"#, r#"{"a":1}"#, "[]"),
             (r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, "[]"),
-            (r#"{"a":1.0,"l":"LONG"}"#, r#"{"a":1.00,"l":"LONG"}"#, r#"[{"op":"replace","path":"/a","value":1.00}]"#),
+            (
+                r#"{"a":1.0,"l":"LONG"}"#,
+                r#"{"a":1.00,"l":"LONG"}"#,
+                r#"[{"op":"replace","path":"/a","value":1.00}]"#,
+            ),
             (
                 r#"{"a/b~":1,"l":"LONG"}"#,
                 r#"{"l":"LONG","ñ\"":2}"#,
@@ -168,8 +189,16 @@ mod tests {
                 r#"{"o":{"l":"LONG","x":[1,7,3]}}"#,
                 r#"[{"op":"replace","path":"/o/x","value":[1,7,3]}]"#,
             ),
-            (r#"{"x":["LONG","a","b"]}"#, r#"{"x":["LONG","b"]}"#, r#"[{"op":"remove","path":"/x/1"}]"#),
-            (r#"{"x":["LONG","b"]}"#, r#"{"x":["a","LONG","b"]}"#, r#"[{"op":"add","path":"/x/0","value":"a"}]"#),
+            (
+                r#"{"x":["LONG","a","b"]}"#,
+                r#"{"x":["LONG","b"]}"#,
+                r#"[{"op":"remove","path":"/x/1"}]"#,
+            ),
+            (
+                r#"{"x":["LONG","b"]}"#,
+                r#"{"x":["a","LONG","b"]}"#,
+                r#"[{"op":"add","path":"/x/0","value":"a"}]"#,
+            ),
             (r#"{"x":{}}"#, r#"{"x":[]}"#, r#"[{"op":"replace","path":"","value":{"x":[]}}]"#),
         ] {
             let [from, to] = [from, to].map(|text| text.replace("LONG", LONG));
@@ -182,19 +211,29 @@ mod tests {
         let wide = |element: &str| format!(r#"{{"x":[{}]}}"#, vec![element; 30_000].join(","));
         let (from, to) = (wide("1"), wide("2"));
         assert!(patch(&from, &to).len() < to.len() + 100);
-        let narrow = |element: &str| format!(r#"{{"{}":[{}]}}"#, "long name".repeat(100), vec![element; 9_000].join(","));
+        let narrow = |element: &str| {
+            format!(r#"{{"{}":[{}]}}"#, "long name".repeat(100), vec![element; 9_000].join(","))
+        };
         let (from, to) = (narrow("1"), narrow("2"));
         assert!(patch(&from, &to).len() < to.len() + 2_000);
     }
 
     #[test]
     fn what_is_very_deep_is_not_taken_apart_to_its_end() {
-        let deep = |element: &str| format!(r#"{{"x":{}"{LONG}",{element}{}}}"#, "[".repeat(100), "]".repeat(100));
+        let deep = |element: &str| {
+            format!(r#"{{"x":{}"{LONG}",{element}{}}}"#, "[".repeat(100), "]".repeat(100))
+        };
         let (from, to) = (deep("1"), deep("2"));
         assert!(patch(&from, &to).contains("/0/0/0"), "small values are");
         let wide = vec![format!("\"{LONG}\""); 20_000].join(",");
-        let (from, to) = (from.replace(&format!("\"{LONG}\""), &wide), to.replace(&format!("\"{LONG}\""), &wide));
-        assert!(patch(&from, &to).starts_with(r#"[{"op":"replace","path":"","value":"#), "large ones are replaced as a whole");
+        let (from, to) = (
+            from.replace(&format!("\"{LONG}\""), &wide),
+            to.replace(&format!("\"{LONG}\""), &wide),
+        );
+        assert!(
+            patch(&from, &to).starts_with(r#"[{"op":"replace","path":"","value":"#),
+            "large ones are replaced as a whole"
+        );
     }
 
     fn value() -> impl Strategy<Value = serde_json::Value> {
@@ -208,7 +247,8 @@ mod tests {
         leaf.prop_recursive(4, 40, 6, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
-                prop::collection::btree_map("[a-c/~\"]{0,2}", inner, 0..6).prop_map(|map| map.into_iter().collect()),
+                prop::collection::btree_map("[a-c/~\"]{0,2}", inner, 0..6)
+                    .prop_map(|map| map.into_iter().collect()),
             ]
         })
     }

@@ -2,14 +2,18 @@
 //!
 //! This crate is pure: no I/O, no async, no clock. It holds
 //!
-//! - [`Members`], a JSON object as its author wrote it (member order and digits kept), and the reader that makes it;
-//! - [`Resource`], a kind of item: what turns members into a typed value and which [`Rule`]s judge it;
-//! - [`Proposal`], the typed resource with the specification's 21 fields, and [`Document`], the open one;
+//! - [`Members`], a JSON object as its author wrote it (member order and digits kept), and the
+//!   reader that makes it;
+//! - [`Resource`], a kind of item: what turns members into a typed value and which [`Rule`]s judge
+//!   it;
+//! - [`Proposal`], the typed resource with the specification's 21 fields, and [`Document`], the
+//!   open one;
 //! - [`Item`], what is stored and shown;
 //! - [`Violations`], everything that is wrong with a body, all at once.
 //!
-//! **To add a proposal field**, add one line to the table in [`proposal::fields`]. **To add a business rule**, add one
-//! file beside `proposal/rules/dates_in_order.rs` and one line to the list in [`proposal::rules`].
+//! **To add a proposal field**, add one line to the table in [`proposal::fields`]. **To add a
+//! business rule**, add one file beside `proposal/rules/dates_in_order.rs` and one line to the list
+//! in [`proposal::rules`].
 
 pub mod document;
 pub mod item;
@@ -32,6 +36,8 @@ pub use members::Members;
 pub use merge_patch::merge_patch;
 pub use proposal::Proposal;
 pub use resource::Resource;
-pub use rule::{About, Found, Lookup, LookupKey, Occasion, Rule, Severity, Transition, Verdict, WriteOperation};
+pub use rule::{
+    About, Found, Lookup, LookupKey, Occasion, Rule, Severity, Transition, Verdict, WriteOperation,
+};
 pub use suggestion::nearest;
 pub use violation::{Pointer, Violation, Violations};

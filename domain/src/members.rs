@@ -6,9 +6,11 @@ use std::sync::Arc;
 use crate::json::{self, Entry, Kind, Read, Value, encode_text, push_text};
 use crate::{JsonFault, Pointer, Violation, Violations};
 
-/// The members of an item: an ordered JSON object with unique names, every digit and code point kept.
+/// The members of an item: an ordered JSON object with unique names, every digit and code point
+/// kept.
 ///
-/// It is one compact text and an index into it, which clones share: at most three times the size of the text, whatever is in it.
+/// It is one compact text and an index into it, which clones share: at most three times the size of
+/// the text, whatever is in it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Members {
     text: Arc<str>,
@@ -29,10 +31,15 @@ impl Members {
     #[must_use]
     pub fn from_read(read: Read) -> Option<Self> {
         let is_object = read.value().kind() == Kind::Object;
-        is_object.then(|| Self { text: read.text.into(), entries: read.entries.into(), has_unstorable: read.has_unstorable })
+        is_object.then(|| Self {
+            text: read.text.into(),
+            entries: read.entries.into(),
+            has_unstorable: read.has_unstorable,
+        })
     }
 
-    /// The members of an object within a larger body that was read already; `Ok(None)` is a value of another kind.
+    /// The members of an object within a larger body that was read already; `Ok(None)` is a value
+    /// of another kind.
     ///
     /// # Errors
     /// When it is nested too deeply for an item of its own.
@@ -62,14 +69,18 @@ impl Members {
     /// The value of the member whose name is this in canonical escaping, without quotes.
     #[must_use]
     pub fn get_encoded(&self, name: &str) -> Option<Value<'_>> {
-        let is_named = |entry: &Entry| self.text.as_bytes().get(entry.name()) == Some(name.as_bytes());
+        let is_named =
+            |entry: &Entry| self.text.as_bytes().get(entry.name()) == Some(name.as_bytes());
         self.entries.iter().position(is_named).map(|at| self.value_at(at))
     }
 
     /// The value of the member at a place.
     fn value_at(&self, at: usize) -> Value<'_> {
         // Between a value and the next name stand `,"`, and after the last value the closing brace.
-        let end = self.entries.get(at + 1).map_or(self.text.len() - 1, |next| next.name as usize - ",\"".len());
+        let end = self
+            .entries
+            .get(at + 1)
+            .map_or(self.text.len() - 1, |next| next.name as usize - ",\"".len());
         Value::from_encoded(&self.text[self.entries[at].value as usize..end])
     }
 
@@ -80,7 +91,10 @@ impl Members {
 
     /// Names in canonical escaping, and values, in the order written.
     pub(crate) fn encoded_entries(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
-        self.entries.iter().enumerate().map(|(at, entry)| (&self.text[entry.name()], self.value_at(at)))
+        self.entries
+            .iter()
+            .enumerate()
+            .map(|(at, entry)| (&self.text[entry.name()], self.value_at(at)))
     }
 
     /// How many members there are.
@@ -149,12 +163,14 @@ impl Place<'_> {
 }
 
 const NUL: &str = "the character U+0000 cannot be stored; remove it";
-const RANGE: &str =
-    "the number is out of range: at most 131,072 digits before the decimal point and 16,383 after it can be stored; send it as a text";
+const RANGE: &str = "the number is out of range: at most 131,072 digits before the decimal point and 16,383 after it can be stored; send it as a text";
 
 fn find_unstorable(value: Value<'_>, place: &Place<'_>, violations: &mut Violations) {
     match value.kind() {
-        Kind::Text if value.encoded().contains("\\u0000") && value.as_text().is_some_and(|text| text.contains('\0')) => {
+        Kind::Text
+            if value.encoded().contains("\\u0000")
+                && value.as_text().is_some_and(|text| text.contains('\0')) =>
+        {
             violations.push_with(|| Violation::new(place.pointer(), "unstorable_character", NUL));
         }
         Kind::Number if !json::is_storable_number(value.encoded()) => {
@@ -170,7 +186,8 @@ fn find_unstorable(value: Value<'_>, place: &Place<'_>, violations: &mut Violati
                 let name = json::decode_name(name);
                 let at = Place::Member(place, &name);
                 if name.contains('\0') {
-                    violations.push_with(|| Violation::new(at.pointer(), "unstorable_character", NUL));
+                    violations
+                        .push_with(|| Violation::new(at.pointer(), "unstorable_character", NUL));
                 }
                 find_unstorable(member, &at, violations);
             }
@@ -179,7 +196,8 @@ fn find_unstorable(value: Value<'_>, place: &Place<'_>, violations: &mut Violati
     }
 }
 
-/// Writes an object member by member. Names must be unique; the callers take them from objects that were read.
+/// Writes an object member by member. Names must be unique; the callers take them from objects that
+/// were read.
 pub(crate) struct MembersBuilder {
     text: String,
     entries: Vec<Entry>,
@@ -209,7 +227,11 @@ impl MembersBuilder {
 
     pub(crate) fn finish(mut self) -> Members {
         self.text.push('}');
-        Members { text: self.text.into(), entries: self.entries.into(), has_unstorable: self.has_unstorable }
+        Members {
+            text: self.text.into(),
+            entries: self.entries.into(),
+            has_unstorable: self.has_unstorable,
+        }
     }
 
     fn position(&self) -> u32 {

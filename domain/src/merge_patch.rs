@@ -6,8 +6,8 @@ use crate::Members;
 use crate::json::{Kind, Value};
 use crate::members::MembersBuilder;
 
-/// `target` with `patch` applied: a `null` removes a member, an object is merged into an object, all else replaces.
-/// Members keep their place; new ones follow in the patch's order.
+/// `target` with `patch` applied: a `null` removes a member, an object is merged into an object,
+/// all else replaces. Members keep their place; new ones follow in the patch's order.
 #[must_use]
 pub fn merge_patch(target: &Members, patch: &Members) -> Members {
     let bytes = target.encoded().len() + patch.encoded().len();
@@ -31,7 +31,9 @@ impl Merged<'_> {
             Self::Patched { before, patch } => match patch.entries() {
                 None => out.push_str(patch.encoded()),
                 Some(patch_entries) => {
-                    let before = before.filter(|value| value.kind() == Kind::Object).and_then(Value::entries);
+                    let before = before
+                        .filter(|value| value.kind() == Kind::Object)
+                        .and_then(Value::entries);
                     out.push('{');
                     let mut is_first = true;
                     merge(before.into_iter().flatten(), patch_entries, &mut |name, value| {
@@ -56,7 +58,8 @@ fn merge<'a>(
     emit: &mut dyn FnMut(&'a str, Merged<'a>),
 ) {
     let patch: Vec<_> = patch.collect();
-    let mut position: HashMap<&str, usize> = patch.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
+    let mut position: HashMap<&str, usize> =
+        patch.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
     for (name, before) in target {
         match position.remove(name).map(|index| patch[index].1) {
             None => emit(name, Merged::Kept(before)),
@@ -97,7 +100,11 @@ mod tests {
             (r#"{"z":1,"a":2}"#, r#"{"z":3,"m":4}"#, r#"{"z":3,"a":2,"m":4}"#),
             (r#"{"\u0061":1}"#, r#"{"a":2}"#, r#"{"a":2}"#),
         ] {
-            assert_eq!(merge_patch(&members(target), &members(patch)).encoded(), result, "{target} + {patch}");
+            assert_eq!(
+                merge_patch(&members(target), &members(patch)).encoded(),
+                result,
+                "{target} + {patch}"
+            );
         }
     }
 }

@@ -3,12 +3,14 @@
 use crate::rule::{Occasion, Rule, Transition, Verdict, WriteOperation};
 use crate::{ItemId, Members, Violations};
 
-/// A kind of item. Every write turns members into a value of it, and the value is judged by its rules.
+/// A kind of item. Every write turns members into a value of it, and the value is judged by its
+/// rules.
 pub trait Resource: Sized + Send + Sync + 'static {
     /// The business rules that judge every write of this resource.
     fn rules() -> &'static [&'static dyn Rule<Self>];
 
-    /// Reads members, keeping what could be read beside the faults, so that rules about the sound part still speak.
+    /// Reads members, keeping what could be read beside the faults, so that rules about the sound
+    /// part still speak.
     fn draft(members: Members) -> (Self, Violations);
 
     /// The members that no such resource has, whatever their values. None by default: it has any.
@@ -46,15 +48,16 @@ pub trait Resource: Sized + Send + Sync + 'static {
         (draft, violations)
     }
 
-    /// Judges a create (`before` is `None`) or a replacement on no particular occasion: fields first, then every rule of the
-    /// resource whose fields are sound.
+    /// Judges a create (`before` is `None`) or a replacement on no particular occasion: fields
+    /// first, then every rule of the resource whose fields are sound.
     ///
     /// # Errors
     /// All faults at once.
     fn judge(before: Option<&Self>, members: Members) -> Result<Self, Violations> {
         let (after, errors) = Self::draft_to_store(members);
         let mut verdict = Verdict { errors, ..Verdict::default() };
-        let occasion = Occasion::any(before.map_or(WriteOperation::Create, |_| WriteOperation::Replace));
+        let occasion =
+            Occasion::any(before.map_or(WriteOperation::Create, |_| WriteOperation::Replace));
         let transition = Transition { before, after: &after, occasion: &occasion, found: &[] };
         for rule in Self::rules() {
             verdict.ask(*rule, &transition);

@@ -1,16 +1,19 @@
 //! Business rules: what judges a write beyond what its fields say of themselves.
 //!
-//! A rule is a pure function of a [`Transition`]: what was there, what would be there, and on what occasion. Where it needs
-//! other items it says which ([`Rule::lookups`]), and is given them as they are stored.
+//! A rule is a pure function of a [`Transition`]: what was there, what would be there, and on what
+//! occasion. Where it needs other items it says which ([`Rule::lookups`]), and is given them as
+//! they are stored.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::{Collection, Item, ItemId, Violation, Violations};
 
-/// One business rule about items of kind `R`. A rule about any item at all is one about its [`Members`](crate::Members).
+/// One business rule about items of kind `R`. A rule about any item at all is one about its
+/// [`Members`](crate::Members).
 pub trait Rule<R>: Send + Sync {
-    /// A stable word for programs: the `code` of the rule's violations, and its name in the interface.
+    /// A stable word for programs: the `code` of the rule's violations, and its name in the
+    /// interface.
     fn code(&self) -> &str;
 
     /// The members it reads. The rule is not asked while one of them is unreadable.
@@ -45,13 +48,17 @@ pub trait Rule<R>: Send + Sync {
     /// The violation, naming the field to mend.
     fn check(&self, transition: &Transition<'_, R>) -> Result<(), Violation>;
 
-    /// [`lookups`](Self::lookups), where they are told in a moment. `None` where it would take longer than other work should
-    /// wait.
-    fn lookups_at_once(&self, transition: &Transition<'_, R>) -> Option<Result<Vec<Lookup>, Violation>> {
+    /// [`lookups`](Self::lookups), where they are told in a moment. `None` where it would take
+    /// longer than other work should wait.
+    fn lookups_at_once(
+        &self,
+        transition: &Transition<'_, R>,
+    ) -> Option<Result<Vec<Lookup>, Violation>> {
         Some(self.lookups(transition))
     }
 
-    /// [`check`](Self::check), where it is decided in a moment. `None` where it would take longer than other work should wait.
+    /// [`check`](Self::check), where it is decided in a moment. `None` where it would take longer
+    /// than other work should wait.
     fn check_at_once(&self, transition: &Transition<'_, R>) -> Option<Result<(), Violation>> {
         Some(self.check(transition))
     }
@@ -164,7 +171,14 @@ impl Occasion {
     /// No particular one: a nameless item at the beginning of 1970, for rules that do not ask.
     #[must_use]
     pub const fn any(operation: WriteOperation) -> Self {
-        Self { operation, id: ItemId::NIL, parent: None, caller: None, now: Timestamp::UNIX_EPOCH, today: jiff::civil::date(1970, 1, 1) }
+        Self {
+            operation,
+            id: ItemId::NIL,
+            parent: None,
+            caller: None,
+            now: Timestamp::UNIX_EPOCH,
+            today: jiff::civil::date(1970, 1, 1),
+        }
     }
 }
 
@@ -270,7 +284,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Asks a rule, unless it does not judge such writes, is not in force, or reads what is unreadable.
+    /// Asks a rule, unless it does not judge such writes, is not in force, or reads what is
+    /// unreadable.
     pub fn ask<R>(&mut self, rule: &dyn Rule<R>, transition: &Transition<'_, R>) {
         if self.wants(rule, transition.occasion) {
             self.note(rule, rule.check(transition).err());

@@ -71,18 +71,32 @@ pub struct Violation {
 
 impl Violation {
     /// A fault at `pointer`, within an item.
-    pub fn new(pointer: Pointer, code: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {
-        Self { field: pointer.first_name(), pointer, code: code.into(), detail: detail.into(), rule: None }
+    pub fn new(
+        pointer: Pointer,
+        code: impl Into<Cow<'static, str>>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            field: pointer.first_name(),
+            pointer,
+            code: code.into(),
+            detail: detail.into(),
+            rule: None,
+        }
     }
 
     /// A fault of a top-level member.
-    pub fn of_member(name: &str, code: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {
+    pub fn of_member(
+        name: &str,
+        code: impl Into<Cow<'static, str>>,
+        detail: impl Into<String>,
+    ) -> Self {
         Self::new(Pointer::to_member(name), code, detail)
     }
 }
 
-/// All faults of a body, in the order found; never more than [`Violations::LIMIT`] are kept, so that a hostile body
-/// cannot make an answer larger than itself.
+/// All faults of a body, in the order found; never more than [`Violations::LIMIT`] are kept, so
+/// that a hostile body cannot make an answer larger than itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violations {
     kept: Vec<Violation>,
@@ -134,10 +148,13 @@ impl Violations {
         self.kept.iter().any(|violation| names.contains(&violation.field.as_str()))
     }
 
-    /// Whether one of the top-level members `names` has a fault that no rule found: it cannot be read.
+    /// Whether one of the top-level members `names` has a fault that no rule found: it cannot be
+    /// read.
     #[must_use]
     pub fn are_unreadable(&self, names: &[&str]) -> bool {
-        self.kept.iter().any(|violation| violation.rule.is_none() && names.contains(&violation.field.as_str()))
+        self.kept
+            .iter()
+            .any(|violation| violation.rule.is_none() && names.contains(&violation.field.as_str()))
     }
 }
 

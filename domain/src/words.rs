@@ -1,12 +1,13 @@
-//! The words of a text, as a search sees them: letter case and accents folded, everything but letters and digits between
-//! them.
+//! The words of a text, as a search sees them: letter case and accents folded, everything but
+//! letters and digits between them.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::json::{Kind, Value};
 
-/// Longest word in bytes that is kept whole; of a longer one, which no one would type, so much is kept.
+/// Longest word in bytes that is kept whole; of a longer one, which no one would type, so much is
+/// kept.
 const LONGEST_WORD: usize = 128;
 
 /// The folded words of a text, in their order.
@@ -34,7 +35,11 @@ pub fn each_word(text: &str, mut found: impl FnMut(std::ops::Range<usize>, &str)
     }
 }
 
-fn finish(word: &mut String, place: std::ops::Range<usize>, found: &mut impl FnMut(std::ops::Range<usize>, &str)) {
+fn finish(
+    word: &mut String,
+    place: std::ops::Range<usize>,
+    found: &mut impl FnMut(std::ops::Range<usize>, &str),
+) {
     if !word.is_empty() {
         found(place, word);
         word.clear();
@@ -50,7 +55,10 @@ fn push_folded(word: &mut String, letter: char) {
         word.push(letter.to_ascii_lowercase());
         return;
     }
-    let bare = [letter].into_iter().nfkd().filter(|part| part.is_alphanumeric() && !is_combining_mark(*part));
+    let bare = [letter]
+        .into_iter()
+        .nfkd()
+        .filter(|part| part.is_alphanumeric() && !is_combining_mark(*part));
     // By way of the capitals, so that `ß` meets `SS` and `ς` meets `Σ`.
     for part in bare.flat_map(char::to_uppercase).flat_map(char::to_lowercase) {
         match without_stroke(part) {
@@ -81,8 +89,12 @@ const fn without_stroke(letter: char) -> Option<&'static str> {
 pub fn each_text(value: Value<'_>, found: &mut impl FnMut(&str)) {
     match value.kind() {
         Kind::Text => found(&value.as_text().unwrap_or_default()),
-        Kind::Array => value.elements().into_iter().flatten().for_each(|element| each_text(element, found)),
-        Kind::Object => value.entries().into_iter().flatten().for_each(|(_, member)| each_text(member, found)),
+        Kind::Array => {
+            value.elements().into_iter().flatten().for_each(|element| each_text(element, found))
+        }
+        Kind::Object => {
+            value.entries().into_iter().flatten().for_each(|(_, member)| each_text(member, found))
+        }
         Kind::Null | Kind::Boolean | Kind::Number => {}
     }
 }

@@ -12,7 +12,8 @@ use crate::ExactJson;
 const OF_THE_SERVICE: [&str; 4] = ["id", "_links", "_embedded", "_meta"];
 
 /// Words that only the inside of the service knows.
-const INTERNAL: [&str; 8] = ["sqlx", "sea_orm", "sea-orm", "sqlite", "postgres", "panicked", ".rs:", "constraint"];
+const INTERNAL: [&str; 8] =
+    ["sqlx", "sea_orm", "sea-orm", "sqlite", "postgres", "panicked", ".rs:", "constraint"];
 
 /// What the service said to one request.
 #[derive(Debug)]
@@ -73,7 +74,11 @@ impl Answer {
     /// Asserts which methods `Allow` names, in any order.
     #[track_caller]
     pub fn allowing(self, methods: &[&str]) -> Self {
-        assert_eq!(self.allowed(), methods.iter().map(ToString::to_string).collect(), "Allow of {self}");
+        assert_eq!(
+            self.allowed(),
+            methods.iter().map(ToString::to_string).collect(),
+            "Allow of {self}"
+        );
         self
     }
 
@@ -81,7 +86,11 @@ impl Answer {
     #[must_use]
     #[track_caller]
     pub fn allowed(&self) -> BTreeSet<String> {
-        self.needed_header("allow").split(',').map(|method| method.trim().to_owned()).filter(|method| !method.is_empty()).collect()
+        self.needed_header("allow")
+            .split(',')
+            .map(|method| method.trim().to_owned())
+            .filter(|method| !method.is_empty())
+            .collect()
     }
 
     /// The body as text.
@@ -95,10 +104,12 @@ impl Answer {
     #[must_use]
     #[track_caller]
     pub fn value(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))
     }
 
-    /// The client's own members of the item in the body: all but `id`, `_links`, `_embedded` and `_meta`.
+    /// The client's own members of the item in the body: all but `id`, `_links`, `_embedded` and
+    /// `_meta`.
     #[must_use]
     #[track_caller]
     pub fn members(&self) -> ExactJson {
@@ -108,7 +119,11 @@ impl Answer {
     /// Asserts that the client's own members are those of `text`, in order and digit by digit.
     #[track_caller]
     pub fn with_members(self, text: &str) -> Self {
-        assert_eq!(self.members(), ExactJson::parse(text).without(&OF_THE_SERVICE), "members of {self}");
+        assert_eq!(
+            self.members(),
+            ExactJson::parse(text).without(&OF_THE_SERVICE),
+            "members of {self}"
+        );
         self
     }
 
@@ -127,7 +142,10 @@ impl Answer {
     #[track_caller]
     pub fn etag(&self) -> String {
         let etag = self.needed_header("etag");
-        assert!(etag.len() > 2 && etag.starts_with('"') && etag.ends_with('"'), "a strong ETag on {self}");
+        assert!(
+            etag.len() > 2 && etag.starts_with('"') && etag.ends_with('"'),
+            "a strong ETag on {self}"
+        );
         etag.to_owned()
     }
 
@@ -136,7 +154,9 @@ impl Answer {
     #[track_caller]
     pub fn link(&self, relation: &str) -> Option<String> {
         let value = self.value();
-        let href = value["_links"].get(relation)?["href"].as_str().unwrap_or_else(|| panic!("{relation} has no href: {self}"));
+        let href = value["_links"].get(relation)?["href"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{relation} has no href: {self}"));
         Some(self.path_of(href))
     }
 
@@ -145,7 +165,9 @@ impl Answer {
     #[track_caller]
     pub fn links(&self, relation: &str) -> Vec<String> {
         let value = self.value();
-        let list = value["_links"].get(relation).map_or(&[][..], |links| links.as_array().expect("a list of links"));
+        let list = value["_links"]
+            .get(relation)
+            .map_or(&[][..], |links| links.as_array().expect("a list of links"));
         list.iter().map(|link| self.path_of(link["href"].as_str().expect("an href"))).collect()
     }
 
@@ -159,14 +181,20 @@ impl Answer {
     #[must_use]
     #[track_caller]
     pub fn embedded(&self, name: &str) -> Vec<Value> {
-        self.value()["_embedded"][name].as_array().unwrap_or_else(|| panic!("no _embedded.{name}: {self}")).clone()
+        self.value()["_embedded"][name]
+            .as_array()
+            .unwrap_or_else(|| panic!("no _embedded.{name}: {self}"))
+            .clone()
     }
 
     /// The ids of a collection's items, in order.
     #[must_use]
     #[track_caller]
     pub fn embedded_ids(&self, name: &str) -> Vec<String> {
-        self.embedded(name).iter().map(|item| item["id"].as_str().expect("an id").to_owned()).collect()
+        self.embedded(name)
+            .iter()
+            .map(|item| item["id"].as_str().expect("an id").to_owned())
+            .collect()
     }
 
     /// The items of a collection, whatever name they are embedded under.
@@ -174,7 +202,8 @@ impl Answer {
     #[track_caller]
     pub fn items(&self) -> Vec<Value> {
         let value = self.value();
-        let embedded = value["_embedded"].as_object().unwrap_or_else(|| panic!("nothing is embedded: {self}"));
+        let embedded =
+            value["_embedded"].as_object().unwrap_or_else(|| panic!("nothing is embedded: {self}"));
         let mut lists = embedded.values().filter_map(Value::as_array);
         match (lists.next(), lists.next()) {
             (Some(items), None) => items.clone(),
@@ -196,7 +225,10 @@ impl Answer {
         let problem = answer.value();
         assert_eq!(problem["code"], "invalid-query", "{answer}");
         let detail = problem["detail"].as_str().unwrap_or_default();
-        assert!(mentioned.iter().all(|text| detail.contains(text)), "{mentioned:?} in the detail of {answer}");
+        assert!(
+            mentioned.iter().all(|text| detail.contains(text)),
+            "{mentioned:?} in the detail of {answer}"
+        );
         answer
     }
 
@@ -206,7 +238,12 @@ impl Answer {
     pub fn faults(&self) -> Vec<Fault> {
         let value = self.value();
         let errors = value["errors"].as_array().unwrap_or_else(|| panic!("no errors: {self}"));
-        let text = |error: &Value, name: &str| error[name].as_str().unwrap_or_else(|| panic!("an error without {name}: {self}")).to_owned();
+        let text = |error: &Value, name: &str| {
+            error[name]
+                .as_str()
+                .unwrap_or_else(|| panic!("an error without {name}: {self}"))
+                .to_owned()
+        };
         errors
             .iter()
             .map(|error| Fault {
@@ -223,7 +260,11 @@ impl Answer {
     pub fn refusing(self, pointers: &[&str]) -> Self {
         let answer = self.expect(422);
         let found: BTreeSet<_> = answer.faults().into_iter().map(|fault| fault.pointer).collect();
-        assert_eq!(found, pointers.iter().map(ToString::to_string).collect(), "pointers of {answer}");
+        assert_eq!(
+            found,
+            pointers.iter().map(ToString::to_string).collect(),
+            "pointers of {answer}"
+        );
         answer
     }
 
@@ -232,8 +273,12 @@ impl Answer {
     pub(crate) fn must_keep_the_common_rules(&self) {
         let content_type = self.needed_header("content-type");
         if ["/v1/", "/lib", "/status"].iter().any(|start| self.target.starts_with(start)) {
-            let is_vendor = content_type.starts_with("application/vnd.") && content_type.ends_with(".v1+json");
-            assert!(is_vendor || ["application/hal+json", "application/json"].contains(&content_type), "Content-Type of {self}");
+            let is_vendor =
+                content_type.starts_with("application/vnd.") && content_type.ends_with(".v1+json");
+            assert!(
+                is_vendor || ["application/hal+json", "application/json"].contains(&content_type),
+                "Content-Type of {self}"
+            );
         }
         assert!(self.headers.contains_key("allow"), "Allow on {self}");
         assert!(!self.needed_header("x-request-id").is_empty(), "a request id on {self}");
@@ -249,11 +294,17 @@ impl Answer {
         let problem = self.value();
         assert_eq!(problem["status"], self.status, "RFC 9457 status of {self}");
         for member in ["type", "title", "detail", "instance", "code"] {
-            assert!(problem[member].as_str().is_some_and(|text| !text.is_empty()), "RFC 9457 {member} of {self}");
+            assert!(
+                problem[member].as_str().is_some_and(|text| !text.is_empty()),
+                "RFC 9457 {member} of {self}"
+            );
         }
         for field in ["title", "detail"] {
             let text = problem[field].as_str().unwrap_or_default().to_lowercase();
-            assert!(!INTERNAL.iter().any(|word| text.contains(word)), "{field} tells of the inside: {self}");
+            assert!(
+                !INTERNAL.iter().any(|word| text.contains(word)),
+                "{field} tells of the inside: {self}"
+            );
         }
     }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 const NAME: &str = "proposal-service";
 
-/// The binary that `PROPOSAL_SERVICE_BIN` names, or else the one that was built with the profile of this test.
+/// The binary that `PROPOSAL_SERVICE_BIN` names, or else the one that was built with the profile of
+/// this test.
 ///
 /// # Panics
 /// Where there is none.
@@ -12,7 +13,11 @@ const NAME: &str = "proposal-service";
 pub fn path() -> PathBuf {
     let named = std::env::var_os("PROPOSAL_SERVICE_BIN").map(PathBuf::from);
     let binary = named.or_else(beside_this_test).unwrap_or_else(|| PathBuf::from(NAME));
-    assert!(binary.is_file(), "there is no {}; build it first: cargo build -p bootstrap, or run ./tests/run", binary.display());
+    assert!(
+        binary.is_file(),
+        "there is no {}; build it first: cargo build -p bootstrap, or run ./tests/run",
+        binary.display()
+    );
     binary
 }
 

@@ -1,4 +1,5 @@
-//! An HTTP client that sends what it is told and nothing else: no header of its own but `Host`, any method, any bytes.
+//! An HTTP client that sends what it is told and nothing else: no header of its own but `Host`, any
+//! method, any bytes.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -40,7 +41,13 @@ pub struct Request {
 impl Request {
     /// A request for `target` to the server at `address`.
     pub fn new(address: SocketAddr, method: &str, target: &str) -> Self {
-        Self { address, method: method.to_owned(), target: target.to_owned(), headers: Vec::new(), body: Body::None }
+        Self {
+            address,
+            method: method.to_owned(),
+            target: target.to_owned(),
+            headers: Vec::new(),
+            body: Body::None,
+        }
     }
 
     /// Adds a header line; a name may be given several times.
@@ -86,8 +93,13 @@ impl Request {
             write!(sentence, " {name}: {}", value.escape_ascii()).expect("a string takes all");
         }
         if let Body::Sized(bytes) | Body::Chunked(bytes) = &self.body {
-            write!(sentence, " body({} bytes): {}", bytes.len(), String::from_utf8_lossy(&bytes[..bytes.len().min(300)]))
-                .expect("a string takes all");
+            write!(
+                sentence,
+                " body({} bytes): {}",
+                bytes.len(),
+                String::from_utf8_lossy(&bytes[..bytes.len().min(300)])
+            )
+            .expect("a string takes all");
         }
         sentence
     }
@@ -101,12 +113,16 @@ impl Request {
         answer
     }
 
-    /// Sends a request that cannot be answered now, and checks that the answer says so as it should.
+    /// Sends a request that cannot be answered now, and checks that the answer says so as it
+    /// should.
     #[track_caller]
     pub fn send_in_vain(self) -> Answer {
         let answer = self.send_unchecked().expect(503);
         answer.must_keep_the_common_rules();
-        assert!(answer.needed_header("retry-after").parse::<u32>().is_ok(), "seconds in Retry-After of {answer}");
+        assert!(
+            answer.needed_header("retry-after").parse::<u32>().is_ok(),
+            "seconds in Retry-After of {answer}"
+        );
         answer
     }
 
@@ -115,7 +131,9 @@ impl Request {
     pub fn send_unchecked(self) -> Answer {
         let sentence = self.sentence();
         let exchange = async { tokio::time::timeout(PATIENCE, self.exchange()).await };
-        let answer = runtime().block_on(exchange).unwrap_or_else(|_| panic!("no answer within {PATIENCE:?} to {sentence}"));
+        let answer = runtime()
+            .block_on(exchange)
+            .unwrap_or_else(|_| panic!("no answer within {PATIENCE:?} to {sentence}"));
         answer.unwrap_or_else(|error| panic!("no answer to {sentence}: {error:?}"))
     }
 
@@ -127,18 +145,29 @@ impl Request {
     }
 
     async fn exchange(self) -> Result<Answer, Box<dyn std::error::Error>> {
-        let (sentence, method, target) = (self.sentence(), self.method.clone(), self.target.clone());
+        let (sentence, method, target) =
+            (self.sentence(), self.method.clone(), self.target.clone());
         let origin = format!("http://{}", self.address);
         let stream = TcpStream::connect(self.address).await?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         let (head, body) = sender.send_request(self.into_hyper()?).await?.into_parts();
         let body = body.collect().await?.to_bytes();
-        Ok(Answer { sentence, origin, method, target, status: head.status.as_u16(), headers: head.headers, body })
+        Ok(Answer {
+            sentence,
+            origin,
+            method,
+            target,
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body,
+        })
     }
 
     fn into_hyper(self) -> Result<hyper::Request<BoxBody<Bytes, Infallible>>, hyper::http::Error> {
-        let mut request = hyper::Request::builder().method(self.method.as_bytes()).uri(&self.target);
+        let mut request =
+            hyper::Request::builder().method(self.method.as_bytes()).uri(&self.target);
         if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
             request = request.header("host", self.address.to_string());
         }
@@ -149,7 +178,10 @@ impl Request {
             Body::None => Empty::new().boxed(),
             Body::Sized(bytes) => Full::new(bytes).boxed(),
             Body::Chunked(bytes) => {
-                let chunks: Vec<_> = bytes.chunks(CHUNK).map(|chunk| Ok(Frame::data(bytes.slice_ref(chunk)))).collect();
+                let chunks: Vec<_> = bytes
+                    .chunks(CHUNK)
+                    .map(|chunk| Ok(Frame::data(bytes.slice_ref(chunk))))
+                    .collect();
                 StreamBody::new(stream::iter(chunks)).boxed()
             }
         })
@@ -168,7 +200,9 @@ pub fn send_bytes(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
         answer
     };
     let bounded = async { tokio::time::timeout(PATIENCE, exchange).await };
-    runtime().block_on(bounded).unwrap_or_else(|_| panic!("the connection stays open after {}", bytes.escape_ascii()))
+    runtime()
+        .block_on(bounded)
+        .unwrap_or_else(|_| panic!("the connection stays open after {}", bytes.escape_ascii()))
 }
 
 fn runtime() -> tokio::runtime::Runtime {

@@ -1,4 +1,5 @@
-//! JSON compared as its author wrote it: member order and every digit count, the escaping of strings does not.
+//! JSON compared as its author wrote it: member order and every digit count, the escaping of
+//! strings does not.
 
 use std::fmt;
 
@@ -32,15 +33,24 @@ impl ExactJson {
         Ok(match text.bytes().next() {
             Some(b'{') => {
                 let entries = serde_json::from_str::<Entries>(text)?.0;
-                let read = |(name, value): (String, Box<RawValue>)| Ok((name, Self::try_parse(value.get())?));
+                let read = |(name, value): (String, Box<RawValue>)| {
+                    Ok((name, Self::try_parse(value.get())?))
+                };
                 Self::Object(entries.into_iter().map(read).collect::<serde_json::Result<_>>()?)
             }
             Some(b'[') => {
                 let elements = serde_json::from_str::<Vec<Box<RawValue>>>(text)?;
-                Self::List(elements.iter().map(|element| Self::try_parse(element.get())).collect::<serde_json::Result<_>>()?)
+                Self::List(
+                    elements
+                        .iter()
+                        .map(|element| Self::try_parse(element.get()))
+                        .collect::<serde_json::Result<_>>()?,
+                )
             }
             Some(b'"') => Self::Text(serde_json::from_str(text)?),
-            Some(b'-' | b'0'..=b'9') => Self::Number(serde_json::from_str::<Box<RawValue>>(text)?.get().to_owned()),
+            Some(b'-' | b'0'..=b'9') => {
+                Self::Number(serde_json::from_str::<Box<RawValue>>(text)?.get().to_owned())
+            }
             _ => Self::Literal(serde_json::from_str::<Box<RawValue>>(text)?.get().to_owned()),
         })
     }
@@ -48,7 +58,9 @@ impl ExactJson {
     /// A member of an object.
     pub fn member(self, name: &str) -> Option<Self> {
         match self {
-            Self::Object(members) => members.into_iter().find_map(|(found, value)| (found == name).then_some(value)),
+            Self::Object(members) => {
+                members.into_iter().find_map(|(found, value)| (found == name).then_some(value))
+            }
             _ => None,
         }
     }
@@ -57,7 +69,9 @@ impl ExactJson {
     #[must_use]
     pub fn without(self, names: &[&str]) -> Self {
         match self {
-            Self::Object(members) => Self::Object(members.into_iter().filter(|(name, _)| !names.contains(&name.as_str())).collect()),
+            Self::Object(members) => Self::Object(
+                members.into_iter().filter(|(name, _)| !names.contains(&name.as_str())).collect(),
+            ),
             other => other,
         }
     }
@@ -104,7 +118,11 @@ mod tests {
             ("\"\\u00e9\"", "\"é\"", true),
             ("null", "false", false),
         ] {
-            assert_eq!(ExactJson::parse(left) == ExactJson::parse(right), equal, "{left} and {right}");
+            assert_eq!(
+                ExactJson::parse(left) == ExactJson::parse(right),
+                equal,
+                "{left} and {right}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the whole service from outside, and its benchmark.
 //!
-//! A test starts the real binary over a database of its own ([`Service`], [`on_each_store`]), says what it asks for as a sentence
-//! ([`Request`]), and what it expects as another ([`Answer`]).
+//! A test starts the real binary over a database of its own ([`Service`], [`on_each_store`]), says
+//! what it asks for as a sentence ([`Request`]), and what it expects as another ([`Answer`]).
 
 #![expect(
     clippy::missing_panics_doc,

@@ -15,7 +15,8 @@ use crate::{Answer, Request, binary};
 /// Longer than a start may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Starts that are tried: between choosing a free port and listening on it, another process may take it.
+/// Starts that are tried: between choosing a free port and listening on it, another process may
+/// take it.
 const STARTS: usize = 5;
 
 /// A kind of database the service keeps its items in.
@@ -51,7 +52,8 @@ pub struct Service {
     _directory: TempDir,
 }
 
-/// Runs a test on a fresh service over each kind of store; the output of a failing test names the store.
+/// Runs a test on a fresh service over each kind of store; the output of a failing test names the
+/// store.
 pub fn on_each_store(test: impl Fn(&Service)) {
     for store in [Store::Sqlite, Store::Postgres] {
         println!("on {store:?}:");
@@ -83,7 +85,8 @@ impl Service {
         Self::run(Some(database), url, arguments)
     }
 
-    /// Starts the service over a database that goes on when the service ends, which it does by SIGKILL.
+    /// Starts the service over a database that goes on when the service ends, which it does by
+    /// SIGKILL.
     #[must_use]
     pub fn start_on(database: &TestDatabase) -> Self {
         Self::start_on_with(database, &[])
@@ -116,11 +119,19 @@ impl Service {
     fn run(database: Option<TestDatabase>, url: &str, arguments: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let log = directory.path().join("service.log");
-        let (process, address) = (0..STARTS).find_map(|_| try_start(url, arguments, &log)).unwrap_or_else(|| {
-            let said = std::fs::read_to_string(&log).unwrap_or_default();
-            panic!("the service does not start; it said:\n{said}")
-        });
-        Self { address, process, url: url.to_owned(), _database: database, log, _directory: directory }
+        let (process, address) =
+            (0..STARTS).find_map(|_| try_start(url, arguments, &log)).unwrap_or_else(|| {
+                let said = std::fs::read_to_string(&log).unwrap_or_default();
+                panic!("the service does not start; it said:\n{said}")
+            });
+        Self {
+            address,
+            process,
+            url: url.to_owned(),
+            _database: database,
+            log,
+            _directory: directory,
+        }
     }
 
     /// Where the service listens.
@@ -133,7 +144,8 @@ impl Service {
     #[must_use]
     #[track_caller]
     pub fn peak_memory(&self) -> u64 {
-        self.proc().status().ok().and_then(|status| status.vmhwm).expect("Linux tells the peak") * 1024
+        self.proc().status().ok().and_then(|status| status.vmhwm).expect("Linux tells the peak")
+            * 1024
     }
 
     /// How many files and sockets the process has open.
@@ -258,5 +270,7 @@ fn stop(process: &mut Child) {
 /// When there is none.
 #[must_use]
 pub fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")
+    TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
 }

@@ -8,7 +8,8 @@ use sqlx::{AssertSqlSafe, Connection, Row};
 use tempfile::TempDir;
 use url::Url;
 
-/// A fresh, empty database. It can be made and dropped in synchronous and in asynchronous tests alike.
+/// A fresh, empty database. It can be made and dropped in synchronous and in asynchronous tests
+/// alike.
 pub struct TestDatabase {
     url: String,
     home: Home,
@@ -33,14 +34,16 @@ impl TestDatabase {
         Self { url, home: Home::File(folder) }
     }
 
-    /// A database on the server that `TEST_POSTGRES_URL` names, whose user must be allowed to create one.
+    /// A database on the server that `TEST_POSTGRES_URL` names, whose user must be allowed to
+    /// create one.
     ///
     /// # Panics
     /// When no server is named or it refuses: a test is never skipped.
     #[must_use]
     pub fn postgres() -> Self {
-        let server =
-            std::env::var("TEST_POSTGRES_URL").expect("TEST_POSTGRES_URL must name a PostgreSQL server; run ./tests/run, which starts one");
+        let server = std::env::var("TEST_POSTGRES_URL").expect(
+            "TEST_POSTGRES_URL must name a PostgreSQL server; run ./tests/run, which starts one",
+        );
         Self::on_server(Url::parse(&server).expect("TEST_POSTGRES_URL must be a URL"))
     }
 
@@ -69,7 +72,8 @@ impl TestDatabase {
     /// When it is on a server.
     #[must_use]
     pub fn file(&self) -> &Path {
-        let file = self.url.strip_prefix("sqlite://").and_then(|file| file.strip_suffix("?mode=rwc"));
+        let file =
+            self.url.strip_prefix("sqlite://").and_then(|file| file.strip_suffix("?mode=rwc"));
         Path::new(file.expect("an SQLite file"))
     }
 
@@ -79,7 +83,8 @@ impl TestDatabase {
         matches!(self.home, Home::File(_))
     }
 
-    /// The rows of a query, for tests that look behind the service. Its columns must be texts: cast them.
+    /// The rows of a query, for tests that look behind the service. Its columns must be texts: cast
+    /// them.
     #[must_use]
     pub fn query(&self, text: &str) -> Vec<Vec<Option<String>>> {
         rows(&self.url, text.to_owned())
@@ -87,13 +92,18 @@ impl TestDatabase {
 }
 
 impl TestDatabase {
-    /// Does something while another program has what every write needs, for less than the service waits for it.
+    /// Does something while another program has what every write needs, for less than the service
+    /// waits for it.
     pub fn while_no_write_goes_through<T>(&self, work: impl FnOnce() -> T) -> T {
         let (take, let_go) = match self.home {
             Home::File(_) => ("BEGIN IMMEDIATE", "ROLLBACK"),
-            Home::Server(..) => ("SELECT pg_advisory_lock('write_clock'::regclass::oid::bigint)", "SELECT pg_advisory_unlock_all()"),
+            Home::Server(..) => (
+                "SELECT pg_advisory_lock('write_clock'::regclass::oid::bigint)",
+                "SELECT pg_advisory_unlock_all()",
+            ),
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let url = self.url.clone();
         let connection = runtime.block_on(async {
             install_default_drivers();
@@ -102,7 +112,8 @@ impl TestDatabase {
             sqlx::raw_sql(take).execute(&mut connection).await?;
             Ok::<_, sqlx::Error>(connection)
         });
-        let mut connection = connection.unwrap_or_else(|error| panic!("the test database refused: {error}"));
+        let mut connection =
+            connection.unwrap_or_else(|error| panic!("the test database refused: {error}"));
         let done = work();
         let ended = runtime.block_on(async {
             sqlx::raw_sql(let_go).execute(&mut connection).await?;
@@ -121,7 +132,8 @@ impl Drop for TestDatabase {
     }
 }
 
-/// Runs a statement on a connection and a thread of its own, for a runtime cannot be blocked on from within another.
+/// Runs a statement on a connection and a thread of its own, for a runtime cannot be blocked on
+/// from within another.
 fn rows(url: &str, text: String) -> Vec<Vec<Option<String>>> {
     let url = url.to_owned();
     let query = async move {
@@ -132,8 +144,10 @@ fn rows(url: &str, text: String) -> Vec<Vec<Option<String>>> {
         connection.close().await?;
         rows.iter().map(texts).collect::<Result<Vec<_>, _>>()
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let answer = thread::spawn(move || runtime.block_on(query)).join().expect("no panic in the driver");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let answer =
+        thread::spawn(move || runtime.block_on(query)).join().expect("no panic in the driver");
     answer.unwrap_or_else(|error: sqlx::Error| panic!("the test database refused: {error}"))
 }
 

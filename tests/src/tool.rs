@@ -23,7 +23,8 @@ pub fn done(arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// Runs a command that must be refused; what it said on standard error from the line that tells why.
+/// Runs a command that must be refused; what it said on standard error from the line that tells
+/// why.
 #[track_caller]
 pub fn refused(arguments: &[&str], code: i32) -> String {
     fault(&tool(arguments).output().expect("the binary runs"), code)
@@ -34,14 +35,16 @@ pub fn refused(arguments: &[&str], code: i32) -> String {
 pub fn fault(output: &Output, code: i32) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
-    let from = said.find("proposal-service: ").unwrap_or_else(|| panic!("no fault is told, but:\n{said}"));
+    let from =
+        said.find("proposal-service: ").unwrap_or_else(|| panic!("no fault is told, but:\n{said}"));
     said[from..].to_owned()
 }
 
 /// Waits for the end of a process; the most memory it held, in bytes.
 #[track_caller]
 pub fn peak_memory(process: &mut Child) -> u64 {
-    let watched = Process::new(i32::try_from(process.id()).expect("a process id")).expect("the process can be looked at");
+    let watched = Process::new(i32::try_from(process.id()).expect("a process id"))
+        .expect("the process can be looked at");
     let mut peak = 0;
     while process.try_wait().expect("the process can be asked").is_none() {
         // It has none when it has ended, and has not been waited for.

@@ -1,4 +1,5 @@
-//! The walls of the house: which crate may depend on which. Cargo enforces what a `Cargo.toml` names; this enforces what it may name.
+//! The walls of the house: which crate may depend on which. Cargo enforces what a `Cargo.toml`
+//! names; this enforces what it may name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +17,8 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("bootstrap", &["application", "domain", "http-adapter", "rules-adapter", "storage-adapter"]),
 ];
 
-/// The only crate of the service that may depend on each of these; the domain and the use cases thus stay free of all.
+/// The only crate of the service that may depend on each of these; the domain and the use cases
+/// thus stay free of all.
 const OWNERS: &[(&str, &[&str])] = &[
     ("storage-adapter", &["rusqlite", "sea-orm", "sea-orm-migration", "sqlx"]),
     ("http-adapter", &["poem", "poem-openapi", "hyper", "hyper-util"]),
@@ -37,10 +39,18 @@ fn each_crate_depends_on_the_floors_below_it_only() {
     let known: BTreeSet<_> = FLOORS.iter().map(|(name, _)| *name).chain([OUTSIDE]).collect();
     assert_eq!(ours, known, "a new crate needs a floor in this test");
     for (name, allowed) in FLOORS {
-        let found: Vec<_> = dependencies[*name].iter().map(String::as_str).filter(|name| ours.contains(name)).collect();
-        assert!(found.iter().all(|dependency| allowed.contains(dependency)), "{name} depends on {found:?}, and may on {allowed:?}");
+        let found: Vec<_> = dependencies[*name]
+            .iter()
+            .map(String::as_str)
+            .filter(|name| ours.contains(name))
+            .collect();
+        assert!(
+            found.iter().all(|dependency| allowed.contains(dependency)),
+            "{name} depends on {found:?}, and may on {allowed:?}"
+        );
     }
-    let wired: Vec<_> = dependencies["bootstrap"].iter().filter(|name| ours.contains(name.as_str())).collect();
+    let wired: Vec<_> =
+        dependencies["bootstrap"].iter().filter(|name| ours.contains(name.as_str())).collect();
     assert_eq!(wired.len(), 5, "bootstrap wires all floors: {wired:?}");
 }
 
@@ -50,12 +60,18 @@ fn each_outside_technology_has_one_owner() {
     for (owner, technologies) in OWNERS {
         for (name, _) in FLOORS.iter().filter(|(name, _)| name != owner) {
             for technology in *technologies {
-                assert!(!dependencies[*name].contains(*technology), "{name} depends on {technology}, which is {owner}'s");
+                assert!(
+                    !dependencies[*name].contains(*technology),
+                    "{name} depends on {technology}, which is {owner}'s"
+                );
             }
         }
     }
     for technology in NOT_IN_THE_DOMAIN {
-        assert!(!dependencies["domain"].contains(*technology), "the domain depends on {technology}");
+        assert!(
+            !dependencies["domain"].contains(*technology),
+            "the domain depends on {technology}"
+        );
     }
     assert!(!dependencies["application"].contains("tokio"), "the use cases depend on a runtime");
 }
@@ -64,28 +80,44 @@ fn each_outside_technology_has_one_owner() {
 fn each_crate_inherits_the_lints_of_the_workspace() {
     for package in metadata()["packages"].as_array().unwrap() {
         let manifest = std::fs::read_to_string(package["manifest_path"].as_str().unwrap()).unwrap();
-        assert!(manifest.contains("[lints]\nworkspace = true"), "{} has lints of its own", package["name"]);
+        assert!(
+            manifest.contains("[lints]\nworkspace = true"),
+            "{} has lints of its own",
+            package["name"]
+        );
     }
 }
 
 #[test]
 fn cargo_run_runs_the_service() {
     let metadata = metadata();
-    let defaults: Vec<_> = metadata["workspace_default_members"].as_array().unwrap().iter().map(ToString::to_string).collect();
+    let defaults: Vec<_> = metadata["workspace_default_members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert!(defaults.len() == 1 && defaults[0].contains("bootstrap"), "{defaults:?}");
     let packages = metadata["packages"].as_array().unwrap();
     let bootstrap = packages.iter().find(|package| package["name"] == "bootstrap").unwrap();
     let targets = bootstrap["targets"].as_array().unwrap().iter();
-    let binaries: Vec<_> = targets.filter(|target| target["kind"][0] == "bin").map(|target| target["name"].as_str()).collect();
+    let binaries: Vec<_> = targets
+        .filter(|target| target["kind"][0] == "bin")
+        .map(|target| target["name"].as_str())
+        .collect();
     assert_eq!(binaries, [Some("proposal-service")]);
 }
 
-/// The names each crate of the workspace depends on directly, for the kinds `normal`, `build` and `dev` that are asked for.
+/// The names each crate of the workspace depends on directly, for the kinds `normal`, `build` and
+/// `dev` that are asked for.
 fn dependencies(is_asked_for: impl Fn(&str) -> bool) -> BTreeMap<String, BTreeSet<String>> {
     let name = |value: &Value| value["name"].as_str().expect("a name").to_owned();
     let of_package = |package: &Value| {
         let dependencies = package["dependencies"].as_array().expect("dependencies").iter();
-        dependencies.filter(|dependency| is_asked_for(dependency["kind"].as_str().unwrap_or("normal"))).map(name).collect()
+        dependencies
+            .filter(|dependency| is_asked_for(dependency["kind"].as_str().unwrap_or("normal")))
+            .map(name)
+            .collect()
     };
     let packages = metadata()["packages"].as_array().expect("packages").clone();
     packages.iter().map(|package| (name(package), of_package(package))).collect()

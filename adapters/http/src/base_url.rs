@@ -6,8 +6,8 @@ use std::str::FromStr;
 use poem::http::Uri;
 use thiserror::Error;
 
-/// An absolute `http` or `https` URL without trailing slash, query or fragment. The request's Host header is never
-/// trusted in its place.
+/// An absolute `http` or `https` URL without trailing slash, query or fragment. The request's Host
+/// header is never trusted in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl(String);
 

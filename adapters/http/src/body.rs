@@ -21,8 +21,9 @@ use crate::idempotency_key;
 use crate::problem::{Problem, kinds};
 use crate::query::shows_a_part;
 
-/// Bodies are of three sizes, each with memory of its own, so that none waits for larger ones. A body takes the share of all it
-/// will be before any of it is read: whoever waits holds nothing, so nobody waits in a circle.
+/// Bodies are of three sizes, each with memory of its own, so that none waits for larger ones. A
+/// body takes the share of all it will be before any of it is read: whoever waits holds nothing, so
+/// nobody waits in a circle.
 const TINY: usize = 64 * 1024;
 /// Also the share of a body that does not say its length, until it is longer.
 const SMALL: usize = 1024 * 1024;
@@ -32,7 +33,8 @@ const TINY_BUDGET_MIB: u16 = 16;
 const SMALL_BUDGET_MIB: u16 = 16;
 /// What large bodies may take together. In work, a body takes several times its size.
 const LARGE_BUDGET_MIB: u16 = 8;
-/// Levels that a HAL collection puts around an item: itself, `_embedded`, and the array. The item has its own limit.
+/// Levels that a HAL collection puts around an item: itself, `_embedded`, and the array. The item
+/// has its own limit.
 const ENVELOPE_DEPTH: usize = 3;
 /// Most elements of a collection's replacement: each costs many times its bytes.
 const MAX_ELEMENTS: usize = 50_000;
@@ -71,8 +73,8 @@ impl BodyReader {
         }
     }
 
-    /// The share of a collection's elements, beside that of its text. Nobody who has one waits for another, so nobody waits in
-    /// a circle.
+    /// The share of a collection's elements, beside that of its text. Nobody who has one waits for
+    /// another, so nobody waits in a circle.
     ///
     /// # Errors
     /// 503 when the memory for elements stays used up.
@@ -83,13 +85,18 @@ impl BodyReader {
     /// Reads the body.
     ///
     /// # Errors
-    /// 413 above the limit, 408 when it does not arrive, 503 when the memory for bodies stays used up.
+    /// 413 above the limit, 408 when it does not arrive, 503 when the memory for bodies stays used
+    /// up.
     pub async fn read(&self, request: &mut Request) -> Result<ReceivedBody, Problem> {
         let declared = declared_length(request.headers());
         if declared.is_some_and(|length| length > self.limit as u64) {
             return Err(self.too_large());
         }
-        let unsaid = if request.headers().contains_key(TRANSFER_ENCODING) { SMALL.min(self.limit) } else { 0 };
+        let unsaid = if request.headers().contains_key(TRANSFER_ENCODING) {
+            SMALL.min(self.limit)
+        } else {
+            0
+        };
         let expected = declared.and_then(|length| usize::try_from(length).ok()).unwrap_or(unsaid);
         let body = request.take_body();
         match timeout(self.time_limit, self.collect(body, expected)).await {
@@ -130,7 +137,10 @@ impl BodyReader {
     }
 
     fn too_large(&self) -> Problem {
-        Problem::new(&kinds::BODY_TOO_LARGE, format!("A body may have at most {} bytes.", self.limit))
+        Problem::new(
+            &kinds::BODY_TOO_LARGE,
+            format!("A body may have at most {} bytes.", self.limit),
+        )
     }
 }
 
@@ -138,7 +148,10 @@ impl BodyReader {
 fn broken_off(error: &(dyn Error + 'static)) -> Problem {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+        if error
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
+        {
             return not_received("The body stopped arriving.");
         }
         cause = error.source();
@@ -149,7 +162,8 @@ fn broken_off(error: &(dyn Error + 'static)) -> Problem {
 }
 
 fn not_received(detail: &str) -> Problem {
-    Problem::new(&kinds::REQUEST_TIMEOUT, detail).with_header(header::CONNECTION, HeaderValue::from_static("close"))
+    Problem::new(&kinds::REQUEST_TIMEOUT, detail)
+        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
 impl ReceivedBody {
@@ -180,16 +194,18 @@ impl ReceivedBody {
             let read = domain::json::read(&self.bytes)?;
             // What was read is a copy of its own, and another is made of it.
             drop(self.bytes);
-            Members::from_read(read).ok_or_else(|| wrong_shape("The body is no JSON object; send one.".to_owned()))
+            Members::from_read(read)
+                .ok_or_else(|| wrong_shape("The body is no JSON object; send one.".to_owned()))
         })
         .await
     }
 
-    /// The body as the replacement of a collection whose items stand under `_embedded.<name>`: an array, or a HAL
-    /// collection as GET returns it.
+    /// The body as the replacement of a collection whose items stand under `_embedded.<name>`: an
+    /// array, or a HAL collection as GET returns it.
     ///
     /// # Errors
-    /// 400 when it is not readable or neither; 422 when it is only a part of the collection, or too large a one.
+    /// 400 when it is not readable or neither; 422 when it is only a part of the collection, or too
+    /// large a one.
     pub async fn collection(self, name: &'static str) -> Result<SentCollection, Problem> {
         let size = self.bytes.len();
         aside_if_large(size, move || {
@@ -212,7 +228,9 @@ impl SentCollection {
     fn of(read: Read, name: &'static str) -> Result<Self, Problem> {
         let value = read.value();
         let Some((elements, _)) = elements_of(value, name) else {
-            let detail = format!("The body is neither an array of objects nor a HAL collection with `_embedded.{name}`; send one of them.");
+            let detail = format!(
+                "The body is neither an array of objects nor a HAL collection with `_embedded.{name}`; send one of them."
+            );
             return Err(wrong_shape(detail));
         };
         let count = elements.count();
@@ -251,8 +269,12 @@ fn elements_of<'a>(collection: Value<'a>, name: &str) -> Option<(Elements<'a>, P
     }
 }
 
-/// Work on a large body keeps no other request waiting: it is done beside the threads that serve them.
-async fn aside_if_large<T: Send + 'static>(size: usize, work: impl FnOnce() -> Result<T, Problem> + Send + 'static) -> Result<T, Problem> {
+/// Work on a large body keeps no other request waiting: it is done beside the threads that serve
+/// them.
+async fn aside_if_large<T: Send + 'static>(
+    size: usize,
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
     if size <= SMALL {
         return work();
     }
@@ -270,17 +292,22 @@ fn refuse_excess(count: usize) -> Result<(), Problem> {
     if count <= MAX_ELEMENTS {
         return Ok(());
     }
-    let detail = format!("a collection can be replaced by at most {MAX_ELEMENTS} items at once, not {count}; change items one by one");
+    let detail = format!(
+        "a collection can be replaced by at most {MAX_ELEMENTS} items at once, not {count}; change items one by one"
+    );
     Err(Problem::invalid(Violation::new(Pointer::root(), "too_many_elements", detail).into()))
 }
 
-/// Putting one page of several back would delete the others. Whatever says that there is more counts: a client that edits
-/// what it read may lose one sign and keep another.
+/// Putting one page of several back would delete the others. Whatever says that there is more
+/// counts: a client that edits what it read may lose one sign and keep another.
 fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
     let total = collection.member("total_items");
     let is_whole = match total {
         None => true,
-        Some(total) => total.as_number().and_then(|digits| digits.parse::<u64>().ok()).is_some_and(|total| total <= count as u64),
+        Some(total) => total
+            .as_number()
+            .and_then(|digits| digits.parse::<u64>().ok())
+            .is_some_and(|total| total <= count as u64),
     };
     let is_linked = collection.member("_links").is_some_and(links_to_more);
     if is_whole && !is_linked {
@@ -293,7 +320,8 @@ fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
     Err(Problem::invalid(Violation::of_member(place, "partial_collection", detail).into()))
 }
 
-/// Whether a collection's links tell of other pages, or that it was filtered, searched or shown with some members only.
+/// Whether a collection's links tell of other pages, or that it was filtered, searched or shown
+/// with some members only.
 fn links_to_more(links: Value<'_>) -> bool {
     let is_there = |relation: &str| links.member(relation).is_some_and(|link| !link.is_null());
     let own = links.member("self").and_then(|link| link.member("href")?.as_text());
@@ -308,13 +336,17 @@ fn declared_length(headers: &HeaderMap) -> Option<u64> {
 /// Whether the body is compressed, which is not supported: its members could not be read.
 #[must_use]
 pub fn is_encoded(headers: &HeaderMap) -> bool {
-    headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// Whether the request may have a body: it declares a length other than 0, or a transfer coding.
 #[must_use]
 pub fn may_have_body(headers: &HeaderMap) -> bool {
-    headers.contains_key(TRANSFER_ENCODING) || declared_length(headers).is_some_and(|length| length > 0)
+    headers.contains_key(TRANSFER_ENCODING)
+        || declared_length(headers).is_some_and(|length| length > 0)
 }
 
 #[cfg(test)]
@@ -326,7 +358,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_part_of_a_collection_is_not_put_back() {
-        let linked = |links: &str| format!(r#"{{"_links":{links},"_embedded":{{"cashprogram":[{{}}]}},"total_items":1}}"#);
+        let linked = |links: &str| {
+            format!(r#"{{"_links":{links},"_embedded":{{"cashprogram":[{{}}]}},"total_items":1}}"#)
+        };
         for (text, is_taken) in [
             ("[{}]".to_owned(), true),
             (r#"{"_embedded":{"cashprogram":[{}]}}"#.to_owned(), true),
@@ -346,9 +380,21 @@ mod tests {
 
     /// Any bytes, and what is nearly a collection.
     fn sent() -> impl Strategy<Value = Vec<u8>> {
-        let pieces =
-            [r#"{"_embedded":{"cashprogram":"#, "[", "{}", ",", "]", "}}", r#"{"a":1.50}"#, "null", r#","total_items":1"#, " ", "\u{0}"];
-        let nearly = prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..10).prop_map(|pieces| pieces.concat().into_bytes());
+        let pieces = [
+            r#"{"_embedded":{"cashprogram":"#,
+            "[",
+            "{}",
+            ",",
+            "]",
+            "}}",
+            r#"{"a":1.50}"#,
+            "null",
+            r#","total_items":1"#,
+            " ",
+            "\u{0}",
+        ];
+        let nearly = prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..10)
+            .prop_map(|pieces| pieces.concat().into_bytes());
         prop_oneof![nearly, prop::collection::vec(any::<u8>(), 0..60)]
     }
 

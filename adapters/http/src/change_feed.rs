@@ -17,7 +17,8 @@ const MOST_MISSED: u64 = 100_000;
 /// Changes that are read from the log at a time.
 const AT_A_TIME: u64 = 250;
 
-/// How often the log is looked at while somebody listens. Other instances write to it too, and tell nobody.
+/// How often the log is looked at while somebody listens. Other instances write to it too, and tell
+/// nobody.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a store that does not answer is left alone.
@@ -57,15 +58,23 @@ impl ChangeFeed {
         Self { log, sender: Arc::default() }
     }
 
-    /// Listens to all that follows a change, or to what happens from now on. `None` when the log does not reach as far: it is that
-    /// of another store, or of a copy made before.
+    /// Listens to all that follows a change, or to what happens from now on. `None` when the log
+    /// does not reach as far: it is that of another store, or of a copy made before.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn listen(&self, after: Option<Sequence>) -> Result<Option<Listener>, RepositoryError> {
+    pub async fn listen(
+        &self,
+        after: Option<Sequence>,
+    ) -> Result<Option<Listener>, RepositoryError> {
         let last = self.log.last().await?;
         let told = after.unwrap_or(last);
-        Ok((told <= last).then(|| Listener { feed: self.clone(), told, ready: Vec::new().into_iter(), live: None }))
+        Ok((told <= last).then(|| Listener {
+            feed: self.clone(),
+            told,
+            ready: Vec::new().into_iter(),
+            live: None,
+        }))
     }
 
     /// What is committed from now on, and perhaps a little of what was before.
@@ -138,24 +147,31 @@ impl Listener {
             match &mut self.live {
                 None => self.catch_up().await.map_err(|_| Ended::Unreadable)?,
                 Some(live) => match live.recv().await {
-                    Ok(change) if change.sequence > self.told => self.ready = vec![LoggedChange::clone(&change)].into_iter(),
+                    Ok(change) if change.sequence > self.told => {
+                        self.ready = vec![LoggedChange::clone(&change)].into_iter()
+                    }
                     // The log had it already.
                     Ok(_) => {}
-                    // Many changes at once are read from the log; who is far behind them does not read.
-                    Err(RecvError::Lagged(missed)) if missed > MOST_MISSED => return Err(Ended::TooSlow),
+                    // Many changes at once are read from the log; who is far behind them does not
+                    // read.
+                    Err(RecvError::Lagged(missed)) if missed > MOST_MISSED => {
+                        return Err(Ended::TooSlow);
+                    }
                     Err(RecvError::Lagged(_) | RecvError::Closed) => self.live = None,
                 },
             }
         }
     }
 
-    /// Reads on in the log. Where it ends, what comes is waited for; what came in between is read from the log first.
+    /// Reads on in the log. Where it ends, what comes is waited for; what came in between is read
+    /// from the log first.
     async fn catch_up(&mut self) -> Result<(), RepositoryError> {
         let page = self.feed.log.changes(self.told, None, AT_A_TIME).await?;
         self.ready = page.changes.into_iter();
         if self.ready.len() == 0 {
             self.live = Some(self.feed.subscribe().await?);
-            self.ready = self.feed.log.changes(self.told, None, AT_A_TIME).await?.changes.into_iter();
+            self.ready =
+                self.feed.log.changes(self.told, None, AT_A_TIME).await?.changes.into_iter();
             if self.ready.len() as u64 == AT_A_TIME {
                 // So much was written meanwhile that the log has more.
                 self.live = None;
@@ -183,7 +199,12 @@ mod tests {
 
     #[async_trait]
     impl ChangeLog for Counter {
-        async fn changes(&self, after: Sequence, _: Option<Collection>, limit: u64) -> Result<LogPage, RepositoryError> {
+        async fn changes(
+            &self,
+            after: Sequence,
+            _: Option<Collection>,
+            limit: u64,
+        ) -> Result<LogPage, RepositoryError> {
             let last = self.0.load(Ordering::SeqCst).min(after.0.saturating_add_unsigned(limit));
             let changes: Vec<_> = (after.0 + 1..=last).map(change).collect();
             let read_to = changes.last().map_or(after, |change| change.sequence);
@@ -215,8 +236,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_listener_begins_now_or_where_it_was() {
         let (feed, log) = feed(1_000);
-        let (mut from_now, mut resumed) =
-            (feed.listen(None).await.unwrap().unwrap(), feed.listen(Some(Sequence(400))).await.unwrap().unwrap());
+        let (mut from_now, mut resumed) = (
+            feed.listen(None).await.unwrap().unwrap(),
+            feed.listen(Some(Sequence(400))).await.unwrap().unwrap(),
+        );
         for expected in 401..=1_000 {
             assert_eq!(resumed.next().await.unwrap().sequence, Sequence(expected));
         }

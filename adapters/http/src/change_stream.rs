@@ -1,5 +1,5 @@
-//! `/v1/changes/stream`: the changes as they happen, as server-sent events (WHATWG HTML, section 9.2) with `CloudEvents` 1.0
-//! as their data.
+//! `/v1/changes/stream`: the changes as they happen, as server-sent events (WHATWG HTML, section
+//! 9.2) with `CloudEvents` 1.0 as their data.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +58,11 @@ impl Endpoint for ChangeStream {
     async fn call(&self, request: Request) -> Result<Response> {
         let collection = ChangesQuery::group(request.uri().query().unwrap_or_default())?;
         let after = last_event(request.headers())?;
-        let listener = self.feed.listen(after).await.map_err(|error| Problem::from(ApplicationError::from(error)))?;
+        let listener = self
+            .feed
+            .listen(after)
+            .await
+            .map_err(|error| Problem::from(ApplicationError::from(error)))?;
         let listener = listener.ok_or_else(|| invalid(BEYOND_THE_LOG))?;
         let (base_url, stopping) = (Arc::clone(&self.base_url), self.stopping.clone());
         let streaming = Streaming { listener, collection, base_url, stopping, said: 0 };
@@ -69,7 +73,9 @@ impl Endpoint for ChangeStream {
         let mut response = SSE::new(events).keep_alive(HEARTBEAT).into_response();
         // No proxy is to keep what comes for later.
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+        response
+            .headers_mut()
+            .insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
         Ok(response)
     }
 }
@@ -90,7 +96,9 @@ impl Streaming {
                 _ = self.stopping.wait_for(|is_stopping| *is_stopping) => return None,
             };
             match change {
-                Ok(change) if self.collection.is_none_or(|wanted| wanted == change.collection) => return Some(self.event(&change)),
+                Ok(change) if self.collection.is_none_or(|wanted| wanted == change.collection) => {
+                    return Some(self.event(&change));
+                }
                 Ok(_) => {}
                 Err(ended) => {
                     tracing::info!(?ended, "a stream of changes was cut off");
@@ -121,6 +129,7 @@ impl Streaming {
 fn last_event(headers: &HeaderMap) -> Result<Option<Sequence>, Problem> {
     let mut lines = headers.get_all(LAST_EVENT_ID).iter();
     let Some(line) = lines.next() else { return Ok(None) };
-    let cursor = line.to_str().ok().filter(|_| lines.next().is_none()).and_then(change_cursor::decode);
+    let cursor =
+        line.to_str().ok().filter(|_| lines.next().is_none()).and_then(change_cursor::decode);
     cursor.map(Some).ok_or_else(|| invalid("Last-Event-ID is no `id` of an event that this service sent; leave it out to begin now."))
 }

@@ -1,7 +1,7 @@
 //! `/v1/changes`: every write of every group, in the order of the commits.
 //!
-//! A reader follows `_links.next`, which is there on every page, also on an empty one, and misses nothing and sees nothing
-//! twice, however many write at once.
+//! A reader follows `_links.next`, which is there on every page, also on an empty one, and misses
+//! nothing and sees nothing twice, however many write at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,10 @@ impl Endpoint for Changes {
         let response = Response::builder().content_type(Negotiated::of(&request).name());
         let tag = EntityTag::of_content(text.as_bytes());
         if let Some(known) = tag.known_to(request.headers())? {
-            return Ok(response.status(StatusCode::NOT_MODIFIED).header(ETAG, known.header()).finish());
+            return Ok(response
+                .status(StatusCode::NOT_MODIFIED)
+                .header(ETAG, known.header())
+                .finish());
         }
         Ok(response.header(ETAG, tag.header()).body(text))
     }
@@ -56,9 +59,11 @@ impl Endpoint for Changes {
 
 impl Changes {
     async fn page(&self, query: &ChangesQuery) -> Result<LogPage, Problem> {
-        let page = self.log.changes(query.after.unwrap_or_default(), query.collection, query.page_size);
+        let page =
+            self.log.changes(query.after.unwrap_or_default(), query.collection, query.page_size);
         let page = tokio::time::timeout(self.time_limit, page).await;
-        page.unwrap_or(Err(RepositoryError::Unavailable)).map_err(|error| application::ApplicationError::from(error).into())
+        page.unwrap_or(Err(RepositoryError::Unavailable))
+            .map_err(|error| application::ApplicationError::from(error).into())
     }
 
     /// Nothing follows the last change, nor a place that the log does not reach.
@@ -68,7 +73,8 @@ impl Changes {
     }
 
     fn hal(&self, query: &ChangesQuery, page: &LogPage) -> Value {
-        let changes: Vec<_> = page.changes.iter().map(|change| represent(&self.base_url, change)).collect();
+        let changes: Vec<_> =
+            page.changes.iter().map(|change| represent(&self.base_url, change)).collect();
         json!({
             "_links": {
                 "self": { "href": self.url(query, query.after) },
@@ -81,8 +87,13 @@ impl Changes {
     }
 
     fn url(&self, query: &ChangesQuery, after: Option<Sequence>) -> String {
-        let after = after.map(|after| format!("after={}&", change_cursor::write(after))).unwrap_or_default();
-        let group = query.collection.map(|collection| format!("group={}&", collection.name())).unwrap_or_default();
+        let after = after
+            .map(|after| format!("after={}&", change_cursor::write(after)))
+            .unwrap_or_default();
+        let group = query
+            .collection
+            .map(|collection| format!("group={}&", collection.name()))
+            .unwrap_or_default();
         format!("{}{PATH}?{after}{group}page_size={}", self.base_url, query.page_size)
     }
 }
@@ -118,5 +129,6 @@ pub fn path_of(collection: Collection) -> &'static str {
 /// # Errors
 /// The name that was probably meant, if any is near.
 pub fn collection_of(group: &str) -> Result<Collection, Option<&'static str>> {
-    Collection::named(group).ok_or_else(|| nearest(group, Collection::ALL.into_iter().map(Collection::name)))
+    Collection::named(group)
+        .ok_or_else(|| nearest(group, Collection::ALL.into_iter().map(Collection::name)))
 }

@@ -23,11 +23,20 @@ const LARGE: usize = 64 * 1024;
 pub fn is_accepted(headers: &HeaderMap) -> bool {
     let Some(accepted) = elements(headers, &ACCEPT_ENCODING) else { return false };
     let codings: Vec<_> = accepted.collect();
-    let quality_of = |name: &str| codings.iter().find(|coding| coding.name.eq_ignore_ascii_case(name)).map(|coding| coding.quality);
-    quality_of("gzip").or_else(|| quality_of("x-gzip")).or_else(|| quality_of("*")).is_some_and(|quality| quality > 0)
+    let quality_of = |name: &str| {
+        codings
+            .iter()
+            .find(|coding| coding.name.eq_ignore_ascii_case(name))
+            .map(|coding| coding.quality)
+    };
+    quality_of("gzip")
+        .or_else(|| quality_of("x-gzip"))
+        .or_else(|| quality_of("*"))
+        .is_some_and(|quality| quality > 0)
 }
 
-/// Compresses the body if it is large enough to gain. The caller has found that gzip [`is_accepted`].
+/// Compresses the body if it is large enough to gain. The caller has found that gzip
+/// [`is_accepted`].
 pub async fn compress(mut response: Response) -> Response {
     if response.headers().contains_key(CONTENT_ENCODING) || is_stream(&response) {
         return response;

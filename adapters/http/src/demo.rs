@@ -1,5 +1,5 @@
-//! A small, made-up set of items whose identifiers are those of the documentation's examples, so that every "Try it out"
-//! works untouched.
+//! A small, made-up set of items whose identifiers are those of the documentation's examples, so
+//! that every "Try it out" works untouched.
 
 use application::{Caller, Change, ItemRepository, NewItem, RepositoryError, Scope};
 use domain::{ItemId, Members, Resource};
@@ -47,7 +47,8 @@ async fn require_empty<G: Group>(items: &dyn ItemRepository) -> Result<(), DemoE
 
 async fn load<G: Group>(ports: &Ports) -> Result<(), DemoError> {
     let invalid = || DemoError::InvalidExample(G::NAME);
-    let members = Members::read(example_members::<G>().as_bytes()).ok().flatten().ok_or_else(invalid)?;
+    let members =
+        Members::read(example_members::<G>().as_bytes()).ok().flatten().ok_or_else(invalid)?;
     let resource = G::Resource::judge(None, members).map_err(|_| invalid())?;
     let item = NewItem {
         id: ItemId::parse(G::EXAMPLE_ID).ok_or_else(invalid)?,
@@ -56,7 +57,12 @@ async fn load<G: Group>(ports: &Ports) -> Result<(), DemoError> {
         continues: None,
     };
     let parent = G::OWNER.and_then(|owner| ItemId::parse(owner.example_id));
-    let change = Change { time: ports.clock.now(), caller: Caller::Anonymous.name().map(Into::into), key: None, grounds: Vec::new() };
+    let change = Change {
+        time: ports.clock.now(),
+        caller: Caller::Anonymous.name().map(Into::into),
+        key: None,
+        grounds: Vec::new(),
+    };
     ports.items.insert(Scope { collection: G::COLLECTION, parent }, item, change).await?;
     Ok(())
 }

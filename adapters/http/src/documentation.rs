@@ -1,6 +1,7 @@
 //! `/openapi.json` and `/docs`: the document, and Swagger UI with every asset embedded.
 //!
-//! The document lists the business rules of each operation, so it is made anew when those have changed.
+//! The document lists the business rules of each operation, so it is made anew when those have
+//! changed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -51,9 +52,13 @@ impl Documentation {
     /// The documentation of `api` at `base_url`.
     #[must_use]
     pub fn new(api: impl OpenApi, base_url: Arc<BaseUrl>, book: Arc<dyn RuleBook>) -> Self {
-        let service = OpenApiService::new(api, "Research Proposal Service", env!("CARGO_PKG_VERSION"))
-            .description(include_str!("openapi/description.md"))
-            .license(LicenseObject::new("MIT OR Apache-2.0").url("https://opensource.org/license/mit"));
+        let service =
+            OpenApiService::new(api, "Research Proposal Service", env!("CARGO_PKG_VERSION"))
+                .description(include_str!("openapi/description.md"))
+                .license(
+                    LicenseObject::new("MIT OR Apache-2.0")
+                        .url("https://opensource.org/license/mit"),
+                );
         let written = service.spec();
         let document = openapi::finish(&written, &base_url);
         let swagger_ui = (service.swagger_ui_html(), written);
@@ -81,7 +86,8 @@ impl Documentation {
 
     fn edition(&self, number: u64) -> Edition {
         let openapi = self.openapi();
-        // Swagger UI comes from poem-openapi with every asset embedded. The document stands in a script: no `<` may end it.
+        // Swagger UI comes from poem-openapi with every asset embedded. The document stands in a
+        // script: no `<` may end it.
         let (page, written) = &self.swagger_ui;
         let swagger_ui = page.replacen(written, &openapi.replace('<', "\\u003c"), 1);
         Edition { number, openapi: Text::new(openapi), swagger_ui: Text::new(swagger_ui) }
@@ -96,7 +102,8 @@ pub enum Served {
     SwaggerUi(Arc<Documentation>),
 }
 
-/// Scripts and styles are inline, pictures are data; nothing else may be loaded, and requests go to the service only.
+/// Scripts and styles are inline, pictures are data; nothing else may be loaded, and requests go to
+/// the service only.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: 'self'; font-src data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 impl Endpoint for Served {
@@ -105,11 +112,16 @@ impl Endpoint for Served {
     async fn call(&self, request: Request) -> Result<Response> {
         let (content_type, Text { text, tag }) = match self {
             Self::OpenApi(documentation) => ("application/json", documentation.current().openapi),
-            Self::SwaggerUi(documentation) => ("text/html; charset=utf-8", documentation.current().swagger_ui),
+            Self::SwaggerUi(documentation) => {
+                ("text/html; charset=utf-8", documentation.current().swagger_ui)
+            }
         };
         let response = Response::builder().content_type(content_type);
         if let Some(known) = tag.known_to(request.headers())? {
-            return Ok(response.status(StatusCode::NOT_MODIFIED).header(ETAG, known.header()).finish());
+            return Ok(response
+                .status(StatusCode::NOT_MODIFIED)
+                .header(ETAG, known.header())
+                .finish());
         }
         Ok(response.header(ETAG, tag.header()).header(CONTENT_SECURITY_POLICY, POLICY).body(text))
     }

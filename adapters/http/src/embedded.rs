@@ -16,14 +16,25 @@ impl<'a> Beside<'a> {
     /// What of this sort is shown with `shown`; `None` when nobody asked for it.
     #[must_use]
     pub fn of(embed: Embed, shown: &ShownItem, embedded: &'a Embedded) -> Option<Self> {
-        let by_id = |id: Option<domain::ItemId>, found: &'a std::collections::HashMap<_, _>| Self::One(id.and_then(|id| found.get(&id)));
+        let by_id = |id: Option<domain::ItemId>, found: &'a std::collections::HashMap<_, _>| {
+            Self::One(id.and_then(|id| found.get(&id)))
+        };
         match embed {
             Embed::Library => {
-                let of_item = |libraries: &'a std::collections::HashMap<_, Vec<ShownItem>>| libraries.get(&shown.item.id);
-                embedded.libraries.as_ref().map(|libraries| Self::Many(of_item(libraries).map_or(&[], Vec::as_slice)))
+                let of_item = |libraries: &'a std::collections::HashMap<_, Vec<ShownItem>>| {
+                    libraries.get(&shown.item.id)
+                };
+                embedded
+                    .libraries
+                    .as_ref()
+                    .map(|libraries| Self::Many(of_item(libraries).map_or(&[], Vec::as_slice)))
             }
-            Embed::Program => embedded.programs.as_ref().map(|programs| by_id(shown.relations.program, programs)),
-            Embed::Proposal => embedded.proposals.as_ref().map(|proposals| by_id(shown.item.parent, proposals)),
+            Embed::Program => {
+                embedded.programs.as_ref().map(|programs| by_id(shown.relations.program, programs))
+            }
+            Embed::Proposal => {
+                embedded.proposals.as_ref().map(|proposals| by_id(shown.item.parent, proposals))
+            }
         }
     }
 
@@ -43,5 +54,8 @@ pub fn all<'a>(
     shown: &'a ShownItem,
     embedded: &'a Embedded,
 ) -> impl Iterator<Item = &'a ShownItem> {
-    sorts.iter().filter_map(|(_, embed)| Beside::of(*embed, shown, embedded)).flat_map(Beside::items)
+    sorts
+        .iter()
+        .filter_map(|(_, embed)| Beside::of(*embed, shown, embedded))
+        .flat_map(Beside::items)
 }

@@ -1,9 +1,11 @@
 //! Entity tags (RFC 9110 section 8.8.3) and the conditions made with them (section 13).
 //!
-//! An item's tag is `"<version>"`. Its representation also shows links that come and go without a write of the item (the
-//! programme or the item it continues exists or not; other items continue it) and items that are embedded on request: when there are any, a hash of them follows, `"<version>-<hash>"`, so
-//! that a cached copy is never taken for current. `If-Match` guards the members and compares the version alone. A
-//! compressed representation has a tag of its own, with `-gzip` at the end.
+//! An item's tag is `"<version>"`. Its representation also shows links that come and go without a
+//! write of the item (the programme or the item it continues exists or not; other items continue
+//! it) and items that are embedded on request: when there are any, a hash of them follows,
+//! `"<version>-<hash>"`, so that a cached copy is never taken for current. `If-Match` guards the
+//! members and compares the version alone. A compressed representation has a tag of its own, with
+//! `-gzip` at the end.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -30,7 +32,11 @@ impl EntityTag {
 
     /// The tag of an item's representation that shows other items too.
     #[must_use]
-    pub fn of_item_with<'a>(version: Version, relations: &Relations, embedded: impl IntoIterator<Item = &'a ShownItem>) -> Self {
+    pub fn of_item_with<'a>(
+        version: Version,
+        relations: &Relations,
+        embedded: impl IntoIterator<Item = &'a ShownItem>,
+    ) -> Self {
         let mut embedded = embedded.into_iter().peekable();
         if *relations == Relations::default() && embedded.peek().is_none() {
             return Self(version.to_string());
@@ -43,17 +49,20 @@ impl EntityTag {
         Self(format!("{version}-{:016x}", hasher.finish()))
     }
 
-    /// The tag of what an item was: in a version, which links the latest there is, or at a time. It is no tag an item has now,
-    /// so that no write that is meant for what was goes to what is.
+    /// The tag of what an item was: in a version, which links the latest there is, or at a time. It
+    /// is no tag an item has now, so that no write that is meant for what was goes to what is.
     #[must_use]
     pub fn of_past(version: Version, latest: Option<(Version, bool)>) -> Self {
         match latest {
-            Some((latest, exists)) => Self(format!("v{version}-{latest}{}", if exists { "" } else { "-removed" })),
+            Some((latest, exists)) => {
+                Self(format!("v{version}-{latest}{}", if exists { "" } else { "-removed" }))
+            }
             None => Self(format!("v{version}")),
         }
     }
 
-    /// The tag of the representation that a write would have left: it is none an item ever has, so no condition holds for it.
+    /// The tag of the representation that a write would have left: it is none an item ever has, so
+    /// no condition holds for it.
     #[must_use]
     pub fn of_dry_run(&self) -> Self {
         Self(format!("{}-dry-run", self.0))
@@ -79,8 +88,9 @@ impl EntityTag {
         quoted(&self.0)
     }
 
-    /// The tag in `If-None-Match` that stands for this one (weak comparison, as section 13.1.2 demands): 304 is the answer,
-    /// and its tag is that of the representation the client has, which may be the compressed one.
+    /// The tag in `If-None-Match` that stands for this one (weak comparison, as section 13.1.2
+    /// demands): 304 is the answer, and its tag is that of the representation the client has, which
+    /// may be the compressed one.
     ///
     /// # Errors
     /// 400 for a header that is no list of tags.
@@ -89,8 +99,12 @@ impl EntityTag {
             None => None,
             Some(Tags::Any) => Some(self.clone()),
             Some(Tags::Listed(tags)) => {
-                // A client that takes no gzip now must not be told that its compressed copy will do.
-                let stands = |tag: &ClientTag| tag.opaque == self.0 || (tag.plain() == self.0 && compression::is_accepted(headers));
+                // A client that takes no gzip now must not be told that its compressed copy will
+                // do.
+                let stands = |tag: &ClientTag| {
+                    tag.opaque == self.0
+                        || (tag.plain() == self.0 && compression::is_accepted(headers))
+                };
                 tags.into_iter().find(stands).map(|tag| Self(tag.opaque))
             }
         })
@@ -104,15 +118,19 @@ pub fn compressed(tag: &HeaderValue) -> Option<HeaderValue> {
     Some(quoted(&format!("{opaque}{GZIP_SUFFIX}")))
 }
 
-/// The conditions on a write of an item. In `If-Match` a weak tag never matches (strong comparison, RFC 9110 section 13.1.1),
-/// in `If-None-Match` it does; a tag that this service could not have made matches in neither.
+/// The conditions on a write of an item. In `If-Match` a weak tag never matches (strong comparison,
+/// RFC 9110 section 13.1.1), in `If-None-Match` it does; a tag that this service could not have
+/// made matches in neither.
 ///
 /// # Errors
 /// 400 for a header that is no list of tags.
 pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, Problem> {
     precondition(headers, |opaque| {
-        let (version, hash) = opaque.split_once('-').map_or((opaque, None), |(version, hash)| (version, Some(hash)));
-        let is_ours = hash.is_none_or(|hash| hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let (version, hash) =
+            opaque.split_once('-').map_or((opaque, None), |(version, hash)| (version, Some(hash)));
+        let is_ours = hash.is_none_or(|hash| {
+            hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit())
+        });
         number(version).filter(|_| is_ours).map(Version::from_number)
     })
 }
@@ -125,7 +143,10 @@ pub fn collection_precondition(headers: &HeaderMap) -> Result<Precondition<Revis
     precondition(headers, |opaque| number(opaque.strip_prefix('r')?).map(Revision))
 }
 
-fn precondition<T>(headers: &HeaderMap, read: impl Fn(&str) -> Option<T>) -> Result<Precondition<T>, Problem> {
+fn precondition<T>(
+    headers: &HeaderMap,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Precondition<T>, Problem> {
     let named = |name: &HeaderName, takes_weak: bool| {
         Ok::<_, Problem>(tags(headers, name)?.map(|tags| match tags {
             Tags::Any => Named::Any,
@@ -165,8 +186,9 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Tags>, Problem>
         return Ok(None);
     }
     let malformed = || {
-        let detail =
-            format!("the {name} header is no list of entity tags; send \"*\" or tags as in ETag, such as \"3\", with their quotes");
+        let detail = format!(
+            "the {name} header is no list of entity tags; send \"*\" or tags as in ETag, such as \"3\", with their quotes"
+        );
         Problem::new(&kinds::MALFORMED_CONDITION, detail)
     };
     let lines: Result<Vec<_>, _> = headers.get_all(name).iter().map(HeaderValue::to_str).collect();
@@ -202,7 +224,8 @@ fn take_tag(text: &str) -> Option<(ClientTag, &str)> {
 }
 
 fn quoted(opaque: &str) -> HeaderValue {
-    HeaderValue::from_str(&format!("\"{opaque}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+    HeaderValue::from_str(&format!("\"{opaque}\""))
+        .unwrap_or_else(|_| HeaderValue::from_static("\"\""))
 }
 
 #[cfg(test)]
@@ -222,14 +245,19 @@ mod tests {
 
     #[test]
     fn if_match_compares_versions_strongly() {
-        let versions = |numbers: &[i64]| Some(Precondition::one_of(numbers.iter().copied().map(Version::from_number).collect()));
+        let versions = |numbers: &[i64]| {
+            Some(Precondition::one_of(numbers.iter().copied().map(Version::from_number).collect()))
+        };
         for (line, expected) in [
             ("\"3\"", versions(&[3])),
             ("\"3-0123456789abcdef\"", versions(&[3])),
             ("\"3-gzip\"", versions(&[3])),
             ("\"3\", \"4\" ,\"x\"", versions(&[3, 4])),
             ("W/\"3\"", versions(&[])),
-            ("\"03\", \"3-\", \"3-zz\", \"+3\", \"3-dry-run\", \"3-0123456789abcdef-dry-run\"", versions(&[])),
+            (
+                "\"03\", \"3-\", \"3-zz\", \"+3\", \"3-dry-run\", \"3-0123456789abcdef-dry-run\"",
+                versions(&[]),
+            ),
             ("*", Some(Precondition { is: Some(Named::Any), is_not: None })),
             ("3", None),
             ("\"3", None),
@@ -241,16 +269,24 @@ mod tests {
         }
         assert_eq!(item_precondition(&HeaderMap::new()).ok(), Some(Precondition::NONE));
         let tags = headers(IF_MATCH, "\"r12\", \"12\", W/\"r13\"");
-        assert_eq!(collection_precondition(&tags).ok(), Some(Precondition::one_of(vec![Revision(12)])));
+        assert_eq!(
+            collection_precondition(&tags).ok(),
+            Some(Precondition::one_of(vec![Revision(12)]))
+        );
     }
 
     #[test]
     fn if_none_match_on_a_write_compares_versions_weakly() {
         let none_of = |named: Named<Version>| Some(Precondition { is: None, is_not: Some(named) });
-        let versions = |numbers: &[i64]| Named::OneOf(numbers.iter().copied().map(Version::from_number).collect());
-        for (line, expected) in
-            [("*", none_of(Named::Any)), ("W/\"3\", \"4-gzip\", \"x\"", none_of(versions(&[3, 4]))), ("3", None), ("", None)]
-        {
+        let versions = |numbers: &[i64]| {
+            Named::OneOf(numbers.iter().copied().map(Version::from_number).collect())
+        };
+        for (line, expected) in [
+            ("*", none_of(Named::Any)),
+            ("W/\"3\", \"4-gzip\", \"x\"", none_of(versions(&[3, 4]))),
+            ("3", None),
+            ("", None),
+        ] {
             assert_eq!(item_precondition(&headers(IF_NONE_MATCH, line)).ok(), expected, "{line}");
         }
     }
@@ -271,8 +307,13 @@ mod tests {
     #[test]
     fn a_tag_changes_with_what_is_embedded() {
         let version = Version::from_number(3);
-        let tag = |embedded: &[ShownItem]| EntityTag::of_item_with(version, &Relations::default(), embedded);
-        let linked = Relations { program: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010"), ..Relations::default() };
+        let tag = |embedded: &[ShownItem]| {
+            EntityTag::of_item_with(version, &Relations::default(), embedded)
+        };
+        let linked = Relations {
+            program: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010"),
+            ..Relations::default()
+        };
         let tags = [
             tag(&[]),
             tag(&[embedded(1, Relations::default())]),
@@ -283,31 +324,49 @@ mod tests {
         for (index, one) in tags.iter().enumerate() {
             assert!(!tags[..index].contains(one), "{index}");
             let sent_back = HeaderMap::from_iter([(IF_MATCH, one.header())]);
-            assert_eq!(item_precondition(&sent_back).ok(), Some(Precondition::one_of(vec![version])), "the version alone counts");
+            assert_eq!(
+                item_precondition(&sent_back).ok(),
+                Some(Precondition::one_of(vec![version])),
+                "the version alone counts"
+            );
         }
     }
 
     #[test]
     fn if_none_match_compares_tags_weakly() {
         let tag = EntityTag::of_item(Version::from_number(3), &Relations::default());
-        for (line, expected) in
-            [("\"3\"", true), ("W/\"3\"", true), ("\"1\", \"3-gzip\"", false), ("*", true), ("\"4\"", false), ("\"3-0\"", false)]
-        {
-            assert_eq!(tag.known_to(&headers(IF_NONE_MATCH, line)).ok().map(|known| known.is_some()), Some(expected), "{line}");
+        for (line, expected) in [
+            ("\"3\"", true),
+            ("W/\"3\"", true),
+            ("\"1\", \"3-gzip\"", false),
+            ("*", true),
+            ("\"4\"", false),
+            ("\"3-0\"", false),
+        ] {
+            assert_eq!(
+                tag.known_to(&headers(IF_NONE_MATCH, line)).ok().map(|known| known.is_some()),
+                Some(expected),
+                "{line}"
+            );
         }
         let mut takes_gzip = headers(IF_NONE_MATCH, "\"1\", \"3-gzip\"");
         takes_gzip.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         let compressed = tag.known_to(&takes_gzip).ok().flatten();
-        assert_eq!(compressed.map(|tag| tag.header()), Some(HeaderValue::from_static("\"3-gzip\"")));
+        assert_eq!(
+            compressed.map(|tag| tag.header()),
+            Some(HeaderValue::from_static("\"3-gzip\""))
+        );
         assert_eq!(tag.header(), "\"3\"");
     }
 
     /// Any bytes a header can hold, and what is nearly a list of tags.
     fn header_value() -> impl Strategy<Value = HeaderValue> {
         let pieces = ["\"", "W/", "1", "r1", "-", "0123456789abcdef", "gzip", ",", " ", "*"];
-        let nearly = prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12).prop_map(|pieces| pieces.concat().into_bytes());
+        let nearly = prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12)
+            .prop_map(|pieces| pieces.concat().into_bytes());
         let any = prop::collection::vec(any::<u8>(), 0..40);
-        prop_oneof![nearly, any].prop_filter_map("no header can hold it", |bytes| HeaderValue::from_bytes(&bytes).ok())
+        prop_oneof![nearly, any]
+            .prop_filter_map("no header can hold it", |bytes| HeaderValue::from_bytes(&bytes).ok())
     }
 
     proptest! {

@@ -45,12 +45,26 @@ fn members(base_url: &BaseUrl) -> Map<String, Value> {
     }
     for_each_group!(link);
     let title = "Every write of every group, in the order of the commits";
-    links.insert("changes".into(), json!({ "href": format!("{base_url}{}", changes::PATH), "title": title }));
+    links.insert(
+        "changes".into(),
+        json!({ "href": format!("{base_url}{}", changes::PATH), "title": title }),
+    );
     let title = "The business rules that are in force";
-    links.insert("rules".into(), json!({ "href": format!("{base_url}{}", rules::PATH), "title": title }));
-    links.insert("service-desc".into(), json!({ "href": format!("{base_url}/openapi.json"), "type": "application/json" }));
-    links.insert("service-doc".into(), json!({ "href": format!("{base_url}/docs"), "type": "text/html" }));
-    let relations = RELATIONS.iter().map(|(name, _)| json!({ "href": format!("{base_url}/rels/{name}"), "name": name }));
+    links.insert(
+        "rules".into(),
+        json!({ "href": format!("{base_url}{}", rules::PATH), "title": title }),
+    );
+    links.insert(
+        "service-desc".into(),
+        json!({ "href": format!("{base_url}/openapi.json"), "type": "application/json" }),
+    );
+    links.insert(
+        "service-doc".into(),
+        json!({ "href": format!("{base_url}/docs"), "type": "text/html" }),
+    );
+    let relations = RELATIONS
+        .iter()
+        .map(|(name, _)| json!({ "href": format!("{base_url}/rels/{name}"), "name": name }));
     links.insert("describedby".into(), relations.collect());
     let mut members = Map::new();
     members.insert("title".into(), "Research Proposal Service".into());
@@ -66,11 +80,17 @@ impl Endpoint for EntryPoint {
         let media = Negotiated::of(&request);
         let response = Response::builder().content_type(media.name());
         if media == MediaType::HTML {
-            return Ok(response.status(StatusCode::SEE_OTHER).header(LOCATION, format!("{}/docs", self.base_url)).finish());
+            return Ok(response
+                .status(StatusCode::SEE_OTHER)
+                .header(LOCATION, format!("{}/docs", self.base_url))
+                .finish());
         }
         let tag = EntityTag::of_content(self.text.as_bytes());
         if let Some(known) = tag.known_to(request.headers())? {
-            return Ok(response.status(StatusCode::NOT_MODIFIED).header(ETAG, known.header()).finish());
+            return Ok(response
+                .status(StatusCode::NOT_MODIFIED)
+                .header(ETAG, known.header())
+                .finish());
         }
         Ok(response.header(ETAG, tag.header()).body(self.text.clone()))
     }

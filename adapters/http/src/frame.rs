@@ -27,33 +27,55 @@ pub struct Frame<E> {
 
 impl<E: Endpoint<Output = Response>> Frame<E> {
     /// The frame around the routes.
-    pub const fn new(inner: E, base_url: Arc<BaseUrl>, ids: Arc<dyn IdGenerator>, cors: Cors) -> Self {
+    pub const fn new(
+        inner: E,
+        base_url: Arc<BaseUrl>,
+        ids: Arc<dyn IdGenerator>,
+        cors: Cors,
+    ) -> Self {
         Self { inner, base_url, ids, cors }
     }
 
-    /// The caller's own id for the request, if it is one that can safely be repeated in headers and logs.
+    /// The caller's own id for the request, if it is one that can safely be repeated in headers and
+    /// logs.
     fn request_id(&self, headers: &HeaderMap) -> HeaderValue {
-        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
-        let given =
-            headers.get(X_REQUEST_ID).filter(|id| (1..=LONGEST_REQUEST_ID).contains(&id.len()) && id.as_bytes().iter().all(is_plain));
-        given.cloned().unwrap_or_else(|| HeaderValue::from_str(&self.ids.next_id().to_string()).unwrap_or(HeaderValue::from_static("-")))
+        let is_plain =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+        let given = headers.get(X_REQUEST_ID).filter(|id| {
+            (1..=LONGEST_REQUEST_ID).contains(&id.len()) && id.as_bytes().iter().all(is_plain)
+        });
+        given.cloned().unwrap_or_else(|| {
+            HeaderValue::from_str(&self.ids.next_id().to_string())
+                .unwrap_or(HeaderValue::from_static("-"))
+        })
     }
 
     /// Every path ends in an endpoint that answers its own faults; what has no path ends here.
     async fn answer(&self, request: Request) -> Response {
         let hosts = request.headers().get_all(HOST).iter().count();
         let is_addressed = hosts == 1 || (hosts == 0 && request.version() < Version::HTTP_11);
-        let (uri, media) = (request.uri().clone(), negotiate(request.headers(), &[MediaType::HAL, MediaType::JSON]));
+        let (uri, media) = (
+            request.uri().clone(),
+            negotiate(request.headers(), &[MediaType::HAL, MediaType::JSON]),
+        );
         let refuse = |problem: Problem| {
-            let mut response = problem.into_response(media.unwrap_or(MediaType::JSON), &self.base_url, uri.path());
+            let mut response =
+                problem.into_response(media.unwrap_or(MediaType::JSON), &self.base_url, uri.path());
             response.headers_mut().insert(ALLOW, HeaderValue::from_static(""));
-            response.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+            response
+                .headers_mut()
+                .insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
             response
         };
         if !is_addressed {
             return refuse(Problem::new(&kinds::MALFORMED_HOST, "Send exactly one Host header."));
         }
-        let no_route = |_| refuse(Problem::new(&kinds::NO_ROUTE, "This service has no such path; `/` links all it has."));
+        let no_route = |_| {
+            refuse(Problem::new(
+                &kinds::NO_ROUTE,
+                "This service has no such path; `/` links all it has.",
+            ))
+        };
         self.inner.call(request).await.unwrap_or_else(no_route)
     }
 }

@@ -68,7 +68,9 @@ pub trait Group: Send + Sync + 'static {
             PathForm::Collection => Self::PATH.to_owned(),
             PathForm::Item => format!("{}/:{}", Self::PATH, Self::ITEM_PARAMETER),
             PathForm::Versions => format!("{}/versions", Self::path_of(PathForm::Item)),
-            PathForm::Version => format!("{}/:{VERSION_PARAMETER}", Self::path_of(PathForm::Versions)),
+            PathForm::Version => {
+                format!("{}/:{VERSION_PARAMETER}", Self::path_of(PathForm::Versions))
+            }
             PathForm::Difference => format!("{}/diff", Self::path_of(PathForm::Version)),
         }
     }
@@ -77,7 +79,9 @@ pub trait Group: Send + Sync + 'static {
     #[must_use]
     fn collection_path(owner: Option<ItemId>) -> Cow<'static, str> {
         match (&Self::OWNER, owner) {
-            (Some(of), Some(id)) => Self::PATH.replace(&format!(":{}", of.parameter), &id.to_string()).into(),
+            (Some(of), Some(id)) => {
+                Self::PATH.replace(&format!(":{}", of.parameter), &id.to_string()).into()
+            }
             _ => Self::PATH.into(),
         }
     }
@@ -114,7 +118,8 @@ pub enum PathForm {
 
 impl PathForm {
     /// All there are.
-    pub const ALL: [Self; 5] = [Self::Collection, Self::Item, Self::Versions, Self::Version, Self::Difference];
+    pub const ALL: [Self; 5] =
+        [Self::Collection, Self::Item, Self::Versions, Self::Version, Self::Difference];
 }
 
 /// What can be done with a group.
@@ -148,10 +153,12 @@ pub enum Operation {
 
 impl Operation {
     /// The standard set (specification 4.2).
-    pub const STANDARD: &'static [Self] = &[Self::List, Self::Create, Self::Get, Self::Patch, Self::Replace, Self::Delete];
+    pub const STANDARD: &'static [Self] =
+        &[Self::List, Self::Create, Self::Get, Self::Patch, Self::Replace, Self::Delete];
 
     /// What every group has beside it.
-    pub const HISTORY: &'static [Self] = &[Self::ListVersions, Self::GetVersion, Self::Restore, Self::Compare];
+    pub const HISTORY: &'static [Self] =
+        &[Self::ListVersions, Self::GetVersion, Self::Restore, Self::Compare];
 
     /// Where it is served.
     #[must_use]
@@ -161,14 +168,19 @@ impl Operation {
             Self::GetVersion | Self::Restore => PathForm::Version,
             Self::Compare => PathForm::Difference,
             Self::List | Self::Create | Self::ReplaceAll => PathForm::Collection,
-            Self::Get | Self::Patch | Self::Replace | Self::Delete | Self::Continue => PathForm::Item,
+            Self::Get | Self::Patch | Self::Replace | Self::Delete | Self::Continue => {
+                PathForm::Item
+            }
         }
     }
 
     /// Whether it changes nothing.
     #[must_use]
     pub const fn is_read(self) -> bool {
-        matches!(self, Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare)
+        matches!(
+            self,
+            Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare
+        )
     }
 
     /// Whether it makes something, so that it is known by its key when it is sent again.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{
-    Caller, Embedded, Listing, Precondition, ReplacementBody, RequestKey, ResourceService, ShownItem, View, WriteOptions, Written,
+    Caller, Embedded, Listing, Precondition, ReplacementBody, RequestKey, ResourceService,
+    ShownItem, View, WriteOptions, Written,
 };
 use domain::{ItemId, Members, Violations};
 use poem::endpoint::BoxEndpoint;
@@ -46,8 +47,8 @@ pub struct Surroundings {
     pub requires_condition: bool,
 }
 
-/// Responses from this size on take a share of the memory while they are made and sent: nobody knows how slowly a client
-/// reads.
+/// Responses from this size on take a share of the memory while they are made and sent: nobody
+/// knows how slowly a client reads.
 const LARGE_RESPONSE: usize = 256 * 1024;
 
 impl Surroundings {
@@ -84,7 +85,10 @@ impl<G: Group> OpenApi for GroupApi<G> {
         let api = Arc::new(self);
         for operation in G::operations() {
             let endpoint = OperationEndpoint { api: Arc::clone(&api), operation }.boxed();
-            route_table.entry(G::path_of(operation.form())).or_default().insert(operation.method(), endpoint);
+            route_table
+                .entry(G::path_of(operation.form()))
+                .or_default()
+                .insert(operation.method(), endpoint);
         }
     }
 }
@@ -103,39 +107,60 @@ impl<G: Group> Endpoint for OperationEndpoint<G> {
 }
 
 impl<G: Group> GroupApi<G> {
-    async fn answer(&self, operation: Operation, request: &mut Request) -> Result<Response, Problem> {
+    async fn answer(
+        &self,
+        operation: Operation,
+        request: &mut Request,
+    ) -> Result<Response, Problem> {
         let media = Negotiated::of(request);
         let mut body = self.read_body(operation, request).await?;
-        // The text is done with once it is read; its share of the memory is kept for what was made of it.
+        // The text is done with once it is read; its share of the memory is kept for what was made
+        // of it.
         let _share = body.as_mut().and_then(ReceivedBody::take_share);
         let has_key = operation.takes_key() && request.headers().contains_key(IDEMPOTENCY_KEY);
         // Where no body is taken, none that is sent counts.
         let sent = body.as_ref().filter(|_| operation.takes_body());
-        let fingerprint = has_key.then(|| sent.map_or_else(|| idempotency_key::fingerprint(b""), ReceivedBody::fingerprint));
+        let fingerprint = has_key.then(|| {
+            sent.map_or_else(|| idempotency_key::fingerprint(b""), ReceivedBody::fingerprint)
+        });
         let input = self.input(operation, body).await?;
         // Nothing is written before this point, and what follows is bounded in time.
         let work = self.perform(operation, request, fingerprint, input);
         let answer = tokio::time::timeout(self.surroundings.time_limit, work).await;
-        let mut response = answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")))?;
+        let mut response =
+            answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")))?;
         response.headers_mut().insert(CONTENT_TYPE, media.header());
         Ok(response)
     }
 
     /// Refuses what is not of a supported type; reads the body where there is one.
-    async fn read_body(&self, operation: Operation, request: &mut Request) -> Result<Option<ReceivedBody>, Problem> {
+    async fn read_body(
+        &self,
+        operation: Operation,
+        request: &mut Request,
+    ) -> Result<Option<ReceivedBody>, Problem> {
         if !operation.takes_body() && !may_have_body(request.headers()) {
             return Ok(None);
         }
         let types = G::request_types();
-        let is_supported = has_content_type(request.headers(), &types) && !is_encoded(request.headers());
+        let is_supported =
+            has_content_type(request.headers(), &types) && !is_encoded(request.headers());
         if operation.takes_body() && !is_supported {
             return Err(unsupported(&types));
         }
         let body = self.surroundings.bodies.read(request).await?;
-        if operation.takes_body() || is_supported || body.is_empty() { Ok(Some(body)) } else { Err(unsupported(&types)) }
+        if operation.takes_body() || is_supported || body.is_empty() {
+            Ok(Some(body))
+        } else {
+            Err(unsupported(&types))
+        }
     }
 
-    async fn input(&self, operation: Operation, body: Option<ReceivedBody>) -> Result<Input, Problem> {
+    async fn input(
+        &self,
+        operation: Operation,
+        body: Option<ReceivedBody>,
+    ) -> Result<Input, Problem> {
         match body.filter(|_| operation.takes_body()) {
             None => Ok(Input::Nothing),
             Some(body) if operation == Operation::ReplaceAll => {
@@ -166,10 +191,18 @@ impl<G: Group> GroupApi<G> {
         match (operation, input) {
             (Operation::Delete, _) => self.delete(request, &options).await,
             (Operation::Restore, _) => self.restore(request, &options).await,
-            (Operation::Create, Input::Members(members)) => self.create(request, &options, members).await,
-            (Operation::Continue, Input::Members(members)) => self.continue_from(request, &options, members).await,
-            (Operation::Replace | Operation::Patch, Input::Members(members)) => self.change(operation, request, &options, members).await,
-            (Operation::ReplaceAll, Input::Replacement(replacement, _share)) => self.replace_all(request, &options, &replacement).await,
+            (Operation::Create, Input::Members(members)) => {
+                self.create(request, &options, members).await
+            }
+            (Operation::Continue, Input::Members(members)) => {
+                self.continue_from(request, &options, members).await
+            }
+            (Operation::Replace | Operation::Patch, Input::Members(members)) => {
+                self.change(operation, request, &options, members).await
+            }
+            (Operation::ReplaceAll, Input::Replacement(replacement, _share)) => {
+                self.replace_all(request, &options, &replacement).await
+            }
             _ => Err(missing_body()),
         }
     }
@@ -177,7 +210,8 @@ impl<G: Group> GroupApi<G> {
     async fn list(&self, request: &Request) -> Result<Response, Problem> {
         let owner = owner_of::<G>(request);
         // A query is refused before an owner that does not exist.
-        let query = CollectionQuery::read::<G>(query_of(request), owner.as_ref().ok().copied().flatten())?;
+        let query =
+            CollectionQuery::read::<G>(query_of(request), owner.as_ref().ok().copied().flatten())?;
         let owner = owner?;
         if let Some(time) = query.as_of {
             return self.list_at(request, owner, time, &query).await;
@@ -190,11 +224,15 @@ impl<G: Group> GroupApi<G> {
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        Ok(with_tag(self.page_response(owner, &query, &listing, Moment::Now, &Violations::default()).await?, &tag))
+        Ok(with_tag(
+            self.page_response(owner, &query, &listing, Moment::Now, &Violations::default())
+                .await?,
+            &tag,
+        ))
     }
 
-    /// The tag of what the client has already, where it is known without a look at any item: whoever polls a collection
-    /// that rests costs next to nothing.
+    /// The tag of what the client has already, where it is known without a look at any item:
+    /// whoever polls a collection that rests costs next to nothing.
     async fn known_revision(
         &self,
         request: &Request,
@@ -219,7 +257,8 @@ impl<G: Group> GroupApi<G> {
         if query.is_checked {
             return self.examine(request, owner, id, &query.view).await;
         }
-        let (shown, embedded) = self.service.get(&Caller::Anonymous, owner, id, &query.view).await?;
+        let (shown, embedded) =
+            self.service.get(&Caller::Anonymous, owner, id, &query.view).await?;
         if let Some(known) = tag_of::<G>(&shown, &embedded).known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
@@ -227,9 +266,17 @@ impl<G: Group> GroupApi<G> {
         self.show(StatusCode::OK, owner, &Shown::with(&shown, &embedded), &tag).await
     }
 
-    /// An item with what rules would say if it were replaced by itself now, which depends on more than the item.
-    async fn examine(&self, request: &Request, owner: Option<ItemId>, id: ItemId, view: &View) -> Result<Response, Problem> {
-        let (shown, embedded, verdict) = self.service.examine(&Caller::Anonymous, owner, id, view).await?;
+    /// An item with what rules would say if it were replaced by itself now, which depends on more
+    /// than the item.
+    async fn examine(
+        &self,
+        request: &Request,
+        owner: Option<ItemId>,
+        id: ItemId,
+        view: &View,
+    ) -> Result<Response, Problem> {
+        let (shown, embedded, verdict) =
+            self.service.examine(&Caller::Anonymous, owner, id, view).await?;
         let examined = Shown::examined(&shown, &embedded, &verdict);
         let share = self.surroundings.share_for(representation::item_size::<G>(&examined)).await?;
         let text = representation::item::<G>(&self.surroundings.base_url, owner, &examined);
@@ -240,20 +287,36 @@ impl<G: Group> GroupApi<G> {
         Ok(with_tag(modified(Response::builder().body(held(share, text)), &shown), &tag))
     }
 
-    async fn create(&self, request: &Request, options: &WriteOptions, members: Members) -> Result<Response, Problem> {
+    async fn create(
+        &self,
+        request: &Request,
+        options: &WriteOptions,
+        members: Members,
+    ) -> Result<Response, Problem> {
         let owner = owner_of::<G>(request)?;
         let written = self.service.create(options, owner, members).await?;
         self.show_written(StatusCode::CREATED, owner, &written, options).await
     }
 
-    async fn continue_from(&self, request: &Request, options: &WriteOptions, members: Members) -> Result<Response, Problem> {
+    async fn continue_from(
+        &self,
+        request: &Request,
+        options: &WriteOptions,
+        members: Members,
+    ) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
         let (owner, id) = target::<G>(request)?;
         let written = self.service.continue_from(options, id, &condition, members).await?;
         self.show_written(StatusCode::CREATED, owner, &written, options).await
     }
 
-    async fn change(&self, operation: Operation, request: &Request, options: &WriteOptions, members: Members) -> Result<Response, Problem> {
+    async fn change(
+        &self,
+        operation: Operation,
+        request: &Request,
+        options: &WriteOptions,
+        members: Members,
+    ) -> Result<Response, Problem> {
         let condition = self.required(item_precondition(request.headers())?)?;
         let (owner, id) = target::<G>(request)?;
         let written = match operation {
@@ -270,12 +333,26 @@ impl<G: Group> GroupApi<G> {
         Ok(StatusCode::NO_CONTENT.into())
     }
 
-    async fn replace_all(&self, request: &Request, options: &WriteOptions, replacement: &ReplacementBody) -> Result<Response, Problem> {
+    async fn replace_all(
+        &self,
+        request: &Request,
+        options: &WriteOptions,
+        replacement: &ReplacementBody,
+    ) -> Result<Response, Problem> {
         let condition = self.required(collection_precondition(request.headers())?)?;
         let first = CollectionQuery::plain::<G>(None);
-        let replaced = self.service.replace_all(options, &condition, replacement, &first.request).await?;
-        // No entity tag: another write may have come between, and its tag would let the next replacement undo it unseen.
-        self.page_response(None, &first, &replaced.listing, Moment::of_write(options), &replaced.warnings).await
+        let replaced =
+            self.service.replace_all(options, &condition, replacement, &first.request).await?;
+        // No entity tag: another write may have come between, and its tag would let the next
+        // replacement undo it unseen.
+        self.page_response(
+            None,
+            &first,
+            &replaced.listing,
+            Moment::of_write(options),
+            &replaced.warnings,
+        )
+        .await
     }
 
     /// Refuses a write without a condition, where one is required.
@@ -295,15 +372,32 @@ impl<G: Group> GroupApi<G> {
         moment: Moment<'_>,
         warnings: &Violations,
     ) -> Result<Response, Problem> {
-        let share = self.surroundings.share_for(representation::collection_size::<G>(listing)).await?;
-        let text = representation::collection::<G>(&self.surroundings.base_url, owner, &query.links(), listing, moment, warnings);
+        let share =
+            self.surroundings.share_for(representation::collection_size::<G>(listing)).await?;
+        let text = representation::collection::<G>(
+            &self.surroundings.base_url,
+            owner,
+            &query.links(),
+            listing,
+            moment,
+            warnings,
+        );
         Ok(Response::builder().body(held(share, text)))
     }
 
-    async fn show(&self, status: StatusCode, owner: Option<ItemId>, shown: &Shown<'_>, tag: &EntityTag) -> Result<Response, Problem> {
+    async fn show(
+        &self,
+        status: StatusCode,
+        owner: Option<ItemId>,
+        shown: &Shown<'_>,
+        tag: &EntityTag,
+    ) -> Result<Response, Problem> {
         let share = self.surroundings.share_for(representation::item_size::<G>(shown)).await?;
         let text = representation::item::<G>(&self.surroundings.base_url, owner, shown);
-        Ok(with_tag(modified(Response::builder().status(status).body(held(share, text)), shown.item), tag))
+        Ok(with_tag(
+            modified(Response::builder().status(status).body(held(share, text)), shown.item),
+            tag,
+        ))
     }
 
     /// What a write left, or would have left.
@@ -317,9 +411,20 @@ impl<G: Group> GroupApi<G> {
         let Written { shown, warnings } = written;
         let tag = EntityTag::of_item(shown.item.version, &shown.relations);
         let tag = if options.is_dry_run { tag.of_dry_run() } else { tag };
-        let mut response = self.show(status, owner, &Shown::written(shown, Moment::of_write(options)).warned(warnings), &tag).await?;
+        let mut response = self
+            .show(
+                status,
+                owner,
+                &Shown::written(shown, Moment::of_write(options)).warned(warnings),
+                &tag,
+            )
+            .await?;
         if status == StatusCode::CREATED {
-            let url = format!("{}/{}", representation::collection_url::<G>(&self.surroundings.base_url, owner), shown.item.id);
+            let url = format!(
+                "{}/{}",
+                representation::collection_url::<G>(&self.surroundings.base_url, owner),
+                shown.item.id
+            );
             if let Ok(location) = HeaderValue::from_str(&url) {
                 response.headers_mut().insert(LOCATION, location);
             }
@@ -360,7 +465,9 @@ fn missing_body() -> Problem {
 fn owner_of<G: Group>(request: &Request) -> Result<Option<ItemId>, Problem> {
     match &G::OWNER {
         None => Ok(None),
-        Some(owner) => identifier(request, owner.parameter).map(Some).ok_or_else(Problem::owner_not_found),
+        Some(owner) => {
+            identifier(request, owner.parameter).map(Some).ok_or_else(Problem::owner_not_found)
+        }
     }
 }
 
@@ -374,13 +481,20 @@ fn identifier(request: &Request, parameter: &str) -> Option<ItemId> {
     ItemId::parse(request.raw_path_param(parameter)?)
 }
 
-/// What is said of a write beside its body. A key is known by the path it was sent to, whichever way that was written.
-fn write_options<G: Group>(operation: Operation, request: &Request, fingerprint: Option<String>) -> Result<WriteOptions, Problem> {
+/// What is said of a write beside its body. A key is known by the path it was sent to, whichever
+/// way that was written.
+fn write_options<G: Group>(
+    operation: Operation,
+    request: &Request,
+    fingerprint: Option<String>,
+) -> Result<WriteOptions, Problem> {
     let is_dry_run = is_dry_run(query_of(request))?;
     let key = match fingerprint {
-        Some(fingerprint) => {
-            idempotency_key::read(request.headers())?.map(|key| RequestKey { path: path_of::<G>(operation, request), key, fingerprint })
-        }
+        Some(fingerprint) => idempotency_key::read(request.headers())?.map(|key| RequestKey {
+            path: path_of::<G>(operation, request),
+            key,
+            fingerprint,
+        }),
         None => None,
     };
     Ok(WriteOptions { caller: Caller::Anonymous, is_dry_run, key })
@@ -402,7 +516,11 @@ fn query_of(request: &Request) -> &str {
 }
 
 fn tag_of<G: Group>(shown: &ShownItem, embedded: &Embedded) -> EntityTag {
-    EntityTag::of_item_with(shown.item.version, &shown.relations, embedded::all(G::EMBEDS, shown, embedded))
+    EntityTag::of_item_with(
+        shown.item.version,
+        &shown.relations,
+        embedded::all(G::EMBEDS, shown, embedded),
+    )
 }
 
 fn with_tag(mut response: Response, tag: &EntityTag) -> Response {
@@ -423,7 +541,9 @@ fn not_modified(tag: &EntityTag) -> Response {
 
 /// An HTTP date (RFC 9110 section 5.6.7), which has whole seconds.
 fn last_modified(shown: &ShownItem) -> String {
-    jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&shown.item.updated_at).unwrap_or_default()
+    jiff::fmt::rfc2822::DateTimePrinter::new()
+        .timestamp_to_rfc9110_string(&shown.item.updated_at)
+        .unwrap_or_default()
 }
 
 impl Operation {
@@ -431,7 +551,9 @@ impl Operation {
     #[must_use]
     pub const fn method(self) -> Method {
         match self {
-            Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare => Method::GET,
+            Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare => {
+                Method::GET
+            }
             Self::Create | Self::Continue | Self::Restore => Method::POST,
             Self::Patch => Method::PATCH,
             Self::Replace | Self::ReplaceAll => Method::PUT,

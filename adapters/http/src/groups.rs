@@ -1,7 +1,7 @@
 //! The interface's nine groups.
 //!
-//! To add a group, add an `impl Group` here and name it in [`crate::groups::for_each_group`]. `docs/adding-a-group.md`
-//! walks through it.
+//! To add a group, add an `impl Group` here and name it in [`crate::groups::for_each_group`].
+//! `docs/adding-a-group.md` walks through it.
 
 use application::query::Embed;
 use domain::{Collection, Document, Proposal};
@@ -27,7 +27,11 @@ macro_rules! for_each_group {
 }
 pub(crate) use for_each_group;
 
-const fn member(name: &'static str, description: &'static str, example: &'static str) -> WellKnownMember {
+const fn member(
+    name: &'static str,
+    description: &'static str,
+    example: &'static str,
+) -> WellKnownMember {
     WellKnownMember { name, description, example }
 }
 
@@ -43,22 +47,34 @@ impl Group for ProposedPrograms {
     const ITEM_NAME: &'static str = "a proposed programme";
     const ITEMS_NAME: &'static str = "proposed programmes";
     const STEM: &'static str = "ProposedProgram";
-    const DESCRIPTION: &'static str =
-        "Programmes that group projects. A proposal whose `program_id` is the `id` of a programme links to it.";
+    const DESCRIPTION: &'static str = "Programmes that group projects. A proposal whose `program_id` is the `id` of a programme links to it.";
     const COLLECTION: Collection = Collection::PROPOSED_PROGRAMS;
     const PATH: &'static str = "/v1/proposedprograms";
     const ITEM_PARAMETER: &'static str = "proposedprograms_id";
-    const VENDOR_TYPES: &'static [MediaType] = &[MediaType::vendor("application/vnd.proposedprograms.v1+json")];
+    const VENDOR_TYPES: &'static [MediaType] =
+        &[MediaType::vendor("application/vnd.proposedprograms.v1+json")];
     const EXAMPLE_ID: &'static str = "01890a5d-ac96-774b-bcce-b302099a8010";
     const MEMBERS: Members = Members::Open(&[
         member("title", "Title of the programme.", r#""Highland Vegetable Innovation Program""#),
         member("leader_id", "Programme leader, by the agency's register.", r#""R-00058""#),
         member("agency", "Implementing agency.", r#""Benguet State University""#),
-        member("agency_ror", "The agency's identifier in the Research Organization Registry.", r#""https://ror.org/00example0""#),
-        member("summary", "What the programme is about.", r#""Halving postharvest loss of five highland vegetables.""#),
+        member(
+            "agency_ror",
+            "The agency's identifier in the Research Organization Registry.",
+            r#""https://ror.org/00example0""#,
+        ),
+        member(
+            "summary",
+            "What the programme is about.",
+            r#""Halving postharvest loss of five highland vegetables.""#,
+        ),
         member("start_date", "First day, `YYYY-MM-DD`.", r#""2026-01-01""#),
         member("duration_months", "Duration in months.", "36"),
-        member("budget_total", "Total budget, a decimal text followed by its ISO 4217 currency.", r#""24500000.00 PHP""#),
+        member(
+            "budget_total",
+            "Total budget, a decimal text followed by its ISO 4217 currency.",
+            r#""24500000.00 PHP""#,
+        ),
     ]);
 }
 
@@ -71,17 +87,23 @@ impl Group for GadScores {
     const ITEM_NAME: &'static str = "a score sheet";
     const ITEMS_NAME: &'static str = "score sheets";
     const STEM: &'static str = "GadScore";
-    const DESCRIPTION: &'static str = "Gender-and-development score sheets (HGDG): a score of 0 to 20 per proposal and stage.";
+    const DESCRIPTION: &'static str =
+        "Gender-and-development score sheets (HGDG): a score of 0 to 20 per proposal and stage.";
     const COLLECTION: Collection = Collection::GAD_SCORES;
     const PATH: &'static str = "/v1/gadscores";
     const ITEM_PARAMETER: &'static str = "gadscores_id";
-    const VENDOR_TYPES: &'static [MediaType] = &[MediaType::vendor("application/vnd.gadscores.v1+json")];
+    const VENDOR_TYPES: &'static [MediaType] =
+        &[MediaType::vendor("application/vnd.gadscores.v1+json")];
     const EXAMPLE_ID: &'static str = "01890a5d-ac96-774b-bcce-b302099a8020";
     const MEMBERS: Members = Members::Open(&[
         member("proposal_id", "Proposal that is scored.", PROPOSAL_EXAMPLE_REFERENCE),
         member("stage", "Stage of the project at which it is scored.", r#""proposal""#),
         member("checklist", "Checklist used.", r#""HGDG generic checklist""#),
-        member("elements", "Score of each element.", r#"[{"no":"1.1","score":"0.67"},{"no":"2.1","score":"1.00"}]"#),
+        member(
+            "elements",
+            "Score of each element.",
+            r#"[{"no":"1.1","score":"0.67"},{"no":"2.1","score":"1.00"}]"#,
+        ),
         member("total_score", "Total, 0 to 20 with two decimals.", r#""12.67""#),
         member("rating", "Band the total falls in.", r#""gender-sensitive""#),
         member("evaluator_id", "Who scored it.", r#""E-0041""#),
@@ -98,11 +120,13 @@ impl Group for Statuses {
     const ITEM_NAME: &'static str = "a status code";
     const ITEMS_NAME: &'static str = "status codes";
     const STEM: &'static str = "StatusCode";
-    const DESCRIPTION: &'static str = "The codes a proposal's life cycle knows, and which may follow which.";
+    const DESCRIPTION: &'static str =
+        "The codes a proposal's life cycle knows, and which may follow which.";
     const COLLECTION: Collection = Collection::STATUSES;
     const PATH: &'static str = "/v1/statuses";
     const ITEM_PARAMETER: &'static str = "statuses_id";
-    const VENDOR_TYPES: &'static [MediaType] = &[MediaType::vendor("application/vnd.statuses.v1+json")];
+    const VENDOR_TYPES: &'static [MediaType] =
+        &[MediaType::vendor("application/vnd.statuses.v1+json")];
     const EXAMPLE_ID: &'static str = "01890a5d-ac96-774b-bcce-b302099a8030";
     const MEMBERS: Members = Members::Open(&[
         member("code", "The code.", r#""in_review""#),
@@ -110,7 +134,11 @@ impl Group for Statuses {
         member("public_label", "What proponents see.", r#""Under review""#),
         member("sequence", "Place in the usual order.", "30"),
         member("is_terminal", "Whether nothing follows.", "false"),
-        member("next_codes", "Codes that may follow.", r#"["revision_requested","approved","rejected"]"#),
+        member(
+            "next_codes",
+            "Codes that may follow.",
+            r#"["revision_requested","approved","rejected"]"#,
+        ),
     ]);
 }
 
@@ -123,11 +151,13 @@ impl Group for Files {
     const ITEM_NAME: &'static str = "a file description";
     const ITEMS_NAME: &'static str = "file descriptions";
     const STEM: &'static str = "File";
-    const DESCRIPTION: &'static str = "Descriptions of attachments: what they are, how large, and their checksum.";
+    const DESCRIPTION: &'static str =
+        "Descriptions of attachments: what they are, how large, and their checksum.";
     const COLLECTION: Collection = Collection::FILES;
     const PATH: &'static str = "/v1/files";
     const ITEM_PARAMETER: &'static str = "files_id";
-    const VENDOR_TYPES: &'static [MediaType] = &[MediaType::vendor("application/vnd.files.v1+json")];
+    const VENDOR_TYPES: &'static [MediaType] =
+        &[MediaType::vendor("application/vnd.files.v1+json")];
     const EXAMPLE_ID: &'static str = "01890a5d-ac96-774b-bcce-b302099a8040";
     const MEMBERS: Members = Members::Open(&[
         member("proposal_id", "Proposal it is attached to.", PROPOSAL_EXAMPLE_REFERENCE),
@@ -135,9 +165,17 @@ impl Group for Files {
         member("filename", "Name under which it was uploaded.", r#""endorsement-letter.pdf""#),
         member("media_type", "Its media type.", r#""application/pdf""#),
         member("size_bytes", "Its size in bytes.", "184320"),
-        member("sha256", "Its SHA-256 checksum in hexadecimal.", r#""9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08""#),
+        member(
+            "sha256",
+            "Its SHA-256 checksum in hexadecimal.",
+            r#""9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08""#,
+        ),
         member("uploaded_by", "Who uploaded it.", r#""R-00301""#),
-        member("supersedes_id", "File it takes the place of.", r#""01890a5d-ac96-774b-bcce-b302099a8041""#),
+        member(
+            "supersedes_id",
+            "File it takes the place of.",
+            r#""01890a5d-ac96-774b-bcce-b302099a8041""#,
+        ),
     ]);
 }
 
@@ -153,7 +191,11 @@ const LIBRARY_MEMBERS: Members = Members::Open(&[
     member("cost_type", "Direct or indirect.", r#""direct""#),
     member("year_no", "Project year.", "1"),
     member("quantity", "How many.", "120"),
-    member("amount", "Amount, a decimal text followed by its ISO 4217 currency.", r#""84000.00 PHP""#),
+    member(
+        "amount",
+        "Amount, a decimal text followed by its ISO 4217 currency.",
+        r#""84000.00 PHP""#,
+    ),
     member("fund_source", "Who pays.", r#""grant""#),
 ]);
 
@@ -166,7 +208,8 @@ impl Group for Library {
     const ITEM_NAME: &'static str = "a library item";
     const ITEMS_NAME: &'static str = "library items";
     const STEM: &'static str = "LibraryItem";
-    const DESCRIPTION: &'static str = "Library items: references and line items, those of every proposal and those of none.";
+    const DESCRIPTION: &'static str =
+        "Library items: references and line items, those of every proposal and those of none.";
     const COLLECTION: Collection = Collection::LIB;
     const PATH: &'static str = "/lib";
     const ITEM_PARAMETER: &'static str = "lib_id";
@@ -186,15 +229,17 @@ impl Group for Proposals {
     const ITEM_NAME: &'static str = "a proposal";
     const ITEMS_NAME: &'static str = "proposals";
     const STEM: &'static str = "Proposal";
-    const DESCRIPTION: &'static str =
-        "Research proposals with project data: 21 fields, of which `proposal_type` and `project_title` are required.";
+    const DESCRIPTION: &'static str = "Research proposals with project data: 21 fields, of which `proposal_type` and `project_title` are required.";
     const COLLECTION: Collection = Collection::PROPOSALS;
     const PATH: &'static str = "/v1/proposals";
     const ITEM_PARAMETER: &'static str = "proposals_id";
-    const VENDOR_TYPES: &'static [MediaType] = &[MediaType::vendor("application/vnd.proposals.v1+json")];
+    const VENDOR_TYPES: &'static [MediaType] =
+        &[MediaType::vendor("application/vnd.proposals.v1+json")];
     const EXTRA_OPERATIONS: &'static [Operation] = &[Operation::Continue];
-    const LINKS: &'static [ItemLink] = &[ItemLink::Library, ItemLink::Program, ItemLink::Continuations];
-    const EMBEDS: &'static [(&'static str, Embed)] = &[("lib", Embed::Library), ("program", Embed::Program)];
+    const LINKS: &'static [ItemLink] =
+        &[ItemLink::Library, ItemLink::Program, ItemLink::Continuations];
+    const EMBEDS: &'static [(&'static str, Embed)] =
+        &[("lib", Embed::Library), ("program", Embed::Program)];
     const EXAMPLE_ID: &'static str = PROPOSAL_EXAMPLE_ID;
     const MEMBERS: Members = Members::Proposal;
 }
@@ -208,13 +253,15 @@ impl Group for ProposalLibrary {
     const ITEM_NAME: &'static str = "a library item of a proposal";
     const ITEMS_NAME: &'static str = "library items of a proposal";
     const STEM: &'static str = "ProposalLibraryItem";
-    const DESCRIPTION: &'static str =
-        "The library items that belong to one proposal; they go when it is deleted. `/lib` shows them among all others.";
+    const DESCRIPTION: &'static str = "The library items that belong to one proposal; they go when it is deleted. `/lib` shows them among all others.";
     const COLLECTION: Collection = Collection::LIB;
     const PATH: &'static str = "/v1/proposals/:proposals_id/lib";
     const ITEM_PARAMETER: &'static str = "lib_id";
-    const OWNER: Option<Owner> =
-        Some(Owner { path: Proposals::PATH, parameter: Proposals::ITEM_PARAMETER, example_id: PROPOSAL_EXAMPLE_ID });
+    const OWNER: Option<Owner> = Some(Owner {
+        path: Proposals::PATH,
+        parameter: Proposals::ITEM_PARAMETER,
+        example_id: PROPOSAL_EXAMPLE_ID,
+    });
     const VENDOR_TYPES: &'static [MediaType] = Proposals::VENDOR_TYPES;
     const LINKS: &'static [ItemLink] = &[ItemLink::Proposal];
     const EMBEDS: &'static [(&'static str, Embed)] = &[("proposal", Embed::Proposal)];
@@ -235,7 +282,8 @@ impl Group for CashProgram {
     const COLLECTION: Collection = Collection::CASH_PROGRAM;
     const PATH: &'static str = "/v1/cashprogram";
     const ITEM_PARAMETER: &'static str = "cashprogram_id";
-    const VENDOR_TYPES: &'static [MediaType] = &[MediaType::vendor("application/vnd.cashprogram.v1+json")];
+    const VENDOR_TYPES: &'static [MediaType] =
+        &[MediaType::vendor("application/vnd.cashprogram.v1+json")];
     const EXTRA_OPERATIONS: &'static [Operation] = &[Operation::ReplaceAll, Operation::Continue];
     const LINKS: &'static [ItemLink] = &[ItemLink::Continuations];
     const EXAMPLE_ID: &'static str = "01890a5d-ac96-774b-bcce-b302099a8070";
@@ -243,7 +291,11 @@ impl Group for CashProgram {
         member("proposal_id", "Proposal it belongs to.", PROPOSAL_EXAMPLE_REFERENCE),
         member("year", "Calendar year.", "2026"),
         member("expense_object", "Expense object.", r#""Travelling Expenses""#),
-        member("jan_amount", "Amount in January, a decimal text; likewise for the other months.", r#""12500.00""#),
+        member(
+            "jan_amount",
+            "Amount in January, a decimal text; likewise for the other months.",
+            r#""12500.00""#,
+        ),
         member("feb_amount", "Amount in February.", r#""12500.00""#),
         member("mar_amount", "Amount in March.", r#""20000.00""#),
         member("apr_amount", "Amount in April.", r#""0.00""#),
@@ -267,8 +319,7 @@ impl Group for Status {
     const ITEM_NAME: &'static str = "a status message";
     const ITEMS_NAME: &'static str = "status messages";
     const STEM: &'static str = "StatusMessage";
-    const DESCRIPTION: &'static str =
-        "Status messages about programmes, scores and proposals: one resource that speaks the media types of all three groups.";
+    const DESCRIPTION: &'static str = "Status messages about programmes, scores and proposals: one resource that speaks the media types of all three groups.";
     const COLLECTION: Collection = Collection::STATUS;
     const PATH: &'static str = "/status";
     const ITEM_PARAMETER: &'static str = "status_id";
@@ -279,7 +330,11 @@ impl Group for Status {
     ];
     const EXAMPLE_ID: &'static str = "01890a5d-ac96-774b-bcce-b302099a8080";
     const MEMBERS: Members = Members::Open(&[
-        member("subject", "What it is about: the identifier of a proposal, programme or score sheet.", PROPOSAL_EXAMPLE_REFERENCE),
+        member(
+            "subject",
+            "What it is about: the identifier of a proposal, programme or score sheet.",
+            PROPOSAL_EXAMPLE_REFERENCE,
+        ),
         member("message", "The message.", r#""Forwarded to the technical panel.""#),
         member("user", "Who recorded it.", r#""secretariat""#),
         member("timestamp", "When it happened, RFC 3339.", r#""2026-02-16T09:30:00+08:00""#),

@@ -1,5 +1,6 @@
-//! The `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header-07): a text in double quotes (RFC 8941 section
-//! 3.3.3). Most clients send it without the quotes, so that is taken for the same.
+//! The `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header-07): a text in double
+//! quotes (RFC 8941 section 3.3.3). Most clients send it without the quotes, so that is taken for
+//! the same.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -21,7 +22,8 @@ pub const MOST_CHARACTERS: usize = 255;
 pub fn read(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut lines = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(line) = lines.next() else { return Ok(None) };
-    let key = line.to_str().ok().filter(|_| lines.next().is_none()).and_then(|text| key(text.trim()));
+    let key =
+        line.to_str().ok().filter(|_| lines.next().is_none()).and_then(|text| key(text.trim()));
     let key = key.filter(|key| (1..=MOST_CHARACTERS).contains(&key.len()));
     key.map(Some).ok_or_else(|| {
         let detail = format!(
@@ -34,7 +36,10 @@ pub fn read(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 fn key(text: &str) -> Option<String> {
     match text.strip_prefix('"') {
         Some(quoted) => unquoted(quoted),
-        None => text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/=@".contains(&byte)).then(|| text.to_owned()),
+        None => text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/=@".contains(&byte))
+            .then(|| text.to_owned()),
     }
 }
 
@@ -78,7 +83,10 @@ mod tests {
     fn a_key_is_a_text_with_or_without_quotes() {
         let long = "x".repeat(256);
         for (line, expected) in [
-            ("\"8e03978e-40d5-43dd-bc93-6894a57f9324\"", Some("8e03978e-40d5-43dd-bc93-6894a57f9324")),
+            (
+                "\"8e03978e-40d5-43dd-bc93-6894a57f9324\"",
+                Some("8e03978e-40d5-43dd-bc93-6894a57f9324"),
+            ),
             ("8e03978e-40d5-43dd-bc93-6894a57f9324", Some("8e03978e-40d5-43dd-bc93-6894a57f9324")),
             (r#""a \"b\" \\ c""#, Some(r#"a "b" \ c"#)),
             (" order:7/2 ", Some("order:7/2")),

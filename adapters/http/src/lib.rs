@@ -1,9 +1,10 @@
 //! The HTTP adapter: the only crate that knows HTTP.
 //!
-//! A request passes [`server`] (connections, timeouts), [`frame`] (request id, span, compression), [`path_endpoint`] (method,
-//! negotiation, Allow) and [`group_api`] (body, use case, representation), and the same way back up. What a group is made
-//! of stands in [`groups`]: **a new group is one `impl Group` there.** Errors become responses in [`problem`] alone, items
-//! become HAL in [`representation`] alone, and [`openapi`] writes the document from the same constants.
+//! A request passes [`server`] (connections, timeouts), [`frame`] (request id, span, compression),
+//! [`path_endpoint`] (method, negotiation, Allow) and [`group_api`] (body, use case,
+//! representation), and the same way back up. What a group is made of stands in [`groups`]: **a new
+//! group is one `impl Group` there.** Errors become responses in [`problem`] alone, items become
+//! HAL in [`representation`] alone, and [`openapi`] writes the document from the same constants.
 
 pub mod base_url;
 mod body;

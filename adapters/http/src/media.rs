@@ -1,7 +1,7 @@
 //! Content negotiation (RFC 9110 section 12) over the few media types a path serves.
 //!
-//! Libraries were tried: one keeps `q=0` as a match and knows no specificity, another fails the whole header for one bad
-//! element. Over fixed candidates the rules are short.
+//! Libraries were tried: one keeps `q=0` as a match and knows no specificity, another fails the
+//! whole header for one bad element. Over fixed candidates the rules are short.
 
 use poem::http::header::{ACCEPT, CONTENT_TYPE};
 use poem::http::{HeaderMap, HeaderValue};
@@ -40,10 +40,15 @@ impl MediaType {
         ![Self::HTML, Self::EVENT_STREAM].contains(&self)
     }
 
-    /// The value of a Content-Type header. HTML says its charset; JSON has none (RFC 8259 section 11).
+    /// The value of a Content-Type header. HTML says its charset; JSON has none (RFC 8259 section
+    /// 11).
     #[must_use]
     pub fn header(self) -> HeaderValue {
-        HeaderValue::from_static(if self == Self::HTML { "text/html; charset=utf-8" } else { self.0 })
+        HeaderValue::from_static(if self == Self::HTML {
+            "text/html; charset=utf-8"
+        } else {
+            self.0
+        })
     }
 }
 
@@ -66,8 +71,8 @@ fn specificity(range: &str, candidate: MediaType) -> Option<Specificity> {
 
 /// The candidate the client wants most, or `None` when it accepts none of them.
 ///
-/// The most specific range decides a candidate's quality; the highest quality wins, ties go to the client's order, then
-/// to the order of the candidates. No Accept header accepts everything.
+/// The most specific range decides a candidate's quality; the highest quality wins, ties go to the
+/// client's order, then to the order of the candidates. No Accept header accepts everything.
 #[must_use]
 pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaType> {
     let Some(accepted) = elements(headers, &ACCEPT) else {
@@ -77,14 +82,17 @@ pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaT
     for (position, range) in accepted.enumerate() {
         for (candidate, fit) in candidates.iter().zip(&mut best) {
             let Some(found) = specificity(range.name, *candidate) else { continue };
-            let is_better = fit.is_none_or(|(known, quality, _)| found > known || (found == known && range.quality > quality));
+            let is_better = fit.is_none_or(|(known, quality, _)| {
+                found > known || (found == known && range.quality > quality)
+            });
             if is_better {
                 *fit = Some((found, range.quality, position));
             }
         }
     }
-    let weighed =
-        candidates.iter().zip(best).filter_map(|(candidate, fit)| fit.map(|(_, quality, position)| (*candidate, quality, position)));
+    let weighed = candidates.iter().zip(best).filter_map(|(candidate, fit)| {
+        fit.map(|(_, quality, position)| (*candidate, quality, position))
+    });
     // Of equals, `min_by_key` keeps the first: the candidates' own order.
     weighed
         .filter(|(_, quality, _)| *quality > 0)
@@ -92,7 +100,8 @@ pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaT
         .map(|(candidate, ..)| candidate)
 }
 
-/// Whether the request names a Content-Type that is exactly one of `types`, with no parameter but a UTF-8 charset.
+/// Whether the request names a Content-Type that is exactly one of `types`, with no parameter but a
+/// UTF-8 charset.
 #[must_use]
 pub fn has_content_type(headers: &HeaderMap, types: &[MediaType]) -> bool {
     let mut lines = headers.get_all(CONTENT_TYPE).iter();
@@ -100,12 +109,14 @@ pub fn has_content_type(headers: &HeaderMap, types: &[MediaType]) -> bool {
     let Ok(text) = line.to_str() else { return false };
     let mut parts = split_unquoted(text, ';').map(str::trim);
     let name = parts.next().unwrap_or_default();
-    types.iter().any(|known| known.0.eq_ignore_ascii_case(name)) && parts.filter(|part| !part.is_empty()).all(is_utf8_charset)
+    types.iter().any(|known| known.0.eq_ignore_ascii_case(name))
+        && parts.filter(|part| !part.is_empty()).all(is_utf8_charset)
 }
 
 fn is_utf8_charset(parameter: &str) -> bool {
     parameter.split_once('=').is_some_and(|(key, value)| {
-        let value = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
+        let value =
+            value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
         key.eq_ignore_ascii_case("charset") && value.eq_ignore_ascii_case("utf-8")
     })
 }
@@ -180,7 +191,11 @@ mod tests {
             for line in lines {
                 headers.append(CONTENT_TYPE, HeaderValue::from_str(line).unwrap());
             }
-            assert_eq!(has_content_type(&headers, &[VENDOR, MediaType::JSON]), expected, "{lines:?}");
+            assert_eq!(
+                has_content_type(&headers, &[VENDOR, MediaType::JSON]),
+                expected,
+                "{lines:?}"
+            );
         }
     }
 
@@ -203,9 +218,11 @@ mod tests {
             "/",
             "*",
         ]);
-        let nearly = prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat().into_bytes());
+        let nearly =
+            prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat().into_bytes());
         let any = prop::collection::vec(any::<u8>(), 0..60);
-        prop_oneof![nearly, any].prop_filter_map("no header can hold it", |bytes| HeaderValue::from_bytes(&bytes).ok())
+        prop_oneof![nearly, any]
+            .prop_filter_map("no header can hold it", |bytes| HeaderValue::from_bytes(&bytes).ok())
     }
 
     proptest! {

@@ -19,14 +19,23 @@ pub const PAGE_TYPES: [MediaType; 3] = [MediaType::HAL, MediaType::JSON, MediaTy
 
 /// Our own link relations and what they mean; registered ones are IANA's to explain.
 pub const RELATIONS: &[(&str, &str)] = &[
-    ("program", "From a proposal to the programme its `program_id` names. It is there while the programme is."),
-    ("lib", "From a proposal to the library items that belong to it; from the entry point to all library items."),
+    (
+        "program",
+        "From a proposal to the programme its `program_id` names. It is there while the programme is.",
+    ),
+    (
+        "lib",
+        "From a proposal to the library items that belong to it; from the entry point to all library items.",
+    ),
     ("proposal", "From a library item to the proposal it belongs to."),
     (
         "continues",
         "From an item to the one it continues: a second phase, a resubmission, an amended cash programme. Made by POST on the item to continue.",
     ),
-    ("diff", "From a version of an item to what differs between it and the one before: a JSON Patch (RFC 6902)."),
+    (
+        "diff",
+        "From a version of an item to what differs between it and the one before: a JSON Patch (RFC 6902).",
+    ),
     ("group", "From a business rule to the collection it is about."),
     ("rules", "From the entry point to the business rules that are in force."),
     ("changes", "From the entry point to the log of every write of every group."),
@@ -82,7 +91,11 @@ pub fn get(base_url: &Arc<BaseUrl>, endpoint: BoxEndpoint<'static>) -> PathEndpo
 /// The pages of all problems and relations, with their paths.
 pub fn all(base_url: &Arc<BaseUrl>) -> Vec<(String, PathEndpoint)> {
     let problems = kinds::ALL.iter().map(|kind| problem_page(base_url, kind));
-    let relations = RELATIONS.iter().copied().chain(collections()).map(|(name, text)| relation_page(base_url, name, text));
+    let relations = RELATIONS
+        .iter()
+        .copied()
+        .chain(collections())
+        .map(|(name, text)| relation_page(base_url, name, text));
     problems.chain(relations).map(|page| (page.path.clone(), get(base_url, page.boxed()))).collect()
 }
 
@@ -94,7 +107,9 @@ fn collections() -> Vec<(&'static str, &'static str)> {
         };
     }
     let groups = for_each_group!(pages_of_groups).into_iter();
-    let unexplained = groups.filter(|(name, _, is_linked)| *is_linked && RELATIONS.iter().all(|(known, _)| known != name));
+    let unexplained = groups.filter(|(name, _, is_linked)| {
+        *is_linked && RELATIONS.iter().all(|(known, _)| known != name)
+    });
     unexplained.map(|(name, description, _)| (name, description)).collect()
 }
 

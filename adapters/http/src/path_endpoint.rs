@@ -25,7 +25,8 @@ impl Negotiated {
     }
 }
 
-/// Dispatches on the method; answers OPTIONS, 405 and 406 itself; puts Allow and Content-Type on everything.
+/// Dispatches on the method; answers OPTIONS, 405 and 406 itself; puts Allow and Content-Type on
+/// everything.
 pub struct PathEndpoint {
     methods: Vec<(Method, BoxEndpoint<'static>)>,
     allow: HeaderValue,
@@ -35,7 +36,15 @@ pub struct PathEndpoint {
 }
 
 /// The order in which Allow names methods.
-const METHODS: [Method; 7] = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
+const METHODS: [Method; 7] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::OPTIONS,
+];
 
 impl PathEndpoint {
     /// A path that serves `methods` in one of `media_types`, the preferred one first.
@@ -61,18 +70,28 @@ impl PathEndpoint {
         Self { is_negotiated: false, ..Self::new(base_url, vec![kind], methods) }
     }
 
-    async fn answer(&self, mut request: Request, negotiated: Option<MediaType>) -> Result<Response, Problem> {
+    async fn answer(
+        &self,
+        mut request: Request,
+        negotiated: Option<MediaType>,
+    ) -> Result<Response, Problem> {
         let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
         if method == Method::OPTIONS {
             return Ok(StatusCode::NO_CONTENT.into());
         }
         let Some((_, endpoint)) = self.methods.iter().find(|(served, _)| served == method) else {
             let allow = self.allow.to_str().unwrap_or_default();
-            return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, format!("This path serves {allow}.")));
+            return Err(Problem::new(
+                &kinds::METHOD_NOT_ALLOWED,
+                format!("This path serves {allow}."),
+            ));
         };
         let Some(media) = negotiated else {
             let served: Vec<_> = self.media_types.iter().map(|media| media.name()).collect();
-            return Err(Problem::new(&kinds::NOT_ACCEPTABLE, format!("This path answers in {}; accept one of them.", served.join(", "))));
+            return Err(Problem::new(
+                &kinds::NOT_ACCEPTABLE,
+                format!("This path answers in {}; accept one of them.", served.join(", ")),
+            ));
         };
         request.set_data(Negotiated(media));
         endpoint.call(request).await.map_err(into_problem)
@@ -92,13 +111,17 @@ impl Endpoint for PathEndpoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let negotiated =
-            if self.is_negotiated { negotiate(request.headers(), &self.media_types) } else { self.media_types.first().copied() };
+        let negotiated = if self.is_negotiated {
+            negotiate(request.headers(), &self.media_types)
+        } else {
+            self.media_types.first().copied()
+        };
         let uri = request.uri().clone();
         let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
         let answer = AssertUnwindSafe(self.answer(request, negotiated)).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_| Err(failure("an endpoint panicked")));
-        let mut response = answer.unwrap_or_else(|problem| problem.into_response(fallback, &self.base_url, uri.path()));
+        let mut response = answer
+            .unwrap_or_else(|problem| problem.into_response(fallback, &self.base_url, uri.path()));
         let headers = response.headers_mut();
         headers.insert(ALLOW, self.allow.clone());
         headers.entry(CONTENT_TYPE).or_insert_with(|| self.media_types[0].header());

@@ -1,7 +1,7 @@
 //! Errors as clients see them: problem details (RFC 9457) in the negotiated media type.
 //!
-//! This is the one place where what the use cases refuse becomes a status. Nothing internal is in a problem; what is,
-//! is enough to mend the request.
+//! This is the one place where what the use cases refuse becomes a status. Nothing internal is in a
+//! problem; what is, is enough to mend the request.
 
 use std::fmt;
 
@@ -135,7 +135,8 @@ impl Problem {
     /// 503: the service is at a limit or its store out of reach.
     #[must_use]
     pub fn unavailable(detail: &str) -> Self {
-        Self::new(&kinds::UNAVAILABLE, detail).with_header(header::RETRY_AFTER, HeaderValue::from_static("2"))
+        Self::new(&kinds::UNAVAILABLE, detail)
+            .with_header(header::RETRY_AFTER, HeaderValue::from_static("2"))
     }
 
     /// 422 with every fault.
@@ -144,8 +145,12 @@ impl Problem {
         let count = violations.iter().count();
         let detail = match (count, violations.omitted()) {
             (1, 0) => "One fault was found; `errors` says where and how to mend it.".to_owned(),
-            (count, 0) => format!("{count} faults were found; `errors` says where and how to mend them."),
-            (count, omitted) => format!("{} faults were found; `errors` lists the first {count}.", count + omitted),
+            (count, 0) => {
+                format!("{count} faults were found; `errors` says where and how to mend them.")
+            }
+            (count, omitted) => {
+                format!("{} faults were found; `errors` lists the first {count}.", count + omitted)
+            }
         };
         Self { violations: Some(violations), ..Self::new(&kinds::INVALID_MEMBERS, detail) }
     }
@@ -178,7 +183,10 @@ impl Problem {
         members.insert("detail".into(), self.detail.as_str().into());
         members.insert("instance".into(), format!("{base_url}{path}").into());
         if let Some(violations) = &self.violations {
-            members.insert("errors".into(), violations.iter().map(|violation| error_entry(base_url, violation)).collect());
+            members.insert(
+                "errors".into(),
+                violations.iter().map(|violation| error_entry(base_url, violation)).collect(),
+            );
             if self.kind.status == StatusCode::UNPROCESSABLE_ENTITY {
                 members.insert("validation_messages".into(), validation_messages(violations));
             }
@@ -200,7 +208,8 @@ fn error_entry(base_url: &BaseUrl, violation: &Violation) -> Value {
     entry
 }
 
-/// The same faults as Laminas clients expect them. Elements of a collection are told apart by their place.
+/// The same faults as Laminas clients expect them. Elements of a collection are told apart by their
+/// place.
 fn validation_messages(violations: &Violations) -> Value {
     let mut fields = Map::new();
     for violation in violations.iter() {
@@ -244,7 +253,8 @@ impl From<JsonFault> for Problem {
 }
 
 impl Problem {
-    /// 400: the body as a whole cannot be used; said in `errors` as well, so that one reader serves 400 and 422.
+    /// 400: the body as a whole cannot be used; said in `errors` as well, so that one reader serves
+    /// 400 and 422.
     #[must_use]
     pub fn of_whole_body(kind: &'static ProblemKind, code: &'static str, detail: String) -> Self {
         let violation = Violation::new(domain::Pointer::root(), code, detail.clone());
@@ -259,49 +269,69 @@ impl From<ApplicationError> for Problem {
             ApplicationError::OwnerMissing => Self::owner_not_found(),
             ApplicationError::PreconditionFailed { current, relations } => {
                 let tag = EntityTag::of_item(current, &relations).header();
-                let detail = format!("The item is at version {current} now; its current entity tag is in the ETag header.");
+                let detail = format!(
+                    "The item is at version {current} now; its current entity tag is in the ETag header."
+                );
                 Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, tag)
             }
             ApplicationError::CollectionChanged { current } => {
-                let detail = "The collection has changed; its current entity tag is in the ETag header.";
-                Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, EntityTag::of_collection(current).header())
+                let detail =
+                    "The collection has changed; its current entity tag is in the ETag header.";
+                Self::new(&kinds::PRECONDITION_FAILED, detail)
+                    .with_header(header::ETAG, EntityTag::of_collection(current).header())
             }
             ApplicationError::NothingThere => Self::new(
                 &kinds::PRECONDITION_FAILED,
                 "The item was removed, so it has no version that If-Match could name; leave the header out, or send `If-None-Match: *`.",
             ),
-            ApplicationError::VersionMissing { latest } => {
-                Self::new(&kinds::VERSION_NOT_FOUND, format!("The last version of the item is {latest}."))
-            }
+            ApplicationError::VersionMissing { latest } => Self::new(
+                &kinds::VERSION_NOT_FOUND,
+                format!("The last version of the item is {latest}."),
+            ),
             ApplicationError::VersionGone { version, time } => {
                 let time = TIME.timestamp_to_string(&time);
-                Self::new(&kinds::VERSION_GONE, format!("With version {version} the item was removed, at {time}."))
+                Self::new(
+                    &kinds::VERSION_GONE,
+                    format!("With version {version} the item was removed, at {time}."),
+                )
             }
-            ApplicationError::InFuture => {
-                Self::new(&kinds::INVALID_QUERY, "`as_of` lies in the future; nobody knows yet what there will be.")
-            }
+            ApplicationError::InFuture => Self::new(
+                &kinds::INVALID_QUERY,
+                "`as_of` lies in the future; nobody knows yet what there will be.",
+            ),
             ApplicationError::KeyInUse => {
                 let detail = "A request with this Idempotency-Key is at work; send it again when it is done.";
-                Self::new(&kinds::KEY_IN_USE, detail).with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
+                Self::new(&kinds::KEY_IN_USE, detail)
+                    .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
             }
-            ApplicationError::KeyReused => {
-                Self::new(&kinds::KEY_REUSED, "This Idempotency-Key was used at this path with another body; make a new one.")
-            }
+            ApplicationError::KeyReused => Self::new(
+                &kinds::KEY_REUSED,
+                "This Idempotency-Key was used at this path with another body; make a new one.",
+            ),
             ApplicationError::Invalid(violations) => Self::invalid(violations),
-            ApplicationError::PageOutOfRange { page, page_count: Some(last) } => {
-                Self::new(&kinds::PAGE_OUT_OF_RANGE, format!("Page {page} was asked for; the last page is {last}."))
-            }
-            ApplicationError::PageOutOfRange { page, page_count: None } => {
-                Self::new(&kinds::PAGE_OUT_OF_RANGE, format!("Page {page} was asked for, and there are not so many."))
-            }
+            ApplicationError::PageOutOfRange { page, page_count: Some(last) } => Self::new(
+                &kinds::PAGE_OUT_OF_RANGE,
+                format!("Page {page} was asked for; the last page is {last}."),
+            ),
+            ApplicationError::PageOutOfRange { page, page_count: None } => Self::new(
+                &kinds::PAGE_OUT_OF_RANGE,
+                format!("Page {page} was asked for, and there are not so many."),
+            ),
             ApplicationError::TooMuchEmbedded => {
-                let detail =
-                    format!("More than {MOST_EMBEDDED} items would be embedded; ask for a smaller `page_size`, or leave `embed` out.");
+                let detail = format!(
+                    "More than {MOST_EMBEDDED} items would be embedded; ask for a smaller `page_size`, or leave `embed` out."
+                );
                 Self::new(&kinds::INVALID_QUERY, detail)
             }
-            ApplicationError::Contended => Self::unavailable("Too many writers change this item at once."),
-            ApplicationError::Store(RepositoryError::Full) => Self::new(&kinds::STORE_FULL, "The store has no room for this write."),
-            ApplicationError::Store(RepositoryError::Unavailable) => Self::unavailable("The store cannot be reached."),
+            ApplicationError::Contended => {
+                Self::unavailable("Too many writers change this item at once.")
+            }
+            ApplicationError::Store(RepositoryError::Full) => {
+                Self::new(&kinds::STORE_FULL, "The store has no room for this write.")
+            }
+            ApplicationError::Store(RepositoryError::Unavailable) => {
+                Self::unavailable("The store cannot be reached.")
+            }
             ApplicationError::Store(error) => {
                 tracing::error!(%error, "the store failed");
                 Self::new(&kinds::INTERNAL, "The service could not do its work.")

@@ -1,4 +1,5 @@
-//! Comma-separated header lists with quality values (RFC 9110 section 12.4.2), as in Accept and Accept-Encoding.
+//! Comma-separated header lists with quality values (RFC 9110 section 12.4.2), as in Accept and
+//! Accept-Encoding.
 
 use poem::http::header::HeaderName;
 use poem::http::{HeaderMap, HeaderValue};
@@ -12,8 +13,12 @@ pub struct Element<'a> {
     pub quality: u16,
 }
 
-/// The well-formed elements of all lines of a header, in order; malformed ones are skipped. `None` without the header.
-pub fn elements<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<impl Iterator<Item = Element<'a>>> {
+/// The well-formed elements of all lines of a header, in order; malformed ones are skipped. `None`
+/// without the header.
+pub fn elements<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Option<impl Iterator<Item = Element<'a>>> {
     let lines = headers.get_all(name);
     lines.iter().next()?;
     Some(lines.iter().flat_map(elements_of_line).filter_map(element))
@@ -23,7 +28,11 @@ pub fn elements<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<impl It
 fn elements_of_line(line: &HeaderValue) -> Vec<&str> {
     match line.to_str() {
         Ok(text) => split_unquoted(text, ',').collect(),
-        Err(_) => line.as_bytes().split(|byte| *byte == b',').filter_map(|part| std::str::from_utf8(part).ok()).collect(),
+        Err(_) => line
+            .as_bytes()
+            .split(|byte| *byte == b',')
+            .filter_map(|part| std::str::from_utf8(part).ok())
+            .collect(),
     }
 }
 
@@ -44,7 +53,10 @@ fn element(text: &str) -> Option<Element<'_>> {
 /// Reads a `qvalue`: `0` or `1`, with up to three decimals.
 fn thousandths(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-    if !matches!(whole, "0" | "1") || decimals.len() > 3 || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
+    if !matches!(whole, "0" | "1")
+        || decimals.len() > 3
+        || !decimals.bytes().all(|byte| byte.is_ascii_digit())
+    {
         return None;
     }
     let value = format!("{whole}{decimals:0<3}").parse().ok()?;

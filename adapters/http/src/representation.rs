@@ -1,9 +1,13 @@
-//! From items to HAL (draft-kelly-json-hal): stored members are spliced into the text as they are, never rebuilt.
+//! From items to HAL (draft-kelly-json-hal): stored members are spliced into the text as they are,
+//! never rebuilt.
 
 use std::fmt::Write;
 
 use application::query::{Embed, Total};
-use application::{ChangeKind, Embedded, ListedItem, Listing, LoggedChange, PastVersion, ShownItem, VersionPage, WriteOptions};
+use application::{
+    ChangeKind, Embedded, ListedItem, Listing, LoggedChange, PastVersion, ShownItem, VersionPage,
+    WriteOptions,
+};
 use domain::json::push_text;
 use domain::{Item, ItemId, Verdict, Version, Violation, Violations};
 use jiff::Timestamp;
@@ -95,7 +99,14 @@ impl Moment<'_> {
 
 impl<'a> Shown<'a> {
     const fn alone(item: &'a ShownItem) -> Self {
-        Self { item, embedded: None, score: None, snippet: None, moment: Moment::Now, remarks: Remarks { warnings: None, errors: None } }
+        Self {
+            item,
+            embedded: None,
+            score: None,
+            snippet: None,
+            moment: Moment::Now,
+            remarks: Remarks { warnings: None, errors: None },
+        }
     }
 
     /// An item with what is embedded in it.
@@ -106,8 +117,15 @@ impl<'a> Shown<'a> {
 
     /// An item with everything that rules have to say of it.
     #[must_use]
-    pub const fn examined(item: &'a ShownItem, embedded: &'a Embedded, verdict: &'a Verdict) -> Self {
-        Self { remarks: Remarks { warnings: Some(&verdict.warnings), errors: Some(&verdict.errors) }, ..Self::with(item, embedded) }
+    pub const fn examined(
+        item: &'a ShownItem,
+        embedded: &'a Embedded,
+        verdict: &'a Verdict,
+    ) -> Self {
+        Self {
+            remarks: Remarks { warnings: Some(&verdict.warnings), errors: Some(&verdict.errors) },
+            ..Self::with(item, embedded)
+        }
     }
 
     /// The same with warnings, if there are any.
@@ -132,7 +150,10 @@ impl<'a> Shown<'a> {
 /// About how many bytes an item's representation has.
 #[must_use]
 pub fn item_size<G: Group>(shown: &Shown<'_>) -> usize {
-    let embedded = shown.embedded.into_iter().flat_map(|embedded| embedded::all(G::EMBEDS, shown.item, embedded));
+    let embedded = shown
+        .embedded
+        .into_iter()
+        .flat_map(|embedded| embedded::all(G::EMBEDS, shown.item, embedded));
     own_size(shown.item) + embedded.map(own_size).sum::<usize>()
 }
 
@@ -144,7 +165,8 @@ fn own_size(shown: &ShownItem) -> usize {
 #[must_use]
 pub fn collection_size<G: Group>(listing: &Listing) -> usize {
     let size = |listed: &ListedItem| {
-        item_size::<G>(&Shown::with(&listed.shown, &listing.embedded)) + listed.snippet.as_ref().map_or(0, String::len)
+        item_size::<G>(&Shown::with(&listed.shown, &listing.embedded))
+            + listed.snippet.as_ref().map_or(0, String::len)
     };
     listing.items().iter().map(size).sum::<usize>() + COLLECTION_ENVELOPE
 }
@@ -187,9 +209,11 @@ pub fn collection<G: Group>(
     }
     out.push_str("]}");
     push_counts(&mut out, listing);
-    let is_at_least = matches!(listing.total, Total::AtLeast(_)).then(|| "\"total\":\"at_least\"".to_owned());
+    let is_at_least =
+        matches!(listing.total, Total::AtLeast(_)).then(|| "\"total\":\"at_least\"".to_owned());
     let is_tried = matches!(moment, Moment::Tried).then(|| DRY_RUN.to_owned());
-    let warned = (!warnings.is_empty()).then(|| format!("\"warnings\":{}", remarks(base_url, warnings)));
+    let warned =
+        (!warnings.is_empty()).then(|| format!("\"warnings\":{}", remarks(base_url, warnings)));
     let meta: Vec<_> = [is_at_least, is_tried, warned].into_iter().flatten().collect();
     if !meta.is_empty() {
         let _ = write!(out, ",\"_meta\":{{{}}}", meta.join(","));
@@ -223,7 +247,12 @@ fn push_counts(out: &mut String, listing: &Listing) {
     let _ = write!(out, ",\"page\":{page}");
 }
 
-fn push_item<G: Group>(out: &mut String, base_url: &BaseUrl, collection_url: &str, shown: Shown<'_>) {
+fn push_item<G: Group>(
+    out: &mut String,
+    base_url: &BaseUrl,
+    collection_url: &str,
+    shown: Shown<'_>,
+) {
     let Item { id, version, created_at, updated_at, members, .. } = &shown.item.item;
     let _ = write!(out, "{{\"id\":\"{id}\"");
     let own = &members[1..members.len() - 1];
@@ -270,7 +299,8 @@ fn push_item<G: Group>(out: &mut String, base_url: &BaseUrl, collection_url: &st
     out.push_str("}}");
 }
 
-/// Appends the links of an item to itself, its collection and its versions (RFC 5829), each followed by a comma.
+/// Appends the links of an item to itself, its collection and its versions (RFC 5829), each
+/// followed by a comma.
 fn push_own_links(out: &mut String, collection_url: &str, shown: Shown<'_>) {
     let Item { id, version, .. } = &shown.item.item;
     let item = format_args!("{collection_url}/{id}");
@@ -301,7 +331,11 @@ fn push_own_links(out: &mut String, collection_url: &str, shown: Shown<'_>) {
     if let Some(predecessor) = predecessor {
         push_link(out, "predecessor-version", &at(predecessor));
         if let Moment::Version(_) = shown.moment {
-            push_link(out, "diff", &format_args!("{}/diff?from={predecessor}", at(version.number())));
+            push_link(
+                out,
+                "diff",
+                &format_args!("{}/diff?from={predecessor}", at(version.number())),
+            );
         }
     }
 }
@@ -341,7 +375,11 @@ pub fn versions(item_url: &str, query: &VersionsQuery, page: &VersionPage) -> St
         push_version(&mut out, &url, version);
     }
     let VersionsQuery { page: number, page_size } = query;
-    let _ = write!(out, "]}},\"page_count\":{page_count},\"page_size\":{page_size},\"total_items\":{},\"page\":{number}}}", page.latest);
+    let _ = write!(
+        out,
+        "]}},\"page_count\":{page_count},\"page_size\":{page_size},\"total_items\":{},\"page\":{number}}}",
+        page.latest
+    );
     out
 }
 
@@ -365,7 +403,12 @@ fn push_version(out: &mut String, url: &str, version: &LoggedChange) {
 }
 
 /// Appends what an item is shown with, if anything was asked for.
-fn push_embedded<G: Group>(out: &mut String, base_url: &BaseUrl, shown: &ShownItem, embedded: &Embedded) {
+fn push_embedded<G: Group>(
+    out: &mut String,
+    base_url: &BaseUrl,
+    shown: &ShownItem,
+    embedded: &Embedded,
+) {
     let mut is_first = true;
     for (name, embed) in G::EMBEDS {
         let Some(beside) = Beside::of(*embed, shown, embedded) else { continue };
@@ -397,26 +440,55 @@ fn push_embedded<G: Group>(out: &mut String, base_url: &BaseUrl, shown: &ShownIt
 fn push_under_own_path(out: &mut String, base_url: &BaseUrl, embed: Embed, item: &ShownItem) {
     let shown = Shown::alone(item);
     match embed {
-        Embed::Library => push_item::<Library>(out, base_url, &collection_url::<Library>(base_url, None), shown),
-        Embed::Program => push_item::<ProposedPrograms>(out, base_url, &collection_url::<ProposedPrograms>(base_url, None), shown),
-        Embed::Proposal => push_item::<Proposals>(out, base_url, &collection_url::<Proposals>(base_url, None), shown),
+        Embed::Library => {
+            push_item::<Library>(out, base_url, &collection_url::<Library>(base_url, None), shown)
+        }
+        Embed::Program => push_item::<ProposedPrograms>(
+            out,
+            base_url,
+            &collection_url::<ProposedPrograms>(base_url, None),
+            shown,
+        ),
+        Embed::Proposal => push_item::<Proposals>(
+            out,
+            base_url,
+            &collection_url::<Proposals>(base_url, None),
+            shown,
+        ),
     }
 }
 
-fn push_relation<G: Group>(out: &mut String, base_url: &BaseUrl, link: ItemLink, shown: &ShownItem) {
+fn push_relation<G: Group>(
+    out: &mut String,
+    base_url: &BaseUrl,
+    link: ItemLink,
+    shown: &ShownItem,
+) {
     match link {
         ItemLink::Library => {
             let proposal = Proposals::PATH;
-            push_link(out, "lib", &format_args!("{base_url}{proposal}/{}{}", shown.item.id, Library::PATH));
+            push_link(
+                out,
+                "lib",
+                &format_args!("{base_url}{proposal}/{}{}", shown.item.id, Library::PATH),
+            );
         }
         ItemLink::Program => {
             if let Some(program) = shown.relations.program {
-                push_link(out, "program", &format_args!("{base_url}{}/{program}", ProposedPrograms::PATH));
+                push_link(
+                    out,
+                    "program",
+                    &format_args!("{base_url}{}/{program}", ProposedPrograms::PATH),
+                );
             }
         }
         ItemLink::Proposal => {
             if let Some(proposal) = shown.item.parent {
-                push_link(out, "proposal", &format_args!("{base_url}{}/{proposal}", Proposals::PATH));
+                push_link(
+                    out,
+                    "proposal",
+                    &format_args!("{base_url}{}/{proposal}", Proposals::PATH),
+                );
             }
         }
         ItemLink::Continuations => push_continuations::<G>(out, base_url, shown),
@@ -439,7 +511,8 @@ fn push_continuations<G: Group>(out: &mut String, base_url: &BaseUrl, shown: &Sh
     out.push_str("],");
 }
 
-/// Appends a link and a comma. The URL needs no escaping: base URLs, paths and identifiers hold no such character.
+/// Appends a link and a comma. The URL needs no escaping: base URLs, paths and identifiers hold no
+/// such character.
 pub(crate) fn push_link(out: &mut String, relation: &str, url: &impl std::fmt::Display) {
     let _ = write!(out, "\"{relation}\":{{\"href\":\"{url}\"}},");
 }
@@ -486,7 +559,13 @@ mod tests {
             parent: parent.and_then(ItemId::parse),
             continues: None,
         };
-        ShownItem { item, relations: Relations { program: program.and_then(ItemId::parse), ..Relations::default() } }
+        ShownItem {
+            item,
+            relations: Relations {
+                program: program.and_then(ItemId::parse),
+                ..Relations::default()
+            },
+        }
     }
 
     fn by_id(shown: ShownItem) -> HashMap<ItemId, ShownItem> {
@@ -498,7 +577,11 @@ mod tests {
     }
 
     fn proposal(embedded: &Embedded) -> Value {
-        let text = item::<Proposals>(&base_url(), None, &Shown::with(&shown(PROPOSAL, None, Some(PROGRAM)), embedded));
+        let text = item::<Proposals>(
+            &base_url(),
+            None,
+            &Shown::with(&shown(PROPOSAL, None, Some(PROGRAM)), embedded),
+        );
         serde_json::from_str(&text).unwrap()
     }
 
@@ -512,25 +595,48 @@ mod tests {
         };
         let whole = proposal(&embedded);
         let beside = &whole["_embedded"];
-        assert_eq!(beside["lib"][0]["_links"]["self"]["href"], format!("http://example.org/lib/{LIBRARY_ITEM}"));
-        assert_eq!(beside["lib"][0]["_links"]["proposal"]["href"], format!("http://example.org/v1/proposals/{PROPOSAL}"));
-        assert_eq!(beside["program"]["_links"]["collection"]["href"], "http://example.org/v1/proposedprograms");
+        assert_eq!(
+            beside["lib"][0]["_links"]["self"]["href"],
+            format!("http://example.org/lib/{LIBRARY_ITEM}")
+        );
+        assert_eq!(
+            beside["lib"][0]["_links"]["proposal"]["href"],
+            format!("http://example.org/v1/proposals/{PROPOSAL}")
+        );
+        assert_eq!(
+            beside["program"]["_links"]["collection"]["href"],
+            "http://example.org/v1/proposedprograms"
+        );
         assert_eq!(beside["program"]["_meta"]["version"], 1);
     }
 
     #[test]
     fn what_there_is_none_of_is_left_out_or_empty() {
         let nothing = || Some(HashMap::new());
-        let asked = Embedded { libraries: Some(HashMap::new()), programs: nothing(), proposals: None };
+        let asked =
+            Embedded { libraries: Some(HashMap::new()), programs: nothing(), proposals: None };
         assert_eq!(proposal(&asked)["_embedded"], json!({ "lib": [] }));
-        assert_eq!(proposal(&Embedded { programs: nothing(), ..Embedded::default() })["_embedded"], json!({}));
+        assert_eq!(
+            proposal(&Embedded { programs: nothing(), ..Embedded::default() })["_embedded"],
+            json!({})
+        );
         assert_eq!(proposal(&Embedded::default()).get("_embedded"), None);
     }
 
     fn page(total: Total, page_count: Option<u64>) -> Value {
-        let found =
-            ListedItem { shown: shown(PROPOSAL, None, None), score: Some(0.25), snippet: Some("<mark>rice</mark> &amp; \"x\"".to_owned()) };
-        let content = ListedPage { total, revision: Revision(1), items: vec![found], first: None, last: None, goes_on: false };
+        let found = ListedItem {
+            shown: shown(PROPOSAL, None, None),
+            score: Some(0.25),
+            snippet: Some("<mark>rice</mark> &amp; \"x\"".to_owned()),
+        };
+        let content = ListedPage {
+            total,
+            revision: Revision(1),
+            items: vec![found],
+            first: None,
+            last: None,
+            goes_on: false,
+        };
         let listing = Listing {
             page: 1,
             page_size: 25,
@@ -543,14 +649,30 @@ mod tests {
             embedded: Embedded::default(),
         };
         let links = CollectionQuery::plain::<Proposals>(None).links();
-        serde_json::from_str(&collection::<Proposals>(&base_url(), None, &links, &listing, Moment::Now, &Violations::default())).unwrap()
+        serde_json::from_str(&collection::<Proposals>(
+            &base_url(),
+            None,
+            &links,
+            &listing,
+            Moment::Now,
+            &Violations::default(),
+        ))
+        .unwrap()
     }
 
     #[test]
     fn a_page_says_what_is_known_of_the_numbers() {
         for (total, page_count, expected) in [
-            (Total::Exact(1), Some(1), json!({ "page_count": 1, "page_size": 25, "total_items": 1, "page": 1 })),
-            (Total::AtLeast(10_000), None, json!({ "page_size": 25, "total_items": 10_000, "page": 1, "_meta": { "total": "at_least" } })),
+            (
+                Total::Exact(1),
+                Some(1),
+                json!({ "page_count": 1, "page_size": 25, "total_items": 1, "page": 1 }),
+            ),
+            (
+                Total::AtLeast(10_000),
+                None,
+                json!({ "page_size": 25, "total_items": 10_000, "page": 1, "_meta": { "total": "at_least" } }),
+            ),
             (Total::NotCounted, None, json!({ "page_size": 25, "page": 1 })),
         ] {
             let mut found = page(total, page_count);
@@ -566,6 +688,9 @@ mod tests {
     #[test]
     fn what_was_found_says_how_and_where() {
         let meta = page(Total::Exact(1), Some(1))["_embedded"]["proposals"][0]["_meta"].take();
-        assert_eq!((&meta["score"], &meta["snippet"]), (&json!(0.25), &json!("<mark>rice</mark> &amp; \"x\"")));
+        assert_eq!(
+            (&meta["score"], &meta["snippet"]),
+            (&json!(0.25), &json!("<mark>rice</mark> &amp; \"x\""))
+        );
     }
 }

@@ -47,7 +47,14 @@ pub struct PublishedRule {
 
 impl PublishedRule {
     fn new<R>(collection: Collection, rule: &dyn Rule<R>, home: &str) -> Self {
-        let About { message, message_expression, pointer, description, source, effective: (from, until) } = rule.about();
+        let About {
+            message,
+            message_expression,
+            pointer,
+            description,
+            source,
+            effective: (from, until),
+        } = rule.about();
         let facts = json!({
             "severity": rule.severity().name(),
             "message": message,
@@ -58,7 +65,12 @@ impl PublishedRule {
             "effective": { "from": from.map(|day| day.to_string()), "until": until.map(|day| day.to_string()) },
             "home": home,
         });
-        Self { id: rule.code().to_owned(), collection, operations: rule.operations().to_vec(), facts }
+        Self {
+            id: rule.code().to_owned(),
+            collection,
+            operations: rule.operations().to_vec(),
+            facts,
+        }
     }
 
     /// As HAL, with its links.
@@ -84,11 +96,20 @@ impl PublishedRule {
 
     /// What a page says of it, in a sentence or two.
     fn text(&self) -> String {
-        let said = ["description", "message"].into_iter().find_map(|name| self.facts[name].as_str());
-        let operations = self.operations.iter().map(|operation| operation.name()).collect::<Vec<_>>().join(", ");
+        let said =
+            ["description", "message"].into_iter().find_map(|name| self.facts[name].as_str());
+        let operations =
+            self.operations.iter().map(|operation| operation.name()).collect::<Vec<_>>().join(", ");
         let does = if self.facts["severity"] == "warning" { "It warns" } else { "It refuses" };
-        let source = self.facts["source"].as_str().map(|source| format!(" Source: {source}")).unwrap_or_default();
-        format!("{} {does} on {operations} of {}.{source}", said.unwrap_or("A business rule."), self.collection.name())
+        let source = self.facts["source"]
+            .as_str()
+            .map(|source| format!(" Source: {source}"))
+            .unwrap_or_default();
+        format!(
+            "{} {does} on {operations} of {}.{source}",
+            said.unwrap_or("A business rule."),
+            self.collection.name()
+        )
     }
 }
 
@@ -106,8 +127,16 @@ pub fn published(book: &dyn RuleBook) -> Vec<PublishedRule> {
 /// A nested group shows the items of another, whose rules they are.
 fn collect<G: Group>(book: &dyn RuleBook, all: &mut Vec<PublishedRule>) {
     if G::OWNER.is_none() {
-        all.extend(G::Resource::rules().iter().map(|rule| PublishedRule::new(G::COLLECTION, *rule, "rust")));
-        all.extend(book.rules(G::COLLECTION).iter().map(|rule| PublishedRule::new(G::COLLECTION, rule.as_ref(), "file")));
+        all.extend(
+            G::Resource::rules()
+                .iter()
+                .map(|rule| PublishedRule::new(G::COLLECTION, *rule, "rust")),
+        );
+        all.extend(
+            book.rules(G::COLLECTION)
+                .iter()
+                .map(|rule| PublishedRule::new(G::COLLECTION, rule.as_ref(), "file")),
+        );
     }
 }
 
@@ -129,10 +158,14 @@ impl Endpoint for Rules {
             None => self.list().to_string(),
             Some(id) => self.page(id, media)?,
         };
-        let response = Response::builder().content_type(media.header().to_str().unwrap_or_default());
+        let response =
+            Response::builder().content_type(media.header().to_str().unwrap_or_default());
         let tag = EntityTag::of_content(text.as_bytes());
         if let Some(known) = tag.known_to(request.headers())? {
-            return Ok(response.status(StatusCode::NOT_MODIFIED).header(ETAG, known.header()).finish());
+            return Ok(response
+                .status(StatusCode::NOT_MODIFIED)
+                .header(ETAG, known.header())
+                .finish());
         }
         Ok(response.header(ETAG, tag.header()).body(text))
     }
@@ -140,7 +173,8 @@ impl Endpoint for Rules {
 
 impl Rules {
     fn list(&self) -> Value {
-        let rules: Vec<_> = published(self.book.as_ref()).iter().map(|rule| rule.to_json(&self.base_url)).collect();
+        let rules: Vec<_> =
+            published(self.book.as_ref()).iter().map(|rule| rule.to_json(&self.base_url)).collect();
         json!({
             "_links": { "self": { "href": format!("{}{PATH}", self.base_url) }, "up": { "href": format!("{}/", self.base_url) } },
             "total_items": rules.len(),
@@ -150,7 +184,9 @@ impl Rules {
 
     fn page(&self, id: &str, media: MediaType) -> Result<String, Problem> {
         let found = published(self.book.as_ref()).into_iter().find(|rule| rule.id == id);
-        let rule = found.ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name; see `/rules`."))?;
+        let rule = found.ok_or_else(|| {
+            Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name; see `/rules`.")
+        })?;
         let hal = rule.to_json(&self.base_url);
         if media == MediaType::HTML {
             return Ok(pages::html(&self.base_url, &format!("Rule “{id}”"), &rule.text()));

@@ -1,8 +1,9 @@
-//! The accept loop: from a listening socket to requests, with a limit on everything a client can hold up.
+//! The accept loop: from a listening socket to requests, with a limit on everything a client can
+//! hold up.
 //!
-//! `poem::Server` has no timeout for half-sent requests and spins when it cannot accept, so connections are accepted here
-//! and given to hyper, and hyper's requests to the endpoint. HTTP/1.1 only: encryption and HTTP/2 belong to the proxy in
-//! front.
+//! `poem::Server` has no timeout for half-sent requests and spins when it cannot accept, so
+//! connections are accepted here and given to hyper, and hyper's requests to the endpoint. HTTP/1.1
+//! only: encryption and HTTP/2 belong to the proxy in front.
 //!
 //! - [`serve`] accepts, and drains at the end;
 //! - [`connection`] is the life of one connection;
@@ -29,7 +30,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use connection::Connection;
 
-/// How long the loop rests after a failed accept. A cause such as too few file descriptors does not pass in less.
+/// How long the loop rests after a failed accept. A cause such as too few file descriptors does not
+/// pass in less.
 const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
 
 /// Mishaps of a kind closer together than this are one burst, logged once.
@@ -53,8 +55,8 @@ pub struct ServerLimits {
     pub body_timeout: Duration,
     /// For the client to take more of a response.
     pub write_timeout: Duration,
-    /// For what a client still sends after an answer that did not wait for it; it is read and thrown away, since closing
-    /// at once would make the client's system discard the answer too.
+    /// For what a client still sends after an answer that did not wait for it; it is read and
+    /// thrown away, since closing at once would make the client's system discard the answer too.
     pub linger_timeout: Duration,
     /// For the requests in flight when the service stops.
     pub drain_timeout: Duration,
@@ -104,8 +106,9 @@ impl Stages {
     }
 }
 
-/// Answers the requests that come in on `listener` until `shutdown` is done, then drains: it accepts no more, closes what
-/// is idle, lets requests in flight finish within the limit, and cuts off the rest.
+/// Answers the requests that come in on `listener` until `shutdown` is done, then drains: it
+/// accepts no more, closes what is idle, lets requests in flight finish within the limit, and cuts
+/// off the rest.
 pub async fn serve<E: poem::Endpoint + 'static>(
     listener: TcpListener,
     endpoint: E,
@@ -115,7 +118,11 @@ pub async fn serve<E: poem::Endpoint + 'static>(
     let room = Arc::new(Semaphore::new(limits.connections as usize));
     let (stage, stages) = watch::channel(Stage::Serving);
     let (connections, drain_timeout) = (limits.connections, limits.drain_timeout);
-    let connection = Connection { endpoint: Arc::new(endpoint), limits: Arc::new(limits), stages: Stages(stages) };
+    let connection = Connection {
+        endpoint: Arc::new(endpoint),
+        limits: Arc::new(limits),
+        stages: Stages(stages),
+    };
     tokio::select! {
         never = accept_all(&listener, &room, &connection) => match never {},
         () = shutdown => {}
@@ -126,7 +133,11 @@ pub async fn serve<E: poem::Endpoint + 'static>(
 }
 
 /// Gives each connection a task of its own, for as long as there is room.
-async fn accept_all<E: poem::Endpoint + 'static>(listener: &TcpListener, room: &Arc<Semaphore>, connection: &Connection<E>) -> Infallible {
+async fn accept_all<E: poem::Endpoint + 'static>(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+    connection: &Connection<E>,
+) -> Infallible {
     let (mut shortage, mut failures) = (Burst::default(), Burst::default());
     loop {
         let place = take_place(room, &mut shortage).await;
@@ -169,8 +180,8 @@ fn concerns_one_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-/// Tells mishaps that belong together. Where descriptors are short, accepts fail and succeed in turn: a burst ends with a
-/// quiet time, not with a success.
+/// Tells mishaps that belong together. Where descriptors are short, accepts fail and succeed in
+/// turn: a burst ends with a quiet time, not with a success.
 #[derive(Default)]
 struct Burst {
     last: Option<Instant>,
@@ -185,14 +196,20 @@ impl Burst {
     }
 }
 
-async fn drain(stage: &watch::Sender<Stage>, room: &Semaphore, connections: u32, limit: Duration) -> Drained {
+async fn drain(
+    stage: &watch::Sender<Stage>,
+    room: &Semaphore,
+    connections: u32,
+    limit: Duration,
+) -> Drained {
     stage.send_replace(Stage::Draining);
     if timeout(limit, room.acquire_many(connections)).await.is_ok() {
         return Drained::Finished;
     }
     let open = connections as usize - room.available_permits();
     stage.send_replace(Stage::Over);
-    // What the requests hold, such as database connections, should be free when the caller goes on to close it.
+    // What the requests hold, such as database connections, should be free when the caller goes on
+    // to close it.
     let _ = timeout(LETTING_GO, room.acquire_many(connections)).await;
     Drained::CutOff(open)
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{
-    ChangeLog, Clock, History, IdGenerator, ItemRepository, Readiness, ResourceLimits, ResourcePorts, ResourceService, RuleBook,
+    ChangeLog, Clock, History, IdGenerator, ItemRepository, Readiness, ResourceLimits,
+    ResourcePorts, ResourceService, RuleBook,
 };
 use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
@@ -113,45 +114,80 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     Frame::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
 }
 
-fn mount<G: Group>(mut routes: Route, ports: &Ports, surroundings: &Arc<Surroundings>, limits: ResourceLimits) -> Route {
-    const { assert!(G::OWNER.is_none() || G::EXTRA_OPERATIONS.is_empty(), "what is beside the standard set knows no owner") };
+fn mount<G: Group>(
+    mut routes: Route,
+    ports: &Ports,
+    surroundings: &Arc<Surroundings>,
+    limits: ResourceLimits,
+) -> Route {
+    const {
+        assert!(
+            G::OWNER.is_none() || G::EXTRA_OPERATIONS.is_empty(),
+            "what is beside the standard set knows no owner"
+        )
+    };
     let service = ResourceService::new(G::COLLECTION, ports.of_resources(), limits);
     let mut table = HashMap::new();
     GroupApi::<G>::new(service, Arc::clone(surroundings)).add_routes(&mut table);
     for (path, methods) in table {
-        routes = routes.at(path, PathEndpoint::new(Arc::clone(&surroundings.base_url), G::response_types(), methods));
+        routes = routes.at(
+            path,
+            PathEndpoint::new(Arc::clone(&surroundings.base_url), G::response_types(), methods),
+        );
     }
     routes
 }
 
-fn own_paths(ports: &Ports, surroundings: &Surroundings, stopping: watch::Receiver<bool>) -> Vec<(String, PathEndpoint)> {
+fn own_paths(
+    ports: &Ports,
+    surroundings: &Surroundings,
+    stopping: watch::Receiver<bool>,
+) -> Vec<(String, PathEndpoint)> {
     let base_url = &surroundings.base_url;
-    let changes = Changes { log: Arc::clone(&ports.changes), base_url: Arc::clone(base_url), time_limit: surroundings.time_limit };
-    let stream = ChangeStream { feed: ChangeFeed::new(Arc::clone(&ports.changes)), base_url: Arc::clone(base_url), stopping };
+    let changes = Changes {
+        log: Arc::clone(&ports.changes),
+        base_url: Arc::clone(base_url),
+        time_limit: surroundings.time_limit,
+    };
+    let stream = ChangeStream {
+        feed: ChangeFeed::new(Arc::clone(&ports.changes)),
+        base_url: Arc::clone(base_url),
+        stopping,
+    };
     let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
         PathEndpoint::new(Arc::clone(base_url), types.to_vec(), [(Method::GET, endpoint)])
     };
-    let documentation = Arc::new(Documentation::new(Documented, Arc::clone(base_url), Arc::clone(&ports.rules)));
+    let documentation =
+        Arc::new(Documentation::new(Documented, Arc::clone(base_url), Arc::clone(&ports.rules)));
     let rules = || Rules { book: Arc::clone(&ports.rules), base_url: Arc::clone(base_url) };
-    // The document and its page are served as they are, whatever is asked for: there is nothing to choose from.
-    let unnegotiated =
-        |kind: MediaType, text: Served| PathEndpoint::unnegotiated(Arc::clone(base_url), kind, [(Method::GET, text.boxed())]);
+    // The document and its page are served as they are, whatever is asked for: there is nothing to
+    // choose from.
+    let unnegotiated = |kind: MediaType, text: Served| {
+        PathEndpoint::unnegotiated(Arc::clone(base_url), kind, [(Method::GET, text.boxed())])
+    };
     let mut paths = pages::all(base_url);
     paths.extend([
         ("/".to_owned(), pages::get(base_url, EntryPoint::new(Arc::clone(base_url)).boxed())),
         (changes::PATH.to_owned(), get(&[MediaType::HAL, MediaType::JSON], changes.boxed())),
         (change_stream::PATH.to_owned(), get(&[MediaType::EVENT_STREAM], stream.boxed())),
         ("/healthz".to_owned(), get(&[MediaType::JSON], Health.boxed())),
-        ("/readyz".to_owned(), get(&[MediaType::JSON], Ready(Arc::clone(&ports.readiness)).boxed())),
+        (
+            "/readyz".to_owned(),
+            get(&[MediaType::JSON], Ready(Arc::clone(&ports.readiness)).boxed()),
+        ),
         (rules::PATH.to_owned(), get(&[MediaType::HAL, MediaType::JSON], rules().boxed())),
         (format!("{}/:{}", rules::PATH, rules::PARAMETER), pages::get(base_url, rules().boxed())),
-        ("/openapi.json".to_owned(), unnegotiated(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation)))),
+        (
+            "/openapi.json".to_owned(),
+            unnegotiated(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation))),
+        ),
         ("/docs".to_owned(), unnegotiated(MediaType::HTML, Served::SwaggerUi(documentation))),
     ]);
     paths
 }
 
-/// The `OpenAPI` document of a service reached at `base_url` with these rules, as `/openapi.json` serves it.
+/// The `OpenAPI` document of a service reached at `base_url` with these rules, as `/openapi.json`
+/// serves it.
 #[must_use]
 pub fn openapi_document(base_url: BaseUrl, rules: Arc<dyn RuleBook>) -> String {
     Documentation::new(Documented, Arc::new(base_url), rules).openapi()

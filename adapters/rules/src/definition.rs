@@ -29,12 +29,14 @@ const KEYS: [&str; 13] = [
 ];
 
 /// What `on` is when it is not written.
-const ON: [WriteOperation; 3] = [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch];
+const ON: [WriteOperation; 3] =
+    [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch];
 
 /// The keys of cases that a lookup cannot be named, because its values stand beside them.
 const KEYS_OF_CASES: [&str; 5] = ["rule", "name", "on", "lookup", "expect"];
 
-/// The words of the language (its specification's `RESERVED`, and the literals), which are no names there.
+/// The words of the language (its specification's `RESERVED`, and the literals), which are no names
+/// there.
 const WORDS: [&str; 21] = [
     "true",
     "false",
@@ -65,7 +67,11 @@ const LONGEST_NAME: usize = 64;
 const LONGEST_EXPLANATION: usize = 2_000;
 
 /// A rule's `id`, if it is sound, and the rule, if all of it is.
-pub(crate) fn read(node: &Node, file: &Arc<str>, faults: &mut FileFaults<'_>) -> Option<(Box<str>, Option<FileRule>)> {
+pub(crate) fn read(
+    node: &Node,
+    file: &Arc<str>,
+    faults: &mut FileFaults<'_>,
+) -> Option<(Box<str>, Option<FileRule>)> {
     let keys = Keys::of(node, "a rule", faults)?;
     keys.refuse_unknown(&KEYS, faults);
     let id = id(&keys, faults);
@@ -74,12 +80,16 @@ pub(crate) fn read(node: &Node, file: &Arc<str>, faults: &mut FileFaults<'_>) ->
     let severity = severity(&keys, faults);
     let effective = effective(&keys, faults);
     let field = keys.get("field").map(|_| field(&keys, faults));
-    let [description, source] = ["description", "source"].map(|key| explanation(key, &keys, faults));
+    let [description, source] =
+        ["description", "source"].map(|key| explanation(key, &keys, faults));
     let (variables, targets) = lookups(&keys, faults);
-    let compile =
-        |key, wanted, faults: &mut FileFaults<'_>| keys.expression(key, faults).map(|scalar| compiled(scalar, wanted, &variables, faults));
+    let compile = |key, wanted, faults: &mut FileFaults<'_>| {
+        keys.expression(key, faults).map(|scalar| compiled(scalar, wanted, &variables, faults))
+    };
     let when = compile("when", Wanted::Boolean, faults);
-    let check = keys.required("check", "self.budget > 0", faults).and_then(|_| compile("check", Wanted::Boolean, faults));
+    let check = keys
+        .required("check", "self.budget > 0", faults)
+        .and_then(|_| compile("check", Wanted::Boolean, faults));
     let message = message(&keys, &variables, faults);
     let rule = |id| {
         Some(FileRule {
@@ -104,15 +114,25 @@ pub(crate) fn read(node: &Node, file: &Arc<str>, faults: &mut FileFaults<'_>) ->
     id.map(|id| (id.clone(), rule(id)))
 }
 
-fn compiled(scalar: &Scalar, wanted: Wanted, variables: &[(String, Shape)], faults: &mut FileFaults<'_>) -> Option<Expression> {
-    Expression::compile(&scalar.text, wanted, variables).map_err(|fault| faults.add(scalar.place_of(fault.offset), fault.reason)).ok()
+fn compiled(
+    scalar: &Scalar,
+    wanted: Wanted,
+    variables: &[(String, Shape)],
+    faults: &mut FileFaults<'_>,
+) -> Option<Expression> {
+    Expression::compile(&scalar.text, wanted, variables)
+        .map_err(|fault| faults.add(scalar.place_of(fault.offset), fault.reason))
+        .ok()
 }
 
 /// What people are told of the rule, in every list of rules.
 fn explanation(key: &str, keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Box<str>> {
     let scalar = keys.text(key, faults)?;
     if scalar.text.chars().count() > LONGEST_EXPLANATION {
-        faults.add(scalar.source.place, format!("the {key} has more than {LONGEST_EXPLANATION} characters; shorten it"));
+        faults.add(
+            scalar.source.place,
+            format!("the {key} has more than {LONGEST_EXPLANATION} characters; shorten it"),
+        );
         return None;
     }
     Some(scalar.text.as_str().into())
@@ -124,7 +144,9 @@ fn id(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Box<str>> {
     let id = scalar.text.as_str();
     let is_sound = id.len() <= LONGEST_NAME
         && id.starts_with(|first: char| first.is_ascii_lowercase())
-        && id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     if !is_sound {
         let reason = "an `id` has lower-case letters, digits and `_`, begins with a letter, and is at most 64 characters long";
         faults.add(scalar.source.place, reason);
@@ -142,7 +164,10 @@ fn operations(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Vec<WriteO
     let Some(node) = keys.get("on") else { return Some(ON.to_vec()) };
     let elements = keys::list(node, "on", faults)?;
     if elements.is_empty() {
-        faults.add(node.place, "`on` names no operation, so the rule would judge nothing; name some or remove the key");
+        faults.add(
+            node.place,
+            "`on` names no operation, so the rule would judge nothing; name some or remove the key",
+        );
     }
     let known = WriteOperation::ALL.map(WriteOperation::name);
     let read = elements.iter().map(|element| {
@@ -152,8 +177,13 @@ fn operations(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Vec<WriteO
     // Each is read, so that all faults are told.
     let read: Vec<_> = read.collect();
     let operations = read.into_iter().collect::<Option<Vec<_>>>()?;
-    if let Some(again) = (1..operations.len()).find(|place| operations[..*place].contains(&operations[*place])) {
-        faults.add(elements[again].place, format!("`on` names `{}` twice; remove one", operations[again].name()));
+    if let Some(again) =
+        (1..operations.len()).find(|place| operations[..*place].contains(&operations[*place]))
+    {
+        faults.add(
+            elements[again].place,
+            format!("`on` names `{}` twice; remove one", operations[again].name()),
+        );
     }
     Some(operations).filter(|operations| !operations.is_empty())
 }
@@ -201,27 +231,38 @@ fn field(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<(Box<str>, Poin
 fn pointer(text: &str) -> Result<Pointer, String> {
     let mut tokens = text.split('/');
     if tokens.next().is_some_and(|before| !before.is_empty()) {
-        return Err(format!("`field` is a JSON Pointer (RFC 6901), which begins with `/`; write `/{text}`"));
+        return Err(format!(
+            "`field` is a JSON Pointer (RFC 6901), which begins with `/`; write `/{text}`"
+        ));
     }
     tokens.try_fold(Pointer::root(), |pointer, token| {
         let is_escaped_well = token.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
         let name = token.replace("~1", "/").replace("~0", "~");
-        is_escaped_well
-            .then(|| pointer.member(&name))
-            .ok_or_else(|| format!("in a JSON Pointer `~` is written `~0`, and `/` in a name `~1`: `{text}`"))
+        is_escaped_well.then(|| pointer.member(&name)).ok_or_else(|| {
+            format!("in a JSON Pointer `~` is written `~0`, and `/` in a name `~1`: `{text}`")
+        })
     })
 }
 
-fn message(keys: &Keys<'_>, variables: &[(String, Shape)], faults: &mut FileFaults<'_>) -> Option<Message> {
+fn message(
+    keys: &Keys<'_>,
+    variables: &[(String, Shape)],
+    faults: &mut FileFaults<'_>,
+) -> Option<Message> {
     match (keys.get("message"), keys.get("message_expression")) {
-        (Some(_), None) => Some(Message::Fixed(explanation("message", keys, faults)?.trim_end().into())),
+        (Some(_), None) => {
+            Some(Message::Fixed(explanation("message", keys, faults)?.trim_end().into()))
+        }
         (None, Some(_)) => {
             let scalar = keys.expression("message_expression", faults)?;
             let expression = compiled(scalar, Wanted::Text, variables, faults)?;
             Some(Message::Computed { expression, source: scalar.text.trim_end().into() })
         }
         (Some(_), Some(node)) => {
-            faults.add(node.place, "a rule has a `message` or a `message_expression`; remove one of the two");
+            faults.add(
+                node.place,
+                "a rule has a `message` or a `message_expression`; remove one of the two",
+            );
             None
         }
         (None, None) => {
@@ -234,8 +275,12 @@ fn message(keys: &Keys<'_>, variables: &[(String, Shape)], faults: &mut FileFaul
     }
 }
 
-/// The variables of the lookups, also of those that have a fault, so that expressions may name them; and the sound lookups.
-fn lookups(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> (Vec<(String, Shape)>, Vec<LookupTarget>) {
+/// The variables of the lookups, also of those that have a fault, so that expressions may name
+/// them; and the sound lookups.
+fn lookups(
+    keys: &Keys<'_>,
+    faults: &mut FileFaults<'_>,
+) -> (Vec<(String, Shape)>, Vec<LookupTarget>) {
     let (mut variables, mut targets) = (Vec::new(), Vec::new());
     let mapping = keys.get("lookup").and_then(|node| Keys::of(node, "`lookup`", faults));
     for (index, entry) in mapping.iter().flat_map(Keys::iter).enumerate() {
@@ -246,8 +291,12 @@ fn lookups(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> (Vec<(String, Shape)
         if let Some(reason) = misnamed(&entry.key) {
             faults.add(entry.place, reason);
         }
-        let written = keys::expression(&entry.value, &entry.key, faults).and_then(|scalar| Written::read(scalar, faults));
-        variables.push((entry.key.clone(), written.as_ref().map_or(Shape::Many, |written| written.by.shape())));
+        let written = keys::expression(&entry.value, &entry.key, faults)
+            .and_then(|scalar| Written::read(scalar, faults));
+        variables.push((
+            entry.key.clone(),
+            written.as_ref().map_or(Shape::Many, |written| written.by.shape()),
+        ));
         targets.extend(written.and_then(|written| written.compile(faults)));
     }
     (variables, targets)
@@ -258,7 +307,9 @@ fn misnamed(name: &str) -> Option<String> {
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if KEYS_OF_CASES.contains(&name) || WORDS.contains(&name) || Expression::is_taken(name) {
-        Some(format!("a lookup cannot be named `{name}`, which has a meaning already; choose another name"))
+        Some(format!(
+            "a lookup cannot be named `{name}`, which has a meaning already; choose another name"
+        ))
     } else if !is_identifier {
         Some(format!(
             "`{name}` cannot name a lookup: it has letters, digits and `_`, begins with a letter, and is at most 64 characters long"
@@ -274,7 +325,8 @@ mod tests {
 
     #[test]
     fn pointers_are_those_of_rfc_6901() {
-        for (text, reads) in [("", ""), ("/", "/"), ("/a", "/a"), ("/a~1b/m~0n/0", "/a~1b/m~0n/0")] {
+        for (text, reads) in [("", ""), ("/", "/"), ("/a", "/a"), ("/a~1b/m~0n/0", "/a~1b/m~0n/0")]
+        {
             assert_eq!(pointer(text).map(|pointer| pointer.to_string()).as_deref(), Ok(reads));
         }
         for text in ["a", "a/b", "/a~", "/a~2", "/~x/b"] {

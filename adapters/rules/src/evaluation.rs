@@ -6,7 +6,8 @@ use application::Permit;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 
-/// How many long evaluations run at a time, whatever the writes: each may take the whole budget of its time and memory.
+/// How many long evaluations run at a time, whatever the writes: each may take the whole budget of
+/// its time and memory.
 const MOST: usize = 2;
 
 /// Leave for long evaluations. Who waits for it holds no thread.
@@ -29,7 +30,8 @@ impl Permits {
 /// Runs an evaluation that may be long, while other tasks of the thread go on elsewhere.
 pub(crate) fn aside<T>(run: impl FnOnce() -> T) -> T {
     // Elsewhere there are no other tasks on the thread, or no other thread for them.
-    let can_step_aside = Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+    let can_step_aside = Handle::try_current()
+        .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
     if can_step_aside { tokio::task::block_in_place(run) } else { run() }
 }
 

@@ -26,14 +26,16 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
-            Some(Place { line, column }) => write!(formatter, "{}:{line}:{column}: {}", self.file, self.reason),
+            Some(Place { line, column }) => {
+                write!(formatter, "{}:{line}:{column}: {}", self.file, self.reason)
+            }
             None => write!(formatter, "{}: {}", self.file, self.reason),
         }
     }
 }
 
-/// All faults of some rule files, in the order of the files and lines; at most [`Faults::LIMIT`], the rest are counted. It displays
-/// as a line each.
+/// All faults of some rule files, in the order of the files and lines; at most [`Faults::LIMIT`],
+/// the rest are counted. It displays as a line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     kept: Vec<Fault>,
@@ -59,7 +61,12 @@ impl Faults {
         self.kept.is_empty()
     }
 
-    pub(crate) fn push(&mut self, file: &Arc<str>, place: Option<Place>, reason: impl Into<String>) {
+    pub(crate) fn push(
+        &mut self,
+        file: &Arc<str>,
+        place: Option<Place>,
+        reason: impl Into<String>,
+    ) {
         if self.kept.len() < Self::LIMIT {
             self.kept.push(Fault { file: file.clone(), place, reason: reason.into() });
         } else {

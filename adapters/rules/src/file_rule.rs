@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use domain::{About, Collection, Found, Lookup, LookupKey, Members, Pointer, Rule, Severity, Transition, Violation, WriteOperation};
+use domain::{
+    About, Collection, Found, Lookup, LookupKey, Members, Pointer, Rule, Severity, Transition,
+    Violation, WriteOperation,
+};
 use jiff::civil::Date;
 
 use crate::evaluation::aside;
@@ -61,7 +64,9 @@ impl From<EvaluationFault> for Refusal {
     fn from(fault: EvaluationFault) -> Self {
         Self::Undecided(match fault {
             EvaluationFault::Failed(reason) => reason,
-            EvaluationFault::BudgetExhausted => "it takes too much time or memory on this item".to_owned(),
+            EvaluationFault::BudgetExhausted => {
+                "it takes too much time or memory on this item".to_owned()
+            }
         })
     }
 }
@@ -94,7 +99,11 @@ impl FileRule {
     /// The top-level members of the item that it reads, each once, in the order of their names.
     #[must_use]
     pub fn members_read(&self) -> Vec<&str> {
-        let message = if let Message::Computed { expression, .. } = &self.message { Some(expression) } else { None };
+        let message = if let Message::Computed { expression, .. } = &self.message {
+            Some(expression)
+        } else {
+            None
+        };
         let expressions = self.when.iter().chain([&self.check]).chain(message);
         let mut members: Vec<_> = expressions.flat_map(Expression::members_read).collect();
         members.extend(self.targets.iter().flat_map(LookupTarget::members_read));
@@ -111,7 +120,13 @@ impl FileRule {
             rule: self,
             is_in_force: self.is_in_force(today),
             members_read: self.members_read(),
-            lookups: lookups.map(|((name, _), target)| LookupSummary { name, collection: target.collection, by: &target.by }).collect(),
+            lookups: lookups
+                .map(|((name, _), target)| LookupSummary {
+                    name,
+                    collection: target.collection,
+                    by: &target.by,
+                })
+                .collect(),
         }
     }
 
@@ -175,7 +190,11 @@ impl FileRule {
         Ok(())
     }
 
-    fn lookups_by(&self, meter: &Meter, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Unmet> {
+    fn lookups_by(
+        &self,
+        meter: &Meter,
+        transition: &Transition<'_, Members>,
+    ) -> Result<Vec<Lookup>, Unmet> {
         if self.targets.is_empty() {
             return Ok(Vec::new());
         }
@@ -192,7 +211,10 @@ impl FileRule {
         match refusal {
             Refusal::NotMet => Unmet { detail: self.message(scope, meter), undecided: None },
             Refusal::Undecided(reason) => {
-                let detail = format!("the rule `{}` could not be decided, so it counts as not passed: {reason}", self.id);
+                let detail = format!(
+                    "the rule `{}` could not be decided, so it counts as not passed: {reason}",
+                    self.id
+                );
                 Unmet { detail, undecided: Some(reason) }
             }
         }
@@ -200,9 +222,14 @@ impl FileRule {
 
     fn violation(&self, Unmet { detail, undecided }: Unmet) -> Violation {
         if let Some(reason) = undecided {
-            tracing::warn!(rule = &*self.id, reason, "a rule could not be decided, which counts as not passed");
+            tracing::warn!(
+                rule = &*self.id,
+                reason,
+                "a rule could not be decided, which counts as not passed"
+            );
         }
-        let pointer = self.field.as_ref().map_or_else(Pointer::root, |(_, pointer)| pointer.clone());
+        let pointer =
+            self.field.as_ref().map_or_else(Pointer::root, |(_, pointer)| pointer.clone());
         Violation::new(pointer, self.id.to_string(), shortened(detail))
     }
 
@@ -251,16 +278,26 @@ impl Rule<Members> for FileRule {
         from.is_none_or(|from| from <= today) && until.is_none_or(|until| today <= until)
     }
 
-    /// A lookup a target, in their order. Where the guard says that the rule does not apply, none looks for anything.
+    /// A lookup a target, in their order. Where the guard says that the rule does not apply, none
+    /// looks for anything.
     fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
-        aside(|| self.lookups_by(&Meter::of(Budget::Lookups), transition).map_err(|unmet| self.violation(unmet)))
+        aside(|| {
+            self.lookups_by(&Meter::of(Budget::Lookups), transition)
+                .map_err(|unmet| self.violation(unmet))
+        })
     }
 
     fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
-        aside(|| self.check_by(&Meter::of(Budget::Verdict), transition).map_err(|unmet| self.violation(unmet)))
+        aside(|| {
+            self.check_by(&Meter::of(Budget::Verdict), transition)
+                .map_err(|unmet| self.violation(unmet))
+        })
     }
 
-    fn lookups_at_once(&self, transition: &Transition<'_, Members>) -> Option<Result<Vec<Lookup>, Violation>> {
+    fn lookups_at_once(
+        &self,
+        transition: &Transition<'_, Members>,
+    ) -> Option<Result<Vec<Lookup>, Violation>> {
         let meter = Meter::of(Budget::AtOnce);
         let lookups = self.lookups_by(&meter, transition);
         (!meter.is_exhausted()).then(|| lookups.map_err(|unmet| self.violation(unmet)))

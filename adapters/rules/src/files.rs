@@ -49,17 +49,26 @@ impl Fingerprint {
     }
 }
 
-/// Reads a file, or those of a folder that are rule files, in the order of their names. What cannot be read is a fault.
+/// Reads a file, or those of a folder that are rule files, in the order of their names. What cannot
+/// be read is a fault.
 pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, Faults) {
     let mut faults = Faults::default();
     let files = match paths(path) {
         Ok(paths) if paths.len() > MOST_FILES => {
-            faults.push(&name(path), None, format!("the folder has {} rule files; at most {MOST_FILES} are read", paths.len()));
+            faults.push(
+                &name(path),
+                None,
+                format!("the folder has {} rule files; at most {MOST_FILES} are read", paths.len()),
+            );
             Vec::new()
         }
         // A folder that was not mounted, or is being filled, must not put every rule out of force.
         Ok(paths) if paths.is_empty() => {
-            faults.push(&name(path), None, "the folder has no rule files; their names end in .yaml, .yml or .json".to_owned());
+            faults.push(
+                &name(path),
+                None,
+                "the folder has no rule files; their names end in .yaml, .yml or .json".to_owned(),
+            );
             Vec::new()
         }
         Ok(paths) => read_all(paths, &mut faults),
@@ -79,7 +88,13 @@ fn read_all(paths: Vec<PathBuf>, faults: &mut Faults) -> Vec<RuleFile> {
             Ok(content) => {
                 bytes += content.len() as u64;
                 if bytes > MOST_BYTES {
-                    faults.push(&name, None, format!("the files up to this one are together larger than {MOST_BYTES} bytes"));
+                    faults.push(
+                        &name,
+                        None,
+                        format!(
+                            "the files up to this one are together larger than {MOST_BYTES} bytes"
+                        ),
+                    );
                     break;
                 }
                 files.push(RuleFile { name, bytes: content });
@@ -109,11 +124,14 @@ fn paths(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Hidden files are not ours: editors and Kubernetes keep their own there. Links count as what they lead to.
+/// Hidden files are not ours: editors and Kubernetes keep their own there. Links count as what they
+/// lead to.
 fn is_rule_file(path: &Path) -> bool {
     let is_hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    !is_hidden && extension.is_some_and(|extension| EXTENSIONS.contains(&&*extension)) && !path.is_dir()
+    !is_hidden
+        && extension.is_some_and(|extension| EXTENSIONS.contains(&&*extension))
+        && !path.is_dir()
 }
 
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
@@ -124,7 +142,9 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES_OF_A_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES_OF_A_FILE {
-        return Err(io::Error::other(format!("it is larger than {MOST_BYTES_OF_A_FILE} bytes; split it")));
+        return Err(io::Error::other(format!(
+            "it is larger than {MOST_BYTES_OF_A_FILE} bytes; split it"
+        )));
     }
     Ok(bytes)
 }

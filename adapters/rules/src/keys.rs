@@ -21,7 +21,10 @@ impl<'a> Keys<'a> {
     /// The keys of a value, which is to be a mapping.
     pub fn of(node: &'a Node, what: &'static str, faults: &mut FileFaults<'_>) -> Option<Self> {
         let Content::Mapping(entries) = &node.content else {
-            faults.add(node.place, format!("{what} is a mapping of keys to values, not {}", node.with_article()));
+            faults.add(
+                node.place,
+                format!("{what} is a mapping of keys to values, not {}", node.with_article()),
+            );
             return None;
         };
         Some(Self { place: node.place, entries, what })
@@ -30,7 +33,15 @@ impl<'a> Keys<'a> {
     /// Names the keys that are not known.
     pub fn refuse_unknown(&self, known: &[&str], faults: &mut FileFaults<'_>) {
         for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-            faults.add(entry.place, format!("{} has no key `{}`; {}", self.what, entry.key, known_words(&entry.key, known)));
+            faults.add(
+                entry.place,
+                format!(
+                    "{} has no key `{}`; {}",
+                    self.what,
+                    entry.key,
+                    known_words(&entry.key, known)
+                ),
+            );
         }
     }
 
@@ -43,10 +54,18 @@ impl<'a> Keys<'a> {
     }
 
     /// A value that must be there.
-    pub fn required(&self, key: &str, example: &str, faults: &mut FileFaults<'_>) -> Option<&'a Arc<Node>> {
+    pub fn required(
+        &self,
+        key: &str,
+        example: &str,
+        faults: &mut FileFaults<'_>,
+    ) -> Option<&'a Arc<Node>> {
         let value = self.get(key);
         if value.is_none() {
-            faults.add(self.place, format!("{} needs the key `{key}`; add one, such as `{key}: {example}`", self.what));
+            faults.add(
+                self.place,
+                format!("{} needs the key `{key}`; add one, such as `{key}: {example}`", self.what),
+            );
         }
         value
     }
@@ -64,32 +83,50 @@ impl<'a> Keys<'a> {
     /// A day, if the key is there.
     pub fn day(&self, key: &str, faults: &mut FileFaults<'_>) -> Option<Date> {
         let scalar = self.text(key, faults)?;
-        let day = (scalar.text.len() == "YYYY-MM-DD".len()).then(|| scalar.text.parse().ok()).flatten();
+        let day =
+            (scalar.text.len() == "YYYY-MM-DD".len()).then(|| scalar.text.parse().ok()).flatten();
         if day.is_none() {
-            faults.add(scalar.source.place, format!("`{key}` is a day as YYYY-MM-DD, which `{}` is not", scalar.text));
+            faults.add(
+                scalar.source.place,
+                format!("`{key}` is a day as YYYY-MM-DD, which `{}` is not", scalar.text),
+            );
         }
         day
     }
 }
 
 /// A value that is to be a text.
-pub(crate) fn text<'a>(node: &'a Node, key: &str, faults: &mut FileFaults<'_>) -> Option<&'a Scalar> {
+pub(crate) fn text<'a>(
+    node: &'a Node,
+    key: &str,
+    faults: &mut FileFaults<'_>,
+) -> Option<&'a Scalar> {
     match node.scalar() {
-        Some(scalar) if scalar.kind() == ScalarKind::Text && !scalar.text.trim().is_empty() => return Some(scalar),
+        Some(scalar) if scalar.kind() == ScalarKind::Text && !scalar.text.trim().is_empty() => {
+            return Some(scalar);
+        }
         Some(scalar) if scalar.is_null() || scalar.text.trim().is_empty() => {
             faults.add(node.place, format!("`{key}` is empty; write a text or remove the key"));
         }
-        Some(_) => faults.add(node.place, format!("`{key}` is a text, not {}; put it in quotes", node.with_article())),
+        Some(_) => faults.add(
+            node.place,
+            format!("`{key}` is a text, not {}; put it in quotes", node.with_article()),
+        ),
         None => faults.add(node.place, format!("`{key}` is a text, not {}", node.with_article())),
     }
     None
 }
 
 /// A value that is to be the source of an expression.
-pub(crate) fn expression<'a>(node: &'a Node, key: &str, faults: &mut FileFaults<'_>) -> Option<&'a Scalar> {
+pub(crate) fn expression<'a>(
+    node: &'a Node,
+    key: &str,
+    faults: &mut FileFaults<'_>,
+) -> Option<&'a Scalar> {
     match node.scalar() {
         Some(scalar) if !scalar.text.trim().is_empty() && !scalar.is_null() => return Some(scalar),
-        Some(_) => faults.add(node.place, format!("`{key}` is empty; write an expression or remove the key")),
+        Some(_) => faults
+            .add(node.place, format!("`{key}` is empty; write an expression or remove the key")),
         None => {
             let found = node.with_article();
             faults.add(node.place, format!("`{key}` is an expression, which YAML reads as {found} here; write it in the lines below `|`"));
@@ -99,7 +136,11 @@ pub(crate) fn expression<'a>(node: &'a Node, key: &str, faults: &mut FileFaults<
 }
 
 /// The elements of a value that is to be a list.
-pub(crate) fn list<'a>(node: &'a Node, key: &str, faults: &mut FileFaults<'_>) -> Option<&'a [Arc<Node>]> {
+pub(crate) fn list<'a>(
+    node: &'a Node,
+    key: &str,
+    faults: &mut FileFaults<'_>,
+) -> Option<&'a [Arc<Node>]> {
     if let Content::List(elements) = &node.content {
         return Some(elements);
     }
@@ -117,12 +158,17 @@ pub(crate) fn word<T>(
 ) -> Option<T> {
     let word = named(&scalar.text);
     if word.is_none() {
-        faults.add(scalar.source.place, format!("there is no {key} `{}`; {}", scalar.text, known_words(&scalar.text, known)));
+        faults.add(
+            scalar.source.place,
+            format!("there is no {key} `{}`; {}", scalar.text, known_words(&scalar.text, known)),
+        );
     }
     word
 }
 
 fn known_words(word: &str, known: &[&str]) -> String {
-    let guess = nearest(word, known.iter().copied()).map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
+    let guess = nearest(word, known.iter().copied())
+        .map(|guess| format!("did you mean `{guess}`? "))
+        .unwrap_or_default();
     format!("{guess}there are `{}`", known.join("`, `"))
 }

@@ -27,7 +27,12 @@ impl KnownRules {
     ///
     /// # Errors
     /// Where the rule is that has the id already.
-    pub fn insert(&mut self, id: Box<str>, rule: Option<Arc<FileRule>>, at: String) -> Result<(), &str> {
+    pub fn insert(
+        &mut self,
+        id: Box<str>,
+        rule: Option<Arc<FileRule>>,
+        at: String,
+    ) -> Result<(), &str> {
         match self.0.entry(id) {
             Entry::Occupied(taken) => Err(&taken.into_mut().at),
             Entry::Vacant(free) => {
@@ -45,7 +50,8 @@ impl KnownRules {
         if let Some(known) = self.0.get(id) {
             return Ok(known.rule.clone());
         }
-        let guess = nearest(id, self.0.keys().map(|id| &**id)).map(|guess| format!("; did you mean `{guess}`?"));
+        let guess = nearest(id, self.0.keys().map(|id| &**id))
+            .map(|guess| format!("; did you mean `{guess}`?"));
         Err(format!("there is no rule `{id}` in the files{}", guess.unwrap_or_default()))
     }
 }

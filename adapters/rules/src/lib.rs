@@ -1,7 +1,8 @@
 //! Business rules in files, behind the port [`application::RuleBook`].
 //!
-//! A rule in a file is a [`domain::Rule`] about the [`Members`](domain::Members) of any item, like a rule in Rust, with expressions of
-//! the Common Expression Language in place of code. `docs/rules.md` says how files are written; this says how they are used.
+//! A rule in a file is a [`domain::Rule`] about the [`Members`](domain::Members) of any item, like
+//! a rule in Rust, with expressions of the Common Expression Language in place of code.
+//! `docs/rules.md` says how files are written; this says how they are used.
 //!
 //! ```
 //! use std::path::Path;
@@ -37,12 +38,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From file to verdict: `files` reads bytes → `yaml` makes trees that know where everything stands → `definition`, `lookup_target`
-//! and `cases` turn them into rules and cases, telling every fault to [`Faults`] → [`RuleSet`] keeps the rules of each collection ready →
-//! [`FileRule`] answers the domain, through `evaluation` and `expression`, which knows nothing of files.
+//! From file to verdict: `files` reads bytes → `yaml` makes trees that know where everything stands
+//! → `definition`, `lookup_target` and `cases` turn them into rules and cases, telling every fault
+//! to [`Faults`] → [`RuleSet`] keeps the rules of each collection ready → [`FileRule`] answers the
+//! domain, through `evaluation` and `expression`, which knows nothing of files.
 //!
-//! Reading and reloading block for as long as files take to read and expressions to compile: call them aside from a runtime's workers.
-//! Asking [`ReloadableRules`] for rules costs two atomic operations and a count.
+//! Reading and reloading block for as long as files take to read and expressions to compile: call
+//! them aside from a runtime's workers. Asking [`ReloadableRules`] for rules costs two atomic
+//! operations and a count.
 
 mod cases;
 mod definition;

@@ -31,7 +31,8 @@ pub enum LookupBy {
     Member {
         /// The member.
         name: Box<str>,
-        /// Whether the stores have an index on it. Without one they look through the whole collection on every write.
+        /// Whether the stores have an index on it. Without one they look through the whole
+        /// collection on every write.
         is_indexed: bool,
     },
 }
@@ -51,7 +52,9 @@ impl fmt::Display for LookupBy {
             Self::Id => formatter.write_str("by id"),
             Self::Parent => formatter.write_str("by parent"),
             Self::Member { name, is_indexed: true } => write!(formatter, "by `{name}`, indexed"),
-            Self::Member { name, is_indexed: false } => write!(formatter, "by `{name}`, which looks through the whole collection"),
+            Self::Member { name, is_indexed: false } => {
+                write!(formatter, "by `{name}`, which looks through the whole collection")
+            }
         }
     }
 }
@@ -71,8 +74,9 @@ impl<'a> Written<'a> {
         let text = scalar.text.as_str();
         let end = text.trim_end().strip_suffix(']');
         let Some((name, inside)) = end.and_then(|text| text.split_once('[')) else {
-            let reason =
-                format!("`{text}` is no lookup; write `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`");
+            let reason = format!(
+                "`{text}` is no lookup; write `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`"
+            );
             faults.add(scalar.source.place, reason);
             return None;
         };
@@ -86,7 +90,8 @@ impl<'a> Written<'a> {
             Some(PARENT) => LookupBy::Parent,
             Some(name) => LookupBy::Member {
                 name: name.into(),
-                is_indexed: collection.is_some_and(|collection| collection.indexed_members().contains(&name)),
+                is_indexed: collection
+                    .is_some_and(|collection| collection.indexed_members().contains(&name)),
             },
         };
         let offset = name.len() + 1 + inside.len() - value.len();
@@ -111,11 +116,13 @@ impl<'a> Written<'a> {
 
 fn unknown_collection(name: &str) -> String {
     let names = Collection::ALL.map(Collection::name);
-    let guess = nearest(name, names).map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
+    let guess =
+        nearest(name, names).map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
     format!("there is no collection `{name}`; {guess}there are `{}`", names.join("`, `"))
 }
 
-/// The member before a `=`, without the quotes it may have, and what follows; all of it when there is no member.
+/// The member before a `=`, without the quotes it may have, and what follows; all of it when there
+/// is no member.
 fn split_member(inside: &str) -> (Option<&str>, &str) {
     let whole = (None, inside);
     let start = inside.trim_start();
@@ -124,7 +131,11 @@ fn split_member(inside: &str) -> (Option<&str>, &str) {
             Some(parts) => parts,
             None => return whole,
         },
-        _ => start.split_at(start.find(|character: char| !character.is_alphanumeric() && character != '_').unwrap_or(start.len())),
+        _ => start.split_at(
+            start
+                .find(|character: char| !character.is_alphanumeric() && character != '_')
+                .unwrap_or(start.len()),
+        ),
     };
     match rest.trim_start().strip_prefix('=') {
         Some(value) if !value.starts_with('=') && !name.is_empty() => (Some(name), value),
@@ -136,14 +147,18 @@ fn split_member(inside: &str) -> (Option<&str>, &str) {
 fn misfit(collection: Collection, by: &LookupBy) -> Option<String> {
     let collection_name = collection.name();
     match by {
-        LookupBy::Parent if collection.owner().is_none() => {
-            Some(format!("items of `{collection_name}` belong to no other; only those of `lib` do, to proposals"))
-        }
+        LookupBy::Parent if collection.owner().is_none() => Some(format!(
+            "items of `{collection_name}` belong to no other; only those of `lib` do, to proposals"
+        )),
         LookupBy::Member { name, .. } if &**name == "id" => {
             Some(format!("an item is found by its id as `{collection_name}[ID]`, without `id =`"))
         }
-        LookupBy::Member { name, .. } if collection == Collection::PROPOSALS && FIELDS.iter().all(|field| field.name != &**name) => {
-            let guess = nearest(name, FIELDS.iter().map(|field| field.name)).map(|guess| format!("; did you mean `{guess}`?"));
+        LookupBy::Member { name, .. }
+            if collection == Collection::PROPOSALS
+                && FIELDS.iter().all(|field| field.name != &**name) =>
+        {
+            let guess = nearest(name, FIELDS.iter().map(|field| field.name))
+                .map(|guess| format!("; did you mean `{guess}`?"));
             Some(format!("a proposal has no field `{name}`{}", guess.unwrap_or_default()))
         }
         _ => None,
@@ -158,11 +173,14 @@ impl LookupTarget {
     /// What to look for on an occasion.
     pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<LookupKey, EvaluationFault> {
         let Some(value) = self.value.key(scope, meter)? else { return Ok(LookupKey::Nothing) };
-        let of_id = |key: fn(ItemId) -> LookupKey| ItemId::parse(&value).map_or(LookupKey::Nothing, key);
+        let of_id =
+            |key: fn(ItemId) -> LookupKey| ItemId::parse(&value).map_or(LookupKey::Nothing, key);
         Ok(match &self.by {
             LookupBy::Id => of_id(LookupKey::Id),
             LookupBy::Parent => of_id(LookupKey::Parent),
-            LookupBy::Member { name, .. } => LookupKey::Member { name: name.clone(), value: value.into() },
+            LookupBy::Member { name, .. } => {
+                LookupKey::Member { name: name.clone(), value: value.into() }
+            }
         })
     }
 }

@@ -14,8 +14,9 @@ use crate::rule_set::RuleSet;
 
 /// The rules of a path, read again when it is asked for.
 ///
-/// The rules in force are behind a lock that is held for a read of a pointer, or for its replacement: without a writer it costs two
-/// atomic operations, and rules are never read or compiled while it is held.
+/// The rules in force are behind a lock that is held for a read of a pointer, or for its
+/// replacement: without a writer it costs two atomic operations, and rules are never read or
+/// compiled while it is held.
 #[derive(Debug, Default)]
 pub struct ReloadableRules {
     source: Option<Source>,
@@ -60,7 +61,8 @@ impl ReloadableRules {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What the files are, if it is other than when they were last read, be it by a reload that was refused.
+    /// What the files are, if it is other than when they were last read, be it by a reload that was
+    /// refused.
     #[must_use]
     pub fn changed(&self) -> Option<Fingerprint> {
         let source = self.source.as_ref()?;
@@ -69,7 +71,8 @@ impl ReloadableRules {
         (now != *source.read.lock().unwrap_or_else(PoisonError::into_inner)).then_some(now)
     }
 
-    /// Puts the rules of the files in force, all of them, and says whether they are others than before.
+    /// Puts the rules of the files in force, all of them, and says whether they are others than
+    /// before.
     ///
     /// # Errors
     /// Everything that is wrong with them; the old ones stay in force.
@@ -81,7 +84,10 @@ impl ReloadableRules {
         *read = Fingerprint::of(&files, &faults);
         let reserved: Vec<_> = source.reserved.iter().map(String::as_str).collect();
         let rules = Arc::new(RuleSet::from_files(&files, faults, &reserved)?);
-        let old = std::mem::replace(&mut *self.current.write().unwrap_or_else(PoisonError::into_inner), rules.clone());
+        let old = std::mem::replace(
+            &mut *self.current.write().unwrap_or_else(PoisonError::into_inner),
+            rules.clone(),
+        );
         Ok(old.edition() != rules.edition())
     }
 }

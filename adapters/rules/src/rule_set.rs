@@ -48,8 +48,9 @@ impl std::fmt::Debug for RuleSet {
 }
 
 impl RuleSet {
-    /// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in the order of their names. Hidden
-    /// files and folders within are left out. `reserved` are the codes of the rules in Rust, which no rule of a file may have as its id.
+    /// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in
+    /// the order of their names. Hidden files and folders within are left out. `reserved` are the
+    /// codes of the rules in Rust, which no rule of a file may have as its id.
     ///
     /// # Errors
     /// Everything that is wrong with them.
@@ -59,16 +60,28 @@ impl RuleSet {
     }
 
     /// The rules of files that were read, unless there are faults.
-    pub(crate) fn from_files(files: &[RuleFile], faults: Faults, reserved: &[&str]) -> Result<Self, Faults> {
+    pub(crate) fn from_files(
+        files: &[RuleFile],
+        faults: Faults,
+        reserved: &[&str],
+    ) -> Result<Self, Faults> {
         let edition = Fingerprint::of(files, &faults).number();
-        let mut reader = Reader { reserved, faults, known: KnownRules::default(), rules: Vec::new() };
+        let mut reader =
+            Reader { reserved, faults, known: KnownRules::default(), rules: Vec::new() };
         let mut budget = yaml::Budget::new();
-        let trees: Vec<_> = files.iter().filter_map(|file| Some((&file.name, reader.tree(file, &mut budget)?))).collect();
+        let trees: Vec<_> = files
+            .iter()
+            .filter_map(|file| Some((&file.name, reader.tree(file, &mut budget)?)))
+            .collect();
         for (file, tree) in &trees {
             reader.rules(file, tree);
         }
         let cases = reader.cases(&trees);
-        if reader.faults.is_empty() { Ok(Self::new(reader.rules, cases, edition)) } else { Err(reader.faults.sorted()) }
+        if reader.faults.is_empty() {
+            Ok(Self::new(reader.rules, cases, edition))
+        } else {
+            Err(reader.faults.sorted())
+        }
     }
 
     fn new(rules: Vec<Arc<FileRule>>, cases: Vec<Case>, edition: u64) -> Self {
@@ -104,7 +117,8 @@ impl RuleSet {
         self.cases.len()
     }
 
-    /// Judges every case as the service would judge the write, in the order of the files and of the cases in them.
+    /// Judges every case as the service would judge the write, in the order of the files and of the
+    /// cases in them.
     #[must_use]
     pub fn run_cases(&self) -> Vec<CaseOutcome> {
         self.cases.iter().map(Case::run).collect()
@@ -129,7 +143,10 @@ impl Reader<'_> {
                 Some(tree)
             }
             Err(error) => {
-                faults.add_to_file(format!("is no UTF-8 from byte {} on; save it as UTF-8", error.valid_up_to()));
+                faults.add_to_file(format!(
+                    "is no UTF-8 from byte {} on; save it as UTF-8",
+                    error.valid_up_to()
+                ));
                 None
             }
         }
@@ -138,7 +155,8 @@ impl Reader<'_> {
     fn rules(&mut self, file: &Arc<str>, tree: &Node) {
         for node in elements(tree, "rules", &mut FileFaults::new(file, &mut self.faults)) {
             if self.known.len() == MOST_RULES {
-                FileFaults::new(file, &mut self.faults).add(node.place, format!("there are more than {MOST_RULES} rules"));
+                FileFaults::new(file, &mut self.faults)
+                    .add(node.place, format!("there are more than {MOST_RULES} rules"));
                 return;
             }
             self.rule(file, node);
@@ -149,12 +167,18 @@ impl Reader<'_> {
         let mut faults = FileFaults::new(file, &mut self.faults);
         let Some((id, rule)) = definition::read(node, file, &mut faults) else { return };
         if self.reserved.contains(&&*id) {
-            faults.add(node.place, format!("the service has a rule `{id}` of its own; choose another id"));
+            faults.add(
+                node.place,
+                format!("the service has a rule `{id}` of its own; choose another id"),
+            );
         }
         let rule = rule.map(Arc::new);
         match self.known.insert(id.clone(), rule.clone(), format!("{file}:{}", node.place.line)) {
             Ok(()) => self.rules.extend(rule),
-            Err(at) => faults.add(node.place, format!("there is a rule `{id}` already, at {at}; choose another id")),
+            Err(at) => faults.add(
+                node.place,
+                format!("there is a rule `{id}` already, at {at}; choose another id"),
+            ),
         }
     }
 
@@ -179,7 +203,9 @@ impl Reader<'_> {
 /// The elements of one of the lists of a file.
 fn elements<'a>(tree: &'a Node, key: &str, faults: &mut FileFaults<'_>) -> &'a [Arc<Node>] {
     let value = match &tree.content {
-        yaml::Content::Mapping(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value),
+        yaml::Content::Mapping(entries) => {
+            entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+        }
         _ => None,
     };
     value.and_then(|value| keys::list(value, key, faults)).unwrap_or_default()

@@ -47,22 +47,50 @@ fn cases_are_judged_as_writes() {
         ("rule: dated, self: {}, today: 2026-02-28, expect: pass".into(), true),
         ("rule: dated, self: {}, today: 2026-03-02, expect: fail".into(), true),
         ("rule: dated, self: {}, now: '2026-03-01T00:30:00+01:00', expect: pass".into(), true),
-        ("rule: mine, self: {}, caller: ann, now: '2026-01-01T10:00:00Z', expect: pass".into(), true),
-        ("rule: mine, self: {}, caller: {id: ann}, now: '2026-01-01T10:00:00Z', expect: pass".into(), true),
-        ("rule: mine, self: {}, caller: null, now: '2026-01-01T10:00:00Z', expect: fail".into(), true),
+        (
+            "rule: mine, self: {}, caller: ann, now: '2026-01-01T10:00:00Z', expect: pass".into(),
+            true,
+        ),
+        (
+            "rule: mine, self: {}, caller: {id: ann}, now: '2026-01-01T10:00:00Z', expect: pass"
+                .into(),
+            true,
+        ),
+        (
+            "rule: mine, self: {}, caller: null, now: '2026-01-01T10:00:00Z', expect: fail".into(),
+            true,
+        ),
         ("rule: exact, self: {n: 0.10, m: 3}, expect: pass".into(), true),
-        (format!("rule: cross, self: {{}}, parent: {id}, lookup: {{one: {{id: {id}}}, many: {many}}}, expect: pass"), true),
-        (format!("rule: cross, self: {{}}, parent: {id}, one: {{id: {id}}}, many: {many}, expect: pass"), true),
-        (format!("rule: cross, self: {{}}, parent: {id}, one: null, many: {many}, expect: fail"), true),
+        (
+            format!(
+                "rule: cross, self: {{}}, parent: {id}, lookup: {{one: {{id: {id}}}, many: {many}}}, expect: pass"
+            ),
+            true,
+        ),
+        (
+            format!(
+                "rule: cross, self: {{}}, parent: {id}, one: {{id: {id}}}, many: {many}, expect: pass"
+            ),
+            true,
+        ),
+        (
+            format!("rule: cross, self: {{}}, parent: {id}, one: null, many: {many}, expect: fail"),
+            true,
+        ),
     ] {
         let outcomes = run(&format!("{RULES}- {{name: n, {case}}}"));
-        assert!(matches!(&outcomes[..], [outcome] if outcome.is_as_expected() == is_as_expected), "{case}\n{outcomes:#?}");
+        assert!(
+            matches!(&outcomes[..], [outcome] if outcome.is_as_expected() == is_as_expected),
+            "{case}\n{outcomes:#?}"
+        );
     }
 }
 
 #[test]
 fn an_outcome_says_where_the_case_is_and_what_was_said() {
-    let outcomes = run(&format!("{RULES}- {{name: a closed one, rule: open, self: {{status: closed}}, expect: pass}}"));
+    let outcomes = run(&format!(
+        "{RULES}- {{name: a closed one, rule: open, self: {{status: closed}}, expect: pass}}"
+    ));
     let shown = outcomes[0].to_string();
     let (before, after) = shown.split_once("rules.yaml").expect("the file");
     assert!(before.starts_with("WRONG /"), "{shown}");

@@ -6,12 +6,17 @@ use rules_adapter::RuleSet;
 
 #[test]
 fn the_example_of_the_documentation_is_sound_and_its_cases_hold() {
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md")).expect("the page");
-    let example = page.split("```").find_map(|block| block.strip_prefix("yaml\nrules:")).expect("the example");
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md"))
+        .expect("the page");
+    let example = page
+        .split("```")
+        .find_map(|block| block.strip_prefix("yaml\nrules:"))
+        .expect("the example");
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("rules.yaml"), format!("rules:{example}")).expect("a file");
     let rules = RuleSet::load(folder.path(), &[]).unwrap_or_else(|faults| panic!("{faults}"));
-    let wrong: Vec<_> = rules.run_cases().into_iter().filter(|outcome| !outcome.is_as_expected()).collect();
+    let wrong: Vec<_> =
+        rules.run_cases().into_iter().filter(|outcome| !outcome.is_as_expected()).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!((rules.rules().len(), rules.number_of_cases()), (2, 3));
 }

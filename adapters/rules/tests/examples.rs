@@ -1,4 +1,5 @@
-//! The rules that people copy (`docs/examples/rules`): all hold what their cases say, and the page about them names each.
+//! The rules that people copy (`docs/examples/rules`): all hold what their cases say, and the page
+//! about them names each.
 
 use std::path::PathBuf;
 
@@ -16,7 +17,12 @@ fn examples() -> RuleSet {
 
 #[test]
 fn every_case_has_the_verdict_it_expects() {
-    let wrong: Vec<_> = examples().run_cases().iter().filter(|outcome| !outcome.is_as_expected()).map(CaseOutcome::to_string).collect();
+    let wrong: Vec<_> = examples()
+        .run_cases()
+        .iter()
+        .filter(|outcome| !outcome.is_as_expected())
+        .map(CaseOutcome::to_string)
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -26,13 +32,16 @@ fn every_rule_has_a_case_that_passes_and_one_that_fails() {
     let outcomes = examples.run_cases();
     for rule in examples.rules() {
         for expected in Expectation::ALL {
-            let has_one = outcomes.iter().any(|outcome| &*outcome.rule == rule.id() && outcome.expected == expected);
+            let has_one = outcomes
+                .iter()
+                .any(|outcome| &*outcome.rule == rule.id() && outcome.expected == expected);
             assert!(has_one, "`{}` has no case that is to {}", rule.id(), expected.name());
         }
     }
 }
 
-/// What a rule cannot decide it refuses, which these cases are about. No other is to fail so, by a mistake in its rule.
+/// What a rule cannot decide it refuses, which these cases are about. No other is to fail so, by a
+/// mistake in its rule.
 const UNDECIDED: [&str; 7] = [
     "months_add_up: an amount that is none",
     "programme_months_match_dates: a number of months that is no number",
@@ -45,9 +54,15 @@ const UNDECIDED: [&str; 7] = [
 
 #[test]
 fn only_cases_about_it_cannot_be_decided() {
-    let is_undecided = |outcome: &&CaseOutcome| outcome.message.as_ref().is_some_and(|message| message.contains("could not be decided"));
+    let is_undecided = |outcome: &&CaseOutcome| {
+        outcome.message.as_ref().is_some_and(|message| message.contains("could not be decided"))
+    };
     let outcomes = examples().run_cases();
-    let undecided: Vec<_> = outcomes.iter().filter(is_undecided).map(|outcome| format!("{}: {}", outcome.rule, outcome.name)).collect();
+    let undecided: Vec<_> = outcomes
+        .iter()
+        .filter(is_undecided)
+        .map(|outcome| format!("{}: {}", outcome.rule, outcome.name))
+        .collect();
     assert_eq!(undecided, UNDECIDED);
 }
 
@@ -55,7 +70,11 @@ fn only_cases_about_it_cannot_be_decided() {
 fn every_rule_says_what_it_is_for_and_where_its_fault_is() {
     for rule in examples().rules() {
         let about = domain::Rule::about(rule);
-        assert!(about.description.is_some() && about.source.is_some() && about.pointer.is_some(), "{}", rule.id());
+        assert!(
+            about.description.is_some() && about.source.is_some() && about.pointer.is_some(),
+            "{}",
+            rule.id()
+        );
     }
 }
 
@@ -66,7 +85,9 @@ fn the_page_names_every_rule_in_its_table() {
     for rule in examples().rules() {
         let file = PathBuf::from(rule.file());
         let file = file.file_name().unwrap().to_string_lossy();
-        let is_named = table.iter().any(|line| line.contains(&format!("`{}`", rule.id())) && line.contains(&format!("]({file})")));
+        let is_named = table.iter().any(|line| {
+            line.contains(&format!("`{}`", rule.id())) && line.contains(&format!("]({file})"))
+        });
         assert!(is_named, "`{}` of {file}", rule.id());
     }
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::sync::Arc;
 
 use domain::{
-    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Occasion, Rule, Severity, Transition, Verdict, Version, WriteOperation,
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Occasion, Rule, Severity,
+    Transition, Verdict, Version, WriteOperation,
 };
 use jiff::Timestamp;
 use jiff::civil::date;
@@ -37,7 +38,15 @@ fn occasion(operation: WriteOperation) -> Occasion {
 fn item(json: &str) -> Item {
     let id = ItemId::parse("01980000-0000-7000-8000-000000000002").expect("an id");
     let (created_at, updated_at) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
-    Item { id, version: Version::FIRST, created_at, updated_at, members: json.into(), parent: None, continues: None }
+    Item {
+        id,
+        version: Version::FIRST,
+        created_at,
+        updated_at,
+        members: json.into(),
+        parent: None,
+        continues: None,
+    }
 }
 
 /// What a rule says of a create: the detail of its violation.
@@ -72,18 +81,33 @@ rules:
 ";
     let rules = load(text);
     let of_files = rules.rules_of(Collection::FILES);
-    assert_eq!((of_files.len(), rules.rules_of(Collection::LIB).len(), rules.rules_of(Collection::PROPOSALS).len()), (1, 1, 0));
+    assert_eq!(
+        (
+            of_files.len(),
+            rules.rules_of(Collection::LIB).len(),
+            rules.rules_of(Collection::PROPOSALS).len()
+        ),
+        (1, 1, 0)
+    );
     let rule = &of_files[0];
     let about = rule.about();
-    assert_eq!((rule.code(), rule.severity(), rule.fields()), ("size_is_known", Severity::Warning, vec!["kind", "pages", "size"]));
+    assert_eq!(
+        (rule.code(), rule.severity(), rule.fields()),
+        ("size_is_known", Severity::Warning, vec!["kind", "pages", "size"])
+    );
     assert_eq!(rule.operations(), [WriteOperation::Replace, WriteOperation::Delete]);
     assert_eq!((about.message, about.pointer), (Some("say how large it is"), Some("/size")));
     assert_eq!((about.description, about.source), (Some("Files have a size."), Some("a memo")));
-    for (day, is_in_force) in [("2025-12-31", false), ("2026-01-01", true), ("2026-12-31", true), ("2027-01-01", false)] {
+    for (day, is_in_force) in
+        [("2025-12-31", false), ("2026-01-01", true), ("2026-12-31", true), ("2027-01-01", false)]
+    {
         assert_eq!(rule.is_in_force(day.parse().expect("a day")), is_in_force, "{day}");
     }
     let plain = &rules.rules_of(Collection::LIB)[0];
-    assert_eq!(plain.operations(), [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch]);
+    assert_eq!(
+        plain.operations(),
+        [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch]
+    );
     assert_eq!((plain.severity(), plain.is_in_force(date(1, 1, 1))), (Severity::Error, true));
     let summary = rules.rules().next().expect("a rule").summary(date(2026, 6, 1)).to_string();
     for line in [
@@ -100,10 +124,17 @@ fn a_violation_has_the_rule_the_field_and_the_message() {
     let fixed = rule("  check: self.a == 1\n  message: |\n    say one\n  field: /a~1b/0");
     let (after, occasion) = (members(r#"{"a":2}"#), occasion(WriteOperation::Create));
     let mut verdict = Verdict::default();
-    verdict.ask(&*fixed, &Transition { before: None, after: &after, occasion: &occasion, found: &[] });
+    verdict
+        .ask(&*fixed, &Transition { before: None, after: &after, occasion: &occasion, found: &[] });
     let violation = verdict.errors.iter().next().expect("a violation");
-    assert_eq!((violation.pointer.to_string().as_str(), violation.field.as_str()), ("/a~1b/0", "a/b"));
-    assert_eq!((&*violation.code, violation.rule.as_deref(), violation.detail.as_str()), ("the_rule", Some("the_rule"), "say one"));
+    assert_eq!(
+        (violation.pointer.to_string().as_str(), violation.field.as_str()),
+        ("/a~1b/0", "a/b")
+    );
+    assert_eq!(
+        (&*violation.code, violation.rule.as_deref(), violation.detail.as_str()),
+        ("the_rule", Some("the_rule"), "say one")
+    );
     let computed = rule("  check: self.a == 1\n  message_expression: '\"not \" + string(self.a)'");
     assert_eq!(detail(&*computed, r#"{"a":2}"#, &[]).as_deref(), Some("not 2"));
     assert_eq!(detail(&*computed, r#"{"a":1}"#, &[]), None);
@@ -113,24 +144,34 @@ fn a_violation_has_the_rule_the_field_and_the_message() {
 fn what_cannot_be_decided_is_not_passed() {
     let failing = rule("  check: self.a == 1\n  message: no");
     let said = detail(&*failing, "{}", &[]).expect("a violation");
-    assert!(said.starts_with("the rule `the_rule` could not be decided, so it counts as not passed: "), "{said}");
+    assert!(
+        said.starts_with("the rule `the_rule` could not be decided, so it counts as not passed: "),
+        "{said}"
+    );
     let guard = rule("  when: self.a\n  check: 'true'\n  message: no");
-    assert!(detail(&*guard, r#"{"a":5}"#, &[]).expect("a violation").contains("could not be decided"));
+    assert!(
+        detail(&*guard, r#"{"a":5}"#, &[]).expect("a violation").contains("could not be decided")
+    );
     let message = rule("  check: 'false'\n  message_expression: self.text");
     assert_eq!(detail(&*message, "{}", &[]).as_deref(), Some("the rule `the_rule` is not met"));
     let long = rule("  check: 'false'\n  message_expression: self.text");
-    let said = detail(&*long, &format!(r#"{{"text":"{}"}}"#, "é".repeat(5_000)), &[]).expect("a violation");
+    let said = detail(&*long, &format!(r#"{{"text":"{}"}}"#, "é".repeat(5_000)), &[])
+        .expect("a violation");
     assert_eq!(said.chars().count(), 2_001);
-    let endless = rule("  check: 'self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, a + b + c + d >= 0))))'\n  message: no");
+    let endless = rule(
+        "  check: 'self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, a + b + c + d >= 0))))'\n  message: no",
+    );
     let list: Vec<_> = (0..1_000).map(|number| number.to_string()).collect();
-    let said = detail(&*endless, &format!(r#"{{"l":[{}]}}"#, list.join(",")), &[]).expect("a violation");
+    let said =
+        detail(&*endless, &format!(r#"{{"l":[{}]}}"#, list.join(",")), &[]).expect("a violation");
     assert!(said.contains("too much time or memory"), "{said}");
 }
 
 #[test]
 fn a_guard_is_asked_before_anything_is_looked_up() {
-    let guarded =
-        rule("  when: has(self.program)\n  lookup: {program: 'proposedprograms[self.program]'}\n  check: program != null\n  message: no");
+    let guarded = rule(
+        "  when: has(self.program)\n  lookup: {program: 'proposedprograms[self.program]'}\n  check: program != null\n  message: no",
+    );
     assert_eq!(looks_for(&*guarded, "{}"), [LookupKey::Nothing]);
     assert_eq!(detail(&*guarded, "{}", &[Found::Items(Vec::new())]), None);
     let id = ItemId::parse(ID).expect("an id");
@@ -148,7 +189,9 @@ fn lookups_are_by_id_by_member_and_by_parent() {
     );
     let after = members(r#"{"n":7,"missing_or_null":null}"#);
     let occasion = occasion(WriteOperation::Create);
-    let lookups = rule.lookups(&Transition { before: None, after: &after, occasion: &occasion, found: &[] }).expect("lookups");
+    let lookups = rule
+        .lookups(&Transition { before: None, after: &after, occasion: &occasion, found: &[] })
+        .expect("lookups");
     let id = ItemId::parse(ID).expect("an id");
     let lookup = |collection, key| Lookup { collection, key, without: id };
     let member = LookupKey::Member { name: "program_id".into(), value: "7".into() };
@@ -158,18 +201,26 @@ fn lookups_are_by_id_by_member_and_by_parent() {
         lookup(Collection::FILES, LookupKey::Nothing),
     ];
     assert_eq!(lookups, expected);
-    let fault =
-        rule.lookups(&Transition { before: None, after: &members("{}"), occasion: &occasion, found: &[] }).expect_err("a violation");
+    let fault = rule
+        .lookups(&Transition {
+            before: None,
+            after: &members("{}"),
+            occasion: &occasion,
+            found: &[],
+        })
+        .expect_err("a violation");
     assert!(fault.detail.contains("could not be decided"), "{}", fault.detail);
 }
 
 #[test]
 fn too_much_found_is_not_passed() {
-    let counted = rule("  lookup: {same: 'files[name = self.name]'}\n  check: size(same) < 5\n  message: no");
+    let counted =
+        rule("  lookup: {same: 'files[name = self.name]'}\n  check: size(same) < 5\n  message: no");
     let after = r#"{"name":"x"}"#;
-    for (found, reason) in
-        [(Found::TooMany, "`same` found more than 1000 items"), (Found::TooLarge, "`same` found more than 4194304 bytes")]
-    {
+    for (found, reason) in [
+        (Found::TooMany, "`same` found more than 1000 items"),
+        (Found::TooLarge, "`same` found more than 4194304 bytes"),
+    ] {
         let said = detail(&*counted, after, &[found]).expect("a violation");
         assert!(said.contains(reason), "{said}");
     }
@@ -191,9 +242,14 @@ fn faults_of_expressions_are_told_at_their_lines() {
         ("check: 'true'\n  lookup: {l: 'lib[parent = nosuch]'}", "5:29"),
         ("check: 'true'\n  when: nosuch", "5:9"),
     ] {
-        fs::write(&path, format!("rules:\n- id: r\n  group: files\n  {check}\n  message: no\n")).expect("a file");
+        fs::write(&path, format!("rules:\n- id: r\n  group: files\n  {check}\n  message: no\n"))
+            .expect("a file");
         let faults = RuleSet::load(&path, &[]).expect_err(check);
-        let found: Vec<_> = faults.iter().filter_map(|fault| fault.place).map(|place| format!("{}:{}", place.line, place.column)).collect();
+        let found: Vec<_> = faults
+            .iter()
+            .filter_map(|fault| fault.place)
+            .map(|place| format!("{}:{}", place.line, place.column))
+            .collect();
         assert_eq!(found, [place], "{check}\n{faults}");
     }
 }

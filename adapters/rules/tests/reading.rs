@@ -25,19 +25,26 @@ fn faults(text: &str) -> Vec<String> {
     let path = folder.path().join("rules.yaml");
     let faults = load(&path).expect_err(text);
     let prefix = format!("{}:", path.display());
-    faults.to_string().lines().map(|line| line.strip_prefix(&prefix).unwrap_or(line).trim_start().to_owned()).collect()
+    faults
+        .to_string()
+        .lines()
+        .map(|line| line.strip_prefix(&prefix).unwrap_or(line).trim_start().to_owned())
+        .collect()
 }
 
 #[track_caller]
 fn assert_one_fault(text: &str, place: &str, reason: &str) {
     let faults = faults(text);
-    let is_that_one = matches!(&faults[..], [fault] if fault.starts_with(place) && fault.contains(reason));
+    let is_that_one =
+        matches!(&faults[..], [fault] if fault.starts_with(place) && fault.contains(reason));
     assert!(is_that_one, "{text}\n{place} {reason}\n{faults:#?}");
 }
 
 /// A sound rule with some lines more, which begin in line 8.
 fn with(lines: &str) -> String {
-    format!("rules:\n- id: r\n  group: files\n  check: 'true'\n  message: no\n  on:\n  - create\n{lines}")
+    format!(
+        "rules:\n- id: r\n  group: files\n  check: 'true'\n  message: no\n  on:\n  - create\n{lines}"
+    )
 }
 
 /// Files and the one fault of each: its place and a part of its reason.
@@ -64,39 +71,90 @@ fn each_fault_has_its_place_and_its_mend() {
         (with("  source:"), "8:", "`source` is empty"),
         (with("  when: [self.x]"), "8:9:", "which YAML reads as a list here"),
         (with("  effective: 2026-01-01"), "8:14:", "`effective` is a mapping"),
-        (with("  effective: {from: 2026-02-30}"), "8:21:", "is a day as YYYY-MM-DD, which `2026-02-30` is not"),
+        (
+            with("  effective: {from: 2026-02-30}"),
+            "8:21:",
+            "is a day as YYYY-MM-DD, which `2026-02-30` is not",
+        ),
         (with("  effective: {from: 2026-01-01T00:00:00}"), "8:21:", "is a day as"),
         (with("  effective: {since: 2026-01-01}"), "8:15:", "there are `from`, `until`"),
-        (with("  effective: {from: 2026-02-01, until: 2026-01-31}"), "8:14:", "would end on 2026-01-31, before it begins on 2026-02-01"),
+        (
+            with("  effective: {from: 2026-02-01, until: 2026-01-31}"),
+            "8:14:",
+            "would end on 2026-01-31, before it begins on 2026-02-01",
+        ),
         (with("  message_expression: '\"x\"'"), "8:23:", "a `message` or a `message_expression`"),
         (with("  lookup: [a]"), "8:11:", "`lookup` is a mapping"),
         (with("  lookup: {a: files}"), "8:15:", "`files` is no lookup; write `COLLECTION[ID]`"),
-        (with("  lookup: {a: 'file[self.x]'}"), "8:15:", "there is no collection `file`; did you mean `files`?"),
+        (
+            with("  lookup: {a: 'file[self.x]'}"),
+            "8:15:",
+            "there is no collection `file`; did you mean `files`?",
+        ),
         (with("  lookup: {self: 'files[self.x]'}"), "8:12:", "cannot be named `self`"),
         (with("  lookup: {expect: 'files[self.x]'}"), "8:12:", "cannot be named `expect`"),
         (with("  lookup: {a-b: 'files[self.x]'}"), "8:12:", "`a-b` cannot name a lookup"),
         (with("  lookup: {a: 'files[id = self.x]'}"), "8:22:", "as `files[ID]`"),
         (with("  lookup: {a: 'files[parent = self.x]'}"), "8:22:", "belong to no other"),
-        (with("  lookup: {a: 'proposals[program = self.x]'}"), "8:26:", "no field `program`; did you mean `program_id`?"),
         (
-            with(&format!("  lookup: {{{}}}", (1..=9).map(|number| format!("a{number}: 'files[self.x]'")).collect::<Vec<_>>().join(", "))),
+            with("  lookup: {a: 'proposals[program = self.x]'}"),
+            "8:26:",
+            "no field `program`; did you mean `program_id`?",
+        ),
+        (
+            with(&format!(
+                "  lookup: {{{}}}",
+                (1..=9)
+                    .map(|number| format!("a{number}: 'files[self.x]'"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )),
             "8:180:",
             "at most 8 times",
         ),
-        ("rules:\n- {group: files, check: 'true', message: no}".into(), "2:3:", "needs the key `id`"),
+        (
+            "rules:\n- {group: files, check: 'true', message: no}".into(),
+            "2:3:",
+            "needs the key `id`",
+        ),
         ("rules:\n- {id: r, check: 'true', message: no}".into(), "2:3:", "needs the key `group`"),
         ("rules:\n- {id: r, group: files, message: no}".into(), "2:3:", "needs the key `check`"),
-        ("rules:\n- {id: r, group: files, check: 'true'}".into(), "2:3:", "needs a `message`, or a `message_expression`"),
-        ("rules:\n- {id: Big, group: files, check: 'true', message: no}".into(), "2:8:", "lower-case letters"),
+        (
+            "rules:\n- {id: r, group: files, check: 'true'}".into(),
+            "2:3:",
+            "needs a `message`, or a `message_expression`",
+        ),
+        (
+            "rules:\n- {id: Big, group: files, check: 'true', message: no}".into(),
+            "2:8:",
+            "lower-case letters",
+        ),
         (
             "rules:\n- {id: dates_in_order, group: files, check: 'true', message: no}".into(),
             "2:3:",
             "has a rule `dates_in_order` of its own",
         ),
-        ("rules:\n- {id: r, group: proposal, check: 'true', message: no}".into(), "2:18:", "did you mean `proposals`?"),
-        ("rules:\n- {id: r, group: files, on: create, check: 'true', message: no}".into(), "2:29:", "`on` is a list, not a text"),
-        ("rules:\n- {id: r, group: files, on: [], check: 'true', message: no}".into(), "2:29:", "names no operation"),
-        ("rules:\n- {id: r, group: files, on: [create, remove], check: 'true', message: no}".into(), "2:38:", "`delete`"),
+        (
+            "rules:\n- {id: r, group: proposal, check: 'true', message: no}".into(),
+            "2:18:",
+            "did you mean `proposals`?",
+        ),
+        (
+            "rules:\n- {id: r, group: files, on: create, check: 'true', message: no}".into(),
+            "2:29:",
+            "`on` is a list, not a text",
+        ),
+        (
+            "rules:\n- {id: r, group: files, on: [], check: 'true', message: no}".into(),
+            "2:29:",
+            "names no operation",
+        ),
+        (
+            "rules:\n- {id: r, group: files, on: [create, remove], check: 'true', message: no}"
+                .into(),
+            "2:38:",
+            "`delete`",
+        ),
     ];
     for (text, place, reason) in table {
         assert_one_fault(text, place, reason);
@@ -105,27 +163,82 @@ fn each_fault_has_its_place_and_its_mend() {
 
 #[test]
 fn faults_of_cases_have_their_places_too() {
-    let rule =
-        "rules:\n- {id: r, group: files, check: 'true', message: no, lookup: {one: 'lib[self.x]', many: 'lib[parent = self.x]'}}\ncases:\n";
+    let rule = "rules:\n- {id: r, group: files, check: 'true', message: no, lookup: {one: 'lib[self.x]', many: 'lib[parent = self.x]'}}\ncases:\n";
     for (case, place, reason) in [
         ("- {name: n, self: {}, expect: pass}", "4:3:", "needs the key `rule`"),
         ("- {rule: s, name: n, self: {}, expect: pass}", "4:10:", "there is no rule `s`"),
-        ("- {rule: r, self: {}, one: null, many: [], expect: pass}", "4:3:", "needs the key `name`"),
+        (
+            "- {rule: r, self: {}, one: null, many: [], expect: pass}",
+            "4:3:",
+            "needs the key `name`",
+        ),
         ("- {rule: r, name: n, one: null, many: [], expect: pass}", "4:3:", "needs the key `self`"),
         ("- {rule: r, name: n, self: {}, one: null, many: []}", "4:3:", "needs the key `expect`"),
-        ("- {rule: r, name: n, self: {}, one: null, many: [], expect: passes}", "4:61:", "did you mean `pass`?"),
-        ("- {rule: r, name: n, self: [], one: null, many: [], expect: pass}", "4:28:", "an item is a mapping of its members, not a list"),
-        ("- {rule: r, name: n, self: {}, many: [], expect: pass}", "4:3:", "does not say what it finds; add `one:`"),
-        ("- {rule: r, name: n, self: {}, one: [], many: [], expect: pass}", "4:37:", "`one` finds one item"),
-        ("- {rule: r, name: n, self: {}, lookup: {one: null, many: null}, expect: pass}", "4:58:", "`many` finds a list"),
-        ("- {rule: r, name: n, self: {}, lookup: {one: null, many: [], more: []}, expect: pass}", "4:62:", "no key `more`"),
-        ("- {rule: r, name: n, self: {}, one: {id: x}, many: [], expect: pass}", "4:42:", "`id` is the id of an item"),
-        ("- {rule: r, name: n, self: {a: 0x1F}, one: null, many: [], expect: pass}", "4:32:", "JSON does not write a number as `0x1F`"),
-        ("- {rule: r, name: n, self: {}, today: 1.1.2026, one: null, many: [], expect: pass}", "4:39:", "a day as YYYY-MM-DD"),
-        ("- {rule: r, name: n, self: {}, now: noon, one: null, many: [], expect: pass}", "4:37:", "`now` is a time"),
-        ("- {rule: r, name: n, self: {}, on: replace, one: null, many: [], expect: pass}", "4:36:", "needs `old`"),
-        ("- {rule: r, name: n, self: {}, old: {}, on: create, one: null, many: [], expect: pass}", "4:45:", "a create has no `old`"),
-        ("- {rule: r, name: n, self: {}, caller: {name: x}, one: null, many: [], expect: pass}", "4:41:", "no key `name`"),
+        (
+            "- {rule: r, name: n, self: {}, one: null, many: [], expect: passes}",
+            "4:61:",
+            "did you mean `pass`?",
+        ),
+        (
+            "- {rule: r, name: n, self: [], one: null, many: [], expect: pass}",
+            "4:28:",
+            "an item is a mapping of its members, not a list",
+        ),
+        (
+            "- {rule: r, name: n, self: {}, many: [], expect: pass}",
+            "4:3:",
+            "does not say what it finds; add `one:`",
+        ),
+        (
+            "- {rule: r, name: n, self: {}, one: [], many: [], expect: pass}",
+            "4:37:",
+            "`one` finds one item",
+        ),
+        (
+            "- {rule: r, name: n, self: {}, lookup: {one: null, many: null}, expect: pass}",
+            "4:58:",
+            "`many` finds a list",
+        ),
+        (
+            "- {rule: r, name: n, self: {}, lookup: {one: null, many: [], more: []}, expect: pass}",
+            "4:62:",
+            "no key `more`",
+        ),
+        (
+            "- {rule: r, name: n, self: {}, one: {id: x}, many: [], expect: pass}",
+            "4:42:",
+            "`id` is the id of an item",
+        ),
+        (
+            "- {rule: r, name: n, self: {a: 0x1F}, one: null, many: [], expect: pass}",
+            "4:32:",
+            "JSON does not write a number as `0x1F`",
+        ),
+        (
+            "- {rule: r, name: n, self: {}, today: 1.1.2026, one: null, many: [], expect: pass}",
+            "4:39:",
+            "a day as YYYY-MM-DD",
+        ),
+        (
+            "- {rule: r, name: n, self: {}, now: noon, one: null, many: [], expect: pass}",
+            "4:37:",
+            "`now` is a time",
+        ),
+        (
+            "- {rule: r, name: n, self: {}, on: replace, one: null, many: [], expect: pass}",
+            "4:36:",
+            "needs `old`",
+        ),
+        (
+            "- {rule: r, name: n, self: {}, old: {}, on: create, one: null, many: [], expect: pass}",
+            "4:45:",
+            "a create has no `old`",
+        ),
+        (
+            "- {rule: r, name: n, self: {}, caller: {name: x}, one: null, many: [], expect: pass}",
+            "4:41:",
+            "no key `name`",
+        ),
     ] {
         assert_one_fault(&format!("{rule}{case}"), place, reason);
     }
@@ -139,33 +252,57 @@ fn all_faults_of_all_files_are_told_at_once() {
             "rules:\n- {id: r, group: fils, check: 'true', message: no, severity: bad}\n- {id: ok, group: files, check: 'true', message: no}",
         ),
         ("b.yml", "rules: ["),
-        ("c.json", r#"{"rules": [{"id": "r", "group": "files", "check": "true", "message": "no"}], "cases": [{"rule": "s"}]}"#),
+        (
+            "c.json",
+            r#"{"rules": [{"id": "r", "group": "files", "check": "true", "message": "no"}], "cases": [{"rule": "s"}]}"#,
+        ),
     ]);
     let faults = load(folder.path()).expect_err("faults").to_string();
     let prefix = format!("{}/", folder.path().display());
-    let found: Vec<_> = faults.lines().filter_map(|line| line.strip_prefix(&prefix)?.split(": ").next()).collect();
-    assert_eq!(found, ["a.yaml:2:18", "a.yaml:2:62", "b.yml:1:8", "c.json:1:12", "c.json:1:88", "c.json:1:88", "c.json:1:97"], "{faults}");
+    let found: Vec<_> =
+        faults.lines().filter_map(|line| line.strip_prefix(&prefix)?.split(": ").next()).collect();
+    assert_eq!(
+        found,
+        [
+            "a.yaml:2:18",
+            "a.yaml:2:62",
+            "b.yml:1:8",
+            "c.json:1:12",
+            "c.json:1:88",
+            "c.json:1:88",
+            "c.json:1:97"
+        ],
+        "{faults}"
+    );
 }
 
 #[test]
 fn only_rule_files_of_the_folder_itself_are_read() {
-    let rule = |id: &str| format!("rules: [{{id: {id}, group: files, check: 'true', message: no}}]");
+    let rule =
+        |id: &str| format!("rules: [{{id: {id}, group: files, check: 'true', message: no}}]");
     let folder = folder(&[
         ("b.yaml", &rule("second")),
         ("a.yml", &rule("first")),
-        ("c.json", r#"{"rules": [{"id": "third", "group": "files", "check": "true", "message": "no"}]}"#),
+        (
+            "c.json",
+            r#"{"rules": [{"id": "third", "group": "files", "check": "true", "message": "no"}]}"#,
+        ),
         (".hidden.yaml", "rules: ["),
         ("notes.txt", "rules: ["),
     ]);
     fs::create_dir(folder.path().join("d.yaml")).expect("a folder");
     fs::write(folder.path().join("d.yaml/e.yaml"), "rules: [").expect("a file");
     let rules = load(folder.path()).expect("sound rules");
-    assert_eq!(rules.rules().map(rules_adapter::FileRule::id).collect::<Vec<_>>(), ["first", "second", "third"]);
+    assert_eq!(
+        rules.rules().map(rules_adapter::FileRule::id).collect::<Vec<_>>(),
+        ["first", "second", "third"]
+    );
 }
 
 #[test]
 fn what_cannot_be_read_is_told() {
-    let folder = folder(&[("large.yaml", &"#".repeat((1 << 20) + 1)), ("empty.yaml", "# nothing\n")]);
+    let folder =
+        folder(&[("large.yaml", &"#".repeat((1 << 20) + 1)), ("empty.yaml", "# nothing\n")]);
     fs::write(folder.path().join("latin.yaml"), b"rules: \xe9").expect("a file");
     std::os::unix::fs::symlink("nowhere", folder.path().join("link.yaml")).expect("a link");
     let faults = load(folder.path()).expect_err("faults").to_string();
@@ -187,12 +324,23 @@ fn hostile_yaml_ends_in_a_fault() {
                 d: &d [*c, *c, *c, *c, *c, *c, *c, *c]\ne: &e [*d, *d, *d, *d, *d, *d, *d, *d]\nf: &f [*e, *e, *e, *e, *e, *e, *e, *e]\n\
                 g: &g [*f, *f, *f, *f, *f, *f, *f, *f]\nh: &h [*g, *g, *g, *g, *g, *g, *g, *g]\n";
     let case = "rules: [{id: r, group: files, check: 'true', message: no}]\ncases: [{rule: r, name: n, expect: pass, self: {x: *h}}]";
-    assert!(faults(&format!("{bomb}{case}")).iter().any(|fault| fault.contains("together are larger than")));
-    let deep_aliases: Vec<_> = (1..200).map(|number| format!("a{number}: &a{number} [*a{}]", number - 1)).collect();
-    assert!(faults(&format!("a0: &a0 x\n{}", deep_aliases.join("\n")))[0].contains("nested more than 128 deep"));
+    assert!(
+        faults(&format!("{bomb}{case}"))
+            .iter()
+            .any(|fault| fault.contains("together are larger than"))
+    );
+    let deep_aliases: Vec<_> =
+        (1..200).map(|number| format!("a{number}: &a{number} [*a{}]", number - 1)).collect();
+    assert!(
+        faults(&format!("a0: &a0 x\n{}", deep_aliases.join("\n")))[0]
+            .contains("nested more than 128 deep")
+    );
     assert!(faults(&"[".repeat(100_000))[0].contains("no YAML"));
     assert!(faults(&"- ".repeat(100_000))[0].contains("no YAML"));
-    assert!(faults(&format!("rules: [{}]", "x,".repeat(310_000)))[0].contains("more than 300000 values"));
+    assert!(
+        faults(&format!("rules: [{}]", "x,".repeat(310_000)))[0]
+            .contains("more than 300000 values")
+    );
     let many = faults(&format!("rules:\n{}", "- {}\n".repeat(1_000)));
     assert_eq!((many.len(), many[100].as_str()), (101, "and 3900 more"));
 }
@@ -210,13 +358,18 @@ fn a_lookup_says_whether_its_member_has_an_index() {
         ("status", "proposal_id", false),
         ("lib", "proposal_id", false),
     ] {
-        let text =
-            format!("rules: [{{id: r, group: files, lookup: {{x: '{collection}[{member} = self.x]'}}, check: 'true', message: no}}]");
+        let text = format!(
+            "rules: [{{id: r, group: files, lookup: {{x: '{collection}[{member} = self.x]'}}, check: 'true', message: no}}]"
+        );
         let folder = folder(&[("rules.yaml", &text)]);
         let rules = load(folder.path()).expect("sound rules");
         let summary = rules.rules().next().expect("a rule").summary(jiff::civil::date(2026, 1, 1));
         let expected = LookupBy::Member { name: member.into(), is_indexed };
-        assert_eq!(summary.lookups.iter().map(|lookup| lookup.by).collect::<Vec<_>>(), [&expected], "{collection}");
+        assert_eq!(
+            summary.lookups.iter().map(|lookup| lookup.by).collect::<Vec<_>>(),
+            [&expected],
+            "{collection}"
+        );
     }
 }
 
@@ -236,10 +389,20 @@ fn lookups_may_be_written_in_braces_without_quotes() {
             .iter()
             .map(|lookup| format!("{} {} {}", lookup.name, lookup.collection.name(), lookup.by))
             .collect();
-        assert_eq!(lookups, ["program proposedprograms by id", "lib lib by parent", "same proposals by `program_id`, indexed"]);
+        assert_eq!(
+            lookups,
+            [
+                "program proposedprograms by id",
+                "lib lib by parent",
+                "same proposals by `program_id`, indexed"
+            ]
+        );
     }
-    let message = rules.rules().nth(1).and_then(|rule| domain::Rule::about(rule).message.map(str::to_owned));
+    let message =
+        rules.rules().nth(1).and_then(|rule| domain::Rule::about(rule).message.map(str::to_owned));
     assert_eq!(message.as_deref(), Some("lookup: {a[b]}"));
-    let places = faults(&format!("rules:\n- {{id: r, group: proposals, lookup: {lookups}, check: 'true', message: no, bad: 1}}"));
+    let places = faults(&format!(
+        "rules:\n- {{id: r, group: proposals, lookup: {lookups}, check: 'true', message: no, bad: 1}}"
+    ));
     assert_eq!(places[0].split(": ").next(), Some("2:186"), "{places:?}");
 }

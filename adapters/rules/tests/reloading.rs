@@ -9,7 +9,10 @@ use domain::Collection;
 use rules_adapter::ReloadableRules;
 
 fn write(path: &Path, ids: &[&str]) {
-    let rules: Vec<_> = ids.iter().map(|id| format!("- {{id: {id}, group: files, check: 'true', message: no}}\n")).collect();
+    let rules: Vec<_> = ids
+        .iter()
+        .map(|id| format!("- {{id: {id}, group: files, check: 'true', message: no}}\n"))
+        .collect();
     fs::write(path, format!("rules:\n{}", rules.concat())).expect("a file");
 }
 
@@ -64,14 +67,26 @@ fn any_change_of_a_folder_is_noticed() {
     let changes: [Change<'_>; 4] = [
         ("a file more", &|| write(&folder.path().join("b.yaml"), &["b"]), &["a", "b"]),
         ("another content of the same length", &|| write(&path, &["c"]), &["c", "b"]),
-        ("another name", &|| fs::rename(&path, folder.path().join("z.yaml")).expect("a rename"), &["b", "c"]),
-        ("a file less", &|| fs::remove_file(folder.path().join("b.yaml")).expect("a removal"), &["c"]),
+        (
+            "another name",
+            &|| fs::rename(&path, folder.path().join("z.yaml")).expect("a rename"),
+            &["b", "c"],
+        ),
+        (
+            "a file less",
+            &|| fs::remove_file(folder.path().join("b.yaml")).expect("a removal"),
+            &["c"],
+        ),
     ];
     for (what, change, expected) in changes {
         assert!(rules.changed().is_none(), "before {what}");
         change();
         assert!(rules.changed().is_some(), "{what}");
-        assert_eq!((rules.reload(), ids(&rules)), (Ok(true), expected.iter().map(ToString::to_string).collect()), "{what}");
+        assert_eq!(
+            (rules.reload(), ids(&rules)),
+            (Ok(true), expected.iter().map(ToString::to_string).collect()),
+            "{what}"
+        );
     }
     fs::remove_dir_all(folder.path()).expect("a removal");
     assert!(rules.changed().is_some() && rules.reload().is_err() && rules.changed().is_none());

@@ -7,10 +7,12 @@ use sea_orm::{DbErr, QueryResult, Statement, Value};
 use crate::dialect::Dialect;
 use crate::rows;
 
-/// Changes that are looked through at most for those of one collection: an index for it would cost every write.
+/// Changes that are looked through at most for those of one collection: an index for it would cost
+/// every write.
 const LOOKED_THROUGH: i64 = 10_000;
 
-/// `$1` the number to begin after, `$2` how many are looked through, `$3` the collection if it matters, `$4` how many are wanted.
+/// `$1` the number to begin after, `$2` how many are looked through, `$3` the collection if it
+/// matters, `$4` how many are wanted.
 const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT sequence, collection, item_id, version, kind, time, caller FROM changes \
                        WHERE sequence > $1 ORDER BY sequence LIMIT $2) \
                        SELECT t.read_to, c.* FROM (SELECT MAX(sequence) AS read_to FROM looked) t \
@@ -18,10 +20,20 @@ const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT sequence, collection,
                        ORDER BY c.sequence";
 
 /// The changes after a number.
-pub(crate) fn statement(dialect: &Dialect, after: Sequence, collection: Option<Collection>, limit: u64) -> Statement {
+pub(crate) fn statement(
+    dialect: &Dialect,
+    after: Sequence,
+    collection: Option<Collection>,
+    limit: u64,
+) -> Statement {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let looked_through = if collection.is_some() { LOOKED_THROUGH.max(limit) } else { limit };
-    let values: [Value; 4] = [after.0.into(), looked_through.into(), collection.map(|name| name.name().to_owned()).into(), limit.into()];
+    let values: [Value; 4] = [
+        after.0.into(),
+        looked_through.into(),
+        collection.map(|name| name.name().to_owned()).into(),
+        limit.into(),
+    ];
     dialect.statement(CHANGES, values)
 }
 
@@ -32,7 +44,8 @@ pub(crate) fn last_statement(dialect: &Dialect) -> Statement {
 
 /// What the statement found.
 pub(crate) fn page(rows: &[QueryResult], after: Sequence, limit: u64) -> Result<LogPage, DbErr> {
-    let read_to = rows.first().map(|row| rows::get::<Option<i64>>(row, "read_to")).transpose()?.flatten();
+    let read_to =
+        rows.first().map(|row| rows::get::<Option<i64>>(row, "read_to")).transpose()?.flatten();
     let mut changes = Vec::with_capacity(rows.len());
     for row in rows {
         if rows::get::<Option<i64>>(row, "sequence")?.is_some() {
@@ -47,10 +60,12 @@ pub(crate) fn page(rows: &[QueryResult], after: Sequence, limit: u64) -> Result<
 
 /// The change of a row.
 pub(crate) fn change(row: &QueryResult) -> Result<LoggedChange, DbErr> {
-    let (collection, kind): (String, String) = (rows::get(row, "collection")?, rows::get(row, "kind")?);
+    let (collection, kind): (String, String) =
+        (rows::get(row, "collection")?, rows::get(row, "kind")?);
     Ok(LoggedChange {
         sequence: Sequence(rows::get(row, "sequence")?),
-        collection: Collection::named(&collection).ok_or_else(|| rows::not_understood("collection", collection))?,
+        collection: Collection::named(&collection)
+            .ok_or_else(|| rows::not_understood("collection", collection))?,
         item: rows::item_id(row, "item_id")?,
         version: Version::from_number(rows::get(row, "version")?),
         kind: ChangeKind::named(&kind).ok_or_else(|| rows::not_understood("kind", kind))?,

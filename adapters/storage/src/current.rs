@@ -1,11 +1,13 @@
 //! What the process that owns a store knows to be current, so that it need not ask.
 //!
-//! Every write goes through this process ([`Current::committed`] is told of each, after the commit and before its
-//! answer), so what was read and not written since is current. Two things rest on that: items that are found in memory,
-//! and [`Current::epoch`], which tells whether anything that shows on a page was written since the page was read.
+//! Every write goes through this process ([`Current::committed`] is told of each, after the commit
+//! and before its answer), so what was read and not written since is current. Two things rest on
+//! that: items that are found in memory, and [`Current::epoch`], which tells whether anything that
+//! shows on a page was written since the page was read.
 //!
-//! A read may be overtaken by a write. So whoever reads takes a [`Ticket`] first, and what was read is kept only if no
-//! write came to the item since: the ticket is compared and the item kept under one lock, which writes take too.
+//! A read may be overtaken by a write. So whoever reads takes a [`Ticket`] first, and what was read
+//! is kept only if no write came to the item since: the ticket is compared and the item kept under
+//! one lock, which writes take too.
 
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,7 +60,8 @@ impl Current {
         Ticket(*self.part_of(id))
     }
 
-    /// Keeps an item that was read after the ticket was taken, unless it may have been written since.
+    /// Keeps an item that was read after the ticket was taken, unless it may have been written
+    /// since.
     pub fn remember(&self, ticket: Ticket, collection: Collection, shown: &ShownItem) {
         let part = self.part_of(shown.item.id);
         if *part == ticket.0 {
@@ -76,7 +79,9 @@ impl Current {
     pub fn committed(&self, write: &Write, answer: &Answer) {
         use RepositoryError::{AnsweredBefore, ItemMissing, OwnerMissing, VersionConflict};
         match (write, answer) {
-            (Write::Insert { scope, .. } | Write::Update { scope, .. }, Ok(Some(shown))) => self.written(write, *scope, shown),
+            (Write::Insert { scope, .. } | Write::Update { scope, .. }, Ok(Some(shown))) => {
+                self.written(write, *scope, shown)
+            }
             (Write::Delete { scope, id, .. }, Ok(_)) if !is_linked_to(scope.collection) => {
                 self.change(*id, scope.collection, None);
                 self.count(scope.collection);
@@ -87,7 +92,9 @@ impl Current {
     }
 
     fn written(&self, write: &Write, scope: Scope, shown: &ShownItem) {
-        if scope.collection == Collection::PROPOSED_PROGRAMS && matches!(write, Write::Insert { .. }) {
+        if scope.collection == Collection::PROPOSED_PROGRAMS
+            && matches!(write, Write::Insert { .. })
+        {
             // Proposals may name it already.
             return self.forget_all();
         }
@@ -134,5 +141,6 @@ impl Current {
 
 /// Whether other items show that an item of this collection exists, or go with it.
 fn is_linked_to(collection: Collection) -> bool {
-    [Collection::PROPOSALS, Collection::PROPOSED_PROGRAMS, Collection::CASH_PROGRAM].contains(&collection)
+    [Collection::PROPOSALS, Collection::PROPOSED_PROGRAMS, Collection::CASH_PROGRAM]
+        .contains(&collection)
 }

@@ -5,7 +5,8 @@ use sea_orm::{DbBackend, Statement, Value};
 
 use crate::sql_text::SqlText;
 
-/// One engine's spellings. Where a word names a column, the column is that of the row called `n`, or of the only table.
+/// One engine's spellings. Where a word names a column, the column is that of the row called `n`,
+/// or of the only table.
 #[derive(Debug)]
 pub(crate) struct Dialect {
     /// Which engine it is.
@@ -53,7 +54,9 @@ pub(crate) static SQLITE: Dialect = Dialect {
     listed_ids: "SELECT unhex(value, '-') FROM json_each($1)",
     readable_id: "lower(substr(hex(id), 1, 8) || '-' || substr(hex(id), 9, 4) || '-' || substr(hex(id), 13, 4) \
                   || '-' || substr(hex(id), 17, 4) || '-' || substr(hex(id), 21))",
-    readable_time: |column| format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')"),
+    readable_time: |column| {
+        format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')")
+    },
     view_columns: "SELECT name FROM pragma_table_info('proposals') ORDER BY cid",
     nil: "zeroblob(16)",
     has_log: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'changes'",
@@ -96,7 +99,9 @@ impl Dialect {
     /// The member of the row `i`, whatever it is called, as JSON text.
     pub fn member_as_json(&self, text: &mut SqlText, name: &str) -> String {
         match self.backend {
-            DbBackend::Sqlite => format!("(i.members -> {})", text.bind(format!("$.{}", encode_text(name)))),
+            DbBackend::Sqlite => {
+                format!("(i.members -> {})", text.bind(format!("$.{}", encode_text(name))))
+            }
             _ => format!("CAST(i.members -> {}::text AS TEXT)", text.bind(name)),
         }
     }

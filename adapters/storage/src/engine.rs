@@ -18,7 +18,8 @@ pub(crate) trait Engine: Send + Sync {
     /// How it spells things.
     fn dialect(&self) -> &'static Dialect;
 
-    /// How many statements of a kind of read are under way at most; the reads that wait meanwhile share the next ones.
+    /// How many statements of a kind of read are under way at most; the reads that wait meanwhile
+    /// share the next ones.
     fn lanes(&self) -> usize;
 
     /// Runs a statement that changes nothing.
@@ -33,7 +34,8 @@ pub(crate) trait Engine: Send + Sync {
     /// A connection on which the schema can be looked at.
     fn schema(&self) -> &DatabaseConnection;
 
-    /// How many changes may wait to be indexed while there is something to write: those of a few seconds.
+    /// How many changes may wait to be indexed while there is something to write: those of a few
+    /// seconds.
     fn most_waiting(&self) -> i64;
 
     /// Brings the full-text index up to at most so many more changes.

@@ -1,4 +1,5 @@
-//! What a database's error means to those above: one reading of the engines' codes, for reads, writes and start-up.
+//! What a database's error means to those above: one reading of the engines' codes, for reads,
+//! writes and start-up.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,8 @@ use sea_orm::sqlx::error::DatabaseError;
 use sea_orm::{DbErr, RuntimeErr, SqlxSqliteError};
 use thiserror::Error;
 
-/// Why the store could not be opened or prepared. Each is one line that an operator can act on; none names a password.
+/// Why the store could not be opened or prepared. Each is one line that an operator can act on;
+/// none names a password.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -19,7 +21,9 @@ pub enum StoreError {
     #[error("the database URL is not understood: {0}")]
     InvalidUrl(String),
     /// An in-memory database would be lost, and every connection would see another.
-    #[error("an in-memory SQLite database is not supported; name a file, such as sqlite://data/proposals.db?mode=rwc")]
+    #[error(
+        "an in-memory SQLite database is not supported; name a file, such as sqlite://data/proposals.db?mode=rwc"
+    )]
     InMemory,
     /// The folder of the `SQLite` file is not there and cannot be made.
     #[error("cannot create the folder {} of the database file: {cause}", path.display())]
@@ -89,7 +93,11 @@ pub(crate) fn logged_sqlite(error: &rusqlite::Error, step: &'static str) -> Repo
     log(error, step, sqlite_meaning(code))
 }
 
-fn log(error: &dyn std::fmt::Display, step: &'static str, told: RepositoryError) -> RepositoryError {
+fn log(
+    error: &dyn std::fmt::Display,
+    step: &'static str,
+    told: RepositoryError,
+) -> RepositoryError {
     match told {
         RepositoryError::Unavailable => tracing::warn!(%error, step, "the store is unavailable"),
         RepositoryError::Full => tracing::error!(%error, step, "the store is full"),
@@ -110,17 +118,22 @@ fn meaning(error: &DbErr) -> RepositoryError {
 /// Whether the connection was lost, or never there, rather than the statement refused.
 pub(crate) fn is_lost(error: &DbErr) -> bool {
     match source(error) {
-        Some(SqlxError::Database(error)) => error.code().is_some_and(|code| code.starts_with("08") || is_shutdown(&code)),
+        Some(SqlxError::Database(error)) => {
+            error.code().is_some_and(|code| code.starts_with("08") || is_shutdown(&code))
+        }
         Some(error) => is_transport(error),
         None => false,
     }
 }
 
-/// Whether `PostgreSQL` rolled the statement back for the sake of another, so that running it again may succeed: a
-/// serialisation failure, a deadlock, or a foreign key that a concurrent insert came under.
+/// Whether `PostgreSQL` rolled the statement back for the sake of another, so that running it again
+/// may succeed: a serialisation failure, a deadlock, or a foreign key that a concurrent insert came
+/// under.
 pub(crate) fn is_worth_retrying(error: &DbErr) -> bool {
     match source(error) {
-        Some(SqlxError::Database(error)) => matches!(error.code().as_deref(), Some("40001" | "40P01" | "23503")),
+        Some(SqlxError::Database(error)) => {
+            matches!(error.code().as_deref(), Some("40001" | "40P01" | "23503"))
+        }
         _ => false,
     }
 }
@@ -158,18 +171,23 @@ const fn sqlite_meaning(code: u32) -> RepositoryError {
     const CANNOT_OPEN: u32 = 14;
     match code & 0xff {
         FULL => RepositoryError::Full,
-        BUSY | LOCKED | NO_MEMORY | READ_ONLY | INPUT_OUTPUT | CANNOT_OPEN => RepositoryError::Unavailable,
+        BUSY | LOCKED | NO_MEMORY | READ_ONLY | INPUT_OUTPUT | CANNOT_OPEN => {
+            RepositoryError::Unavailable
+        }
         _ => RepositoryError::Corrupt,
     }
 }
 
-/// SQLSTATE classes: 08 connection, 53 resources, 57 operator intervention; 25006 is a standby that takes no writes.
-/// What is [worth retrying](is_worth_retrying) comes here when the retries are used up.
+/// SQLSTATE classes: 08 connection, 53 resources, 57 operator intervention; 25006 is a standby that
+/// takes no writes. What is [worth retrying](is_worth_retrying) comes here when the retries are
+/// used up.
 fn postgres_meaning(code: &str) -> RepositoryError {
     match code {
         "53100" => RepositoryError::Full,
         "25006" | "40001" | "40P01" | "23503" => RepositoryError::Unavailable,
-        _ if code.starts_with("08") || code.starts_with("53") || code.starts_with("57") => RepositoryError::Unavailable,
+        _ if code.starts_with("08") || code.starts_with("53") || code.starts_with("57") => {
+            RepositoryError::Unavailable
+        }
         _ => RepositoryError::Corrupt,
     }
 }
@@ -186,14 +204,27 @@ mod tests {
 
     #[test]
     fn sqlite_codes_are_read_by_their_low_byte() {
-        for (code, told) in [(5, Unavailable), (517, Unavailable), (13, Full), (4874, Unavailable), (2067, Corrupt), (0, Corrupt)] {
+        for (code, told) in [
+            (5, Unavailable),
+            (517, Unavailable),
+            (13, Full),
+            (4874, Unavailable),
+            (2067, Corrupt),
+            (0, Corrupt),
+        ] {
             assert_eq!(sqlite_meaning(code), told, "{code}");
         }
     }
 
     #[test]
     fn postgres_codes_are_read_by_their_class() {
-        let table = [("53100", Full), ("53300", Unavailable), ("57P01", Unavailable), ("08006", Unavailable), ("40P01", Unavailable)];
+        let table = [
+            ("53100", Full),
+            ("53300", Unavailable),
+            ("57P01", Unavailable),
+            ("08006", Unavailable),
+            ("40P01", Unavailable),
+        ];
         for (code, told) in table.into_iter().chain([("42P01", Corrupt), ("23505", Corrupt)]) {
             assert_eq!(postgres_meaning(code), told, "{code}");
         }

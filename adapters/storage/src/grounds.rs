@@ -1,8 +1,8 @@
-//! What writes were decided on, looked up again where they are made: a write is made only while its lookups find what they
-//! found.
+//! What writes were decided on, looked up again where they are made: a write is made only while its
+//! lookups find what they found.
 //!
-//! Each engine looks within the transaction that writes, where nobody else writes meanwhile. All keys of one shape are looked
-//! for by one statement, for any number of writes.
+//! Each engine looks within the transaction that writes, where nobody else writes meanwhile. All
+//! keys of one shape are looked for by one statement, for any number of writes.
 
 use std::collections::HashMap;
 
@@ -40,16 +40,24 @@ pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Look<'
     let mut keys: HashMap<_, HashMap<&LookupKey, usize>> = HashMap::new();
     for Ground { lookup, found } in changes.flat_map(|change| &change.grounds) {
         if let Some(shape) = Shape::of(lookup.collection, &lookup.key) {
-            let most = keys.entry((lookup.collection, shape)).or_default().entry(&lookup.key).or_default();
+            let most =
+                keys.entry((lookup.collection, shape)).or_default().entry(&lookup.key).or_default();
             // With the one that is left out.
             *most = (found.len() + 1).max(*most);
         }
     }
-    keys.into_iter().map(|((collection, shape), keys)| Look { collection, shape, keys: keys.into_iter().collect() }).collect()
+    keys.into_iter()
+        .map(|((collection, shape), keys)| Look {
+            collection,
+            shape,
+            keys: keys.into_iter().collect(),
+        })
+        .collect()
 }
 
 impl<'a> Look<'a> {
-    /// Finds `id`, `version`, `parent` and `value` of the rows, or of so many that a ground does not hold.
+    /// Finds `id`, `version`, `parent` and `value` of the rows, or of so many that a ground does
+    /// not hold.
     pub fn statement(&self, dialect: &'static Dialect) -> Statement {
         let mut text = SqlText::new(dialect);
         let keys: Vec<_> = self.keys.iter().map(|(key, _)| *key).collect();
@@ -63,10 +71,14 @@ impl<'a> Look<'a> {
         self.keys.iter().map(|(_, most)| most).sum::<usize>() + 1
     }
 
-    /// Where there are more rows than all grounds allow, it is not known which of them fail: what is to be looked for one by
-    /// one then.
+    /// Where there are more rows than all grounds allow, it is not known which of them fail: what
+    /// is to be looked for one by one then.
     pub fn apart(&self, rows: usize) -> Option<Vec<Self>> {
-        let one = |key: &(&'a LookupKey, usize)| Self { collection: self.collection, shape: self.shape, keys: vec![*key] };
+        let one = |key: &(&'a LookupKey, usize)| Self {
+            collection: self.collection,
+            shape: self.shape,
+            keys: vec![*key],
+        };
         (rows >= self.limit() && self.keys.len() > 1).then(|| self.keys.iter().map(one).collect())
     }
 }
@@ -79,7 +91,9 @@ impl Standing {
             let key = match (look.shape, parent, value) {
                 (Shape::Id, ..) => LookupKey::Id(id),
                 (Shape::Parent, Some(parent), _) => LookupKey::Parent(parent),
-                (Shape::Member { name, .. }, _, Some(value)) => LookupKey::Member { name: name.into(), value: value.into() },
+                (Shape::Member { name, .. }, _, Some(value)) => {
+                    LookupKey::Member { name: name.into(), value: value.into() }
+                }
                 _ => continue,
             };
             standing.entry(key).or_default().push((id, version));
@@ -89,28 +103,38 @@ impl Standing {
     /// Whether every lookup of a change finds what it found.
     pub fn holds(&self, change: &Change) -> bool {
         change.grounds.iter().all(|Ground { lookup, found }| {
-            let standing = self.0.get(&lookup.collection).and_then(|standing| standing.get(&lookup.key));
-            let mut standing: Vec<_> = standing.into_iter().flatten().filter(|(id, _)| *id != lookup.without).copied().collect();
+            let standing =
+                self.0.get(&lookup.collection).and_then(|standing| standing.get(&lookup.key));
+            let mut standing: Vec<_> = standing
+                .into_iter()
+                .flatten()
+                .filter(|(id, _)| *id != lookup.without)
+                .copied()
+                .collect();
             standing.sort_unstable();
             standing == *found
         })
     }
 }
 
-/// Whether a write may change what some grounds rest on, where they hold: it is of an item that was found, or leaves one that
-/// would be. Then what they rest on is looked up after it.
+/// Whether a write may change what some grounds rest on, where they hold: it is of an item that was
+/// found, or leaves one that would be. Then what they rest on is looked up after it.
 pub(crate) fn touches(write: &RowWrite<'_>, grounds: &[Ground]) -> bool {
     let RowWrite { scope, id, keys, .. } = write;
     let would_be_found = |collection, key: &LookupKey| match (key, Shape::of(collection, key)) {
         (LookupKey::Id(sought), _) => sought == id,
         (LookupKey::Parent(owner), _) => scope.parent == Some(*owner),
-        (LookupKey::Member { value, .. }, Some(Shape::Member { column: Some((column, _)), .. })) => keys.begin_as(column, value),
+        (
+            LookupKey::Member { value, .. },
+            Some(Shape::Member { column: Some((column, _)), .. }),
+        ) => keys.begin_as(column, value),
         // Not looked into: that would take longer than doing one after the other.
         (LookupKey::Member { .. }, shape) => shape.is_some(),
         (LookupKey::Nothing, _) => false,
     };
     grounds.iter().any(|Ground { lookup, found }| {
         lookup.collection == scope.collection
-            && (found.iter().any(|(found, _)| found == id) || would_be_found(lookup.collection, &lookup.key))
+            && (found.iter().any(|(found, _)| found == id)
+                || would_be_found(lookup.collection, &lookup.key))
     })
 }

@@ -1,7 +1,7 @@
 //! Requests that may be sent again: what was written for them, by caller, path and key.
 //!
-//! The row is written in the transaction of the write it belongs to. It names the version that was written and the links it
-//! was shown with; what else was shown is in the change log.
+//! The row is written in the transaction of the write it belongs to. It names the version that was
+//! written and the links it was shown with; what else was shown is in the change log.
 
 use application::{Answered, Change, IdempotencyKey, Relations, ShownItem};
 use domain::ItemId;
@@ -50,7 +50,8 @@ pub(crate) fn answered_statement(dialect: &Dialect, change: &Change) -> Option<S
         columns = past::COLUMNS,
         joins = past::JOINS,
     );
-    let values: [Value; 4] = [caller.into(), path.into(), key.into(), change.time.as_microsecond().into()];
+    let values: [Value; 4] =
+        [caller.into(), path.into(), key.into(), change.time.as_microsecond().into()];
     Some(dialect.statement(&text, values))
 }
 
@@ -58,8 +59,16 @@ pub(crate) fn answered_statement(dialect: &Dialect, change: &Change) -> Option<S
 pub(crate) fn answered(rows: &[QueryResult]) -> Result<Option<Answered>, DbErr> {
     let Some(row) = rows.first() else { return Ok(None) };
     let past = past::version(row)?;
-    let item = past.item.ok_or_else(|| rows::not_understood("idempotency_keys", "a removal was kept as an answer"))?;
-    let [fingerprint, remarks]: [String; 2] = [rows::get(row, "fingerprint")?, rows::get(row, "remarks")?];
+    let item = past.item.ok_or_else(|| {
+        rows::not_understood("idempotency_keys", "a removal was kept as an answer")
+    })?;
+    let [fingerprint, remarks]: [String; 2] =
+        [rows::get(row, "fingerprint")?, rows::get(row, "remarks")?];
     let shown = ShownItem { item, relations: rows::relations(row)? };
-    Ok(Some(Answered { fingerprint: fingerprint.into(), kind: past.change.kind, shown, remarks: remarks.into() }))
+    Ok(Some(Answered {
+        fingerprint: fingerprint.into(),
+        kind: past.change.kind,
+        shown,
+        remarks: remarks.into(),
+    }))
 }

@@ -7,10 +7,12 @@ use domain::Value;
 use domain::words::{each_text, each_word};
 use sea_orm::DbBackend;
 
-/// Stands between texts, so that no phrase is found across two of them. No word has such a character.
+/// Stands between texts, so that no phrase is found across two of them. No word has such a
+/// character.
 const GAP: &str = "| ";
 
-/// Most bytes of the words of one item that `PostgreSQL` keeps: a `tsvector` is below 1 MiB, with two bytes per place.
+/// Most bytes of the words of one item that `PostgreSQL` keeps: a `tsvector` is below 1 MiB, with
+/// two bytes per place.
 const LARGEST_VECTOR: usize = 1_000_000;
 
 /// Most places of one word, and the last place, that a `tsvector` keeps.
@@ -81,7 +83,8 @@ impl Words {
         words.sort_unstable();
         let mut out = String::new();
         for (word, places) in words {
-            let mut before = if out.is_empty() { format!("'{word}':") } else { format!(" '{word}':") };
+            let mut before =
+                if out.is_empty() { format!("'{word}':") } else { format!(" '{word}':") };
             for place in places {
                 // Writing to a String cannot fail.
                 let _ = write!(out, "{before}{place}");

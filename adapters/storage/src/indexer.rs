@@ -1,7 +1,8 @@
-//! Keeps the full-text index in step (`indexing.rs`): when nobody writes, when much waits, and when a search wants it.
+//! Keeps the full-text index in step (`indexing.rs`): when nobody writes, when much waits, and when
+//! a search wants it.
 //!
-//! A search waits until the index knows every change that was committed before it was asked, so it finds what was
-//! acknowledged.
+//! A search waits until the index knows every change that was committed before it was asked, so it
+//! finds what was acknowledged.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +22,8 @@ use crate::rows;
 /// Changes that are indexed at a time: on `SQLite` a write that comes meanwhile waits for them.
 const AT_A_TIME: i64 = 512;
 
-/// How long a write waits at most when far too much is to be indexed, so that writers do not run away from the index.
+/// How long a write waits at most when far too much is to be indexed, so that writers do not run
+/// away from the index.
 const HELD_BACK: Duration = Duration::from_secs(1);
 
 /// How long nobody must have written before what waits is indexed.
@@ -69,11 +71,13 @@ impl Indexer {
         Self { engine, work, task: Mutex::new(Some(task)) }
     }
 
-    /// Returns when a write may go on. It is held back for a while at most: nothing is refused for the index's sake.
+    /// Returns when a write may go on. It is held back for a while at most: nothing is refused for
+    /// the index's sake.
     pub async fn room(&self) {
         if self.work.is_overfull() {
             let mut progress = self.work.indexed.subscribe();
-            let room = async { while self.work.is_overfull() && progress.changed().await.is_ok() {} };
+            let room =
+                async { while self.work.is_overfull() && progress.changed().await.is_ok() {} };
             // Whether there is room by now or not.
             let _ = timeout(HELD_BACK, room).await;
         }
@@ -81,7 +85,9 @@ impl Indexer {
 
     /// Takes note of changes that were committed.
     pub fn written(&self, changes: usize) {
-        self.work.waiting.fetch_add(i64::try_from(changes).unwrap_or(i64::MAX / 2), Ordering::Relaxed);
+        self.work
+            .waiting
+            .fetch_add(i64::try_from(changes).unwrap_or(i64::MAX / 2), Ordering::Relaxed);
         self.work.news.notify_one();
     }
 
@@ -96,7 +102,8 @@ impl Indexer {
         if indexed >= written {
             return Ok(());
         }
-        let (mut progress, mut failures) = (self.work.indexed.subscribe(), self.work.failures.subscribe());
+        let (mut progress, mut failures) =
+            (self.work.indexed.subscribe(), self.work.failures.subscribe());
         self.work.wanted.fetch_max(written, Ordering::Relaxed);
         self.work.news.notify_one();
         let is_done = tokio::select! {
@@ -107,13 +114,20 @@ impl Indexer {
         if is_done {
             return Ok(());
         }
-        tracing::warn!(changes = written - indexed, "a search waited in vain for the full-text index");
+        tracing::warn!(
+            changes = written - indexed,
+            "a search waited in vain for the full-text index"
+        );
         Err(RepositoryError::Unavailable)
     }
 
     /// Whether there is still a task that indexes.
     pub fn is_alive(&self) -> bool {
-        self.task.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|task| !task.is_finished())
+        self.task
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .is_some_and(|task| !task.is_finished())
     }
 
     /// Ends the task; what waits is indexed when the store is opened again.
@@ -149,7 +163,8 @@ impl Work {
     }
 
     fn stepped(&self, waited: i64, step: Step) {
-        // A step that does not go on says that nothing waits of what was known, whoever wrote or indexed it.
+        // A step that does not go on says that nothing waits of what was known, whoever wrote or
+        // indexed it.
         let taken = i64::try_from(step.changes).unwrap_or(i64::MAX);
         let indexed = if step.goes_on { taken.min(waited - 1) } else { waited };
         self.waiting.fetch_sub(indexed, Ordering::Relaxed);

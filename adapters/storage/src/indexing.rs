@@ -1,8 +1,10 @@
-//! What both engines' full-text indexes have in common: they follow the change log, some changes at a time.
+//! What both engines' full-text indexes have in common: they follow the change log, some changes at
+//! a time.
 //!
-//! A full-text index takes many items at a time far more cheaply than one after the other, and no writer should wait for
-//! it. So a write leaves nothing but its change, in its own transaction; `search_progress` says up to which change the
-//! index knows the items; and a search waits until that is everything (`indexer.rs`).
+//! A full-text index takes many items at a time far more cheaply than one after the other, and no
+//! writer should wait for it. So a write leaves nothing but its change, in its own transaction;
+//! `search_progress` says up to which change the index knows the items; and a search waits until
+//! that is everything (`indexer.rs`).
 
 use std::collections::BTreeMap;
 
@@ -10,8 +12,8 @@ use uuid::Uuid;
 
 use crate::dialect::Dialect;
 
-/// Most bytes of members that are indexed at a time, or one item's: what they take in memory, and how long a write waits for
-/// them on `SQLite`, must not depend on what clients send.
+/// Most bytes of members that are indexed at a time, or one item's: what they take in memory, and
+/// how long a write waits for them on `SQLite`, must not depend on what clients send.
 const BYTES_AT_A_TIME: i64 = 4 * 1024 * 1024;
 
 /// Up to which change everything is indexed, and the last one that is known.
@@ -21,8 +23,8 @@ pub(crate) const PROGRESS: &str = "SELECT p.sequence AS indexed, COALESCE((SELEC
 /// Notes up to which change everything is indexed.
 pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
 
-/// The next changes: of which items, which change was the item's first, whose number `SQLite` knows it by, and how many bytes
-/// its members have now, if it still exists.
+/// The next changes: of which items, which change was the item's first, whose number `SQLite` knows
+/// it by, and how many bytes its members have now, if it still exists.
 pub(crate) fn next(dialect: &Dialect) -> String {
     format!(
         "SELECT c.sequence, f.sequence AS number, c.item_id AS id, {} AS bytes \
@@ -52,7 +54,8 @@ pub(crate) struct Next {
     pub bytes: Option<i64>,
 }
 
-/// The changes of a step, and their items with their numbers: each item once, however often it was written.
+/// The changes of a step, and their items with their numbers: each item once, however often it was
+/// written.
 pub(crate) fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<Uuid, i64>) {
     let mut step = Step { indexed, changes: 0, goes_on: false };
     let (mut items, mut bytes) = (BTreeMap::new(), 0);
@@ -67,7 +70,8 @@ pub(crate) fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<U
         step.indexed = change.sequence;
         step.changes += 1;
     }
-    step.goes_on = step.changes < next.len() || i64::try_from(next.len()).is_ok_and(|taken| taken >= limit);
+    step.goes_on =
+        step.changes < next.len() || i64::try_from(next.len()).is_ok_and(|taken| taken >= limit);
     (step, items)
 }
 
@@ -83,7 +87,12 @@ mod tests {
         const HUGE: i64 = BYTES_AT_A_TIME * 2;
         for (what, items, taken, goes_on) in [
             ("all", &[(1, HALF), (2, HALF)][..], 2, false),
-            ("an item that was written twice counts once", &[(1, HALF), (1, HALF), (1, HALF), (2, HALF)], 4, false),
+            (
+                "an item that was written twice counts once",
+                &[(1, HALF), (1, HALF), (1, HALF), (2, HALF)],
+                4,
+                false,
+            ),
             ("what does not fit waits", &[(1, HALF), (2, HALF), (3, 1), (4, 1)], 2, true),
             ("one is taken whatever its size", &[(1, HUGE), (1, HUGE), (2, 1)], 2, true),
             ("a full step goes on", &[(1, 0), (2, 0), (3, 0), (4, 0), (5, 0)], 5, true),
@@ -97,7 +106,11 @@ mod tests {
             };
             let next: Vec<_> = items.iter().enumerate().map(next).collect();
             let (step, _) = step(10, &next, 5);
-            assert_eq!((step.changes, step.indexed, step.goes_on), (taken, 10 + i64::try_from(taken).unwrap(), goes_on), "{what}");
+            assert_eq!(
+                (step.changes, step.indexed, step.goes_on),
+                (taken, 10 + i64::try_from(taken).unwrap(), goes_on),
+                "{what}"
+            );
         }
     }
 }

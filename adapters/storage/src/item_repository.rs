@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use application::query::{MemberNames, PageQuery, Position};
 use application::{
-    Answered, Change, ChangeKind, ChangeLog, CollectionContent, History, ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange,
-    NewItem, PastPageQuery, PastVersion, Readiness, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
+    Answered, Change, ChangeKind, ChangeLog, CollectionContent, History, ItemRepository,
+    ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness,
+    Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Lookup, LookupKey, Version};
@@ -35,7 +36,8 @@ use crate::write::{Answer, Write};
 /// Requests that are forgotten in one step.
 const FORGOTTEN_AT_A_TIME: i64 = 1_000;
 
-/// How often a page is walked anew when writes change what is on it between the walk and the look at its items.
+/// How often a page is walked anew when writes change what is on it between the walk and the look
+/// at its items.
 const WALKS: usize = 3;
 
 /// The items of one database.
@@ -52,7 +54,8 @@ pub(crate) struct SqlItemRepository {
 }
 
 impl SqlItemRepository {
-    /// Starts the lanes of the read queues, so it needs a runtime. A read waits for its place as long as `patience` says.
+    /// Starts the lanes of the read queues, so it needs a runtime. A read waits for its place as
+    /// long as `patience` says.
     pub fn new(engine: Arc<dyn Engine>, patience: Duration) -> Self {
         let (statements, lanes) = (Statements::new(engine.dialect()), engine.lanes());
         let indexer = Arc::new(Indexer::start(Arc::clone(&engine)));
@@ -60,7 +63,16 @@ impl SqlItemRepository {
         let items = ReadQueue::start(ItemReads(Arc::clone(&reads)), lanes, patience);
         let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), 1, patience);
         let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), lanes, patience);
-        Self { reads, items, totals, pages, kept_pages: PageCache::new(), seen: Seen::new(), indexer, sealed: AtomicI64::new(0) }
+        Self {
+            reads,
+            items,
+            totals,
+            pages,
+            kept_pages: PageCache::new(),
+            seen: Seen::new(),
+            indexer,
+            sealed: AtomicI64::new(0),
+        }
     }
 
     /// Goes on with what a process before this one left to be done. The schema must be up to date.
@@ -98,8 +110,8 @@ impl SqlItemRepository {
         }
     }
 
-    /// Sees to it that nothing is committed any more with a time up to this one. Times grow in the order of the commits, so
-    /// nothing needs to be done where a later one is visible.
+    /// Sees to it that nothing is committed any more with a time up to this one. Times grow in the
+    /// order of the commits, so nothing needs to be done where a later one is visible.
     async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
         if self.sealed.load(Ordering::Relaxed) >= time.as_microsecond() {
             return Ok(());
@@ -113,7 +125,11 @@ impl SqlItemRepository {
     }
 
     /// An item of a store that others write to as well.
-    async fn find_seen(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
+    async fn find_seen(
+        &self,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<ShownItem>, RepositoryError> {
         let Scope { collection, .. } = scope;
         if self.seen.may_be_current(scope, id) {
             let whole = Scope { collection, parent: None };
@@ -144,28 +160,56 @@ impl ItemRepository for SqlItemRepository {
         }
     }
 
-    async fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError> {
+    async fn find_many(
+        &self,
+        scope: Scope,
+        ids: &[ItemId],
+    ) -> Result<Vec<ShownItem>, RepositoryError> {
         if ids.is_empty() { Ok(Vec::new()) } else { self.reads.items(scope, ids).await }
     }
 
-    async fn find_fields(&self, scope: Scope, id: ItemId, fields: &MemberNames) -> Result<Option<ShownItem>, RepositoryError> {
+    async fn find_fields(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        fields: &MemberNames,
+    ) -> Result<Option<ShownItem>, RepositoryError> {
         Ok(self.reads.items_with_fields(scope, &[id], fields).await?.pop())
     }
 
-    async fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Result<Vec<ShownItem>, RepositoryError> {
-        self.reads.read("belonging_to", self.reads.statements.belonging_to(collection, owners, limit), rows::shown_items).await
+    async fn belonging_to(
+        &self,
+        collection: Collection,
+        owners: &[ItemId],
+        limit: u64,
+    ) -> Result<Vec<ShownItem>, RepositoryError> {
+        self.reads
+            .read(
+                "belonging_to",
+                self.reads.statements.belonging_to(collection, owners, limit),
+                rows::shown_items,
+            )
+            .await
     }
 
     async fn look_up(&self, lookup: &Lookup) -> Result<domain::Found, RepositoryError> {
         self.reads.look_up(lookup).await
     }
 
-    async fn totals(&self, scope: Scope, related: &[Collection]) -> Result<Totals, RepositoryError> {
+    async fn totals(
+        &self,
+        scope: Scope,
+        related: &[Collection],
+    ) -> Result<Totals, RepositoryError> {
         let (totals, has_owner) = self.totals.read((scope, related.to_vec())).await?;
         owned(scope, has_owner).map(|()| totals)
     }
 
-    async fn page(&self, scope: Scope, query: &PageQuery) -> Result<Arc<ListedPage>, RepositoryError> {
+    async fn page(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Arc<ListedPage>, RepositoryError> {
         let stamp = match self.reads.engine.current() {
             Some(current) => current.epoch(scope.collection, &query.related).cast_signed(),
             None => self.totals(scope, &query.related).await?.revision.0,
@@ -175,32 +219,60 @@ impl ItemRepository for SqlItemRepository {
         }
         let (page, has_owner) = self.pages.read((scope, query.clone())).await?;
         owned(scope, has_owner)?;
-        // The items are at least as new as the page's own revision, and as the epoch before they were read.
+        // The items are at least as new as the page's own revision, and as the epoch before they
+        // were read.
         let stamp = if self.reads.engine.current().is_some() { stamp } else { page.revision.0 };
         self.kept_pages.remember(scope, query, stamp, &page);
         Ok(page)
     }
 
-    async fn insert(&self, scope: Scope, item: NewItem, change: Change) -> Result<ShownItem, RepositoryError> {
+    async fn insert(
+        &self,
+        scope: Scope,
+        item: NewItem,
+        change: Change,
+    ) -> Result<ShownItem, RepositoryError> {
         let keys = Keys::of(scope.collection, &item.members);
         left(self.write(Write::Insert { scope, item, keys, change }).await)
     }
 
-    async fn restore(&self, scope: Scope, item: NewItem, change: Change) -> Result<ShownItem, RepositoryError> {
+    async fn restore(
+        &self,
+        scope: Scope,
+        item: NewItem,
+        change: Change,
+    ) -> Result<ShownItem, RepositoryError> {
         let keys = Keys::of(scope.collection, &item.members);
         left(self.write(Write::Restore { scope, item, keys, change }).await)
     }
 
-    async fn update(&self, scope: Scope, replacement: Replacement, kind: ChangeKind, change: Change) -> Result<ShownItem, RepositoryError> {
+    async fn update(
+        &self,
+        scope: Scope,
+        replacement: Replacement,
+        kind: ChangeKind,
+        change: Change,
+    ) -> Result<ShownItem, RepositoryError> {
         let keys = Keys::of(scope.collection, &replacement.members);
         left(self.write(Write::Update { scope, replacement, keys, kind, change }).await)
     }
 
-    async fn delete(&self, scope: Scope, id: ItemId, expected: Version, change: Change) -> Result<(), RepositoryError> {
+    async fn delete(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        expected: Version,
+        change: Change,
+    ) -> Result<(), RepositoryError> {
         self.write(Write::Delete { scope, id, expected, change }).await.map(|_| ())
     }
 
-    async fn replace_all(&self, collection: Collection, content: CollectionContent, change: Change) -> Result<(), RepositoryError> {
+    async fn replace_all(
+        &self,
+        collection: Collection,
+        content: CollectionContent,
+        change: Change,
+    ) -> Result<(), RepositoryError> {
         let replaced = content.replacements.iter().map(|replacement| &replacement.members);
         let members = replaced.chain(content.additions.iter().map(|addition| &addition.members));
         let keys = members.map(|members| Keys::of(collection, members)).collect();
@@ -217,25 +289,51 @@ impl ItemRepository for SqlItemRepository {
 
 #[async_trait]
 impl History for SqlItemRepository {
-    async fn versions(&self, scope: Scope, id: ItemId, newest: Version, limit: u64) -> Result<Vec<LoggedChange>, RepositoryError> {
-        let statement = past::versions_statement(self.reads.engine.dialect(), scope, id, newest, limit);
+    async fn versions(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        newest: Version,
+        limit: u64,
+    ) -> Result<Vec<LoggedChange>, RepositoryError> {
+        let statement =
+            past::versions_statement(self.reads.engine.dialect(), scope, id, newest, limit);
         self.reads.read("versions", statement, past::versions).await
     }
 
-    async fn version(&self, scope: Scope, id: ItemId, version: Version) -> Result<Option<PastVersion>, RepositoryError> {
+    async fn version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        version: Version,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
         self.reads.past_version(scope, id, Which::Numbered(version)).await
     }
 
-    async fn last_version(&self, scope: Scope, id: ItemId) -> Result<Option<PastVersion>, RepositoryError> {
+    async fn last_version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
         self.reads.past_version(scope, id, Which::Last).await
     }
 
-    async fn version_at(&self, scope: Scope, id: ItemId, time: Timestamp) -> Result<Option<PastVersion>, RepositoryError> {
+    async fn version_at(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        time: Timestamp,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
         self.seal(time).await?;
         self.reads.past_version(scope, id, Which::At(time)).await
     }
 
-    async fn page_at(&self, scope: Scope, time: Timestamp, query: &PastPageQuery) -> Result<ListedPage, RepositoryError> {
+    async fn page_at(
+        &self,
+        scope: Scope,
+        time: Timestamp,
+        query: &PastPageQuery,
+    ) -> Result<ListedPage, RepositoryError> {
         self.seal(time).await?;
         let statement = past::page_statement(self.reads.engine.dialect(), scope, time, query);
         self.reads.read("page_at", statement, |rows| past::page(rows, query)).await
@@ -243,14 +341,22 @@ impl History for SqlItemRepository {
 
     async fn last_change(&self) -> Result<Option<LoggedChange>, RepositoryError> {
         let statement = change_log::last_statement(self.reads.engine.dialect());
-        self.reads.read("last_change", statement, |rows| rows.first().map(change_log::change).transpose()).await
+        self.reads
+            .read("last_change", statement, |rows| rows.first().map(change_log::change).transpose())
+            .await
     }
 }
 
 #[async_trait]
 impl ChangeLog for SqlItemRepository {
-    async fn changes(&self, after: Sequence, collection: Option<Collection>, limit: u64) -> Result<LogPage, RepositoryError> {
-        let statement = change_log::statement(self.reads.engine.dialect(), after, collection, limit);
+    async fn changes(
+        &self,
+        after: Sequence,
+        collection: Option<Collection>,
+        limit: u64,
+    ) -> Result<LogPage, RepositoryError> {
+        let statement =
+            change_log::statement(self.reads.engine.dialect(), after, collection, limit);
         self.reads.read("changes", statement, |rows| change_log::page(rows, after, limit)).await
     }
 
@@ -262,7 +368,11 @@ impl ChangeLog for SqlItemRepository {
 #[async_trait]
 impl Readiness for SqlItemRepository {
     async fn check(&self) -> Result<(), RepositoryError> {
-        if !self.items.is_alive() || !self.totals.is_alive() || !self.pages.is_alive() || !self.indexer.is_alive() {
+        if !self.items.is_alive()
+            || !self.totals.is_alive()
+            || !self.pages.is_alive()
+            || !self.indexer.is_alive()
+        {
             return Err(RepositoryError::Unavailable);
         }
         self.reads.read("readiness", self.reads.statements.ready(), |_| Ok(())).await
@@ -297,9 +407,15 @@ impl Reads {
         rows.and_then(|rows| understand(&rows)).map_err(|error| logged(&error, step))
     }
 
-    async fn past_version(&self, scope: Scope, id: ItemId, which: Which) -> Result<Option<PastVersion>, RepositoryError> {
+    async fn past_version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        which: Which,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
         let statement = past::version_statement(self.engine.dialect(), scope, id, which);
-        self.read("past_version", statement, |rows| rows.first().map(past::version).transpose()).await
+        self.read("past_version", statement, |rows| rows.first().map(past::version).transpose())
+            .await
     }
 
     fn current_item(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
@@ -308,7 +424,9 @@ impl Reads {
 
     /// The items of the scope, from memory as far as they are known.
     async fn items(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError> {
-        let Some(current) = self.engine.current() else { return self.stored_items(scope, ids).await };
+        let Some(current) = self.engine.current() else {
+            return self.stored_items(scope, ids).await;
+        };
         let mut found: Vec<_> = ids.iter().filter_map(|id| current.find(scope, *id)).collect();
         if found.len() == ids.len() {
             return Ok(found);
@@ -326,7 +444,11 @@ impl Reads {
         Ok(found)
     }
 
-    async fn stored_items(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError> {
+    async fn stored_items(
+        &self,
+        scope: Scope,
+        ids: &[ItemId],
+    ) -> Result<Vec<ShownItem>, RepositoryError> {
         let statement = match ids {
             [id] => self.statements.find(scope, *id),
             ids => self.statements.find_many(scope, ids),
@@ -334,7 +456,12 @@ impl Reads {
         self.read("find", statement, rows::shown_items).await
     }
 
-    async fn items_with_fields(&self, scope: Scope, ids: &[ItemId], fields: &MemberNames) -> Result<Vec<ShownItem>, RepositoryError> {
+    async fn items_with_fields(
+        &self,
+        scope: Scope,
+        ids: &[ItemId],
+        fields: &MemberNames,
+    ) -> Result<Vec<ShownItem>, RepositoryError> {
         let statement = self.statements.find_fields(scope, ids, fields);
         self.read("find_fields", statement, |rows| rows::items_with_fields(rows, fields)).await
     }
@@ -349,7 +476,9 @@ impl Reads {
         if let Some(shown) = kept.and_then(|(current, id)| current.find(scope, id)) {
             return Ok(look_up::known(lookup, shown));
         }
-        let Some(statement) = look_up::statement(self.engine.dialect(), lookup) else { return Ok(domain::Found::Items(Vec::new())) };
+        let Some(statement) = look_up::statement(self.engine.dialect(), lookup) else {
+            return Ok(domain::Found::Items(Vec::new()));
+        };
         let ticket = kept.map(|(current, id)| (current, current.ticket(id)));
         let found = match self.read("look_up", statement, look_up::understand).await? {
             Ok(found) => found,
@@ -361,14 +490,22 @@ impl Reads {
         Ok(domain::Found::Items(found.into_iter().map(|shown| shown.item).collect()))
     }
 
-    async fn totals(&self, scope: Scope, related: &[Collection]) -> Result<(Totals, bool), RepositoryError> {
+    async fn totals(
+        &self,
+        scope: Scope,
+        related: &[Collection],
+    ) -> Result<(Totals, bool), RepositoryError> {
         let statement = pages::totals_statement(self.engine.dialect(), scope, related);
         self.read("totals", statement, rows::totals).await
     }
 
-    /// Brings the full-text index up to a revision of the scope, for a search. What is found may be newer, but it is not
-    /// known to be as new as a revision that is read with it.
-    async fn settled(&self, scope: Scope, query: &PageQuery) -> Result<Option<Revision>, RepositoryError> {
+    /// Brings the full-text index up to a revision of the scope, for a search. What is found may be
+    /// newer, but it is not known to be as new as a revision that is read with it.
+    async fn settled(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Option<Revision>, RepositoryError> {
         if query.selection.search.is_none() {
             return Ok(None);
         }
@@ -377,7 +514,11 @@ impl Reads {
         Ok(Some(revision))
     }
 
-    async fn page(&self, scope: Scope, query: &PageQuery) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
+    async fn page(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
         let known = match query.position {
             Position::Offset(1..) => Some(self.totals(scope, &[]).await?.0),
             _ => None,
@@ -386,7 +527,9 @@ impl Reads {
         let mut walks = 1;
         loop {
             let walk = PageWalk::new(self.engine.dialect(), scope, query, known);
-            let mut walked = self.read("page", walk.statement.clone(), |rows| walk.understand(query, rows)).await?;
+            let mut walked = self
+                .read("page", walk.statement.clone(), |rows| walk.understand(query, rows))
+                .await?;
             walked.revision = settled.unwrap_or(walked.revision);
             let ids: Vec<_> = walked.found.iter().map(|found| found.place.id).collect();
             let items = match &query.fields {
@@ -407,12 +550,17 @@ impl Reads {
 /// Puts the items in their places. `Err` is a page on which an item is not as it was selected.
 fn listed(walked: Walked, items: Vec<ShownItem>) -> Result<Arc<ListedPage>, Arc<ListedPage>> {
     let mut items: HashMap<_, _> = items.into_iter().map(|shown| (shown.item.id, shown)).collect();
-    let (first, last) = (walked.found.first().map(|found| found.place.clone()), walked.found.last().map(|found| found.place.clone()));
+    let (first, last) = (
+        walked.found.first().map(|found| found.place.clone()),
+        walked.found.last().map(|found| found.place.clone()),
+    );
     let mut is_as_selected = true;
     let mut listed = Vec::with_capacity(items.len());
     for Found { place, score, version } in walked.found {
         let shown = items.remove(&place.id);
-        is_as_selected &= shown.as_ref().is_some_and(|shown| version.is_none_or(|version| version == shown.item.version.number()));
+        is_as_selected &= shown.as_ref().is_some_and(|shown| {
+            version.is_none_or(|version| version == shown.item.version.number())
+        });
         listed.extend(shown.map(|shown| ListedItem { shown, score, snippet: None }));
     }
     let Walked { total, revision, goes_on, .. } = walked;
@@ -437,17 +585,21 @@ impl SharedRead for ItemReads {
         let mut failed = HashMap::new();
         for (scope, ids) in ids_of {
             match self.0.items(scope, &ids).await {
-                Ok(items) => found.extend(items.into_iter().map(|shown| ((scope, shown.item.id), shown))),
+                Ok(items) => {
+                    found.extend(items.into_iter().map(|shown| ((scope, shown.item.id), shown)))
+                }
                 Err(error) => drop(failed.insert(scope, error)),
             }
         }
-        let answer = |key: &Self::Key| failed.get(&key.0).map_or_else(|| Ok(found.get(key).cloned()), |error| Err(*error));
+        let answer = |key: &Self::Key| {
+            failed.get(&key.0).map_or_else(|| Ok(found.get(key).cloned()), |error| Err(*error))
+        };
         keys.iter().map(answer).collect()
     }
 }
 
-/// Totals of scopes, and whether their owners exist. All that wait are asked for at once and the next wait for them, so that
-/// many who want to know the same are told by one small statement.
+/// Totals of scopes, and whether their owners exist. All that wait are asked for at once and the
+/// next wait for them, so that many who want to know the same are told by one small statement.
 struct TotalsReads(Arc<Reads>);
 
 #[async_trait]
@@ -463,7 +615,8 @@ impl SharedRead for TotalsReads {
     }
 }
 
-/// Pages, and whether the owners of their scopes exist. The same page is read once for all who want it.
+/// Pages, and whether the owners of their scopes exist. The same page is read once for all who want
+/// it.
 struct PageReads(Arc<Reads>);
 
 #[async_trait]

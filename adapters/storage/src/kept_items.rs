@@ -29,7 +29,9 @@ struct ByBytes;
 
 impl Weighter<ItemId, Kept> for ByBytes {
     fn weight(&self, _id: &ItemId, kept: &Kept) -> u64 {
-        (kept.shown.item.members.len() + BESIDE_MEMBERS + kept.shown.relations.continued_by.len() * size_of::<ItemId>()) as u64
+        (kept.shown.item.members.len()
+            + BESIDE_MEMBERS
+            + kept.shown.relations.continued_by.len() * size_of::<ItemId>()) as u64
     }
 }
 
@@ -38,10 +40,12 @@ impl KeptItems {
         Self(Cache::with_weighter(EXPECTED, KEPT_BYTES, ByBytes))
     }
 
-    /// The item and its stamp, if it is known and in the scope. `None` says nothing about whether it exists.
+    /// The item and its stamp, if it is known and in the scope. `None` says nothing about whether
+    /// it exists.
     pub fn find(&self, scope: Scope, id: ItemId) -> Option<(i64, ShownItem)> {
         let kept = self.0.get(&id)?;
-        let is_in_scope = kept.collection == scope.collection && scope.parent.is_none_or(|parent| kept.shown.item.parent == Some(parent));
+        let is_in_scope = kept.collection == scope.collection
+            && scope.parent.is_none_or(|parent| kept.shown.item.parent == Some(parent));
         is_in_scope.then_some((kept.stamp, kept.shown))
     }
 

@@ -1,15 +1,18 @@
-//! Keys: the members by which a few items are told from many, in columns of their own with an index each, so that finding by
-//! them costs no more in a large collection.
+//! Keys: the members by which a few items are told from many, in columns of their own with an index
+//! each, so that finding by them costs no more in a large collection.
 //!
-//! A key is the beginning of the member's value as a text. It is taken out of the members here, once per write: an index on
-//! an expression over `members` would have the engine read the JSON again for every index and every write.
+//! A key is the beginning of the member's value as a text. It is taken out of the members here,
+//! once per write: an index on an expression over `members` would have the engine read the JSON
+//! again for every index and every write.
 
 use domain::{Collection, Value};
 
 /// The columns. Those of proposals have the names of their fields.
-pub(crate) const COLUMNS: [&str; 5] = ["program_id", "research_type", "researcher_id", "start_date", SUBJECT];
+pub(crate) const COLUMNS: [&str; 5] =
+    ["program_id", "research_type", "researcher_id", "start_date", SUBJECT];
 
-/// The column for what items of the other collections are about, whatever the member is called there.
+/// The column for what items of the other collections are about, whatever the member is called
+/// there.
 const SUBJECT: &str = "subject";
 
 /// Most characters of a value that are kept: an index entry of `PostgreSQL` is below 2,700 bytes.
@@ -28,7 +31,9 @@ impl Keys {
         }
         for (name, value) in Value::from_encoded(members).entries().into_iter().flatten() {
             let column = column(collection, name);
-            if let Some(place) = column.and_then(|column| COLUMNS.iter().position(|known| *known == column)) {
+            if let Some(place) =
+                column.and_then(|column| COLUMNS.iter().position(|known| *known == column))
+            {
                 keys.0[place] = key(value);
             }
         }
@@ -37,7 +42,11 @@ impl Keys {
 
     /// What a column holds.
     pub fn in_column(&self, column: &str) -> Option<&str> {
-        COLUMNS.iter().zip(&self.0).find(|(name, _)| **name == column).and_then(|(_, key)| key.as_deref())
+        COLUMNS
+            .iter()
+            .zip(&self.0)
+            .find(|(name, _)| **name == column)
+            .and_then(|(_, key)| key.as_deref())
     }
 
     /// Whether the column has the key of what is written so.
@@ -67,7 +76,8 @@ pub(crate) fn column(collection: Collection, member: &str) -> Option<&'static st
     Some(if collection == Collection::PROPOSALS { indexed } else { SUBJECT })
 }
 
-/// Whether a text compares to a key as it does to the whole value: it is shorter than what is cut off a value.
+/// Whether a text compares to a key as it does to the whole value: it is shorter than what is cut
+/// off a value.
 pub(crate) fn compares_to_keys(text: &str) -> bool {
     text.chars().count() < LENGTH
 }
@@ -93,14 +103,20 @@ mod tests {
 
     #[test]
     fn the_keys_of_proposals_are_fields() {
-        assert!(Collection::PROPOSALS.indexed_members().iter().all(|name| FIELDS.iter().any(|field| field.name == *name)));
+        assert!(
+            Collection::PROPOSALS
+                .indexed_members()
+                .iter()
+                .all(|name| FIELDS.iter().any(|field| field.name == *name))
+        );
     }
 
     #[test]
     fn every_indexed_member_of_a_collection_has_a_column_of_its_own() {
         for collection in Collection::ALL {
             let members = collection.indexed_members();
-            let columns: HashSet<_> = members.iter().filter_map(|name| column(collection, name)).collect();
+            let columns: HashSet<_> =
+                members.iter().filter_map(|name| column(collection, name)).collect();
             assert_eq!(columns.len(), members.len(), "{collection:?}");
             assert!(columns.iter().all(|column| COLUMNS.contains(column)), "{collection:?}");
         }
@@ -108,7 +124,10 @@ mod tests {
 
     #[test]
     fn texts_and_numbers_of_proposals_are_keys() {
-        let members = format!(r#"{{"program_id":7,"title":"x","research_type":"Añ\"b","researcher_id":"{}"}}"#, "é".repeat(300));
+        let members = format!(
+            r#"{{"program_id":7,"title":"x","research_type":"Añ\"b","researcher_id":"{}"}}"#,
+            "é".repeat(300)
+        );
         let keys = Keys::of(Collection::PROPOSALS, &members);
         let keys: Vec<_> = keys.columns().iter().map(Option::as_deref).collect();
         assert_eq!(keys, [Some("7"), Some("Añ\"b"), Some("é".repeat(LENGTH).as_str()), None, None]);
@@ -127,7 +146,11 @@ mod tests {
         ] {
             let keys = Keys::of(collection, members);
             assert_eq!(keys.in_column("subject"), key, "{collection:?}");
-            assert_eq!(keys.columns().iter().flatten().count(), usize::from(key.is_some()), "{collection:?}");
+            assert_eq!(
+                keys.columns().iter().flatten().count(),
+                usize::from(key.is_some()),
+                "{collection:?}"
+            );
         }
     }
 }

@@ -22,7 +22,8 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// A field's name stands in the text; any other name is a parameter. Only proposals have fields.
+    /// A field's name stands in the text; any other name is a parameter. Only proposals have
+    /// fields.
     pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
         let backend = text.dialect.backend;
         let path = format!("$.{}", encode_text(name));
@@ -56,7 +57,8 @@ impl Member {
         matches!(self.kind, Some(FieldKind::Text | FieldKind::Date | FieldKind::TextOrInteger))
     }
 
-    /// What compares to the texts as its value does: its key, if it is one and the texts are short, so that an index serves.
+    /// What compares to the texts as its value does: its key, if it is one and the texts are short,
+    /// so that an index serves.
     pub fn as_text_beside<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> String {
         match self.key {
             Some(column) if texts.all(keys::compares_to_keys) => format!("w.{column}"),
@@ -68,17 +70,25 @@ impl Member {
     pub fn as_text(&self) -> String {
         let Self { name, .. } = self;
         match (self.backend, self.kind) {
-            (DbBackend::Sqlite, Some(FieldKind::TextOrInteger)) => format!("CAST(w.members ->> {name} AS TEXT)"),
+            (DbBackend::Sqlite, Some(FieldKind::TextOrInteger)) => {
+                format!("CAST(w.members ->> {name} AS TEXT)")
+            }
             (DbBackend::Sqlite, _) => format!("(w.members ->> {name})"),
             _ => format!("((w.members ->> {name}) COLLATE \"C\")"),
         }
     }
 
-    /// Its value as it was written, where it [is](Self::is_written) a text or a number; compared by code point.
+    /// Its value as it was written, where it [is](Self::is_written) a text or a number; compared by
+    /// code point.
     pub fn as_written(&self) -> String {
         match self.backend {
             // As a text SQLite writes numbers in its own way.
-            DbBackend::Sqlite => format!("CASE {} WHEN 0 THEN {} ELSE {} END", self.type_rank(), self.as_json(), self.as_text()),
+            DbBackend::Sqlite => format!(
+                "CASE {} WHEN 0 THEN {} ELSE {} END",
+                self.type_rank(),
+                self.as_json(),
+                self.as_text()
+            ),
             _ => self.as_text(),
         }
     }
@@ -98,11 +108,11 @@ impl Member {
         format!("(w.members ->> {}) IS NOT NULL", self.name)
     }
 
-    /// That one of its values, the elements of a list or else the one there is, holds what `holds` says of the row `e`.
-    /// Objects have no values. Never `NULL`.
+    /// That one of its values, the elements of a list or else the one there is, holds what `holds`
+    /// says of the row `e`. Objects have no values. Never `NULL`.
     ///
-    /// SQLite 3.51 makes a join of a bare `EXISTS` and then counts a row that `OFFSET` skips once per element that holds;
-    /// within a function it stays what it is.
+    /// SQLite 3.51 makes a join of a bare `EXISTS` and then counts a row that `OFFSET` skips once
+    /// per element that holds; within a function it stays what it is.
     pub fn any(&self, holds: &str) -> String {
         let Self { name, path, .. } = self;
         let exists = match self.backend {

@@ -44,7 +44,12 @@ impl Order {
 
     /// The values a place remembers, each with a leading comma.
     pub fn columns(&self) -> String {
-        let columns: Vec<_> = self.keys.iter().enumerate().map(|(number, (value, _))| format!(", {value} AS key_{number}")).collect();
+        let columns: Vec<_> = self
+            .keys
+            .iter()
+            .enumerate()
+            .map(|(number, (value, _))| format!(", {value} AS key_{number}"))
+            .collect();
         columns.concat()
     }
 
@@ -52,7 +57,9 @@ impl Order {
     pub fn clause(&self, is_backward: bool) -> String {
         let direction = |descending: bool| if descending == is_backward { "" } else { " DESC" };
         let components = self.keys.iter().flat_map(|(_, components)| components);
-        let keys = components.map(|component| format!("{}{}, ", component.expression, direction(component.descending)));
+        let keys = components.map(|component| {
+            format!("{}{}, ", component.expression, direction(component.descending))
+        });
         format!("{}w.id{}", keys.collect::<String>(), direction(self.is_id_descending))
     }
 
@@ -68,14 +75,17 @@ impl Order {
         for (Component { expression, descending }, value) in bounds.iter().rev() {
             let sign = sign(*descending);
             // Said first on its own, so that an index on the first key is walked from there.
-            condition = format!("({expression} {sign}= {value} AND ({expression} {sign} {value} OR {condition}))");
+            condition = format!(
+                "({expression} {sign}= {value} AND ({expression} {sign} {value} OR {condition}))"
+            );
         }
         condition
     }
 
     /// The place of a row.
     pub fn place(&self, row: &QueryResult) -> Result<Place, DbErr> {
-        let keys = (0..self.keys.len()).map(|number| sort_value(rows::get(row, &format!("key_{number}"))?));
+        let keys = (0..self.keys.len())
+            .map(|number| sort_value(rows::get(row, &format!("key_{number}"))?));
         Ok(Place { keys: keys.collect::<Result<_, DbErr>>()?, id: rows::item_id(row, "id")? })
     }
 }
@@ -91,7 +101,10 @@ fn sorted(text: &mut SqlText, key: &SortKey) -> (String, Vec<Component>) {
         };
         return (format!("CAST({column} AS TEXT)"), vec![component(column.to_owned())]);
     };
-    let is_absent = |condition: String| Component { expression: format!("CASE WHEN {condition} THEN 0 ELSE 1 END"), descending: false };
+    let is_absent = |condition: String| Component {
+        expression: format!("CASE WHEN {condition} THEN 0 ELSE 1 END"),
+        descending: false,
+    };
     let components = if member.is_text() {
         vec![is_absent(member.exists()), component(format!("COALESCE({}, '')", member.as_text()))]
     } else {
@@ -132,8 +145,12 @@ fn sort_value(json: Option<String>) -> Result<SortValue, DbErr> {
     Ok(match json.as_bytes().first() {
         Some(b'"') => {
             let object = Members::read(format!("{{\"v\":{json}}}").as_bytes()).ok().flatten();
-            let letters = object.as_ref().and_then(|object| object.get("v")?.as_text().map(|letters| letters.into_owned().into()));
-            SortValue::Text(letters.ok_or_else(|| DbErr::Type("a sort key is no JSON text".to_owned()))?)
+            let letters = object.as_ref().and_then(|object| {
+                object.get("v")?.as_text().map(|letters| letters.into_owned().into())
+            });
+            SortValue::Text(
+                letters.ok_or_else(|| DbErr::Type("a sort key is no JSON text".to_owned()))?,
+            )
         }
         Some(b'{' | b'[' | b't' | b'f') => SortValue::Other(json.into()),
         _ => SortValue::Number(json.into()),

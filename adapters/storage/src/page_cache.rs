@@ -38,7 +38,11 @@ struct ByBytes;
 
 impl Weighter<(Scope, PageQuery), Stamped> for ByBytes {
     fn weight(&self, _asked: &(Scope, PageQuery), stamped: &Stamped) -> u64 {
-        let items = stamped.page.items.iter().map(|listed| listed.shown.item.members.len() + BESIDE_MEMBERS);
+        let items = stamped
+            .page
+            .items
+            .iter()
+            .map(|listed| listed.shown.item.members.len() + BESIDE_MEMBERS);
         (items.sum::<usize>() + BESIDE_MEMBERS) as u64
     }
 }
@@ -50,7 +54,10 @@ impl PageCache {
 
     /// The page, if it was read when all that it shows was as it is now.
     pub fn find(&self, scope: Scope, query: &PageQuery, stamp: i64) -> Option<Arc<ListedPage>> {
-        self.0.get(&Asked(scope, query)).filter(|stamped| stamped.stamp == stamp).map(|stamped| stamped.page)
+        self.0
+            .get(&Asked(scope, query))
+            .filter(|stamped| stamped.stamp == stamp)
+            .map(|stamped| stamped.page)
     }
 
     pub fn remember(&self, scope: Scope, query: &PageQuery, stamp: i64, page: &Arc<ListedPage>) {

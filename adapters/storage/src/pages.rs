@@ -1,4 +1,5 @@
-//! Pages: first which items, by a walk over an index wherever there is one; then the items themselves.
+//! Pages: first which items, by a walk over an index wherever there is one; then the items
+//! themselves.
 
 use application::query::{COUNTED_MATCHES, PageQuery, Place, Position, Total};
 use application::{Revision, Scope, Totals};
@@ -52,8 +53,14 @@ pub(crate) struct Found {
 }
 
 impl PageWalk {
-    /// `known` is what was last known of the scope: it helps to choose the end to walk from, and nothing hangs on its truth.
-    pub fn new(dialect: &'static Dialect, scope: Scope, query: &PageQuery, known: Option<Totals>) -> Self {
+    /// `known` is what was last known of the scope: it helps to choose the end to walk from, and
+    /// nothing hangs on its truth.
+    pub fn new(
+        dialect: &'static Dialect,
+        scope: Scope,
+        query: &PageQuery,
+        known: Option<Totals>,
+    ) -> Self {
         let mut text = SqlText::new(dialect);
         let totals = totals(&mut text, scope, &query.related);
         let order = Order::new(&mut text, &query.order);
@@ -68,8 +75,13 @@ impl PageWalk {
         let is_search = query.selection.search.is_some();
         let how_well = if is_search { "w.score" } else { "CAST(NULL AS DOUBLE PRECISION)" };
         // Where nothing but the id counts, the walk stays within an index, which has no version.
-        let version = if is_everything && order.is_by_id() { "CAST(NULL AS BIGINT)" } else { "w.version" };
-        let matches = if count == Count::Matches { members.counted() } else { "CAST(NULL AS BIGINT)".to_owned() };
+        let version =
+            if is_everything && order.is_by_id() { "CAST(NULL AS BIGINT)" } else { "w.version" };
+        let matches = if count == Count::Matches {
+            members.counted()
+        } else {
+            "CAST(NULL AS BIGINT)".to_owned()
+        };
         let walk = format!(
             "WITH t AS ({totals}) SELECT t.*, {matches} AS matches, s.* FROM t LEFT JOIN (SELECT w.id, {version} AS version, {how_well} AS score{keys} FROM {source} w \
              WHERE {conditions}{beyond} ORDER BY {order} LIMIT {limit} OFFSET {offset}) s ON TRUE",
@@ -81,19 +93,33 @@ impl PageWalk {
             limit = window.limit,
             offset = window.offset,
         );
-        Self { statement: text.finish(&walk), order, is_backward: window.is_backward, limit: query.limit, count }
+        Self {
+            statement: text.finish(&walk),
+            order,
+            is_backward: window.is_backward,
+            limit: query.limit,
+            count,
+        }
     }
 
-    /// Understands the rows. One more item was asked for than is wanted, to see whether the walk goes on.
+    /// Understands the rows. One more item was asked for than is wanted, to see whether the walk
+    /// goes on.
     pub fn understand(&self, query: &PageQuery, rows: &[QueryResult]) -> Result<Walked, DbErr> {
-        let first = rows.first().ok_or_else(|| DbErr::RecordNotFound("a page without totals".to_owned()))?;
+        let first = rows
+            .first()
+            .ok_or_else(|| DbErr::RecordNotFound("a page without totals".to_owned()))?;
         let mut found = Vec::with_capacity(rows.len());
         if rows::get::<Option<Uuid>>(first, "id")?.is_some() {
             for row in rows {
-                found.push(Found { place: self.order.place(row)?, score: rows::get(row, "score")?, version: rows::get(row, "version")? });
+                found.push(Found {
+                    place: self.order.place(row)?,
+                    score: rows::get(row, "score")?,
+                    version: rows::get(row, "version")?,
+                });
             }
         }
-        // Neither engine promises that a join keeps the order, but one row on the left leaves nothing to reorder.
+        // Neither engine promises that a join keeps the order, but one row on the left leaves
+        // nothing to reorder.
         let goes_on = self.cut(query, &mut found, first)?;
         if self.is_backward {
             found.reverse();
@@ -108,7 +134,12 @@ impl PageWalk {
     }
 
     /// Removes what is beyond the page; whether there was anything.
-    fn cut<T>(&self, query: &PageQuery, found: &mut Vec<T>, totals: &QueryResult) -> Result<bool, DbErr> {
+    fn cut<T>(
+        &self,
+        query: &PageQuery,
+        found: &mut Vec<T>,
+        totals: &QueryResult,
+    ) -> Result<bool, DbErr> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         if let (Position::Offset(offset), true) = (&query.position, self.is_backward) {
             // Walked from the end with the length known: what lies beyond is a matter of counting.
@@ -156,7 +187,10 @@ impl Selected {
 
     fn counted(&self) -> String {
         let Self { source, conditions } = self;
-        format!("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {source} w WHERE {conditions} LIMIT {}) m)", COUNTED_MATCHES + 1)
+        format!(
+            "(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {source} w WHERE {conditions} LIMIT {}) m)",
+            COUNTED_MATCHES + 1
+        )
     }
 }
 
@@ -173,7 +207,8 @@ impl Window {
         let one_more = clamped(query.limit.saturating_add(1));
         match &query.position {
             Position::Offset(offset) => {
-                let is_nearer_to_the_end = known.is_some_and(|totals| *offset > totals.items / 2 && *offset < totals.items);
+                let is_nearer_to_the_end = known
+                    .is_some_and(|totals| *offset > totals.items / 2 && *offset < totals.items);
                 if is_nearer_to_the_end && order.is_by_id() {
                     Self::from_the_end(text, query.limit, *offset)
                 } else {
@@ -192,25 +227,38 @@ impl Window {
     }
 
     fn forward(text: &mut SqlText, limit: i64, offset: u64) -> Self {
-        Self { beyond: String::new(), limit: text.bind(limit), offset: text.bind(clamped(offset)), is_backward: false }
+        Self {
+            beyond: String::new(),
+            limit: text.bind(limit),
+            offset: text.bind(clamped(offset)),
+            is_backward: false,
+        }
     }
 
-    /// Where the page is counted from the end, the statement itself looks how many items there are, in the snapshot it
-    /// reads them in.
+    /// Where the page is counted from the end, the statement itself looks how many items there are,
+    /// in the snapshot it reads them in.
     fn from_the_end(text: &mut SqlText, limit: u64, offset: u64) -> Self {
         let (limit, offset) = (text.bind(clamped(limit)), text.bind(clamped(offset)));
         let rest = format!("(total_items - CAST({offset} AS BIGINT))");
         Self {
             beyond: String::new(),
-            limit: format!("(SELECT CASE WHEN {rest} < 0 THEN 0 WHEN {rest} < {limit} THEN {rest} ELSE {limit} END FROM t)"),
-            offset: format!("(SELECT CASE WHEN {rest} > {limit} THEN {rest} - {limit} ELSE 0 END FROM t)"),
+            limit: format!(
+                "(SELECT CASE WHEN {rest} < 0 THEN 0 WHEN {rest} < {limit} THEN {rest} ELSE {limit} END FROM t)"
+            ),
+            offset: format!(
+                "(SELECT CASE WHEN {rest} > {limit} THEN {rest} - {limit} ELSE 0 END FROM t)"
+            ),
             is_backward: true,
         }
     }
 }
 
 /// The statement that asks for a scope's totals alone.
-pub(crate) fn totals_statement(dialect: &'static Dialect, scope: Scope, related: &[Collection]) -> Statement {
+pub(crate) fn totals_statement(
+    dialect: &'static Dialect,
+    scope: Scope,
+    related: &[Collection],
+) -> Statement {
     let mut text = SqlText::new(dialect);
     let totals = totals(&mut text, scope, related);
     text.finish(&totals)
@@ -218,7 +266,8 @@ pub(crate) fn totals_statement(dialect: &'static Dialect, scope: Scope, related:
 
 /// What is counted of a scope: `total_items`, `revision`, `has_owner`, in one row.
 ///
-/// A page shows what writes to related collections make and break, so those count in its revision too.
+/// A page shows what writes to related collections make and break, so those count in its revision
+/// too.
 fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
     let own = literal(scope.collection.name());
     let parent = text.bind(scope.parent.map_or_else(Uuid::nil, ItemId::uuid));
@@ -232,7 +281,10 @@ fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
         format!("c.parent = {parent} AND c.collection = {own}")
     } else {
         let whole = text.bind(Uuid::nil());
-        format!("(c.parent = {parent} AND c.collection = {own}) OR (c.parent = {whole} AND c.collection IN ({}))", names.join(", "))
+        format!(
+            "(c.parent = {parent} AND c.collection = {own}) OR (c.parent = {whole} AND c.collection IN ({}))",
+            names.join(", ")
+        )
     };
     format!(
         "SELECT CAST(COALESCE(SUM(CASE WHEN c.collection = {own} THEN c.items ELSE 0 END), 0) AS BIGINT) AS total_items, \

@@ -1,10 +1,13 @@
 //! Reading what was: versions of items, and what a scope held at a time.
 //!
-//! The log keeps with each write the members it superseded, so the members of a version are with the next one, or with the
-//! item when there is none.
+//! The log keeps with each write the members it superseded, so the members of a version are with
+//! the next one, or with the item when there is none.
 
 use application::query::{COUNTED_MATCHES, Place, Position, Total};
-use application::{ListedItem, ListedPage, LoggedChange, PastPageQuery, PastVersion, Relations, Revision, Scope, ShownItem};
+use application::{
+    ListedItem, ListedPage, LoggedChange, PastPageQuery, PastVersion, Relations, Revision, Scope,
+    ShownItem,
+};
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement, Value};
@@ -26,7 +29,8 @@ pub(crate) const JOINS: &str = "JOIN changes f ON f.item_id = c.item_id AND f.ve
                                 LEFT JOIN changes n ON n.item_id = c.item_id AND n.version = c.version + 1 \
                                 LEFT JOIN items i ON i.id = c.item_id";
 
-/// That the change `c` is of the item `$1`, in the collection `$2`, and of the part of it that belongs to `$3` if that is one.
+/// That the change `c` is of the item `$1`, in the collection `$2`, and of the part of it that
+/// belongs to `$3` if that is one.
 const IN_SCOPE: &str = "c.item_id = $1 AND c.collection = $2 AND (c.parent = $3 OR $3 IS NULL)";
 
 /// Which version of an item.
@@ -41,20 +45,34 @@ pub(crate) enum Which {
 }
 
 /// Looks for one version.
-pub(crate) fn version_statement(dialect: &Dialect, scope: Scope, id: ItemId, which: Which) -> Statement {
+pub(crate) fn version_statement(
+    dialect: &Dialect,
+    scope: Scope,
+    id: ItemId,
+    which: Which,
+) -> Statement {
     let (condition, value): (_, Option<Value>) = match which {
         Which::Numbered(version) => ("= $4", Some(version.number().into())),
-        Which::At(time) => {
-            ("= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1 AND t.time <= $4)", Some(time.as_microsecond().into()))
-        }
+        Which::At(time) => (
+            "= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1 AND t.time <= $4)",
+            Some(time.as_microsecond().into()),
+        ),
         Which::Last => ("= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1)", None),
     };
-    let text = format!("SELECT {COLUMNS} FROM changes c {JOINS} WHERE {IN_SCOPE} AND c.version {condition}");
+    let text = format!(
+        "SELECT {COLUMNS} FROM changes c {JOINS} WHERE {IN_SCOPE} AND c.version {condition}"
+    );
     dialect.statement(&text, scope_values(scope, id).into_iter().chain(value))
 }
 
 /// Looks for the versions of an item, the newest first.
-pub(crate) fn versions_statement(dialect: &Dialect, scope: Scope, id: ItemId, newest: Version, limit: u64) -> Statement {
+pub(crate) fn versions_statement(
+    dialect: &Dialect,
+    scope: Scope,
+    id: ItemId,
+    newest: Version,
+    limit: u64,
+) -> Statement {
     let text = format!(
         "SELECT c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller FROM changes c \
          WHERE {IN_SCOPE} AND c.version <= $4 ORDER BY c.version DESC LIMIT $5"
@@ -95,14 +113,22 @@ pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
     })
 }
 
-/// Looks for what a scope held at a time, in the order of ids: candidates are the items that exist and those whose last
-/// change is their removal; each is taken in the version it was at. One more is asked for than is wanted.
-pub(crate) fn page_statement(dialect: &'static Dialect, scope: Scope, time: Timestamp, query: &PastPageQuery) -> Statement {
+/// Looks for what a scope held at a time, in the order of ids: candidates are the items that exist
+/// and those whose last change is their removal; each is taken in the version it was at. One more
+/// is asked for than is wanted.
+pub(crate) fn page_statement(
+    dialect: &'static Dialect,
+    scope: Scope,
+    time: Timestamp,
+    query: &PastPageQuery,
+) -> Statement {
     let mut text = SqlText::new(dialect);
     let time = text.bind(time.as_microsecond());
     let collection = literal(scope.collection.name());
     let owner = parent(scope).map(|parent| text.bind(parent));
-    let held_by = |row: &str| owner.as_ref().map(|owner| format!(" AND {row}.parent = {owner}")).unwrap_or_default();
+    let held_by = |row: &str| {
+        owner.as_ref().map(|owner| format!(" AND {row}.parent = {owner}")).unwrap_or_default()
+    };
     let held = |beyond: &dyn Fn(&str) -> String| {
         format!(
             "SELECT e.id, e.version FROM (SELECT k.id, (SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \
@@ -118,7 +144,11 @@ pub(crate) fn page_statement(dialect: &'static Dialect, scope: Scope, time: Time
         )
     };
     let counted = if query.is_counted {
-        format!("(SELECT COUNT(*) FROM ({} LIMIT {}) m)", held(&|_| String::new()), COUNTED_MATCHES + 1)
+        format!(
+            "(SELECT COUNT(*) FROM ({} LIMIT {}) m)",
+            held(&|_| String::new()),
+            COUNTED_MATCHES + 1
+        )
     } else {
         "CAST(NULL AS BIGINT)".to_owned()
     };
@@ -127,8 +157,12 @@ pub(crate) fn page_statement(dialect: &'static Dialect, scope: Scope, time: Time
         Position::After(place) => (Some(format!(" > {}", text.bind(place.id.uuid()))), 0, "ASC"),
         Position::Before(place) => (Some(format!(" < {}", text.bind(place.id.uuid()))), 0, "DESC"),
     };
-    let walk = held(&|id| beyond.as_ref().map(|beyond| format!(" AND {id}{beyond}")).unwrap_or_default());
-    let (limit, offset) = (text.bind(i64::try_from(query.limit.saturating_add(1)).unwrap_or(i64::MAX)), text.bind(offset));
+    let walk =
+        held(&|id| beyond.as_ref().map(|beyond| format!(" AND {id}{beyond}")).unwrap_or_default());
+    let (limit, offset) = (
+        text.bind(i64::try_from(query.limit.saturating_add(1)).unwrap_or(i64::MAX)),
+        text.bind(offset),
+    );
     text.finish(&format!(
         "WITH walked AS MATERIALIZED ({walk} ORDER BY e.id {order} LIMIT {limit} OFFSET {offset}), \
          t AS (SELECT {counted} AS matches) \
@@ -139,7 +173,8 @@ pub(crate) fn page_statement(dialect: &'static Dialect, scope: Scope, time: Time
 
 /// The page that was found.
 pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<ListedPage, DbErr> {
-    let first = rows.first().ok_or_else(|| DbErr::RecordNotFound("a page without a count".to_owned()))?;
+    let first =
+        rows.first().ok_or_else(|| DbErr::RecordNotFound("a page without a count".to_owned()))?;
     let total = match rows::get::<Option<i64>>(first, "matches")?.map(u64::try_from) {
         Some(Ok(matches)) if matches > COUNTED_MATCHES => Total::AtLeast(COUNTED_MATCHES),
         Some(Ok(matches)) => Total::Exact(matches),
@@ -163,5 +198,9 @@ pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<Listed
 }
 
 fn listed(item: Item) -> ListedItem {
-    ListedItem { shown: ShownItem { item, relations: Relations::default() }, score: None, snippet: None }
+    ListedItem {
+        shown: ShownItem { item, relations: Relations::default() },
+        score: None,
+        snippet: None,
+    }
 }

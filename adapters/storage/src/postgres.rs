@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use sea_orm::sqlx::Connection;
 use sea_orm::sqlx::postgres::PgConnectOptions;
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqlxPostgresConnector, Statement,
-    TransactionTrait,
+    ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
+    SqlxPostgresConnector, Statement, TransactionTrait,
 };
 
 use crate::StoreOptions;
@@ -25,18 +25,22 @@ use crate::postgres_writes::{PostgresWrites, take_turn};
 use crate::write::{Answer, Write};
 use crate::write_queue::{WriteQueue, Writer};
 
-/// Few, so that many reads share a statement; more than one, so that a large page does not hold up the others.
+/// Few, so that many reads share a statement; more than one, so that a large page does not hold up
+/// the others.
 const LANES: usize = 4;
 
-/// Statements that insert and update at the same time. They take turns in any case, and one takes more writes than two.
+/// Statements that insert and update at the same time. They take turns in any case, and one takes
+/// more writes than two.
 const WRITING_LANES: usize = 1;
 
-/// Most connections that write: those of the lanes, and some for writes of other kinds, which all take turns.
+/// Most connections that write: those of the lanes, and some for writes of other kinds, which all
+/// take turns.
 const WRITING_CONNECTIONS: u32 = 4;
 
-/// How connections that write work: the plan of a statement is made once. The statements look for items by their
-/// identifiers only, so that the one good plan uses the indexes however small the tables are when it is made. What is looked at
-/// after the turn was taken must be as the turn before left it, whatever the database's own default is.
+/// How connections that write work: the plan of a statement is made once. The statements look for
+/// items by their identifiers only, so that the one good plan uses the indexes however small the
+/// tables are when it is made. What is looked at after the turn was taken must be as the turn
+/// before left it, whatever the database's own default is.
 const WRITING_SETTINGS: [(&str, &str); 5] = [
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
@@ -48,10 +52,12 @@ const WRITING_SETTINGS: [(&str, &str); 5] = [
 /// Names the advisory lock under which the schema is prepared, among all that use this database.
 const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
 
-/// A connection idle for this long may have been cut by something in between, so it is tried before it is used.
+/// A connection idle for this long may have been cut by something in between, so it is tried before
+/// it is used.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
-/// How long after a loss a connection may still come back into the pool that had been in use at the time.
+/// How long after a loss a connection may still come back into the pool that had been in use at the
+/// time.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// Statements a connection keeps prepared: more than this crate has.
@@ -65,7 +71,8 @@ pub(crate) struct Postgres {
     rows: WriteQueue,
 }
 
-/// Does writes on any connection that writes. One whose connection was lost may have happened, so it is not done again.
+/// Does writes on any connection that writes. One whose connection was lost may have happened, so
+/// it is not done again.
 #[derive(Clone)]
 struct PostgresWriter {
     pool: DatabaseConnection,
@@ -87,7 +94,10 @@ impl Writer for PostgresWriter {
 
 impl PostgresWriter {
     async fn alone(&self, write: &Write) -> Answer {
-        self.writes.perform(&self.pool, write).await.unwrap_or_else(|error| Err(self.failed(&error, "write")))
+        self.writes
+            .perform(&self.pool, write)
+            .await
+            .unwrap_or_else(|error| Err(self.failed(&error, "write")))
     }
 
     fn failed(&self, error: &DbErr, step: &'static str) -> RepositoryError {
@@ -105,10 +115,22 @@ impl Postgres {
         let connect_error = |error: DbErr| StoreError::connect(target.clone(), &error);
         let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
         let reading = options.connections.saturating_sub(writing).max(1);
-        let readers = SqlxPostgresConnector::connect(pool_options(options, reading, &[], &losses)).await.map_err(connect_error)?;
-        let pool = SqlxPostgresConnector::connect(pool_options(options, writing, &WRITING_SETTINGS, &losses)).await;
+        let readers = SqlxPostgresConnector::connect(pool_options(options, reading, &[], &losses))
+            .await
+            .map_err(connect_error)?;
+        let pool = SqlxPostgresConnector::connect(pool_options(
+            options,
+            writing,
+            &WRITING_SETTINGS,
+            &losses,
+        ))
+        .await;
         let pool = pool.map_err(connect_error)?;
-        let writer = PostgresWriter { pool, losses: Arc::clone(&losses), writes: Arc::new(PostgresWrites::new()) };
+        let writer = PostgresWriter {
+            pool,
+            losses: Arc::clone(&losses),
+            writes: Arc::new(PostgresWrites::new()),
+        };
         let rows = WriteQueue::start(writer.clone(), WRITING_LANES, options.acquire_timeout);
         Ok(Self { readers, losses, writer, rows })
     }
@@ -124,7 +146,8 @@ impl Engine for Postgres {
         LANES
     }
 
-    /// A read whose connection was lost, as all are when the server restarts, is done once more on another.
+    /// A read whose connection was lost, as all are when the server restarts, is done once more on
+    /// another.
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         match self.readers.query_all_raw(statement.clone()).await {
             Err(error) if is_lost(&error) => {
@@ -138,7 +161,9 @@ impl Engine for Postgres {
 
     async fn write(&self, write: Write) -> Answer {
         match write {
-            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => self.rows.write(write).await,
+            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
+                self.rows.write(write).await
+            }
             _ => self.writer.alone(&write).await,
         }
     }
@@ -174,12 +199,18 @@ impl Engine for Postgres {
     async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
         let forget = POSTGRES.statement(FORGET, [now.as_microsecond().into(), limit.into()]);
         let forgotten = self.writer.pool.execute_raw(forget).await;
-        forgotten.map(|done| done.rows_affected()).map_err(|error| self.writer.failed(&error, "forget"))
+        forgotten
+            .map(|done| done.rows_affected())
+            .map_err(|error| self.writer.failed(&error, "forget"))
     }
 
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
         let transaction = self.readers.begin().await?;
-        transaction.execute_raw(POSTGRES.statement("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK.into()])).await?;
+        transaction
+            .execute_raw(
+                POSTGRES.statement("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK.into()]),
+            )
+            .await?;
         Ok(transaction)
     }
 
@@ -195,19 +226,31 @@ impl Engine for Postgres {
 
 /// The database that the options name, as an operator is told of it.
 fn target(options: &StoreOptions) -> Result<String, StoreError> {
-    let parsed: PgConnectOptions = options.url.parse().map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
-    Ok(format!("{} at {}:{}", parsed.get_database().unwrap_or("postgres"), parsed.get_host(), parsed.get_port()))
+    let parsed: PgConnectOptions = options
+        .url
+        .parse()
+        .map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
+    Ok(format!(
+        "{} at {}:{}",
+        parsed.get_database().unwrap_or("postgres"),
+        parsed.get_host(),
+        parsed.get_port()
+    ))
 }
 
 /// A connection that is not the service's, for those who only look.
-pub(crate) async fn single_connection(options: &StoreOptions) -> Result<DatabaseConnection, StoreError> {
+pub(crate) async fn single_connection(
+    options: &StoreOptions,
+) -> Result<DatabaseConnection, StoreError> {
     let target = target(options)?;
-    let connection = SqlxPostgresConnector::connect(pool_options(options, 1, &[], &Arc::default())).await;
+    let connection =
+        SqlxPostgresConnector::connect(pool_options(options, 1, &[], &Arc::default())).await;
     connection.map_err(|error| StoreError::connect(target, &error))
 }
 
-/// When a connection was last found dead. Where one is, the others that were open then may be as well; so they are tried
-/// before they are used, and no others: a ping before every use would double the round trips.
+/// When a connection was last found dead. Where one is, the others that were open then may be as
+/// well; so they are tried before they are used, and no others: a ping before every use would
+/// double the round trips.
 #[derive(Default)]
 struct Losses(Mutex<Option<Instant>>);
 
@@ -220,7 +263,8 @@ impl Losses {
     fn is_suspect(&self, age: Duration, idle_for: Duration) -> bool {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let since = last.map(|last| last.elapsed());
-        idle_for >= TRUSTED_FOR || since.is_some_and(|since| age >= since && idle_for + SETTLING >= since)
+        idle_for >= TRUSTED_FOR
+            || since.is_some_and(|since| age >= since && idle_for + SETTLING >= since)
     }
 }
 

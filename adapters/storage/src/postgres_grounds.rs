@@ -1,4 +1,5 @@
-//! The grounds of writes on `PostgreSQL`, looked up in the transaction that has taken the turn to write.
+//! The grounds of writes on `PostgreSQL`, looked up in the transaction that has taken the turn to
+//! write.
 
 use application::Change;
 use domain::Version;
@@ -9,7 +10,10 @@ use crate::grounds::{Look, LookedUp, Standing, looks};
 use crate::rows;
 
 /// What the grounds of the changes rest on, as it is now.
-pub(crate) async fn standing<'a>(connection: &impl ConnectionTrait, changes: impl Iterator<Item = &'a Change>) -> Result<Standing, DbErr> {
+pub(crate) async fn standing<'a>(
+    connection: &impl ConnectionTrait,
+    changes: impl Iterator<Item = &'a Change>,
+) -> Result<Standing, DbErr> {
     let mut standing = Standing::default();
     let mut looks = looks(changes);
     while let Some(look) = looks.pop() {
@@ -25,8 +29,14 @@ pub(crate) async fn standing<'a>(connection: &impl ConnectionTrait, changes: imp
 async fn found(connection: &impl ConnectionTrait, look: &Look<'_>) -> Result<Vec<LookedUp>, DbErr> {
     let rows = connection.query_all_raw(look.statement(&POSTGRES)).await?;
     let looked_up = |row: &QueryResult| {
-        let (id, version) = (rows::item_id(row, "id")?, Version::from_number(rows::get(row, "version")?));
-        Ok(LookedUp { id, version, parent: rows::id(row, "parent")?, value: rows::get(row, "value")? })
+        let (id, version) =
+            (rows::item_id(row, "id")?, Version::from_number(rows::get(row, "version")?));
+        Ok(LookedUp {
+            id,
+            version,
+            parent: rows::id(row, "parent")?,
+            value: rows::get(row, "value")?,
+        })
     };
     rows.iter().map(looked_up).collect()
 }

@@ -1,4 +1,5 @@
-//! A step of the full-text index on `PostgreSQL`: a table of vectors beside the items, with a GIN index.
+//! A step of the full-text index on `PostgreSQL`: a table of vectors beside the items, with a GIN
+//! index.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ use crate::rows;
 /// Several instances may index at once; they take turns.
 const TURN: &str = "SELECT sequence FROM search_progress FOR UPDATE";
 
-const MEMBERS: &str = "SELECT id, CAST(members AS TEXT) AS members FROM items WHERE id = ANY($1::uuid[])";
+const MEMBERS: &str =
+    "SELECT id, CAST(members AS TEXT) AS members FROM items WHERE id = ANY($1::uuid[])";
 
 const INDEX: &str = "INSERT INTO search_index AS s (item_id, words) SELECT id::uuid, words::tsvector FROM unnest($1, $2) AS g (id, words) \
                      ON CONFLICT (item_id) DO UPDATE SET words = excluded.words WHERE s.words <> excluded.words";
@@ -24,8 +26,13 @@ const REMOVE: &str = "DELETE FROM search_index WHERE item_id = ANY($1::uuid[])";
 /// Indexes the items of at most `limit` changes.
 pub(crate) async fn step(transaction: &DatabaseTransaction, limit: i64) -> Result<Step, DbErr> {
     let progress = transaction.query_all_raw(POSTGRES.statement(TURN, [])).await?;
-    let indexed: i64 = progress.first().map(|row| rows::get(row, "sequence")).transpose()?.unwrap_or_default();
-    let changes = transaction.query_all_raw(POSTGRES.statement(&indexing::next(&POSTGRES), [indexed.into(), limit.into()])).await?;
+    let indexed: i64 =
+        progress.first().map(|row| rows::get(row, "sequence")).transpose()?.unwrap_or_default();
+    let changes = transaction
+        .query_all_raw(
+            POSTGRES.statement(&indexing::next(&POSTGRES), [indexed.into(), limit.into()]),
+        )
+        .await?;
     let changes = changes.iter().map(next).collect::<Result<Vec<_>, _>>()?;
     let (step, mut items) = indexing::step(indexed, &changes, limit);
     if step.changes == 0 {
@@ -41,7 +48,10 @@ pub(crate) async fn step(transaction: &DatabaseTransaction, limit: i64) -> Resul
 }
 
 /// Indexes those of the items that there are, and takes them out of `items`.
-async fn index(transaction: &DatabaseTransaction, items: &mut BTreeMap<Uuid, i64>) -> Result<(), DbErr> {
+async fn index(
+    transaction: &DatabaseTransaction,
+    items: &mut BTreeMap<Uuid, i64>,
+) -> Result<(), DbErr> {
     let (mut found, mut vectors) = (Vec::new(), Vec::new());
     for row in transaction.query_all_raw(POSTGRES.statement(MEMBERS, [ids(items)])).await? {
         let id: Uuid = rows::get(&row, "id")?;
@@ -49,7 +59,11 @@ async fn index(transaction: &DatabaseTransaction, items: &mut BTreeMap<Uuid, i64
         found.push(id.to_string());
         vectors.push(index_text(DbBackend::Postgres, &rows::get::<String>(&row, "members")?));
     }
-    transaction.execute_raw(POSTGRES.statement(INDEX, [texts(found.into_iter()), texts(vectors.into_iter())])).await?;
+    transaction
+        .execute_raw(
+            POSTGRES.statement(INDEX, [texts(found.into_iter()), texts(vectors.into_iter())]),
+        )
+        .await?;
     Ok(())
 }
 

@@ -1,9 +1,10 @@
-//! Inserts, restorations and updates on `PostgreSQL`, any number at a time: one statement decides, writes, logs and counts, in one round
-//! trip.
+//! Inserts, restorations and updates on `PostgreSQL`, any number at a time: one statement decides,
+//! writes, logs and counts, in one round trip.
 //!
-//! Their values come as arrays, one per column; a text that is empty stands for none. The first CTEs wait for the turn to
-//! write and make rows of the arrays again, the next ones lock and judge what is there, `written` changes `items`, and what is logged and counted is read
-//! from `written`, so it is what was done and nothing else.
+//! Their values come as arrays, one per column; a text that is empty stands for none. The first
+//! CTEs wait for the turn to write and make rows of the arrays again, the next ones lock and judge
+//! what is there, `written` changes `items`, and what is logged and counted is read from `written`,
+//! so it is what was done and nothing else.
 
 use std::collections::HashMap;
 
@@ -22,7 +23,8 @@ use crate::statements::{ITEM_COLUMNS, owner_name, shown_columns};
 use crate::write::{Answer, not_written};
 
 /// What later CTEs need to know of a written row, but for what it superseded and who wrote it.
-const WRITTEN: &str = "i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.predecessor, i.program";
+const WRITTEN: &str =
+    "i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.predecessor, i.program";
 
 /// The texts, made once.
 #[derive(Debug)]
@@ -38,16 +40,27 @@ impl PostgresRows {
     }
 
     /// Does the writes; answers are in their order. An item may be written by one of them alone.
-    pub async fn perform(&self, connection: &impl ConnectionTrait, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
+    pub async fn perform(
+        &self,
+        connection: &impl ConnectionTrait,
+        writes: &[RowWrite<'_>],
+    ) -> Result<Vec<Answer>, DbErr> {
         let mut answered = HashMap::with_capacity(writes.len());
         for text in [&self.update, &self.insert, &self.restore] {
-            let alike: Vec<_> = writes.iter().filter(|write| std::ptr::eq(self.text(write.how), text)).copied().collect();
+            let alike: Vec<_> = writes
+                .iter()
+                .filter(|write| std::ptr::eq(self.text(write.how), text))
+                .copied()
+                .collect();
             if !alike.is_empty() {
                 let rows = connection.query_all_raw(statement(text, &alike)).await?;
                 answered.extend(answers(&alike, &rows)?);
             }
         }
-        writes.iter().map(|write| answered.remove(&write.id.uuid()).ok_or_else(|| unanswered(write))).collect()
+        writes
+            .iter()
+            .map(|write| answered.remove(&write.id.uuid()).ok_or_else(|| unanswered(write)))
+            .collect()
     }
 
     const fn text(&self, how: How) -> &String {
@@ -65,7 +78,8 @@ fn unanswered(write: &RowWrite<'_>) -> DbErr {
 
 /// `$1` the least time; then one array each of the columns of [`given`].
 fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
-    let time = writes.iter().map(|write| write.change.time.as_microsecond()).max().unwrap_or_default();
+    let time =
+        writes.iter().map(|write| write.change.time.as_microsecond()).max().unwrap_or_default();
     let mut values = vec![
         time.into(),
         texts(writes.iter().map(|write| write.id.to_string())),
@@ -73,9 +87,16 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
         texts(writes.iter().map(|write| id_text(write.scope.parent))),
         texts(writes.iter().map(|write| id_text(write.program))),
         texts(writes.iter().map(|write| write.members.to_string())),
-        texts(writes.iter().map(|write| write.change.caller.as_deref().unwrap_or_default().to_owned())),
+        texts(
+            writes
+                .iter()
+                .map(|write| write.change.caller.as_deref().unwrap_or_default().to_owned()),
+        ),
     ];
-    values.extend((0..keys::COLUMNS.len()).map(|key| texts(writes.iter().map(|write| key_text(write.keys, key)))));
+    values.extend(
+        (0..keys::COLUMNS.len())
+            .map(|key| texts(writes.iter().map(|write| key_text(write.keys, key)))),
+    );
     values.extend(own_values(writes));
     POSTGRES.statement(text, values)
 }
@@ -94,7 +115,11 @@ fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
             }
         }
     }
-    let last = if versions.is_empty() { texts(predecessors.into_iter()) } else { integers(versions.into_iter()) };
+    let last = if versions.is_empty() {
+        texts(predecessors.into_iter())
+    } else {
+        integers(versions.into_iter())
+    };
     [texts(names.into_iter()), last]
 }
 
@@ -136,21 +161,30 @@ fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     if rows::get::<Option<i64>>(row, "version")?.is_some() {
         return Ok(Ok(Some(rows::written_item(row, write.members.clone())?)));
     }
-    let lacks_owner = write.adds() && write.scope.parent.is_some() && !rows::get::<bool>(row, "has_owner")?;
-    Ok(Err(if lacks_owner { RepositoryError::OwnerMissing } else { not_written(rows::get(row, "found")?) }))
+    let lacks_owner =
+        write.adds() && write.scope.parent.is_some() && !rows::get::<bool>(row, "has_owner")?;
+    Ok(Err(if lacks_owner {
+        RepositoryError::OwnerMissing
+    } else {
+        not_written(rows::get(row, "found")?)
+    }))
 }
 
-/// The turn of the statement, its time, and the writes as rows, with two columns of their own. Whatever else the statement
-/// does, it does with these rows, and so in its turn.
+/// The turn of the statement, its time, and the writes as rows, with two columns of their own.
+/// Whatever else the statement does, it does with these rows, and so in its turn.
 fn given(own: [&str; 2], last: &str) -> String {
-    let keys = keys::each(|name| format!("CASE WHEN {name} <> '' THEN substr({name}, 2) END AS {name}, "));
+    let keys =
+        keys::each(|name| format!("CASE WHEN {name} <> '' THEN substr({name}, 2) END AS {name}, "));
     let [first, second] = own;
     format!(
         "{turn}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, NULLIF(program, '')::uuid AS program, \
          members::json AS members, NULLIF(caller, '') AS caller, {keys}{first}, {last} AS {second}, clock.time FROM clock, \
          unnest({arrays}) AS g (id, collection, parent, program, members, caller{columns}, {first}, {second}))",
         turn = turn("$1"),
-        arrays = (2..keys::COLUMNS.len() + 10).map(|number| format!("${number}")).collect::<Vec<_>>().join(", "),
+        arrays = (2..keys::COLUMNS.len() + 10)
+            .map(|number| format!("${number}"))
+            .collect::<Vec<_>>()
+            .join(", "),
         columns = keys::columns(),
     )
 }
@@ -171,8 +205,8 @@ const INSERT: Addition = Addition {
     found: "NULL::bigint",
 };
 
-/// What was removed, if it was and nobody else was faster. Its history must not change meanwhile, so it is done within a turn
-/// that was taken before.
+/// What was removed, if it was and nobody else was faster. Its history must not change meanwhile,
+/// so it is done within a turn that was taken before.
 const RESTORE: Addition = Addition {
     version: "(SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id)",
     created_at: "(SELECT c.time FROM changes c WHERE c.item_id = g.id AND c.version = 1)",

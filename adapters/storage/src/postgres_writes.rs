@@ -1,7 +1,8 @@
 //! How `PostgreSQL` does writes: one statement decides, writes, logs and counts, in one round trip.
 //!
-//! Inserts and updates are in `postgres_rows.rs`. Every statement has the same shape. Its first CTEs lock and judge what is
-//! there; `written` changes `items`; `logged` and `counted` read `written`, so they do what it did and nothing else.
+//! Inserts and updates are in `postgres_rows.rs`. Every statement has the same shape. Its first
+//! CTEs lock and judge what is there; `written` changes `items`; `logged` and `counted` read
+//! `written`, so they do what it did and nothing else.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -9,7 +10,9 @@ use std::time::Duration;
 use application::{Change, CollectionContent, RepositoryError, Scope};
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, TransactionTrait};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, TransactionTrait,
+};
 use uuid::Uuid;
 
 use crate::dialect::POSTGRES;
@@ -21,7 +24,9 @@ use crate::postgres_rows::PostgresRows;
 use crate::row_write::{How, RowWrite, in_rows, together};
 use crate::rows;
 use crate::statements::{CHANGE_COLUMNS, REVISION, listed};
-use crate::write::{Answer, Write, change_values, delete_values, not_written, removed_by, versions};
+use crate::write::{
+    Answer, Write, change_values, delete_values, not_written, removed_by, versions,
+};
 
 /// How often a write is begun that the database rolls back for the sake of others.
 const ATTEMPTS: u32 = 5;
@@ -35,10 +40,11 @@ const ROWS_AT_A_TIME: usize = 2_000;
 /// The setting in which a transaction of several statements keeps its time.
 const TIME: &str = "proposal_service.time";
 
-const LOCK_VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1 ORDER BY id FOR UPDATE";
+const LOCK_VERSIONS: &str =
+    "SELECT id, version FROM items WHERE collection = $1 ORDER BY id FOR UPDATE";
 
-/// The texts of the writes, made once. The parameters of the first three are those of `write.rs`; the others take
-/// `$3` collection and `$4`, a JSON array.
+/// The texts of the writes, made once. The parameters of the first three are those of `write.rs`;
+/// the others take `$3` collection and `$4`, a JSON array.
 #[derive(Debug)]
 pub(crate) struct PostgresWrites {
     rows: PostgresRows,
@@ -51,9 +57,13 @@ impl PostgresWrites {
         Self { rows: PostgresRows::new(), delete: delete(), delete_all: delete_all() }
     }
 
-    /// Does writes of single rows together; does them again when the database rolled them back for the sake of others, and one
-    /// by one when one of them spoils it for all.
-    pub async fn perform_rows(&self, pool: &DatabaseConnection, writes: &[RowWrite<'_>]) -> Vec<Answer> {
+    /// Does writes of single rows together; does them again when the database rolled them back for
+    /// the sake of others, and one by one when one of them spoils it for all.
+    pub async fn perform_rows(
+        &self,
+        pool: &DatabaseConnection,
+        writes: &[RowWrite<'_>],
+    ) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(writes.len());
         while let rest @ [_, ..] = &writes[answers.len()..] {
             let together = &rest[..together(rest)];
@@ -62,7 +72,8 @@ impl PostgresWrites {
                 Err(error) if together.len() > 1 && !is_lost(&error) => {
                     tracing::warn!(%error, writes = together.len(), "a write failed; doing its batch again one by one");
                     for write in together {
-                        let alone = again(|| self.attempt_rows(pool, std::slice::from_ref(write))).await;
+                        let alone =
+                            again(|| self.attempt_rows(pool, std::slice::from_ref(write))).await;
                         answers.push(alone.map_or_else(|error| Err(logged(&error, "write")), only));
                     }
                 }
@@ -72,26 +83,57 @@ impl PostgresWrites {
         answers
     }
 
-    /// One statement is enough unless something must be looked up that no other write may change meanwhile.
-    async fn attempt_rows(&self, pool: &DatabaseConnection, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
+    /// One statement is enough unless something must be looked up that no other write may change
+    /// meanwhile.
+    async fn attempt_rows(
+        &self,
+        pool: &DatabaseConnection,
+        writes: &[RowWrite<'_>],
+    ) -> Result<Vec<Answer>, DbErr> {
         let looks_up = |write: &RowWrite<'_>| {
-            write.change.key.is_some() || !write.change.grounds.is_empty() || matches!(write.how, How::Restore { .. })
+            write.change.key.is_some()
+                || !write.change.grounds.is_empty()
+                || matches!(write.how, How::Restore { .. })
         };
-        if writes.iter().any(looks_up) { self.perform_in_turn(pool, writes).await } else { self.rows.perform(pool, writes).await }
+        if writes.iter().any(looks_up) {
+            self.perform_in_turn(pool, writes).await
+        } else {
+            self.rows.perform(pool, writes).await
+        }
     }
 
-    /// Takes the turn first, so that what is looked up is what is written upon. A transaction that is dropped before its commit
-    /// is rolled back.
-    async fn perform_in_turn(&self, pool: &DatabaseConnection, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, DbErr> {
+    /// Takes the turn first, so that what is looked up is what is written upon. A transaction that
+    /// is dropped before its commit is rolled back.
+    async fn perform_in_turn(
+        &self,
+        pool: &DatabaseConnection,
+        writes: &[RowWrite<'_>],
+    ) -> Result<Vec<Answer>, DbErr> {
         let transaction = pool.begin().await?;
-        take_turn(&transaction, writes.iter().map(|write| write.change.time).max().unwrap_or_default()).await?;
+        take_turn(
+            &transaction,
+            writes.iter().map(|write| write.change.time).max().unwrap_or_default(),
+        )
+        .await?;
         let refusals = refusals(&transaction, writes).await?;
-        let possible: Vec<_> = writes.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none()).map(|(write, _)| *write).collect();
-        let done = if possible.is_empty() { Vec::new() } else { self.rows.perform(&transaction, &possible).await? };
+        let possible: Vec<_> = writes
+            .iter()
+            .zip(&refusals)
+            .filter(|(_, refusal)| refusal.is_none())
+            .map(|(write, _)| *write)
+            .collect();
+        let done = if possible.is_empty() {
+            Vec::new()
+        } else {
+            self.rows.perform(&transaction, &possible).await?
+        };
         postgres_keys::remember(&transaction, &possible, &done).await?;
         transaction.commit().await?;
         let mut done = done.into_iter();
-        Ok(refusals.into_iter().map(|refusal| refusal.map_or_else(|| only(done.next().into_iter().collect()), Err)).collect())
+        Ok(refusals
+            .into_iter()
+            .map(|refusal| refusal.map_or_else(|| only(done.next().into_iter().collect()), Err))
+            .collect())
     }
 
     /// Does a write of another kind.
@@ -114,7 +156,9 @@ impl PostgresWrites {
                 transaction.commit().await?;
                 Ok(answer)
             }
-            Write::ReplaceAll { collection, content, keys, change } => self.replace_all(pool, *collection, content, keys, change).await,
+            Write::ReplaceAll { collection, content, keys, change } => {
+                self.replace_all(pool, *collection, content, keys, change).await
+            }
             Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
                 let row: Vec<_> = write.as_row().into_iter().collect();
                 Ok(only(self.attempt_rows(pool, &row).await?))
@@ -131,7 +175,12 @@ impl PostgresWrites {
         expected: Version,
         change: &Change,
     ) -> Result<Answer, DbErr> {
-        let rows = run(connection, POSTGRES.statement(&self.delete, delete_values(scope, id, expected, change.time, change))).await?;
+        let rows = run(
+            connection,
+            POSTGRES
+                .statement(&self.delete, delete_values(scope, id, expected, change.time, change)),
+        )
+        .await?;
         let found = found_version(&rows)?;
         Ok(if found == Some(expected.number()) { Ok(None) } else { Err(not_written(found)) })
     }
@@ -150,9 +199,15 @@ impl PostgresWrites {
         if !hold(&transaction, change).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
-        let rows = run(&transaction, POSTGRES.statement(LOCK_VERSIONS, [collection.name().into()])).await?;
-        // Asked after the rows are locked: what was written before counts, what is written after comes after.
-        let revision = run(&transaction, POSTGRES.statement(REVISION, [collection.name().into(), Uuid::nil().into()])).await?;
+        let rows = run(&transaction, POSTGRES.statement(LOCK_VERSIONS, [collection.name().into()]))
+            .await?;
+        // Asked after the rows are locked: what was written before counts, what is written after
+        // comes after.
+        let revision = run(
+            &transaction,
+            POSTGRES.statement(REVISION, [collection.name().into(), Uuid::nil().into()]),
+        )
+        .await?;
         let revision = revision.first().map(|row| rows::get(row, "revision")).transpose()?;
         let removed = match removed_by(&versions(&rows)?, revision, content) {
             Ok(removed) => removed,
@@ -160,12 +215,16 @@ impl PostgresWrites {
         };
         for step in in_rows(collection, content, keys, change).chunks(ROWS_AT_A_TIME) {
             for answer in self.rows.perform(&transaction, step).await? {
-                answer.map_err(|refusal| DbErr::Custom(format!("a step of a replacement was refused: {refusal}")))?;
+                answer.map_err(|refusal| {
+                    DbErr::Custom(format!("a step of a replacement was refused: {refusal}"))
+                })?;
             }
         }
         if !removed.is_empty() {
             let ids = listed(removed.iter().map(|(id, _)| *id));
-            let values = change_values(change.time, change).into_iter().chain([collection.name().into(), ids]);
+            let values = change_values(change.time, change)
+                .into_iter()
+                .chain([collection.name().into(), ids]);
             run(&transaction, POSTGRES.statement(&self.delete_all, values)).await?;
         }
         transaction.commit().await?;
@@ -174,12 +233,20 @@ impl PostgresWrites {
 }
 
 /// Why writes must not be done, in the turn they are done in.
-async fn refusals(connection: &impl ConnectionTrait, writes: &[RowWrite<'_>]) -> Result<Vec<Option<RepositoryError>>, DbErr> {
+async fn refusals(
+    connection: &impl ConnectionTrait,
+    writes: &[RowWrite<'_>],
+) -> Result<Vec<Option<RepositoryError>>, DbErr> {
     let answered = postgres_keys::answered(connection, writes).await?;
-    let unanswered = writes.iter().zip(&answered).filter(|(_, answered)| !**answered).map(|(write, _)| write.change);
+    let unanswered = writes
+        .iter()
+        .zip(&answered)
+        .filter(|(_, answered)| !**answered)
+        .map(|(write, _)| write.change);
     let standing = postgres_grounds::standing(connection, unanswered).await?;
     let refusal = |(write, answered): (&RowWrite<'_>, bool)| {
-        let changed = || (!standing.holds(write.change)).then_some(RepositoryError::VersionConflict);
+        let changed =
+            || (!standing.holds(write.change)).then_some(RepositoryError::VersionConflict);
         if answered { Some(RepositoryError::AnsweredBefore) } else { changed() }
     };
     Ok(writes.iter().zip(answered).map(refusal).collect())
@@ -190,14 +257,21 @@ async fn hold(connection: &impl ConnectionTrait, change: &Change) -> Result<bool
     Ok(postgres_grounds::standing(connection, std::iter::once(change)).await?.holds(change))
 }
 
-/// Waits for the turn to write, which ends with the transaction; what is committed afterwards has a time after this one.
-pub(crate) async fn take_turn(connection: &impl ConnectionTrait, least: Timestamp) -> Result<(), DbErr> {
-    let turn = format!("WITH {} SELECT set_config('{TIME}', time::text, true) FROM clock", turn("$1"));
+/// Waits for the turn to write, which ends with the transaction; what is committed afterwards has a
+/// time after this one.
+pub(crate) async fn take_turn(
+    connection: &impl ConnectionTrait,
+    least: Timestamp,
+) -> Result<(), DbErr> {
+    let turn =
+        format!("WITH {} SELECT set_config('{TIME}', time::text, true) FROM clock", turn("$1"));
     run(connection, POSTGRES.statement(&turn, [least.as_microsecond().into()])).await.map(|_| ())
 }
 
 /// Does something, and does it again when the database rolled it back for the sake of another.
-async fn again<T, F: Future<Output = Result<T, DbErr>>>(attempt: impl Fn() -> F) -> Result<T, DbErr> {
+async fn again<T, F: Future<Output = Result<T, DbErr>>>(
+    attempt: impl Fn() -> F,
+) -> Result<T, DbErr> {
     for number in 1..ATTEMPTS {
         match attempt().await {
             Err(error) if is_worth_retrying(&error) => {
@@ -215,8 +289,12 @@ fn only(mut answers: Vec<Answer>) -> Answer {
     answers.pop().unwrap_or(Err(RepositoryError::Corrupt))
 }
 
-/// All rows are fetched even where one is wanted: the driver would end the statement early otherwise.
-async fn run(connection: &impl ConnectionTrait, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+/// All rows are fetched even where one is wanted: the driver would end the statement early
+/// otherwise.
+async fn run(
+    connection: &impl ConnectionTrait,
+    statement: Statement,
+) -> Result<Vec<QueryResult>, DbErr> {
     connection.query_all_raw(statement).await
 }
 
@@ -243,12 +321,13 @@ fn delete_all() -> String {
     )
 }
 
-/// Waits until no other write is under way: `clock` has the time of this one, which is after those of all before it and at
-/// least what is asked for.
+/// Waits until no other write is under way: `clock` has the time of this one, which is after those
+/// of all before it and at least what is asked for.
 ///
-/// So writes are committed in the order of their times, and of their numbers in the change log: who reads what was written
-/// after a time or a number misses nothing that is committed later. The clock is a sequence, which leaves no dead rows; the
-/// lock is let go with the commit. In a transaction that has [taken its turn](take_turn) all statements have the time of that.
+/// So writes are committed in the order of their times, and of their numbers in the change log: who
+/// reads what was written after a time or a number misses nothing that is committed later. The
+/// clock is a sequence, which leaves no dead rows; the lock is let go with the commit. In a
+/// transaction that has [taken its turn](take_turn) all statements have the time of that.
 pub(crate) fn turn(least: &str) -> String {
     format!(
         "turn AS MATERIALIZED (SELECT pg_advisory_xact_lock('write_clock'::regclass::oid::bigint)), \
@@ -267,8 +346,9 @@ fn removed() -> String {
     )
 }
 
-/// Logs and counts what was `written`: each row `w` changed the number of items by `items`. The totals of a parent stay when it is
-/// removed: restored, it goes on counting, so that no revision comes twice. When and by whom is in the two columns `by`, of `w` or what is `joined` to it.
+/// Logs and counts what was `written`: each row `w` changed the number of items by `items`. The
+/// totals of a parent stay when it is removed: restored, it goes on counting, so that no revision
+/// comes twice. When and by whom is in the two columns `by`, of `w` or what is `joined` to it.
 pub(crate) fn recorded(kind: &str, items: i32, by: &str, joined: &str) -> String {
     format!(
         "logged AS (INSERT INTO changes ({CHANGE_COLUMNS}) \

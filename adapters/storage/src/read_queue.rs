@@ -1,9 +1,10 @@
 //! Reads that wait at the same time share a statement.
 //!
-//! What a read costs is mostly the way to the database and back. A few lanes take turns: each takes all the reads that have
-//! queued up while the others were busy, and does them with as few statements as it can. Items of a scope are found
-//! together; the same page is read once for all who want it. A read only ever joins statements that begin after it was
-//! asked for, so it sees every write that was acknowledged before. When nothing else is going on a read goes out at once.
+//! What a read costs is mostly the way to the database and back. A few lanes take turns: each takes
+//! all the reads that have queued up while the others were busy, and does them with as few
+//! statements as it can. Items of a scope are found together; the same page is read once for all
+//! who want it. A read only ever joins statements that begin after it was asked for, so it sees
+//! every write that was acknowledged before. When nothing else is going on a read goes out at once.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ const QUEUE: usize = 4096;
 /// How many reads a lane takes at most.
 const TAKEN: usize = 64;
 
-/// How long a lane waits for the database. Longer than any request: a database that fell silent must not keep the lane.
+/// How long a lane waits for the database. Longer than any request: a database that fell silent
+/// must not keep the lane.
 const READING: Duration = Duration::from_mins(1);
 
 /// What is read, and how several are read together.
@@ -74,7 +76,11 @@ impl<R: SharedRead> ReadQueue<R> {
     }
 }
 
-async fn serve<R: SharedRead>(read: Arc<R>, queue: Arc<Mutex<mpsc::Receiver<Job<R>>>>, limit: Duration) {
+async fn serve<R: SharedRead>(
+    read: Arc<R>,
+    queue: Arc<Mutex<mpsc::Receiver<Job<R>>>>,
+    limit: Duration,
+) {
     let mut jobs = Vec::with_capacity(TAKEN);
     while queue.lock().await.recv_many(&mut jobs, TAKEN).await > 0 {
         // Nobody waits for the answer when the client hung up.

@@ -35,7 +35,11 @@ pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<Shown
 
 /// What the item of a row is linked to.
 pub(crate) fn relations(row: &QueryResult) -> Result<Relations, DbErr> {
-    Ok(Relations { continues: id(row, "continues")?, continued_by: continued_by(row)?, program: id(row, "program")? })
+    Ok(Relations {
+        continues: id(row, "continues")?,
+        continued_by: continued_by(row)?,
+        program: id(row, "program")?,
+    })
 }
 
 /// All items of a query's rows.
@@ -44,7 +48,10 @@ pub(crate) fn shown_items(rows: &[QueryResult]) -> Result<Vec<ShownItem>, DbErr>
 }
 
 /// All items of a query's rows, with the members that were asked for alone.
-pub(crate) fn items_with_fields(rows: &[QueryResult], fields: &[Arc<str>]) -> Result<Vec<ShownItem>, DbErr> {
+pub(crate) fn items_with_fields(
+    rows: &[QueryResult],
+    fields: &[Arc<str>],
+) -> Result<Vec<ShownItem>, DbErr> {
     rows.iter().map(|row| written_item(row, members_of_fields(row, fields)?)).collect()
 }
 
@@ -65,8 +72,12 @@ fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>,
 
 /// The totals of a scope, and whether the item that owns it exists.
 pub(crate) fn totals(rows: &[QueryResult]) -> Result<(Totals, bool), DbErr> {
-    let row = rows.first().ok_or_else(|| DbErr::RecordNotFound("totals without a row".to_owned()))?;
-    Ok((Totals { items: count(row, "total_items")?, revision: Revision(get(row, "revision")?) }, get(row, "has_owner")?))
+    let row =
+        rows.first().ok_or_else(|| DbErr::RecordNotFound("totals without a row".to_owned()))?;
+    Ok((
+        Totals { items: count(row, "total_items")?, revision: Revision(get(row, "revision")?) },
+        get(row, "has_owner")?,
+    ))
 }
 
 /// The identifier in a column that is never empty.
@@ -97,7 +108,11 @@ fn continued_by(row: &QueryResult) -> Result<Vec<ItemId>, DbErr> {
 
 /// Reads identifiers with commas between them.
 pub(crate) fn ids(listed: &str) -> Result<Vec<ItemId>, uuid::Error> {
-    listed.split(',').filter(|id| !id.is_empty()).map(|id| Uuid::try_parse(id).map(ItemId::from_uuid)).collect()
+    listed
+        .split(',')
+        .filter(|id| !id.is_empty())
+        .map(|id| Uuid::try_parse(id).map(ItemId::from_uuid))
+        .collect()
 }
 
 /// What the store holds makes no sense.

@@ -17,9 +17,13 @@ pub(crate) fn condition(text: &mut SqlText, filter: &Filter) -> String {
 
 /// Times are columns, and always there.
 fn of_time(text: &mut SqlText, column: &str, condition: &Condition) -> String {
-    let mut time = |operand: &Operand| text.bind(operand.number.as_deref().and_then(|micros| micros.parse::<i64>().ok()));
+    let mut time = |operand: &Operand| {
+        text.bind(operand.number.as_deref().and_then(|micros| micros.parse::<i64>().ok()))
+    };
     match condition {
-        Condition::Compare(comparison, operand) => format!("{column} {} {}", operator(*comparison), time(operand)),
+        Condition::Compare(comparison, operand) => {
+            format!("{column} {} {}", operator(*comparison), time(operand))
+        }
         Condition::In(operands) => {
             let times: Vec<_> = operands.iter().map(time).collect();
             format!("{column} IN ({})", times.join(", "))
@@ -34,9 +38,15 @@ fn of_member(text: &mut SqlText, member: &Member, condition: &Condition) -> Stri
         Condition::Exists(true) => member.exists(),
         Condition::Exists(false) => format!("NOT ({})", member.exists()),
         Condition::Compare(Comparison::NotEqual, operand) => {
-            format!("({} AND NOT ({}))", member.exists(), equals_one(text, member, std::slice::from_ref(operand)))
+            format!(
+                "({} AND NOT ({}))",
+                member.exists(),
+                equals_one(text, member, std::slice::from_ref(operand))
+            )
         }
-        Condition::Compare(Comparison::Equal, operand) => equals_one(text, member, std::slice::from_ref(operand)),
+        Condition::Compare(Comparison::Equal, operand) => {
+            equals_one(text, member, std::slice::from_ref(operand))
+        }
         Condition::Compare(comparison, operand) => compares(text, member, *comparison, operand),
         Condition::In(operands) => equals_one(text, member, operands),
         Condition::Contains(piece) => contains(text, member, piece),
@@ -49,22 +59,41 @@ fn equals_one(text: &mut SqlText, member: &Member, operands: &[Operand]) -> Stri
         let wanted = || operands.iter().filter_map(|operand| operand.text.as_deref());
         // As a condition of its own, not within COALESCE, so that an index on the text serves it.
         let held = member.as_text_beside(wanted());
-        return format!("{held} IN ({})", wanted().map(|wanted| text.bind(wanted)).collect::<Vec<_>>().join(", "));
+        return format!(
+            "{held} IN ({})",
+            wanted().map(|wanted| text.bind(wanted)).collect::<Vec<_>>().join(", ")
+        );
     }
-    let holds: Vec<_> = operands.iter().flat_map(|operand| alternatives(text, Comparison::Equal, operand)).collect();
+    let holds: Vec<_> = operands
+        .iter()
+        .flat_map(|operand| alternatives(text, Comparison::Equal, operand))
+        .collect();
     member.any(&any_of(&holds))
 }
 
-/// Whether a text or an integer equals the operand exactly when it reads the same. Zero may be written `-0`.
+/// Whether a text or an integer equals the operand exactly when it reads the same. Zero may be
+/// written `-0`.
 fn equals_as_text(operand: &Operand) -> bool {
-    let is_canonical = |number: &str| number.parse::<i64>().is_ok_and(|value| value != 0 && value.to_string() == number);
+    let is_canonical = |number: &str| {
+        number.parse::<i64>().is_ok_and(|value| value != 0 && value.to_string() == number)
+    };
     operand.text.is_some() && operand.number.as_deref().is_none_or(is_canonical)
 }
 
-fn compares(text: &mut SqlText, member: &Member, comparison: Comparison, operand: &Operand) -> String {
+fn compares(
+    text: &mut SqlText,
+    member: &Member,
+    comparison: Comparison,
+    operand: &Operand,
+) -> String {
     match operand.text.as_deref() {
         Some(wanted) if member.is_text() => {
-            format!("{} {} {}", member.as_text_beside(std::iter::once(wanted)), operator(comparison), text.bind(wanted))
+            format!(
+                "{} {} {}",
+                member.as_text_beside(std::iter::once(wanted)),
+                operator(comparison),
+                text.bind(wanted)
+            )
         }
         _ => member.any(&any_of(&alternatives(text, comparison, operand))),
     }
@@ -74,8 +103,14 @@ fn compares(text: &mut SqlText, member: &Member, comparison: Comparison, operand
 fn alternatives(text: &mut SqlText, comparison: Comparison, operand: &Operand) -> Vec<String> {
     let dialect = text.dialect;
     let operator = operator(comparison);
-    let number = operand.number.as_deref().map(|number| format!("{} {operator} {}", dialect.number_of_value, numeric(text, number)));
-    let as_text = operand.text.as_deref().map(|wanted| format!("{} {operator} {}", dialect.text_of_value, text.bind(wanted)));
+    let number = operand
+        .number
+        .as_deref()
+        .map(|number| format!("{} {operator} {}", dialect.number_of_value, numeric(text, number)));
+    let as_text = operand
+        .text
+        .as_deref()
+        .map(|wanted| format!("{} {operator} {}", dialect.text_of_value, text.bind(wanted)));
     let boolean = operand.boolean.filter(|_| comparison == Comparison::Equal);
     let boolean = boolean.map(|wanted| format!("{} = '{wanted}'", dialect.boolean_of_value));
     [number, as_text, boolean].into_iter().flatten().collect()
@@ -98,19 +133,29 @@ fn contains(text: &mut SqlText, member: &Member, piece: &str) -> String {
     member.any(&format!("{} {operator} {pattern}", text.dialect.text_of_value))
 }
 
-/// A pattern of `GLOB` that finds the piece in either letter case. `LIKE` knows the letters of ASCII alone.
+/// A pattern of `GLOB` that finds the piece in either letter case. `LIKE` knows the letters of
+/// ASCII alone.
 fn glob(piece: &str) -> String {
-    let classes: String = piece.chars().map(|letter| class(letter, &|letter| letter.to_string())).collect();
+    let classes: String =
+        piece.chars().map(|letter| class(letter, &|letter| letter.to_string())).collect();
     format!("*{classes}*")
 }
 
-/// The same as a POSIX regular expression, in which no character but a letter or digit stands unescaped.
+/// The same as a POSIX regular expression, in which no character but a letter or digit stands
+/// unescaped.
 fn regular_expression(piece: &str) -> String {
-    let code_point = |letter: char| if letter.is_alphanumeric() { letter.to_string() } else { format!("\\U{:08X}", u32::from(letter)) };
+    let code_point = |letter: char| {
+        if letter.is_alphanumeric() {
+            letter.to_string()
+        } else {
+            format!("\\U{:08X}", u32::from(letter))
+        }
+    };
     piece.chars().map(|letter| class(letter, &code_point)).collect()
 }
 
-/// The letter in all its cases, as a class of characters. A `^` or `]` is safe where it is alone or first.
+/// The letter in all its cases, as a class of characters. A `^` or `]` is safe where it is alone or
+/// first.
 fn class(letter: char, written: &dyn Fn(char) -> String) -> String {
     let mut cases = vec![letter];
     let mut one = |mut cased: Box<dyn Iterator<Item = char>>| match (cased.next(), cased.next()) {
@@ -128,7 +173,11 @@ fn class(letter: char, written: &dyn Fn(char) -> String) -> String {
 }
 
 fn any_of(conditions: &[String]) -> String {
-    if conditions.is_empty() { truth(false).to_owned() } else { format!("({})", conditions.join(" OR ")) }
+    if conditions.is_empty() {
+        truth(false).to_owned()
+    } else {
+        format!("({})", conditions.join(" OR "))
+    }
 }
 
 /// A condition that always holds, or never.
@@ -154,6 +203,9 @@ mod tests {
     #[test]
     fn patterns_have_no_wildcards() {
         assert_eq!(glob("a*[?]^Ñ"), "*[aA][*][[][?][]]^[Ññ]*");
-        assert_eq!(regular_expression("a.]^\\é"), r"[aA][\U0000002E][\U0000005D]\U0000005E[\U0000005C][éÉ]");
+        assert_eq!(
+            regular_expression("a.]^\\é"),
+            r"[aA][\U0000002E][\U0000005D]\U0000005E[\U0000005C][éÉ]"
+        );
     }
 }

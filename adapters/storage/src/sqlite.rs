@@ -1,7 +1,8 @@
 //! `SQLite`: a pool of readers and one writer on the same file.
 //!
-//! The writer is on a driver of its own (`rusqlite`, over the same library): it does a whole transaction without leaving
-//! its thread, where sea-orm's driver would go to another thread and back for every statement.
+//! The writer is on a driver of its own (`rusqlite`, over the same library): it does a whole
+//! transaction without leaving its thread, where sea-orm's driver would go to another thread and
+//! back for every statement.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use jiff::Timestamp;
 use rusqlite::OpenFlags;
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqliteTransactionMode,
-    SqlxSqliteConnector, Statement, TransactionOptions, TransactionTrait,
+    ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
+    SqliteTransactionMode, SqlxSqliteConnector, Statement, TransactionOptions, TransactionTrait,
 };
 
 use crate::StoreOptions;
@@ -35,14 +36,15 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Statements a connection keeps prepared: more than this crate has.
 const STATEMENTS_KEPT: usize = 256;
 
-/// Kibibytes of pages each connection keeps; negative, as the pragma wants it. The operating system keeps the rest, once
-/// for all. The file is not mapped into memory: every connection would map it anew, and each mapping counts as the
-/// service's memory.
+/// Kibibytes of pages each connection keeps; negative, as the pragma wants it. The operating system
+/// keeps the rest, once for all. The file is not mapped into memory: every connection would map it
+/// anew, and each mapping counts as the service's memory.
 const CACHED_KIBIBYTES: &str = "-4096";
 
-/// How the writer's connection works. It keeps more pages, because it goes back to those of its indexes again and again.
-/// The write-ahead log is copied into the file by another (`sqlite_checkpoints.rs`), and within a commit only when it is long
-/// all the same; it is cut back to so many bytes.
+/// How the writer's connection works. It keeps more pages, because it goes back to those of its
+/// indexes again and again. The write-ahead log is copied into the file by another
+/// (`sqlite_checkpoints.rs`), and within a commit only when it is long all the same; it is cut back
+/// to so many bytes.
 const WRITER_PRAGMAS: [(&str, &str); 6] = [
     ("synchronous", "FULL"),
     ("foreign_keys", "ON"),
@@ -70,14 +72,22 @@ impl Sqlite {
         let lock = sole_owner(&file)?;
         let connect_error = |error: DbErr| StoreError::connect(file.display().to_string(), &error);
         // It comes first: it makes the file and turns the write-ahead log on, which readers cannot.
-        let preparing = SqlxSqliteConnector::connect(preparing_options(options)).await.map_err(connect_error)?;
-        let readers = SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
+        let preparing = SqlxSqliteConnector::connect(preparing_options(options))
+            .await
+            .map_err(connect_error)?;
+        let readers =
+            SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
         let current = Arc::new(Current::new());
         let [connection, copying] = [writing_connection(&file), writing_connection(&file)];
         let connect_error = |error: rusqlite::Error| StoreError::connect_sqlite(&file, &error);
         let checkpoints = Checkpoints::new(copying.map_err(connect_error)?);
-        let writer = SqliteWriter::new(connection.map_err(connect_error)?, checkpoints, Arc::clone(&current));
-        let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout).map_err(StoreError::Thread)?;
+        let writer = SqliteWriter::new(
+            connection.map_err(connect_error)?,
+            checkpoints,
+            Arc::clone(&current),
+        );
+        let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout)
+            .map_err(StoreError::Thread)?;
         Ok(Self { readers, preparing, writer, queue, current, lock })
     }
 }
@@ -126,7 +136,10 @@ impl Engine for Sqlite {
 
     /// It has the write lock from the start, and this process alone has the file.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
-        let mode = TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..TransactionOptions::default() };
+        let mode = TransactionOptions {
+            sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+            ..TransactionOptions::default()
+        };
         self.preparing.begin_with_options(mode).await
     }
 
@@ -147,9 +160,14 @@ impl Engine for Sqlite {
 
 /// The file a URL names.
 pub(crate) fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
-    let parsed: SqliteConnectOptions = url.parse().map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
+    let parsed: SqliteConnectOptions = url
+        .parse()
+        .map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
     let (location, parameters) = url.split_once('?').unwrap_or((url, ""));
-    if location.ends_with(":memory:") || parameters.contains("mode=memory") || parsed.get_filename().as_os_str().is_empty() {
+    if location.ends_with(":memory:")
+        || parameters.contains("mode=memory")
+        || parsed.get_filename().as_os_str().is_empty()
+    {
         return Err(StoreError::InMemory);
     }
     Ok(parsed.get_filename().into())
@@ -161,14 +179,17 @@ fn file(url: &str) -> Result<Arc<Path>, StoreError> {
     let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|_| parameters.contains("mode=rwc")) {
-        std::fs::create_dir_all(folder).map_err(|cause| StoreError::Folder { path: folder.to_owned(), cause })?;
+        std::fs::create_dir_all(folder)
+            .map_err(|cause| StoreError::Folder { path: folder.to_owned(), cause })?;
     }
     Ok(file)
 }
 
-/// Makes sure that no other process writes to the file: each would go on with what it knows to be current.
+/// Makes sure that no other process writes to the file: each would go on with what it knows to be
+/// current.
 ///
-/// The lock is on a file beside it. One on the file itself would end `SQLite`'s own locks when it is let go.
+/// The lock is on a file beside it. One on the file itself would end `SQLite`'s own locks when it
+/// is let go.
 fn sole_owner(file: &Path) -> Result<File, StoreError> {
     let mut path = file.as_os_str().to_owned();
     path.push(".lock");
@@ -183,7 +204,8 @@ fn sole_owner(file: &Path) -> Result<File, StoreError> {
 }
 
 fn reader_options(options: &StoreOptions) -> ConnectOptions {
-    // Items, totals and pages have lanes of their own; one more connection answers what is none of them.
+    // Items, totals and pages have lanes of their own; one more connection answers what is none of
+    // them.
     let wanted = u32::try_from(3 * processors() + 1).unwrap_or(u32::MAX);
     let mut readers = pool_options(options, options.connections.min(wanted));
     readers.map_sqlx_sqlite_opts(|file| common(file).pragma("query_only", "ON"));
@@ -192,14 +214,19 @@ fn reader_options(options: &StoreOptions) -> ConnectOptions {
 
 fn preparing_options(options: &StoreOptions) -> ConnectOptions {
     let mut preparing = pool_options(options, 1);
-    preparing.map_sqlx_sqlite_opts(|file| common(file).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full));
+    preparing.map_sqlx_sqlite_opts(|file| {
+        common(file).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full)
+    });
     preparing
 }
 
-/// The connection of the writer. It is no other program's, so it needs no lock of its own; what it sorts or may have to
-/// undo stays in memory.
+/// The connection of the writer. It is no other program's, so it needs no lock of its own; what it
+/// sorts or may have to undo stays in memory.
 pub(crate) fn writing_connection(file: &Path) -> rusqlite::Result<rusqlite::Connection> {
-    let connection = rusqlite::Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let connection = rusqlite::Connection::open_with_flags(
+        file,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     for (name, value) in WRITER_PRAGMAS {
@@ -222,5 +249,7 @@ pub(crate) fn pool_options(options: &StoreOptions, connections: u32) -> ConnectO
 }
 
 pub(crate) fn common(file: SqliteConnectOptions) -> SqliteConnectOptions {
-    file.busy_timeout(BUSY_TIMEOUT).statement_cache_capacity(STATEMENTS_KEPT).pragma("cache_size", CACHED_KIBIBYTES)
+    file.busy_timeout(BUSY_TIMEOUT)
+        .statement_cache_capacity(STATEMENTS_KEPT)
+        .pragma("cache_size", CACHED_KIBIBYTES)
 }

@@ -1,8 +1,9 @@
 //! Copying the write-ahead log of an `SQLite` file into the file, beside the writer.
 //!
-//! `SQLite` does it within the commit that makes the log long enough, and all who write wait for some tens of milliseconds.
-//! Here a connection of its own copies what there is while the writer goes on; then little is left, which the writer copies
-//! between two transactions, and the log begins anew.
+//! `SQLite` does it within the commit that makes the log long enough, and all who write wait for
+//! some tens of milliseconds. Here a connection of its own copies what there is while the writer
+//! goes on; then little is left, which the writer copies between two transactions, and the log
+//! begins anew.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -34,7 +35,8 @@ impl Checkpoints {
         Self { connection, written, is_almost_done: Arc::default() }
     }
 
-    /// To be called by the writer after each transaction, with its rows and about how many bytes there are in them.
+    /// To be called by the writer after each transaction, with its rows and about how many bytes
+    /// there are in them.
     pub fn after(&self, rows: usize, bytes: usize, writer: &Connection) {
         if self.is_almost_done.swap(false, Ordering::Relaxed) {
             log(copy(writer));

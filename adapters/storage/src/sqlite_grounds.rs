@@ -58,6 +58,8 @@ fn parameter(value: &Value) -> rusqlite::Result<ToSqlOutput<'_>> {
     match value {
         Value::String(Some(text)) => Ok(ToSqlOutput::from(text.as_str())),
         Value::BigInt(Some(number)) => Ok(ToSqlOutput::from(*number)),
-        other => Err(rusqlite::Error::ToSqlConversionFailure(format!("a look has no values such as {other:?}").into())),
+        other => Err(rusqlite::Error::ToSqlConversionFailure(
+            format!("a look has no values such as {other:?}").into(),
+        )),
     }
 }

@@ -1,4 +1,5 @@
-//! A step of the full-text index on `SQLite`: FTS5, which knows an item by the number of its first change.
+//! A step of the full-text index on `SQLite`: FTS5, which knows an item by the number of its first
+//! change.
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use sea_orm::DbBackend;
@@ -19,8 +20,10 @@ const REMOVE: &str = "DELETE FROM search_index WHERE rowid = ?1";
 pub(crate) fn step(connection: &mut Connection, limit: i64) -> rusqlite::Result<Step> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let indexed = transaction.query_row(INDEXED, [], |row| row.get(0))?;
-    let changes =
-        transaction.prepare_cached(&indexing::next(&SQLITE))?.query_map([indexed, limit], next)?.collect::<Result<Vec<_>, _>>()?;
+    let changes = transaction
+        .prepare_cached(&indexing::next(&SQLITE))?
+        .query_map([indexed, limit], next)?
+        .collect::<Result<Vec<_>, _>>()?;
     let (step, items) = indexing::step(indexed, &changes, limit);
     if step.changes == 0 {
         return Ok(step);

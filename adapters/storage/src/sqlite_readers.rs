@@ -5,7 +5,10 @@ use std::sync::Arc;
 use application::RepositoryError;
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, SqlxSqliteConnector, Statement};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
+    SqlxSqliteConnector, Statement,
+};
 
 use crate::StoreOptions;
 use crate::current::Current;
@@ -19,7 +22,8 @@ use crate::write::{Answer, Write};
 /// Items, and what is looked up beside them.
 const CONNECTIONS: u32 = 2;
 
-/// Connections that read, and none that writes. It knows nothing to be current: another process writes.
+/// Connections that read, and none that writes. It knows nothing to be current: another process
+/// writes.
 pub(crate) struct SqliteReaders(DatabaseConnection);
 
 impl SqliteReaders {
@@ -27,7 +31,9 @@ impl SqliteReaders {
         let file = named_file(&options.url)?;
         let mut pool = pool_options(options, CONNECTIONS);
         // Whoever only looks makes no file, whatever the URL says.
-        pool.map_sqlx_sqlite_opts(|file| common(file).create_if_missing(false).pragma("query_only", "ON"));
+        pool.map_sqlx_sqlite_opts(|file| {
+            common(file).create_if_missing(false).pragma("query_only", "ON")
+        });
         let readers = SqlxSqliteConnector::connect(pool).await;
         Ok(Self(readers.map_err(|error| StoreError::connect(file.display().to_string(), &error))?))
     }

@@ -13,7 +13,8 @@ const ADD: &str = "INSERT INTO collection_totals (collection, parent, items, wri
 pub(crate) struct Totals(BTreeMap<(String, Uuid), (i64, i64)>);
 
 impl Totals {
-    /// One write, which changed the number of items by `items`, seen by the collection and by the parent's part of it.
+    /// One write, which changed the number of items by `items`, seen by the collection and by the
+    /// parent's part of it.
     pub fn count(&mut self, collection: &str, parent: Option<Uuid>, items: i64) {
         for scope in [Some(Uuid::nil()), parent].into_iter().flatten() {
             let totals = self.0.entry((collection.to_owned(), scope)).or_default();

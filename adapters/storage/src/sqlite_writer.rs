@@ -1,10 +1,12 @@
-//! Writing to an `SQLite` file: group commit. Writes that have queued up share a transaction, and so a flush to the disk.
+//! Writing to an `SQLite` file: group commit. Writes that have queued up share a transaction, and
+//! so a flush to the disk.
 //!
-//! Should one write of a batch fail in a way it should not, the batch is rolled back and its writes are done again, each
-//! in a transaction of its own, so that no write suffers from its neighbours.
+//! Should one write of a batch fail in a way it should not, the batch is rolled back and its writes
+//! are done again, each in a transaction of its own, so that no write suffers from its neighbours.
 //!
-//! The writes of a transaction share its time, which is after those of all transactions before it, whatever the clock
-//! does: who reads what was written after a time misses nothing that is committed later.
+//! The writes of a transaction share its time, which is after those of all transactions before it,
+//! whatever the clock does: who reads what was written after a time misses nothing that is
+//! committed later.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -45,7 +47,8 @@ impl Fault {
     }
 }
 
-/// Does writes on the one connection that writes. It works without a pause between statements, so on a thread of its own.
+/// Does writes on the one connection that writes. It works without a pause between statements, so
+/// on a thread of its own.
 #[derive(Clone)]
 pub(crate) struct SqliteWriter {
     /// Fair, so that writes and indexing take turns. `None` when it is closed.
@@ -63,7 +66,11 @@ impl Writer for SqliteWriter {
         let answers = match self.connection.lock().await.as_mut() {
             Some(connection) => {
                 let answers = self.transactions(connection, writes);
-                self.checkpoints.after(writes.len(), writes.iter().map(|write| write.members_length()).sum(), connection);
+                self.checkpoints.after(
+                    writes.len(),
+                    writes.iter().map(|write| write.members_length()).sum(),
+                    connection,
+                );
                 answers
             }
             None => vec![Err(RepositoryError::Unavailable); writes.len()],
@@ -77,18 +84,30 @@ impl Writer for SqliteWriter {
 
 impl SqliteWriter {
     pub fn new(connection: Connection, checkpoints: Checkpoints, current: Arc<Current>) -> Self {
-        let (connection, writes) = (Arc::new(Mutex::new(Some(connection))), Arc::new(SqliteWrites::new()));
+        let (connection, writes) =
+            (Arc::new(Mutex::new(Some(connection))), Arc::new(SqliteWrites::new()));
         Self { connection, writes, current, checkpoints, last: Arc::new(AtomicI64::new(0)) }
     }
 
     /// Brings the full-text index up to some more changes.
     pub async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
-        self.between_writes("index", move |connection| sqlite_indexing::step(connection, limit), |step| step.changes).await
+        self.between_writes(
+            "index",
+            move |connection| sqlite_indexing::step(connection, limit),
+            |step| step.changes,
+        )
+        .await
     }
 
     /// Forgets some requests that have expired.
-    pub async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
-        let forget = move |connection: &mut Connection| connection.execute(FORGET, [now.as_microsecond(), limit]);
+    pub async fn forget_requests(
+        &self,
+        now: Timestamp,
+        limit: i64,
+    ) -> Result<u64, RepositoryError> {
+        let forget = move |connection: &mut Connection| {
+            connection.execute(FORGET, [now.as_microsecond(), limit])
+        };
         let forgotten = self.between_writes("forget", forget, |forgotten| *forgotten).await?;
         Ok(u64::try_from(forgotten).unwrap_or(u64::MAX))
     }
@@ -147,12 +166,20 @@ impl SqliteWriter {
     }
 
     /// A transaction that is dropped is rolled back.
-    fn transaction(&self, connection: &mut Connection, writes: &[&Write]) -> Result<Vec<Answer>, Fault> {
-        // It has the write lock from the start: one that reads first and asks for it later fails at random.
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::Transaction)?;
+    fn transaction(
+        &self,
+        connection: &mut Connection,
+        writes: &[&Write],
+    ) -> Result<Vec<Answer>, Fault> {
+        // It has the write lock from the start: one that reads first and asks for it later fails at
+        // random.
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(Fault::Transaction)?;
         let mut totals = Totals::default();
         let time = self.time(&transaction, writes).map_err(Fault::Transaction)?;
-        let answers = self.writes.perform(&transaction, writes, time, &mut totals).map_err(Fault::Write)?;
+        let answers =
+            self.writes.perform(&transaction, writes, time, &mut totals).map_err(Fault::Write)?;
         totals.add(&transaction).map_err(Fault::Write)?;
         transaction.commit().map_err(Fault::Transaction)?;
         Ok(answers)
@@ -161,17 +188,24 @@ impl SqliteWriter {
     /// The time of a transaction.
     fn time(&self, connection: &Connection, writes: &[&Write]) -> rusqlite::Result<Timestamp> {
         let last = self.last_time(connection)?;
-        let asked = writes.iter().map(|write| write.change().time.as_microsecond()).max().unwrap_or_default();
+        let asked = writes
+            .iter()
+            .map(|write| write.change().time.as_microsecond())
+            .max()
+            .unwrap_or_default();
         let time = asked.max(last + 1);
         self.last.store(time, Ordering::Relaxed);
-        // A time that was stored is one that can be told; the end of the calendar is not reached by counting.
+        // A time that was stored is one that can be told; the end of the calendar is not reached by
+        // counting.
         Ok(Timestamp::from_microsecond(time).unwrap_or(Timestamp::MAX))
     }
 
     /// The time after which the next transaction has its own.
     fn last_time(&self, connection: &Connection) -> rusqlite::Result<i64> {
         match self.last.load(Ordering::Relaxed) {
-            0 => Ok(connection.query_row(LAST, [], |row| row.get(0)).optional()?.unwrap_or_default()),
+            0 => {
+                Ok(connection.query_row(LAST, [], |row| row.get(0)).optional()?.unwrap_or_default())
+            }
             last => Ok(last),
         }
     }

@@ -1,13 +1,15 @@
 //! How `SQLite` does each write, inside a transaction that it shares with others.
 //!
-//! There is one writer and it has the lock, so what it looks up stays true: it asks what is there, judges, and then writes
-//! what it has found possible. A write that is refused (`Ok(Err(…))`) has changed nothing. An `Err` means that the
-//! transaction is spoilt.
+//! There is one writer and it has the lock, so what it looks up stays true: it asks what is there,
+//! judges, and then writes what it has found possible. A write that is refused (`Ok(Err(…))`) has
+//! changed nothing. An `Err` means that the transaction is spoilt.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use application::{Change, ChangeKind, CollectionContent, Relations, RepositoryError, Scope, ShownItem};
+use application::{
+    Change, ChangeKind, CollectionContent, Relations, RepositoryError, Scope, ShownItem,
+};
 use domain::{Collection, Item, ItemId, Version};
 use jiff::Timestamp;
 use rusqlite::types::Type;
@@ -28,7 +30,8 @@ const COLLECTION: &str = "SELECT collection FROM items WHERE id = ?1";
 
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = ?1";
 
-const VERSION: &str = "SELECT version FROM items WHERE id = ?1 AND collection = ?2 AND (parent = ?3 OR ?3 IS NULL)";
+const VERSION: &str =
+    "SELECT version FROM items WHERE id = ?1 AND collection = ?2 AND (parent = ?3 OR ?3 IS NULL)";
 
 /// The last version of an item, when it had its first, and whether it exists.
 const PAST: &str = "SELECT l.version, f.time AS created_at, EXISTS (SELECT 1 FROM items WHERE id = ?1) AS is_there \
@@ -38,8 +41,10 @@ const PAST: &str = "SELECT l.version, f.time AS created_at, EXISTS (SELECT 1 FRO
 const ANSWERED: &str = "SELECT 1 FROM idempotency_keys WHERE caller = ?1 AND path = ?2 AND key = ?3 AND expires_at > ?4";
 
 /// What belongs to an item goes before it.
-const REMOVE: [&str; 2] =
-    ["DELETE FROM items WHERE parent = ?1 RETURNING collection, parent", "DELETE FROM items WHERE id = ?1 RETURNING collection, parent"];
+const REMOVE: [&str; 2] = [
+    "DELETE FROM items WHERE parent = ?1 RETURNING collection, parent",
+    "DELETE FROM items WHERE id = ?1 RETURNING collection, parent",
+];
 
 type Outcome<T> = rusqlite::Result<T>;
 
@@ -68,14 +73,22 @@ impl SqliteWrites {
             )
         };
         Self {
-            found: format!("SELECT i.collection, {}{} FROM items i WHERE i.id = ?1", shown_columns(&SQLITE, "i"), keys::columns()),
+            found: format!(
+                "SELECT i.collection, {}{} FROM items i WHERE i.id = ?1",
+                shown_columns(&SQLITE, "i"),
+                keys::columns()
+            ),
             insert: format!(
                 "INSERT INTO items ({ITEM_COLUMNS}{}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?{})",
                 keys::columns(),
                 keys::each(|_| ", ?".to_owned()),
             ),
-            created: format!("INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?1, ?2, ?3, 'created', ?4, ?5, ?6, ?7, NULL)"),
-            remember: format!("INSERT OR REPLACE INTO idempotency_keys ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+            created: format!(
+                "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?1, ?2, ?3, 'created', ?4, ?5, ?6, ?7, NULL)"
+            ),
+            remember: format!(
+                "INSERT OR REPLACE INTO idempotency_keys ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            ),
             superseded: superseded("id = ?1"),
             update: update(""),
             update_with_keys: update(&keys::each(|name| format!(", {name} = ?"))),
@@ -84,14 +97,22 @@ impl SqliteWrites {
     }
 
     /// Does the writes in their order in `transaction`, all at one time.
-    pub fn perform(&self, transaction: &Transaction<'_>, writes: &[&Write], time: Timestamp, totals: &mut Totals) -> Outcome<Vec<Answer>> {
+    pub fn perform(
+        &self,
+        transaction: &Transaction<'_>,
+        writes: &[&Write],
+        time: Timestamp,
+        totals: &mut Totals,
+    ) -> Outcome<Vec<Answer>> {
         let mut performing = Performing { texts: self, transaction, time, totals };
         writes.iter().map(|write| performing.write(write)).collect()
     }
 }
 
 fn update(keys: &str) -> String {
-    format!("UPDATE items SET version = version + 1, updated_at = ?, program = ?, members = ?{keys} WHERE id = ?")
+    format!(
+        "UPDATE items SET version = version + 1, updated_at = ?, program = ?, members = ?{keys} WHERE id = ?"
+    )
 }
 
 /// The writes of one transaction under way.
@@ -109,17 +130,25 @@ impl Performing<'_> {
                 let row = write.as_row().map(|row| self.write_once(&row)).transpose()?;
                 Ok(row.unwrap_or(Err(RepositoryError::Corrupt)).map(Some))
             }
-            Write::Delete { change, .. } | Write::ReplaceAll { change, .. } if !sqlite_grounds::hold(self.transaction, change)? => {
+            Write::Delete { change, .. } | Write::ReplaceAll { change, .. }
+                if !sqlite_grounds::hold(self.transaction, change)? =>
+            {
                 Ok(Err(RepositoryError::VersionConflict))
             }
-            Write::Delete { scope, id, expected, change } => self.delete(*scope, *id, *expected, change),
-            Write::ReplaceAll { collection, content, keys, change } => self.replace_all(*collection, content, keys, change),
+            Write::Delete { scope, id, expected, change } => {
+                self.delete(*scope, *id, *expected, change)
+            }
+            Write::ReplaceAll { collection, content, keys, change } => {
+                self.replace_all(*collection, content, keys, change)
+            }
         }
     }
 
     /// Does a write unless the request was answered before, and remembers it.
     fn write_once(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
-        let (Some(KnownBy { caller, path, key }), Some(own)) = (KnownBy::of(write.change), write.change.key.as_deref()) else {
+        let (Some(KnownBy { caller, path, key }), Some(own)) =
+            (KnownBy::of(write.change), write.change.key.as_deref())
+        else {
             return self.write_on_grounds(write);
         };
         let known = params![caller, path, key, write.change.time.as_microsecond()];
@@ -130,9 +159,22 @@ impl Performing<'_> {
         if let Ok(ShownItem { item, relations }) = &written {
             let Relations { continues, program, .. } = relations;
             let [continues, program] = [continues, program].map(|id| id.map(ItemId::uuid));
-            let (fingerprint, expires, by) = (&own.fingerprint, own.expires.as_microsecond(), continued_by(relations));
+            let (fingerprint, expires, by) =
+                (&own.fingerprint, own.expires.as_microsecond(), continued_by(relations));
             let (id, version) = (item.id.uuid(), item.version.number());
-            let answer = params![caller, path, key, fingerprint, expires, id, version, continues, program, by, own.remarks];
+            let answer = params![
+                caller,
+                path,
+                key,
+                fingerprint,
+                expires,
+                id,
+                version,
+                continues,
+                program,
+                by,
+                own.remarks
+            ];
             self.run(&self.texts.remember, answer)?;
         }
         Ok(written)
@@ -160,7 +202,11 @@ impl Performing<'_> {
         Ok(written)
     }
 
-    fn insert(&self, write: &RowWrite<'_>, continues: Option<ItemId>) -> Outcome<Judged<ShownItem>> {
+    fn insert(
+        &self,
+        write: &RowWrite<'_>,
+        continues: Option<ItemId>,
+    ) -> Outcome<Judged<ShownItem>> {
         let scope = write.scope;
         if !self.is_there_or_none(scope.parent, scope.collection.owner())? {
             return Ok(Err(RepositoryError::OwnerMissing));
@@ -170,45 +216,93 @@ impl Performing<'_> {
         }
         let item = self.add(write, Version::FIRST, self.time, continues)?;
         // Nothing continues an item before it exists.
-        Ok(Ok(ShownItem { item, relations: Relations { continues, continued_by: Vec::new(), program: self.program(write)? } }))
+        Ok(Ok(ShownItem {
+            item,
+            relations: Relations {
+                continues,
+                continued_by: Vec::new(),
+                program: self.program(write)?,
+            },
+        }))
     }
 
-    fn restore(&self, write: &RowWrite<'_>, continues: Option<ItemId>) -> Outcome<Judged<ShownItem>> {
+    fn restore(
+        &self,
+        write: &RowWrite<'_>,
+        continues: Option<ItemId>,
+    ) -> Outcome<Judged<ShownItem>> {
         if !self.is_there_or_none(write.scope.parent, write.scope.collection.owner())? {
             return Ok(Err(RepositoryError::OwnerMissing));
         }
-        let past = |row: &Row<'_>| Ok((row.get("version")?, row.get("created_at")?, row.get("is_there")?));
-        let past: Option<(i64, i64, bool)> = self.transaction.prepare_cached(PAST)?.query_row([write.id.uuid()], past).optional()?;
-        let Some((version, created_at, is_there)) = past else { return Ok(Err(RepositoryError::ItemMissing)) };
+        let past =
+            |row: &Row<'_>| Ok((row.get("version")?, row.get("created_at")?, row.get("is_there")?));
+        let past: Option<(i64, i64, bool)> =
+            self.transaction.prepare_cached(PAST)?.query_row([write.id.uuid()], past).optional()?;
+        let Some((version, created_at, is_there)) = past else {
+            return Ok(Err(RepositoryError::ItemMissing));
+        };
         if is_there {
             return Ok(Err(RepositoryError::VersionConflict));
         }
         let created_at = timestamp(created_at)?;
         let item = self.add(write, Version::from_number(version).next(), created_at, continues)?;
         let relations = self.found(write)?.map(|(shown, _)| shown.relations).unwrap_or_default();
-        Ok(Ok(ShownItem { item, relations: Relations { program: self.program(write)?, ..relations } }))
+        Ok(Ok(ShownItem {
+            item,
+            relations: Relations { program: self.program(write)?, ..relations },
+        }))
     }
 
     /// Stores an item that is not there.
-    fn add(&self, write: &RowWrite<'_>, version: Version, created_at: Timestamp, continues: Option<ItemId>) -> Outcome<Item> {
+    fn add(
+        &self,
+        write: &RowWrite<'_>,
+        version: Version,
+        created_at: Timestamp,
+        continues: Option<ItemId>,
+    ) -> Outcome<Item> {
         let RowWrite { scope, id, members, change, .. } = write;
-        let (collection, parent, time) = (scope.collection.name(), parent(*scope), self.time.as_microsecond());
+        let (collection, parent, time) =
+            (scope.collection.name(), parent(*scope), self.time.as_microsecond());
         let (predecessor, program) = (continues.map(ItemId::uuid), write.program.map(ItemId::uuid));
         let (number, created) = (version.number(), created_at.as_microsecond());
-        let item = params![id.uuid(), collection, parent, number, created, time, predecessor, program, members];
+        let item = params![
+            id.uuid(),
+            collection,
+            parent,
+            number,
+            created,
+            time,
+            predecessor,
+            program,
+            members
+        ];
         self.run(&self.texts.insert, with_keys(item, write.keys, &[]).as_slice())?;
-        self.run(&self.texts.created, params![collection, id.uuid(), number, time, change.caller, parent, predecessor])?;
+        self.run(
+            &self.texts.created,
+            params![collection, id.uuid(), number, time, change.caller, parent, predecessor],
+        )?;
         let (members, parent) = (Arc::clone(members), scope.parent);
         Ok(Item { id: *id, version, created_at, updated_at: self.time, members, parent, continues })
     }
 
-    fn update(&self, write: &RowWrite<'_>, expected: Version, kind: ChangeKind) -> Outcome<Judged<ShownItem>> {
-        let Some((mut shown, has_keys)) = self.found(write)? else { return Ok(Err(RepositoryError::ItemMissing)) };
+    fn update(
+        &self,
+        write: &RowWrite<'_>,
+        expected: Version,
+        kind: ChangeKind,
+    ) -> Outcome<Judged<ShownItem>> {
+        let Some((mut shown, has_keys)) = self.found(write)? else {
+            return Ok(Err(RepositoryError::ItemMissing));
+        };
         if shown.item.version != expected {
             return Ok(Err(RepositoryError::VersionConflict));
         }
         let time = self.time.as_microsecond();
-        self.run(&self.texts.superseded, params![write.id.uuid(), kind.name(), time, write.change.caller])?;
+        self.run(
+            &self.texts.superseded,
+            params![write.id.uuid(), kind.name(), time, write.change.caller],
+        )?;
         let (id, program) = (write.id.uuid(), write.program.map(ItemId::uuid));
         if has_keys {
             self.run(&self.texts.update, params![time, program, write.members, id])?;
@@ -222,8 +316,8 @@ impl Performing<'_> {
         Ok(Ok(shown))
     }
 
-    /// The item of an update as it is, but for its members, if the scope holds it; and whether it has the keys already, whose
-    /// indexes are then left alone.
+    /// The item of an update as it is, but for its members, if the scope holds it; and whether it
+    /// has the keys already, whose indexes are then left alone.
     fn found(&self, write: &RowWrite<'_>) -> Outcome<Option<(ShownItem, bool)>> {
         let mut statement = self.transaction.prepare_cached(&self.texts.found)?;
         let mut rows = statement.query([write.id.uuid()])?;
@@ -245,14 +339,25 @@ impl Performing<'_> {
     }
 
     /// Whether an item of the collection exists, if one is named.
-    fn is_there_or_none(&self, id: Option<ItemId>, collection: Option<Collection>) -> Outcome<bool> {
+    fn is_there_or_none(
+        &self,
+        id: Option<ItemId>,
+        collection: Option<Collection>,
+    ) -> Outcome<bool> {
         let Some(id) = id else { return Ok(true) };
         let mut statement = self.transaction.prepare_cached(COLLECTION)?;
-        let found: Option<String> = statement.query_row([id.uuid()], |row| row.get(0)).optional()?;
+        let found: Option<String> =
+            statement.query_row([id.uuid()], |row| row.get(0)).optional()?;
         Ok(found.as_deref() == collection.map(Collection::name))
     }
 
-    fn delete(&mut self, scope: Scope, id: ItemId, expected: Version, change: &Change) -> Outcome<Answer> {
+    fn delete(
+        &mut self,
+        scope: Scope,
+        id: ItemId,
+        expected: Version,
+        change: &Change,
+    ) -> Outcome<Answer> {
         let mut statement = self.transaction.prepare_cached(VERSION)?;
         let values = params![id.uuid(), scope.collection.name(), parent(scope)];
         let version: Option<i64> = statement.query_row(values, |row| row.get(0)).optional()?;
@@ -266,7 +371,10 @@ impl Performing<'_> {
     /// Removes an item that is known to be there, and what belongs to it.
     fn remove(&mut self, id: ItemId, change: &Change) -> Outcome<()> {
         let kind = ChangeKind::Deleted.name();
-        self.run(&self.texts.deleted, params![id.uuid(), kind, self.time.as_microsecond(), change.caller])?;
+        self.run(
+            &self.texts.deleted,
+            params![id.uuid(), kind, self.time.as_microsecond(), change.caller],
+        )?;
         for text in REMOVE {
             let mut statement = self.transaction.prepare_cached(text)?;
             let mut rows = statement.query([id.uuid()])?;
@@ -277,11 +385,18 @@ impl Performing<'_> {
         Ok(())
     }
 
-    fn replace_all(&mut self, collection: Collection, content: &CollectionContent, keys: &[Keys], change: &Change) -> Outcome<Answer> {
-        let removed = match removed_by(&self.versions(collection)?, self.revision(collection)?, content) {
-            Ok(removed) => removed,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+    fn replace_all(
+        &mut self,
+        collection: Collection,
+        content: &CollectionContent,
+        keys: &[Keys],
+        change: &Change,
+    ) -> Outcome<Answer> {
+        let removed =
+            match removed_by(&self.versions(collection)?, self.revision(collection)?, content) {
+                Ok(removed) => removed,
+                Err(refusal) => return Ok(Err(refusal)),
+            };
         for row in in_rows(collection, content, keys, change) {
             if let Err(refusal) = self.write_row(&row)? {
                 // It was found possible, so something is wrong: the transaction must not go on.
@@ -303,7 +418,8 @@ impl Performing<'_> {
     /// With the writes of this transaction.
     fn revision(&self, collection: Collection) -> Outcome<Option<i64>> {
         let mut statement = self.transaction.prepare_cached(REVISION)?;
-        let stored: i64 = statement.query_row(params![collection.name(), Uuid::nil()], |row| row.get(0))?;
+        let stored: i64 =
+            statement.query_row(params![collection.name(), Uuid::nil()], |row| row.get(0))?;
         Ok(Some(stored + self.totals.writes_to(collection.name())))
     }
 
@@ -313,16 +429,28 @@ impl Performing<'_> {
 }
 
 /// The parameters of a row: some, then its keys, then some more.
-fn with_keys<'a>(first: &[&'a dyn ToSql], keys: &'a Keys, last: &[&'a dyn ToSql]) -> Vec<&'a dyn ToSql> {
-    first.iter().copied().chain(keys.columns().iter().map(|key| key as &dyn ToSql)).chain(last.iter().copied()).collect()
+fn with_keys<'a>(
+    first: &[&'a dyn ToSql],
+    keys: &'a Keys,
+    last: &[&'a dyn ToSql],
+) -> Vec<&'a dyn ToSql> {
+    first
+        .iter()
+        .copied()
+        .chain(keys.columns().iter().map(|key| key as &dyn ToSql))
+        .chain(last.iter().copied())
+        .collect()
 }
 
 fn timestamp(micros: i64) -> Outcome<Timestamp> {
-    Timestamp::from_microsecond(micros).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, micros))
+    Timestamp::from_microsecond(micros)
+        .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, micros))
 }
 
 fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
-    let id = |column: &str| Ok::<_, rusqlite::Error>(row.get::<_, Option<Uuid>>(column)?.map(ItemId::from_uuid));
+    let id = |column: &str| {
+        Ok::<_, rusqlite::Error>(row.get::<_, Option<Uuid>>(column)?.map(ItemId::from_uuid))
+    };
     let time = |column: &str| timestamp(row.get(column)?);
     let item = Item {
         id: ItemId::from_uuid(row.get("id")?),
@@ -333,7 +461,13 @@ fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
         parent: id("parent")?,
         continues: id("predecessor")?,
     };
-    let continued_by = rows::ids(row.get_ref("continued_by")?.as_str_or_null()?.unwrap_or_default());
-    let continued_by = continued_by.map_err(|_| rusqlite::Error::InvalidColumnType(0, "continued_by".to_owned(), Type::Text))?;
-    Ok(ShownItem { item, relations: Relations { continues: id("continues")?, continued_by, program: id("program")? } })
+    let continued_by =
+        rows::ids(row.get_ref("continued_by")?.as_str_or_null()?.unwrap_or_default());
+    let continued_by = continued_by.map_err(|_| {
+        rusqlite::Error::InvalidColumnType(0, "continued_by".to_owned(), Type::Text)
+    })?;
+    Ok(ShownItem {
+        item,
+        relations: Relations { continues: id("continues")?, continued_by, program: id("program")? },
+    })
 }

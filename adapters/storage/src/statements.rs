@@ -1,4 +1,5 @@
-//! The reads, which are the same text on both engines, and the pieces of text that reads and writes share.
+//! The reads, which are the same text on both engines, and the pieces of text that reads and writes
+//! share.
 
 use std::fmt::Write;
 
@@ -12,10 +13,12 @@ use crate::dialect::Dialect;
 use crate::sql_text::SqlText;
 
 /// The columns of `changes` that every write fills, in the order every write fills them.
-pub(crate) const CHANGE_COLUMNS: &str = "collection, item_id, version, kind, time, caller, parent, predecessor, superseded";
+pub(crate) const CHANGE_COLUMNS: &str =
+    "collection, item_id, version, kind, time, caller, parent, predecessor, superseded";
 
 /// The columns of `items`, in the order every insert fills them.
-pub(crate) const ITEM_COLUMNS: &str = "id, collection, parent, version, created_at, updated_at, predecessor, program, members";
+pub(crate) const ITEM_COLUMNS: &str =
+    "id, collection, parent, version, created_at, updated_at, predecessor, program, members";
 
 /// What is shown of a row, all but its members.
 pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
@@ -29,7 +32,8 @@ pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
     )
 }
 
-/// How often a collection, `$1`, was written: its revision, where nothing is linked. `$2` is the nil UUID.
+/// How often a collection, `$1`, was written: its revision, where nothing is linked. `$2` is the
+/// nil UUID.
 pub(crate) const REVISION: &str = "SELECT CAST(COALESCE(SUM(writes), 0) AS BIGINT) AS revision FROM collection_totals \
                                    WHERE collection = $1 AND parent = $2";
 
@@ -54,7 +58,9 @@ impl Statements {
         Self {
             dialect,
             find: format!("SELECT {columns} FROM items i WHERE i.id = $1 AND {IN_SCOPE}"),
-            find_many: format!("SELECT {columns} FROM items i WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"),
+            find_many: format!(
+                "SELECT {columns} FROM items i WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
+            ),
             belonging_to: format!(
                 "SELECT {columns} FROM items i WHERE i.parent IN ({listed_ids}) AND i.collection = $2 ORDER BY i.id LIMIT $3"
             ),
@@ -63,17 +69,26 @@ impl Statements {
     }
 
     pub fn find(&self, scope: Scope, id: ItemId) -> Statement {
-        self.dialect.statement(&self.find, [id.uuid().into(), scope.collection.name().into(), parent(scope).into()])
+        self.dialect.statement(
+            &self.find,
+            [id.uuid().into(), scope.collection.name().into(), parent(scope).into()],
+        )
     }
 
     pub fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Statement {
-        self.dialect.statement(&self.find_many, [listed(ids.iter().copied()), scope.collection.name().into(), parent(scope).into()])
+        self.dialect.statement(
+            &self.find_many,
+            [listed(ids.iter().copied()), scope.collection.name().into(), parent(scope).into()],
+        )
     }
 
-    /// The items with a column `field_0`, `field_1`, … per member that is wanted, as JSON text, in the place of them all.
+    /// The items with a column `field_0`, `field_1`, … per member that is wanted, as JSON text, in
+    /// the place of them all.
     pub fn find_fields(&self, scope: Scope, ids: &[ItemId], fields: &MemberNames) -> Statement {
         let mut text = SqlText::new(self.dialect);
-        for value in [listed(ids.iter().copied()), scope.collection.name().into(), parent(scope).into()] {
+        for value in
+            [listed(ids.iter().copied()), scope.collection.name().into(), parent(scope).into()]
+        {
             text.bind(value);
         }
         let mut columns = self.shown.clone();
@@ -83,12 +98,17 @@ impl Statements {
             let _ = write!(columns, ", {value} AS field_{number}");
         }
         let listed_ids = self.dialect.listed_ids;
-        text.finish(&format!("SELECT {columns} FROM items i WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"))
+        text.finish(&format!(
+            "SELECT {columns} FROM items i WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
+        ))
     }
 
     pub fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Statement {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.dialect.statement(&self.belonging_to, [listed(owners.iter().copied()), collection.name().into(), limit.into()])
+        self.dialect.statement(
+            &self.belonging_to,
+            [listed(owners.iter().copied()), collection.name().into(), limit.into()],
+        )
     }
 
     /// Something trivial that only a store in working order answers.

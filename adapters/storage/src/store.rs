@@ -20,13 +20,14 @@ use crate::sqlite_readers::SqliteReaders;
 /// Where the store is and how it is reached.
 #[derive(Clone)]
 pub struct StoreOptions {
-    /// `sqlite://PATH?mode=rwc` (a path relative to the working folder, or absolute with a third slash) or
-    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
+    /// `sqlite://PATH?mode=rwc` (a path relative to the working folder, or absolute with a third
+    /// slash) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
     pub url: String,
-    /// How many connections `PostgreSQL` is asked for at most, or how many readers an `SQLite` file has.
+    /// How many connections `PostgreSQL` is asked for at most, or how many readers an `SQLite` file
+    /// has.
     pub connections: u32,
-    /// How long a request waits for a connection, or a write for its place in the queue, before the store counts as
-    /// unavailable.
+    /// How long a request waits for a connection, or a write for its place in the queue, before the
+    /// store counts as unavailable.
     pub acquire_timeout: Duration,
 }
 
@@ -38,8 +39,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store; it may still have to be [migrated](Self::migrate). The folder of an `SQLite` file is made when the
-    /// URL says `mode=rwc`.
+    /// Opens the store; it may still have to be [migrated](Self::migrate). The folder of an
+    /// `SQLite` file is made when the URL says `mode=rwc`.
     ///
     /// # Errors
     /// Where the URL is no use or the database cannot be reached: one line for the operator.
@@ -52,8 +53,9 @@ impl Store {
         Ok(Self::on(engine, options))
     }
 
-    /// Opens the store to look at it, beside whoever serves it; `None` when its schema is not up to date. What would write fails
-    /// as unavailable on `SQLite`, where another process may own the file.
+    /// Opens the store to look at it, beside whoever serves it; `None` when its schema is not up to
+    /// date. What would write fails as unavailable on `SQLite`, where another process may own the
+    /// file.
     ///
     /// # Errors
     /// Where the URL is no use, or the database cannot be reached.
@@ -72,7 +74,8 @@ impl Store {
         Self { engine, items }
     }
 
-    /// Brings the schema up to date. Any number of instances may do so at once: one works, the others wait and find it done.
+    /// Brings the schema up to date. Any number of instances may do so at once: one works, the
+    /// others wait and find it done.
     ///
     /// # Errors
     /// Where the database refuses, or was prepared by a newer version of the service.
@@ -88,7 +91,9 @@ impl Store {
     /// Where the database cannot be asked, or was prepared by a newer version of the service.
     pub async fn is_migrated(&self) -> Result<bool, StoreError> {
         let pending = Migrator::get_pending_migrations_read_only(self.engine.schema()).await;
-        let is_migrated = pending.map(|pending| pending.is_empty()).map_err(|error| StoreError::schema(&error))?;
+        let is_migrated = pending
+            .map(|pending| pending.is_empty())
+            .map_err(|error| StoreError::schema(&error))?;
         if is_migrated {
             self.items.resume();
         }
@@ -127,7 +132,8 @@ impl Store {
         Arc::<SqlItemRepository>::clone(&self.items)
     }
 
-    /// Returns when everything that was written is indexed for searches, which happens after a while in any case.
+    /// Returns when everything that was written is indexed for searches, which happens after a
+    /// while in any case.
     ///
     /// # Errors
     /// When the store is unavailable, or it takes longer than a search would wait.
@@ -135,8 +141,8 @@ impl Store {
         self.items.settle().await
     }
 
-    /// Waits for the writes that were accepted, then closes all connections. What is asked of the store afterwards fails
-    /// as unavailable.
+    /// Waits for the writes that were accepted, then closes all connections. What is asked of the
+    /// store afterwards fails as unavailable.
     pub async fn close(self) {
         self.items.close().await;
         self.engine.close().await;

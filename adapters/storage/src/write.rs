@@ -1,9 +1,11 @@
-//! Writes as data: what is to be done, apart from how an engine does it, so that a write can wait in a queue and be run
-//! again.
+//! Writes as data: what is to be done, apart from how an engine does it, so that a write can wait
+//! in a queue and be run again.
 
 use std::collections::HashMap;
 
-use application::{Change, ChangeKind, CollectionContent, NewItem, Replacement, RepositoryError, Scope, ShownItem};
+use application::{
+    Change, ChangeKind, CollectionContent, NewItem, Replacement, RepositoryError, Scope, ShownItem,
+};
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Value};
@@ -70,8 +72,11 @@ impl Write {
             Self::Update { replacement, .. } => 2 * replacement.members.len(),
             Self::Delete { .. } => 0,
             Self::ReplaceAll { content, .. } => {
-                let replaced = content.replacements.iter().map(|replacement| 2 * replacement.members.len());
-                replaced.chain(content.additions.iter().map(|addition| addition.members.len())).sum()
+                let replaced =
+                    content.replacements.iter().map(|replacement| 2 * replacement.members.len());
+                replaced
+                    .chain(content.additions.iter().map(|addition| addition.members.len()))
+                    .sum()
             }
         }
     }
@@ -94,8 +99,19 @@ pub(crate) fn change_values(time: Timestamp, change: &Change) -> [Value; 2] {
 }
 
 /// `$3` id, `$4` collection, `$5` parent, `$6` expected version.
-pub(crate) fn delete_values(scope: Scope, id: ItemId, expected: Version, time: Timestamp, change: &Change) -> Vec<Value> {
-    let own: [Value; 4] = [id.uuid().into(), scope.collection.name().into(), parent(scope).into(), expected.number().into()];
+pub(crate) fn delete_values(
+    scope: Scope,
+    id: ItemId,
+    expected: Version,
+    time: Timestamp,
+    change: &Change,
+) -> Vec<Value> {
+    let own: [Value; 4] = [
+        id.uuid().into(),
+        scope.collection.name().into(),
+        parent(scope).into(),
+        expected.number().into(),
+    ];
     change_values(time, change).into_iter().chain(own).collect()
 }
 
@@ -109,7 +125,8 @@ pub(crate) fn versions(rows: &[QueryResult]) -> Result<HashMap<Uuid, i64>, DbErr
     rows.iter().map(|row| Ok((rows::get(row, "id")?, rows::get(row, "version")?))).collect()
 }
 
-/// Which of the `current` items a replacement of the whole collection removes, with their versions; or why it cannot be done.
+/// Which of the `current` items a replacement of the whole collection removes, with their versions;
+/// or why it cannot be done.
 pub(crate) fn removed_by(
     current: &HashMap<Uuid, i64>,
     revision: Option<i64>,
@@ -128,5 +145,8 @@ pub(crate) fn removed_by(
     if continued.any(|id| !current.contains_key(&id.uuid())) {
         return Err(RepositoryError::ItemMissing);
     }
-    Ok(removed.into_iter().map(|(id, version)| (ItemId::from_uuid(id), Version::from_number(version))).collect())
+    Ok(removed
+        .into_iter()
+        .map(|(id, version)| (ItemId::from_uuid(id), Version::from_number(version)))
+        .collect())
 }

@@ -1,8 +1,9 @@
 //! Writes that wait at the same time are done together.
 //!
-//! What a write costs is mostly the way to the database and the flush to its disk. Lanes take turns: each takes all the
-//! writes that have queued up while the others were busy. Each write is answered after its commit. A client that hangs up
-//! takes nothing back: its write is in the queue, not in its request.
+//! What a write costs is mostly the way to the database and the flush to its disk. Lanes take
+//! turns: each takes all the writes that have queued up while the others were busy. Each write is
+//! answered after its commit. A client that hangs up takes nothing back: its write is in the queue,
+//! not in its request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,8 +26,8 @@ const BATCH: usize = 256;
 /// Does several writes.
 #[async_trait]
 pub(crate) trait Writer: Send + Sync + 'static {
-    /// Does each of the writes whole or not at all; the answers are in the order of the writes. Those that were done are
-    /// on disk.
+    /// Does each of the writes whole or not at all; the answers are in the order of the writes.
+    /// Those that were done are on disk.
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer>;
 }
 
@@ -71,7 +72,9 @@ impl WriteQueue {
         let queue = queue.ok_or_else(|| unavailable("the store is closed"))?;
         let (reply, answer) = oneshot::channel();
         match timeout(self.patience, queue.send(Job { write, reply })).await {
-            Ok(Ok(())) => answer.await.unwrap_or_else(|_| Err(unavailable("the writer went away with the write"))),
+            Ok(Ok(())) => answer
+                .await
+                .unwrap_or_else(|_| Err(unavailable("the writer went away with the write"))),
             Ok(Err(_)) => Err(unavailable("the writer went away")),
             Err(_) => Err(unavailable("the queue of writes is full")),
         }
@@ -80,7 +83,8 @@ impl WriteQueue {
     /// Takes no more writes and waits for those in the queue.
     pub async fn close(&self) {
         drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let mut lanes = std::mem::take(&mut *self.lanes.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut lanes =
+            std::mem::take(&mut *self.lanes.lock().unwrap_or_else(PoisonError::into_inner));
         while let Some(ended) = lanes.join_next().await {
             if let Err(error) = ended {
                 tracing::error!(%error, "a writer ended badly");

@@ -24,17 +24,26 @@ pub struct Audited {
 }
 
 impl<R: Resource> ResourceService<R> {
-    /// Asks the rules of the book about the next items, as if each were replaced by itself now. A rule that does not judge
-    /// replacements is asked about the first operation it judges.
+    /// Asks the rules of the book about the next items, as if each were replaced by itself now. A
+    /// rule that does not judge replacements is asked about the first operation it judges.
     ///
     /// # Errors
     /// `Store`.
-    pub async fn audit(&self, options: &WriteOptions, after: Option<Place>) -> Result<Audited, ApplicationError> {
-        let plain = PageRequest { is_counted: false, ..PageRequest::plain(1, AT_A_TIME) }.query(self.collection);
-        let query = PageQuery { position: after.map_or(Position::Offset(0), Position::After), ..plain };
+    pub async fn audit(
+        &self,
+        options: &WriteOptions,
+        after: Option<Place>,
+    ) -> Result<Audited, ApplicationError> {
+        let plain = PageRequest { is_counted: false, ..PageRequest::plain(1, AT_A_TIME) }
+            .query(self.collection);
+        let query =
+            PageQuery { position: after.map_or(Position::Offset(0), Position::After), ..plain };
         let page = self.repository.page(self.scope(None), &query).await?;
-        let mut audited =
-            Audited { remarked: Vec::new(), examined: page.items.len() as u64, next: page.last.clone().filter(|_| page.goes_on) };
+        let mut audited = Audited {
+            remarked: Vec::new(),
+            examined: page.items.len() as u64,
+            next: page.last.clone().filter(|_| page.goes_on),
+        };
         let mut basis = self.basis();
         for listed in &page.items {
             let verdict = self.audit_item(options, &listed.shown, &mut basis).await?;
@@ -45,25 +54,37 @@ impl<R: Resource> ResourceService<R> {
         Ok(audited)
     }
 
-    async fn audit_item(&self, options: &WriteOptions, shown: &ShownItem, basis: &mut Basis) -> Result<Verdict, ApplicationError> {
+    async fn audit_item(
+        &self,
+        options: &WriteOptions,
+        shown: &ShownItem,
+        basis: &mut Basis,
+    ) -> Result<Verdict, ApplicationError> {
         let members = stored_members(shown)?;
         let mut verdict = Verdict::default();
         for rule in basis.book.clone().iter() {
             let Some(operation) = audited_operation(rule.as_ref()) else { continue };
             let mut occasion = basis.occasion(options, operation, shown.item.id, shown.item.parent);
             // What is to come into force is audited for its first day.
-            occasion.today = rule.about().effective.0.map_or(occasion.today, |from| from.max(occasion.today));
+            occasion.today =
+                rule.about().effective.0.map_or(occasion.today, |from| from.max(occasion.today));
             let before = (operation != WriteOperation::Create).then_some(&members);
-            let transition = Transition { before, after: &members, occasion: &occasion, found: &[] };
+            let transition =
+                Transition { before, after: &members, occasion: &occasion, found: &[] };
             self.ask(rule.as_ref(), &transition, &mut verdict, basis).await?;
         }
         Ok(verdict)
     }
 }
 
-/// What a rule is asked about when stored items are audited: a replacement if it judges any, else the first it judges.
+/// What a rule is asked about when stored items are audited: a replacement if it judges any, else
+/// the first it judges.
 #[must_use]
 pub fn audited_operation(rule: &dyn Rule<Members>) -> Option<WriteOperation> {
     let judged = rule.operations();
-    judged.iter().copied().find(|operation| *operation == WriteOperation::Replace).or_else(|| judged.first().copied())
+    judged
+        .iter()
+        .copied()
+        .find(|operation| *operation == WriteOperation::Replace)
+        .or_else(|| judged.first().copied())
 }

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use domain::json::encode_text;
 use domain::{
-    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Occasion, Resource, Rule, Severity, Value, Version, WriteOperation,
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Occasion, Resource, Rule,
+    Severity, Value, Version, WriteOperation,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -18,7 +19,8 @@ use super::ResourceService;
 use crate::ports::{Ground, ItemRepository};
 use crate::{ApplicationError, WriteOptions};
 
-/// Most bytes of members that are kept in case the next rule asks for the same. Beyond it they are looked up again.
+/// Most bytes of members that are kept in case the next rule asks for the same. Beyond it they are
+/// looked up again.
 const MOST_BYTES_KEPT: usize = 16 << 20;
 
 /// How long rules are asked before others go on.
@@ -71,11 +73,25 @@ impl<R: Resource> ResourceService<R> {
 
 impl Basis {
     /// When, by whom and to which item a write is done. All of one decision have one time.
-    pub fn occasion(&self, options: &WriteOptions, operation: WriteOperation, id: ItemId, parent: Option<ItemId>) -> Occasion {
-        Occasion { operation, id, parent, caller: options.caller.name().map(Into::into), now: self.now, today: self.today }
+    pub fn occasion(
+        &self,
+        options: &WriteOptions,
+        operation: WriteOperation,
+        id: ItemId,
+        parent: Option<ItemId>,
+    ) -> Occasion {
+        Occasion {
+            operation,
+            id,
+            parent,
+            caller: options.caller.name().map(Into::into),
+            now: self.now,
+            today: self.today,
+        }
     }
 
-    /// Gives way where judging has taken long: it would keep other requests, and the end of this one's time, waiting.
+    /// Gives way where judging has taken long: it would keep other requests, and the end of this
+    /// one's time, waiting.
     pub async fn let_others_go_on(&mut self) {
         if self.turn_began.elapsed() < LONGEST_TURN {
             return;
@@ -93,12 +109,14 @@ impl Basis {
         self.turn_began = Instant::now();
     }
 
-    /// The same, where the whole collection is replaced by these items: a rule then finds them in it, and nothing else.
+    /// The same, where the whole collection is replaced by these items: a rule then finds them in
+    /// it, and nothing else.
     pub fn of_replacement(self, items: Vec<Item>) -> Self {
         Self { replacement: Some(ReplacedCollection::of(items)), ..self }
     }
 
-    /// What a lookup finds. A warning is given for what there was; only a refusal must hold at the moment of writing.
+    /// What a lookup finds. A warning is given for what there was; only a refusal must hold at the
+    /// moment of writing.
     pub async fn look_up(
         &mut self,
         repository: &dyn ItemRepository,
@@ -108,11 +126,15 @@ impl Basis {
         if lookup.key == LookupKey::Nothing {
             return Ok(Found::Items(Vec::new()));
         }
-        if let Some(replacement) = self.replacement.as_mut().filter(|_| lookup.collection == self.collection) {
+        if let Some(replacement) =
+            self.replacement.as_mut().filter(|_| lookup.collection == self.collection)
+        {
             return Ok(replacement.look_up(&lookup));
         }
-        // Elsewhere the item that is written cannot be found; so all elements of a replacement share what was looked up.
-        let without = if lookup.collection == self.collection { lookup.without } else { ItemId::NIL };
+        // Elsewhere the item that is written cannot be found; so all elements of a replacement
+        // share what was looked up.
+        let without =
+            if lookup.collection == self.collection { lookup.without } else { ItemId::NIL };
         let lookup = Lookup { without, ..lookup };
         let is_relied_on = severity == Severity::Error;
         if let Some(known) = self.looked_up.get_mut(&lookup) {
@@ -126,7 +148,8 @@ impl Basis {
         Ok(found)
     }
 
-    /// The versions stay those of the first look: where a second one finds others, the write is not made.
+    /// The versions stay those of the first look: where a second one finds others, the write is not
+    /// made.
     fn keep(&mut self, lookup: Lookup, found: &Found, is_relied_on: bool) {
         let items: &[Item] = if let Found::Items(items) = found { items } else { &[] };
         let bytes = items.iter().map(|item| item.members.len()).sum::<usize>();
@@ -148,11 +171,14 @@ impl Basis {
     /// What may not change before the write.
     pub fn into_grounds(self) -> Vec<Ground> {
         let relied_on = self.looked_up.into_iter().filter(|(_, known)| known.is_relied_on);
-        relied_on.filter_map(|(lookup, known)| Some(Ground { lookup, found: known.versions? })).collect()
+        relied_on
+            .filter_map(|(lookup, known)| Some(Ground { lookup, found: known.versions? }))
+            .collect()
     }
 }
 
-/// A collection as a replacement would leave it. Its elements are one write: each is judged beside the others as they would be.
+/// A collection as a replacement would leave it. Its elements are one write: each is judged beside
+/// the others as they would be.
 struct ReplacedCollection {
     items: Vec<Item>,
     by_id: HashMap<ItemId, usize>,
@@ -171,14 +197,18 @@ impl ReplacedCollection {
         let places = match &lookup.key {
             LookupKey::Id(id) => self.by_id.get(id).map_or(&[][..], std::slice::from_ref),
             LookupKey::Member { name, value } => {
-                let index = self.by_member.entry(name.clone()).or_insert_with(|| index(&self.items, name));
+                let index =
+                    self.by_member.entry(name.clone()).or_insert_with(|| index(&self.items, name));
                 index.get(value).map_or(&[][..], Vec::as_slice)
             }
             // What belongs to an item is not replaced with the whole collection.
             LookupKey::Parent(_) | LookupKey::Nothing => &[],
         };
         // One more than may be found tells that there are too many.
-        let others = places.iter().filter(|place| self.items[**place].id != lookup.without).take(Lookup::MOST_ITEMS + 1);
+        let others = places
+            .iter()
+            .filter(|place| self.items[**place].id != lookup.without)
+            .take(Lookup::MOST_ITEMS + 1);
         Found::of(others.map(|place| self.items[*place].clone()).collect())
     }
 }

@@ -6,22 +6,45 @@ use std::sync::Arc;
 use domain::{Collection, Item, ItemId, Resource, Version};
 
 use super::ResourceService;
-use crate::ports::{CollectionContent, ListedItem, ListedPage, NewItem, Relations, Replacement, Revision, Scope, ShownItem};
+use crate::ports::{
+    CollectionContent, ListedItem, ListedPage, NewItem, Relations, Replacement, Revision, Scope,
+    ShownItem,
+};
 use crate::query::{Place, Total};
 use crate::{ApplicationError, Embedded, Listing, PageRequest};
 
 impl<R: Resource> ResourceService<R> {
     /// The item an insert would leave.
-    pub(super) async fn would_be_inserted(&self, parent: Option<ItemId>, addition: NewItem) -> Result<ShownItem, ApplicationError> {
+    pub(super) async fn would_be_inserted(
+        &self,
+        parent: Option<ItemId>,
+        addition: NewItem,
+    ) -> Result<ShownItem, ApplicationError> {
         let NewItem { id, members, continues, program } = addition;
         let now = self.clock.now();
-        let item = Item { id, version: Version::FIRST, created_at: now, updated_at: now, members, parent, continues };
-        let relations = Relations { continues, continued_by: Vec::new(), program: self.existing_program(program).await? };
+        let item = Item {
+            id,
+            version: Version::FIRST,
+            created_at: now,
+            updated_at: now,
+            members,
+            parent,
+            continues,
+        };
+        let relations = Relations {
+            continues,
+            continued_by: Vec::new(),
+            program: self.existing_program(program).await?,
+        };
         Ok(ShownItem { item, relations })
     }
 
     /// The item an update would leave.
-    pub(super) async fn would_be_updated(&self, mut shown: ShownItem, replacement: Replacement) -> Result<ShownItem, ApplicationError> {
+    pub(super) async fn would_be_updated(
+        &self,
+        mut shown: ShownItem,
+        replacement: Replacement,
+    ) -> Result<ShownItem, ApplicationError> {
         shown.item.version = shown.item.version.next();
         shown.item.updated_at = self.clock.now().max(shown.item.updated_at);
         shown.item.members = replacement.members;
@@ -30,20 +53,29 @@ impl<R: Resource> ResourceService<R> {
     }
 
     /// The first page of what a replacement would leave.
-    pub(super) async fn would_hold(&self, content: CollectionContent, first: &PageRequest) -> Result<Listing, ApplicationError> {
+    pub(super) async fn would_hold(
+        &self,
+        content: CollectionContent,
+        first: &PageRequest,
+    ) -> Result<Listing, ApplicationError> {
         let total = content.replacements.len() + content.additions.len();
-        let mut replaced: HashMap<_, _> = content.replacements.into_iter().map(|own| (own.id, own)).collect();
-        let mut added: HashMap<_, _> = content.additions.into_iter().map(|own| (own.id, own)).collect();
+        let mut replaced: HashMap<_, _> =
+            content.replacements.into_iter().map(|own| (own.id, own)).collect();
+        let mut added: HashMap<_, _> =
+            content.additions.into_iter().map(|own| (own.id, own)).collect();
         let mut ids: Vec<_> = replaced.keys().chain(added.keys()).copied().collect();
         ids.sort_unstable();
         ids.truncate(usize::try_from(first.page_size).unwrap_or(usize::MAX));
         let kept: Vec<_> = ids.iter().filter(|id| replaced.contains_key(*id)).copied().collect();
         let kept = self.repository.find_many(self.scope(None), &kept).await?;
-        let mut kept: HashMap<_, _> = kept.into_iter().map(|shown| (shown.item.id, shown)).collect();
+        let mut kept: HashMap<_, _> =
+            kept.into_iter().map(|shown| (shown.item.id, shown)).collect();
         let mut items = Vec::with_capacity(ids.len());
         for id in ids {
             let shown = match (kept.remove(&id), replaced.remove(&id), added.remove(&id)) {
-                (Some(shown), Some(replacement), _) => self.would_be_updated(shown, replacement).await?,
+                (Some(shown), Some(replacement), _) => {
+                    self.would_be_updated(shown, replacement).await?
+                }
                 (_, _, Some(addition)) => self.would_be_inserted(None, addition).await?,
                 // It was removed while it was looked at.
                 _ => continue,
@@ -53,11 +85,21 @@ impl<R: Resource> ResourceService<R> {
         let place = |listed: &ListedItem| Place { keys: Vec::new(), id: listed.shown.item.id };
         let (first_place, last) = (items.first().map(place), items.last().map(place));
         let goes_on = items.len() < total;
-        let page = ListedPage { total: Total::Exact(total as u64), revision: Revision(0), items, first: first_place, last, goes_on };
+        let page = ListedPage {
+            total: Total::Exact(total as u64),
+            revision: Revision(0),
+            items,
+            first: first_place,
+            last,
+            goes_on,
+        };
         Ok(Listing::new(first, Arc::new(page), Embedded::default()))
     }
 
-    async fn existing_program(&self, named: Option<ItemId>) -> Result<Option<ItemId>, ApplicationError> {
+    async fn existing_program(
+        &self,
+        named: Option<ItemId>,
+    ) -> Result<Option<ItemId>, ApplicationError> {
         let Some(program) = named else { return Ok(None) };
         let programs = Scope { collection: Collection::PROPOSED_PROGRAMS, parent: None };
         Ok(self.repository.find(programs, program).await?.map(|shown| shown.item.id))

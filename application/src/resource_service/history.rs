@@ -1,4 +1,5 @@
-//! What items were: their versions, what differs between two, what there was at a time, and the way back.
+//! What items were: their versions, what differs between two, what there was at a time, and the way
+//! back.
 
 use std::sync::Arc;
 
@@ -9,7 +10,10 @@ use super::judging::{Draft, Edit, Identity};
 use super::ruling::Decision;
 use super::{MAX_ATTEMPTS, ResourceService, Written, new_item};
 use crate::listing;
-use crate::ports::{ChangeKind, LoggedChange, NewItem, PastPageQuery, PastVersion, Relations, RepositoryError, Scope, ShownItem};
+use crate::ports::{
+    ChangeKind, LoggedChange, NewItem, PastPageQuery, PastVersion, Relations, RepositoryError,
+    Scope, ShownItem,
+};
 use crate::query::{MemberNames, Position};
 use crate::{ApplicationError, Caller, Embedded, Listing, PageRequest, Precondition, WriteOptions};
 
@@ -46,23 +50,33 @@ impl<R: Resource> ResourceService<R> {
         page: u64,
         page_size: u64,
     ) -> Result<VersionPage, ApplicationError> {
-        let newest = self.history.versions(self.scope(parent), id, Version::from_number(i64::MAX), 1).await?;
+        let newest = self
+            .history
+            .versions(self.scope(parent), id, Version::from_number(i64::MAX), 1)
+            .await?;
         let newest = newest.first().ok_or(ApplicationError::ItemMissing)?;
         let latest = newest.version;
         let skipped = (page - 1).saturating_mul(page_size);
-        let first = i64::try_from(skipped).ok().map(|skipped| latest.number().saturating_sub(skipped)).filter(|first| *first > 0);
+        let first = i64::try_from(skipped)
+            .ok()
+            .map(|skipped| latest.number().saturating_sub(skipped))
+            .filter(|first| *first > 0);
         let Some(first) = first else {
             let page_count = Some(latest.number().unsigned_abs().div_ceil(page_size));
             return Err(ApplicationError::PageOutOfRange { page, page_count });
         };
-        let versions = self.history.versions(self.scope(parent), id, Version::from_number(first), page_size).await?;
+        let versions = self
+            .history
+            .versions(self.scope(parent), id, Version::from_number(first), page_size)
+            .await?;
         Ok(VersionPage { versions, latest, exists: newest.kind != ChangeKind::Deleted })
     }
 
     /// An item as a version of it was.
     ///
     /// # Errors
-    /// `ItemMissing` when there never was such an item; `VersionMissing`; `VersionGone` for a removal; `Store`.
+    /// `ItemMissing` when there never was such an item; `VersionMissing`; `VersionGone` for a
+    /// removal; `Store`.
     pub async fn version(
         &self,
         _caller: &Caller,
@@ -71,7 +85,10 @@ impl<R: Resource> ResourceService<R> {
         version: Version,
     ) -> Result<(PastVersion, Item), ApplicationError> {
         let Some(found) = self.history.version(self.scope(parent), id, version).await? else {
-            let last = self.history.versions(self.scope(parent), id, Version::from_number(i64::MAX), 1).await?;
+            let last = self
+                .history
+                .versions(self.scope(parent), id, Version::from_number(i64::MAX), 1)
+                .await?;
             let last = last.first().ok_or(ApplicationError::ItemMissing)?;
             return Err(ApplicationError::VersionMissing { latest: last.version });
         };
@@ -81,8 +98,9 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    /// The members of two versions of an item, that they may be compared. Without `from` the first is of the one before `to`; before
-    /// there was an item there was nothing, which is an object without members.
+    /// The members of two versions of an item, that they may be compared. Without `from` the first
+    /// is of the one before `to`; before there was an item there was nothing, which is an object
+    /// without members.
     ///
     /// # Errors
     /// Those of [`version`](Self::version).
@@ -137,16 +155,21 @@ impl<R: Resource> ResourceService<R> {
         self.require_past(time).await?;
         if let Some(parent) = parent {
             let collection = self.collection.owner().ok_or(ApplicationError::OwnerMissing)?;
-            let owner = self.history.version_at(Scope { collection, parent: None }, parent, time).await?;
+            let owner =
+                self.history.version_at(Scope { collection, parent: None }, parent, time).await?;
             owner.and_then(|owner| owner.item).ok_or(ApplicationError::OwnerMissing)?;
         }
-        let query =
-            PastPageQuery { position: request.query(self.collection).position, limit: request.page_size, is_counted: request.is_counted };
+        let query = PastPageQuery {
+            position: request.query(self.collection).position,
+            limit: request.page_size,
+            is_counted: request.is_counted,
+        };
         let mut content = self.history.page_at(self.scope(parent), time, &query).await?;
         let lies_beyond = if let Some(is_known) = request.lies_beyond(&content) {
             is_known
         } else {
-            let first = PastPageQuery { position: Position::Offset(0), limit: 1, is_counted: false };
+            let first =
+                PastPageQuery { position: Position::Offset(0), limit: 1, is_counted: false };
             !self.history.page_at(self.scope(parent), time, &first).await?.items.is_empty()
         };
         if lies_beyond {
@@ -162,9 +185,10 @@ impl<R: Resource> ResourceService<R> {
     /// Makes an item what it was in a version. One that was removed is there again under its id.
     ///
     /// # Errors
-    /// Those of [`version`](Self::version); `OwnerMissing` when what it belonged to is gone; `PreconditionFailed`;
-    /// `NothingThere` for a condition on the version of an item that was removed; `Invalid` when rules refuse today what they
-    /// once let pass; `KeyInUse`; `KeyReused`; `Contended`; `Store`.
+    /// Those of [`version`](Self::version); `OwnerMissing` when what it belonged to is gone;
+    /// `PreconditionFailed`; `NothingThere` for a condition on the version of an item that was
+    /// removed; `Invalid` when rules refuse today what they once let pass; `KeyInUse`; `KeyReused`;
+    /// `Contended`; `Store`.
     pub async fn restore(
         &self,
         options: &WriteOptions,
@@ -175,14 +199,20 @@ impl<R: Resource> ResourceService<R> {
     ) -> Result<Restored, ApplicationError> {
         let _running = self.running.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
-            return Ok(Restored { is_created: answered.kind == ChangeKind::Created, written: answered.into() });
+            return Ok(Restored {
+                is_created: answered.kind == ChangeKind::Created,
+                written: answered.into(),
+            });
         }
         let (_, past) = self.version(&options.caller, parent, id, version).await?;
         let body = Members::read(past.members.as_bytes()).ok().flatten();
         let body = body.ok_or(ApplicationError::Store(RepositoryError::Corrupt))?;
         for _ in 0..MAX_ATTEMPTS {
             if self.repository.find(self.scope(parent), id).await?.is_some() {
-                match self.change(options, parent, id, precondition, &Edit::Replace(body.clone())).await {
+                match self
+                    .change(options, parent, id, precondition, &Edit::Replace(body.clone()))
+                    .await
+                {
                     // It was removed just now.
                     Err(ApplicationError::ItemMissing) => continue,
                     changed => return Ok(Restored { written: changed?, is_created: false }),
@@ -214,37 +244,59 @@ impl<R: Resource> ResourceService<R> {
         let basis = self.basis();
         let occasion = basis.occasion(options, WriteOperation::Create, past.id, past.parent);
         let draft = Draft::<R>::of(body, Identity::Named(past.id));
-        let Decision { after, warnings, grounds } = self.decide(basis, &occasion, None, draft).await?;
+        let Decision { after, warnings, grounds } =
+            self.decide(basis, &occasion, None, draft).await?;
         let item = new_item(past.id, after, past.continues);
         if options.is_dry_run {
             return Ok(Written { shown: self.would_be_restored(past, item).await?, warnings });
         }
-        match self.repository.restore(self.scope(past.parent), item, self.change_on(options, grounds, &warnings)).await {
-            Err(RepositoryError::AnsweredBefore) => Ok(self.answered_meanwhile(options).await?.into()),
+        match self
+            .repository
+            .restore(self.scope(past.parent), item, self.change_on(options, grounds, &warnings))
+            .await
+        {
+            Err(RepositoryError::AnsweredBefore) => {
+                Ok(self.answered_meanwhile(options).await?.into())
+            }
             done => Ok(Written { shown: done?, warnings }),
         }
     }
 
-    async fn would_be_restored(&self, past: &Item, item: NewItem) -> Result<ShownItem, ApplicationError> {
-        let last = self.history.last_version(self.scope(past.parent), past.id).await?.ok_or(ApplicationError::ItemMissing)?;
+    async fn would_be_restored(
+        &self,
+        past: &Item,
+        item: NewItem,
+    ) -> Result<ShownItem, ApplicationError> {
+        let last = self
+            .history
+            .last_version(self.scope(past.parent), past.id)
+            .await?
+            .ok_or(ApplicationError::ItemMissing)?;
         let mut shown = self.would_be_inserted(past.parent, item).await?;
         shown.item.version = last.latest.next();
         shown.item.created_at = past.created_at;
         let continued = match past.continues {
-            Some(continued) => self.repository.find(self.scope(None), continued).await?.map(|shown| shown.item.id),
+            Some(continued) => {
+                self.repository.find(self.scope(None), continued).await?.map(|shown| shown.item.id)
+            }
             None => None,
         };
         shown.relations = Relations { continues: continued, ..shown.relations };
         Ok(shown)
     }
 
-    /// What is to come is unknown. A time that was given to a write is past, whatever this machine's clock says.
+    /// What is to come is unknown. A time that was given to a write is past, whatever this
+    /// machine's clock says.
     async fn require_past(&self, time: Timestamp) -> Result<(), ApplicationError> {
         if time <= self.clock.now() {
             return Ok(());
         }
         let last = self.history.last_change().await?;
-        if last.is_some_and(|last| time <= last.time) { Ok(()) } else { Err(ApplicationError::InFuture) }
+        if last.is_some_and(|last| time <= last.time) {
+            Ok(())
+        } else {
+            Err(ApplicationError::InFuture)
+        }
     }
 }
 
@@ -252,6 +304,8 @@ impl<R: Resource> ResourceService<R> {
 fn cut(item: &mut Item, fields: Option<&MemberNames>) {
     let Some(fields) = fields else { return };
     if let Ok(Some(members)) = Members::read(item.members.as_bytes()) {
-        item.members = members.retain(|name, _| fields.iter().any(|field| field.as_ref() == name)).into_encoded();
+        item.members = members
+            .retain(|name, _| fields.iter().any(|field| field.as_ref() == name))
+            .into_encoded();
     }
 }

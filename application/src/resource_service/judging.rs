@@ -1,14 +1,17 @@
-//! What a write makes of the members it is sent, and what is wrong with them whatever the rules say.
+//! What a write makes of the members it is sent, and what is wrong with them whatever the rules
+//! say.
 
 use std::collections::HashMap;
 
-use domain::{ItemId, Members, Pointer, Resource, Violation, Violations, WriteOperation, merge_patch};
+use domain::{
+    ItemId, Members, Pointer, Resource, Violation, Violations, WriteOperation, merge_patch,
+};
 
 use crate::ApplicationError;
 use crate::ports::{ChangeKind, Replacement, RepositoryError, ShownItem};
 
-/// Members that carry the representation's own links and metadata: ignored in a body, so that what was fetched can be
-/// edited and sent back.
+/// Members that carry the representation's own links and metadata: ignored in a body, so that what
+/// was fetched can be edited and sent back.
 const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
 
 /// What a write does to the members that are stored.
@@ -39,7 +42,9 @@ impl Edit {
             Self::Replace(body) => Ok(Draft::of(body, identity)),
             Self::Patch(patch) => {
                 let stored = stored_members(shown)?;
-                Ok(Draft::composed(unknown_removals::<R>(patch), patch, identity, |own| merge_patch(&stored, &own)))
+                Ok(Draft::composed(unknown_removals::<R>(patch), patch, identity, |own| {
+                    merge_patch(&stored, &own)
+                }))
             }
         }
     }
@@ -58,8 +63,14 @@ impl<R: Resource> Draft<R> {
         Self::composed(Violations::default(), body, identity, |own| own)
     }
 
-    /// Of what `compose` makes of the members that are the client's to set. Its `errors` come first, then that of its `id`.
-    fn composed(mut errors: Violations, body: &Members, identity: Identity, compose: impl FnOnce(Members) -> Members) -> Self {
+    /// Of what `compose` makes of the members that are the client's to set. Its `errors` come
+    /// first, then that of its `id`.
+    fn composed(
+        mut errors: Violations,
+        body: &Members,
+        identity: Identity,
+        compose: impl FnOnce(Members) -> Members,
+    ) -> Self {
         let own = body.clone().retain(|name, _| name != "id" && !IGNORED.contains(&name));
         let (after, faults) = R::draft_to_store(compose(own));
         errors.extend(identity.fault(body));
@@ -68,9 +79,14 @@ impl<R: Resource> Draft<R> {
     }
 }
 
-/// What a patch would remove that no item can have: in the merged members a misspelt removal is not seen.
+/// What a patch would remove that no item can have: in the merged members a misspelt removal is not
+/// seen.
 fn unknown_removals<R: Resource>(patch: &Members) -> Violations {
-    R::unknown(&patch.clone().retain(|name, value| value.is_null() && name != "id" && !IGNORED.contains(&name)))
+    R::unknown(
+        &patch
+            .clone()
+            .retain(|name, value| value.is_null() && name != "id" && !IGNORED.contains(&name)),
+    )
 }
 
 /// Which `id` a body may name.
@@ -86,24 +102,38 @@ impl Identity {
     fn fault(self, body: &Members) -> Option<Violation> {
         let id = body.get("id")?;
         match self {
-            Self::New => Some(Violation::of_member("id", "id_not_allowed", "the service makes ids; remove the `id`")),
-            Self::Named(expected) if id.as_text().as_deref() == Some(expected.to_string().as_str()) => None,
+            Self::New => Some(Violation::of_member(
+                "id",
+                "id_not_allowed",
+                "the service makes ids; remove the `id`",
+            )),
+            Self::Named(expected)
+                if id.as_text().as_deref() == Some(expected.to_string().as_str()) =>
+            {
+                None
+            }
             Self::Named(expected) => {
-                let detail = format!("the `id` must be that of the path, `{expected}`; correct or remove it");
+                let detail = format!(
+                    "the `id` must be that of the path, `{expected}`; correct or remove it"
+                );
                 Some(Violation::of_member("id", "id_mismatch", detail))
             }
         }
     }
 }
 
-/// Reads one element of a collection's replacement. Each known item is taken out of `known`, so that a second element
-/// with its id is told apart from one with an id that never was.
+/// Reads one element of a collection's replacement. Each known item is taken out of `known`, so
+/// that a second element with its id is told apart from one with an id that never was.
 pub(super) fn draft_element<R: Resource>(
     element: Option<&Members>,
     known: &mut HashMap<ItemId, Option<ShownItem>>,
 ) -> Result<(Option<ShownItem>, Draft<R>), ApplicationError> {
     let Some(members) = element else {
-        return Err(refused(Violation::new(Pointer::root(), "not_an_object", "an element of a collection is an object; send one")));
+        return Err(refused(Violation::new(
+            Pointer::root(),
+            "not_an_object",
+            "an element of a collection is an object; send one",
+        )));
     };
     if members.get("id").is_none() {
         return Ok((None, Draft::of(members, Identity::New)));
@@ -113,9 +143,14 @@ pub(super) fn draft_element<R: Resource>(
             let draft = Edit::Replace(members.clone()).draft(&shown)?;
             Ok((Some(shown), draft))
         }
-        Some(None) => Err(refused(Violation::of_member("id", "duplicate_id", "an earlier element has the same `id`; send each item once"))),
+        Some(None) => Err(refused(Violation::of_member(
+            "id",
+            "duplicate_id",
+            "an earlier element has the same `id`; send each item once",
+        ))),
         None => {
-            let detail = "the collection holds no item with this `id`; remove the `id` to add a new item";
+            let detail =
+                "the collection holds no item with this `id`; remove the `id` to add a new item";
             Err(refused(Violation::of_member("id", "unknown_id", detail)))
         }
     }
@@ -127,7 +162,12 @@ pub(super) fn refused(violation: Violation) -> ApplicationError {
 
 pub(super) fn replacement_of<R: Resource>(shown: &ShownItem, resource: R) -> Replacement {
     let program = resource.program();
-    Replacement { id: shown.item.id, expected: shown.item.version, members: resource.into_members().into_encoded(), program }
+    Replacement {
+        id: shown.item.id,
+        expected: shown.item.version,
+        members: resource.into_members().into_encoded(),
+        program,
+    }
 }
 
 pub(super) fn named_id(members: &Members) -> Option<ItemId> {

@@ -1,4 +1,5 @@
-//! How the replacement of a whole collection is judged: as one write, which leaves exactly its elements.
+//! How the replacement of a whole collection is judged: as one write, which leaves exactly its
+//! elements.
 
 use std::collections::HashMap;
 
@@ -46,20 +47,23 @@ impl<R: Resource> Element<R> {
 }
 
 impl<R: Resource> ResourceService<R> {
-    /// Judges every element, and the removal of every item that is no element. Where removals are judged, the collection must
-    /// not change before it is replaced.
+    /// Judges every element, and the removal of every item that is no element. Where removals are
+    /// judged, the collection must not change before it is replaced.
     pub(super) async fn judge_all(
         &self,
         options: &WriteOptions,
         body: &ReplacementBody,
         expected: Option<Revision>,
     ) -> Result<Judged, ApplicationError> {
-        let named: Vec<_> = body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
+        let named: Vec<_> =
+            body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
         let elements = self.drafts(body, &named).await?;
         let mut basis = self.basis();
         if has_rules::<R>(&basis) {
             let now = basis.now;
-            basis = basis.of_replacement(elements.iter().flatten().map(|element| element.item(now)).collect());
+            basis = basis.of_replacement(
+                elements.iter().flatten().map(|element| element.item(now)).collect(),
+            );
         }
         let mut verdict = Verdict::default();
         let mut content = CollectionContent { expected, ..CollectionContent::default() };
@@ -94,14 +98,20 @@ impl<R: Resource> ResourceService<R> {
     }
 
     /// What the elements would be, or why they cannot be told from others.
-    async fn drafts(&self, body: &ReplacementBody, named: &[ItemId]) -> Result<Vec<Result<Element<R>, Violations>>, ApplicationError> {
+    async fn drafts(
+        &self,
+        body: &ReplacementBody,
+        named: &[ItemId],
+    ) -> Result<Vec<Result<Element<R>, Violations>>, ApplicationError> {
         let known = self.repository.find_many(self.scope(None), named).await?;
-        let mut known: HashMap<_, _> = known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
+        let mut known: HashMap<_, _> =
+            known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
         let mut elements = Vec::with_capacity(body.elements.len());
         for (_, element) in &body.elements {
             elements.push(match draft_element::<R>(element.as_ref(), &mut known) {
                 Ok((before, draft)) => {
-                    let id = before.as_ref().map_or_else(|| self.ids.next_id(), |shown| shown.item.id);
+                    let id =
+                        before.as_ref().map_or_else(|| self.ids.next_id(), |shown| shown.item.id);
                     Ok(Element { id, before, draft })
                 }
                 Err(ApplicationError::Invalid(faults)) => Err(faults),

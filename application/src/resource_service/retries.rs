@@ -1,7 +1,7 @@
 //! Requests that are sent again under the same key (draft-ietf-httpapi-idempotency-key-header-07).
 //!
-//! The store remembers what was done for a key, in the transaction that did it. Here is known which requests are at work now
-//! in this process; one at work in another is waited for by the store.
+//! The store remembers what was done for a key, in the transaction that did it. Here is known which
+//! requests are at work now in this process; one at work in another is waited for by the store.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +31,8 @@ impl Running {
     /// Begins a request; without a key nothing is noted.
     pub(super) fn begin(&self, options: &WriteOptions) -> Result<Option<Turn>, ApplicationError> {
         let Some(RequestKey { path, key, .. }) = key(options) else { return Ok(None) };
-        let sent = (options.caller.name().map(Into::into), path.as_str().into(), key.as_str().into());
+        let sent =
+            (options.caller.name().map(Into::into), path.as_str().into(), key.as_str().into());
         if !self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Sent::clone(&sent)) {
             return Err(ApplicationError::KeyInUse);
         }
@@ -52,27 +53,46 @@ fn key(options: &WriteOptions) -> Option<&RequestKey> {
 
 impl<R: Resource> ResourceService<R> {
     /// What the change log, and the memory of keys, keep of a write that was decided on `grounds`.
-    pub(super) fn change_on(&self, options: &WriteOptions, grounds: Vec<Ground>, warnings: &Violations) -> Change {
+    pub(super) fn change_on(
+        &self,
+        options: &WriteOptions,
+        grounds: Vec<Ground>,
+        warnings: &Violations,
+    ) -> Change {
         let time = self.clock.now();
         let key = key(options).map(|RequestKey { path, key, fingerprint }| {
-            let expires = time.checked_add(self.limits.key_lifetime).unwrap_or(jiff::Timestamp::MAX);
-            let [path, key, fingerprint] = [path, key, fingerprint].map(|text| text.as_str().into());
+            let expires =
+                time.checked_add(self.limits.key_lifetime).unwrap_or(jiff::Timestamp::MAX);
+            let [path, key, fingerprint] =
+                [path, key, fingerprint].map(|text| text.as_str().into());
             Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks: remarks(warnings) })
         });
         Change { time, caller: options.caller.name().map(Into::into), key, grounds }
     }
 
     /// What the request was answered when it was sent before.
-    pub(super) async fn answered(&self, options: &WriteOptions) -> Result<Option<Answered>, ApplicationError> {
+    pub(super) async fn answered(
+        &self,
+        options: &WriteOptions,
+    ) -> Result<Option<Answered>, ApplicationError> {
         let Some(sent) = key(options) else { return Ok(None) };
-        match self.repository.answered(&self.change_on(options, Vec::new(), &Violations::default())).await? {
-            Some(answered) if *answered.fingerprint != *sent.fingerprint => Err(ApplicationError::KeyReused),
+        match self
+            .repository
+            .answered(&self.change_on(options, Vec::new(), &Violations::default()))
+            .await?
+        {
+            Some(answered) if *answered.fingerprint != *sent.fingerprint => {
+                Err(ApplicationError::KeyReused)
+            }
             answered => Ok(answered),
         }
     }
 
     /// What another instance answered while this one was at work.
-    pub(super) async fn answered_meanwhile(&self, options: &WriteOptions) -> Result<Answered, ApplicationError> {
+    pub(super) async fn answered_meanwhile(
+        &self,
+        options: &WriteOptions,
+    ) -> Result<Answered, ApplicationError> {
         self.answered(options).await?.ok_or(ApplicationError::Contended)
     }
 }

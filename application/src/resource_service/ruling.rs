@@ -1,11 +1,15 @@
 //! What the business rules say of a write: those written in Rust, then those of the rule book.
 //!
-//! A rule may ask for other items. What it was given is kept as the grounds of the decision, and the store makes the write
-//! only while all of it is still so: between the look and the write nothing can change unseen.
+//! A rule may ask for other items. What it was given is kept as the grounds of the decision, and
+//! the store makes the write only while all of it is still so: between the look and the write
+//! nothing can change unseen.
 
 use std::collections::HashSet;
 
-use domain::{ItemId, Lookup, Occasion, Pointer, Resource, Rule, Transition, Verdict, Violation, Violations, WriteOperation};
+use domain::{
+    ItemId, Lookup, Occasion, Pointer, Resource, Rule, Transition, Verdict, Violation, Violations,
+    WriteOperation,
+};
 
 use super::ResourceService;
 use super::basis::Basis;
@@ -56,11 +60,17 @@ impl<R: Resource> ResourceService<R> {
         }
         let book = basis.book.clone();
         let before = before.map(stored).transpose()?;
-        let transition = Transition { before: before.as_ref(), after: &after, occasion, found: &[] };
+        let transition =
+            Transition { before: before.as_ref(), after: &after, occasion, found: &[] };
         for rule in R::rules() {
             self.ask(*rule, &transition, &mut verdict, basis).await?;
         }
-        let of_members = Transition { before: before.as_ref().map(R::members), after: after.members(), occasion, found: &[] };
+        let of_members = Transition {
+            before: before.as_ref().map(R::members),
+            after: after.members(),
+            occasion,
+            found: &[],
+        };
         for rule in book.iter() {
             self.ask(rule.as_ref(), &of_members, &mut verdict, basis).await?;
         }
@@ -68,17 +78,23 @@ impl<R: Resource> ResourceService<R> {
     }
 
     /// Decides on the removal of an item: what the decision rests on.
-    pub(super) async fn decide_removal(&self, options: &WriteOptions, shown: &ShownItem) -> Result<Vec<Ground>, ApplicationError> {
+    pub(super) async fn decide_removal(
+        &self,
+        options: &WriteOptions,
+        shown: &ShownItem,
+    ) -> Result<Vec<Ground>, ApplicationError> {
         let basis = self.basis();
         if !judges_removals::<R>(&basis) {
             return Ok(Vec::new());
         }
-        let occasion = basis.occasion(options, WriteOperation::Delete, shown.item.id, shown.item.parent);
+        let occasion =
+            basis.occasion(options, WriteOperation::Delete, shown.item.id, shown.item.parent);
         let draft = Draft { after: stored(shown)?, errors: Violations::default() };
         Ok(self.decide(basis, &occasion, Some(shown), draft).await?.grounds)
     }
 
-    /// Judges the removal of every item of the collection that is not `kept`; gives the revision it was judged at.
+    /// Judges the removal of every item of the collection that is not `kept`; gives the revision it
+    /// was judged at.
     pub(super) async fn judge_removals(
         &self,
         options: &WriteOptions,
@@ -86,13 +102,27 @@ impl<R: Resource> ResourceService<R> {
         verdict: &mut Verdict,
         basis: &mut Basis,
     ) -> Result<Revision, ApplicationError> {
-        let revision = self.repository.totals(self.scope(None), self.collection.linked()).await?.revision;
+        let revision =
+            self.repository.totals(self.scope(None), self.collection.linked()).await?.revision;
         let kept: HashSet<_> = kept.iter().copied().collect();
-        let mut query = PageQuery { limit: REMOVALS_AT_A_TIME, ..PageRequest::plain(1, REMOVALS_AT_A_TIME).query(self.collection) };
+        let mut query = PageQuery {
+            limit: REMOVALS_AT_A_TIME,
+            ..PageRequest::plain(1, REMOVALS_AT_A_TIME).query(self.collection)
+        };
         loop {
             let page = self.repository.page(self.scope(None), &query).await?;
-            for removed in page.items.iter().map(|listed| &listed.shown).filter(|shown| !kept.contains(&shown.item.id)) {
-                let occasion = basis.occasion(options, WriteOperation::Delete, removed.item.id, removed.item.parent);
+            for removed in page
+                .items
+                .iter()
+                .map(|listed| &listed.shown)
+                .filter(|shown| !kept.contains(&shown.item.id))
+            {
+                let occasion = basis.occasion(
+                    options,
+                    WriteOperation::Delete,
+                    removed.item.id,
+                    removed.item.parent,
+                );
                 let draft = Draft { after: stored::<R>(removed)?, errors: Violations::default() };
                 let (_, said) = self.judge(&occasion, Some(removed), draft, basis).await?;
                 verdict.errors.extend(of_removal(removed.item.id, &said.errors));
@@ -138,7 +168,11 @@ impl<R: Resource> ResourceService<R> {
         Ok(())
     }
 
-    async fn lookups<T: Sync>(&self, rule: &dyn Rule<T>, transition: &Transition<'_, T>) -> Result<Vec<Lookup>, Violation> {
+    async fn lookups<T: Sync>(
+        &self,
+        rule: &dyn Rule<T>,
+        transition: &Transition<'_, T>,
+    ) -> Result<Vec<Lookup>, Violation> {
         if let Some(lookups) = rule.lookups_at_once(transition) {
             return lookups;
         }
@@ -154,11 +188,14 @@ pub(super) fn has_rules<R: Resource>(basis: &Basis) -> bool {
 
 /// Whether any rule may have something to say of a removal.
 pub(super) fn judges_removals<R: Resource>(basis: &Basis) -> bool {
-    let is_of_removals = |operations: &[WriteOperation]| operations.contains(&WriteOperation::Delete);
-    R::rules().iter().any(|rule| is_of_removals(rule.operations())) || basis.book.iter().any(|rule| is_of_removals(rule.operations()))
+    let is_of_removals =
+        |operations: &[WriteOperation]| operations.contains(&WriteOperation::Delete);
+    R::rules().iter().any(|rule| is_of_removals(rule.operations()))
+        || basis.book.iter().any(|rule| is_of_removals(rule.operations()))
 }
 
-/// What is said of the removal of an item. It is no part of the body: the whole of it would remove the item.
+/// What is said of the removal of an item. It is no part of the body: the whole of it would remove
+/// the item.
 fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> {
     said.iter().map(move |violation| {
         let detail = format!("without the item `{id}`: {}", violation.detail);
@@ -166,7 +203,8 @@ fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> 
     })
 }
 
-/// The stored item as rules see it. Fields may have become stricter since it was written: it is what can still be read of it.
+/// The stored item as rules see it. Fields may have become stricter since it was written: it is
+/// what can still be read of it.
 fn stored<R: Resource>(shown: &ShownItem) -> Result<R, ApplicationError> {
     Ok(R::draft(stored_members(shown)?).0)
 }

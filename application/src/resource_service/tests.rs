@@ -10,8 +10,9 @@ use super::{ReplacementBody, ResourceService};
 use crate::ports::{MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockRuleBook};
 use crate::query::{Embed, Place, Position, Subject, Total};
 use crate::{
-    ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Precondition, Relations, RepositoryError,
-    ResourceLimits, ResourcePorts, Revision, Search, ShownItem, Totals, View, WriteOptions,
+    ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Precondition,
+    Relations, RepositoryError, ResourceLimits, ResourcePorts, Revision, Search, ShownItem, Totals,
+    View, WriteOptions,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;
@@ -48,11 +49,17 @@ fn stored(number: u128, version: i64, members: &str) -> ShownItem {
 fn content(total: Total, items: &[ShownItem]) -> ListedPage {
     let place = |shown: &ShownItem| Place { keys: Vec::new(), id: shown.item.id };
     let (first, last) = (items.first().map(place), items.last().map(place));
-    let items = items.iter().map(|shown| ListedItem { shown: shown.clone(), score: Some(1.0), snippet: None }).collect();
+    let items = items
+        .iter()
+        .map(|shown| ListedItem { shown: shown.clone(), score: Some(1.0), snippet: None })
+        .collect();
     ListedPage { total, revision: Revision(1), items, first, last, goes_on: true }
 }
 
-fn service<R: domain::Resource>(collection: Collection, repository: MockItemRepository) -> ResourceService<R> {
+fn service<R: domain::Resource>(
+    collection: Collection,
+    repository: MockItemRepository,
+) -> ResourceService<R> {
     ruled_service(collection, repository, [].into())
 }
 
@@ -70,15 +77,26 @@ fn ruled_service<R: domain::Resource>(
     let mut rules = MockRuleBook::new();
     rules.expect_rules().returning(move |_| book.clone());
     let (history, rules) = (Arc::new(MockHistory::new()), Arc::new(rules));
-    let ports = ResourcePorts { items: Arc::new(repository), history, ids: Arc::new(ids), clock: Arc::new(clock), rules };
-    ResourceService::new(collection, ports, ResourceLimits { largest: LARGEST, key_lifetime: SignedDuration::from_hours(24) })
+    let ports = ResourcePorts {
+        items: Arc::new(repository),
+        history,
+        ids: Arc::new(ids),
+        clock: Arc::new(clock),
+        rules,
+    };
+    ResourceService::new(
+        collection,
+        ports,
+        ResourceLimits { largest: LARGEST, key_lifetime: SignedDuration::from_hours(24) },
+    )
 }
 
 fn codes(error: ApplicationError) -> Vec<(String, String)> {
     match error {
-        ApplicationError::Invalid(violations) => {
-            violations.iter().map(|fault| (fault.pointer.to_string(), fault.code.to_string())).collect()
-        }
+        ApplicationError::Invalid(violations) => violations
+            .iter()
+            .map(|fault| (fault.pointer.to_string(), fault.code.to_string()))
+            .collect(),
         other => panic!("not a refusal: {other}"),
     }
 }
@@ -86,10 +104,18 @@ fn codes(error: ApplicationError) -> Vec<(String, String)> {
 #[tokio::test]
 async fn a_refused_create_reports_everything_and_stores_nothing() {
     let service = service::<Proposal>(Collection::PROPOSALS, MockItemRepository::new());
-    let refused = service.create(WRITE, None, members(r#"{"id":"x","_meta":1,"start_date":"soon"}"#)).await;
-    let expected =
-        [("/id", "id_not_allowed"), ("/start_date", "invalid_date"), ("/proposal_type", "required"), ("/project_title", "required")];
-    assert_eq!(codes(refused.unwrap_err()), expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned())));
+    let refused =
+        service.create(WRITE, None, members(r#"{"id":"x","_meta":1,"start_date":"soon"}"#)).await;
+    let expected = [
+        ("/id", "id_not_allowed"),
+        ("/start_date", "invalid_date"),
+        ("/proposal_type", "required"),
+        ("/project_title", "required"),
+    ];
+    assert_eq!(
+        codes(refused.unwrap_err()),
+        expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
+    );
 }
 
 #[tokio::test]
@@ -110,7 +136,9 @@ async fn a_create_stores_the_members_without_what_is_the_services_own() {
 async fn a_create_for_an_unknown_owner_is_not_judged() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().once().returning(|_, _| Ok(None));
-    let refused = service::<Document>(Collection::LIB, repository).create(WRITE, Some(id(1)), members(r#"{"id":1}"#)).await;
+    let refused = service::<Document>(Collection::LIB, repository)
+        .create(WRITE, Some(id(1)), members(r#"{"id":1}"#))
+        .await;
     assert!(matches!(refused, Err(ApplicationError::OwnerMissing)));
 }
 
@@ -120,8 +148,11 @@ async fn a_failed_precondition_writes_nothing_and_tells_the_current_version() {
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, "{}"))));
     let service = service::<Document>(Collection::FILES, repository);
     let condition = Precondition::one_of(vec![Version::from_number(2)]);
-    let replaced = service.replace(WRITE, None, id(1), &condition, members(r#"{"id":"also wrong"}"#)).await;
-    assert!(matches!(replaced, Err(ApplicationError::PreconditionFailed { current, .. }) if current.number() == 3));
+    let replaced =
+        service.replace(WRITE, None, id(1), &condition, members(r#"{"id":"also wrong"}"#)).await;
+    assert!(
+        matches!(replaced, Err(ApplicationError::PreconditionFailed { current, .. }) if current.number() == 3)
+    );
     let deleted = service.delete(WRITE, None, id(1), &condition).await;
     assert!(matches!(deleted, Err(ApplicationError::PreconditionFailed { .. })));
 }
@@ -142,10 +173,13 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
     repository
         .expect_update()
         .once()
-        .withf(|_, replacement, kind, _| &*replacement.members == r#"{"n":3,"m":1}"# && *kind == ChangeKind::Patched)
+        .withf(|_, replacement, kind, _| {
+            &*replacement.members == r#"{"n":3,"m":1}"# && *kind == ChangeKind::Patched
+        })
         .returning(|_, _, _, _| Ok(stored(1, 4, "{}")));
-    let patched =
-        service::<Document>(Collection::FILES, repository).patch(WRITE, None, id(1), &Precondition::NONE, members(r#"{"m":1}"#)).await;
+    let patched = service::<Document>(Collection::FILES, repository)
+        .patch(WRITE, None, id(1), &Precondition::NONE, members(r#"{"m":1}"#))
+        .await;
     assert_eq!(patched.unwrap().shown.item.version.number(), 4);
 }
 
@@ -153,9 +187,18 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
 async fn a_change_gives_up_in_the_end() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, "{}"))));
-    repository.expect_update().times(super::MAX_ATTEMPTS).returning(|_, _, _, _| Err(RepositoryError::VersionConflict));
+    repository
+        .expect_update()
+        .times(super::MAX_ATTEMPTS)
+        .returning(|_, _, _, _| Err(RepositoryError::VersionConflict));
     let replaced = service::<Document>(Collection::FILES, repository)
-        .replace(WRITE, None, id(1), &Precondition { is: Some(Named::Any), is_not: None }, members("{}"))
+        .replace(
+            WRITE,
+            None,
+            id(1),
+            &Precondition { is: Some(Named::Any), is_not: None },
+            members("{}"),
+        )
         .await;
     assert!(matches!(replaced, Err(ApplicationError::Contended)));
 }
@@ -174,33 +217,60 @@ async fn a_patch_that_changes_nothing_writes_nothing() {
 #[tokio::test]
 async fn patches_do_not_make_an_item_larger_than_a_body_may_be() {
     let mut repository = MockItemRepository::new();
-    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, &format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20))))));
+    repository.expect_find().returning(|_, _| {
+        Ok(Some(stored(1, 5, &format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20)))))
+    });
     let patch = members(r#"{"b":"one more member"}"#);
-    let refused = service::<Document>(Collection::FILES, repository).patch(WRITE, None, id(1), &Precondition::NONE, patch).await;
+    let refused = service::<Document>(Collection::FILES, repository)
+        .patch(WRITE, None, id(1), &Precondition::NONE, patch)
+        .await;
     assert_eq!(codes(refused.unwrap_err()), [(String::new(), "item_too_large".to_owned())]);
 }
 
 #[tokio::test]
 async fn a_patch_is_judged_by_its_result() {
     let mut repository = MockItemRepository::new();
-    repository
-        .expect_find()
-        .returning(|_, _| Ok(Some(stored(1, 1, r#"{"proposal_type":"R","project_title":"T","start_date":"2026-05-01"}"#))));
+    repository.expect_find().returning(|_, _| {
+        Ok(Some(stored(
+            1,
+            1,
+            r#"{"proposal_type":"R","project_title":"T","start_date":"2026-05-01"}"#,
+        )))
+    });
     let service = service::<Proposal>(Collection::PROPOSALS, repository);
-    let refused =
-        service.patch(WRITE, None, id(1), &Precondition::NONE, members(r#"{"project_title":null,"end_date":"2026-04-30"}"#)).await;
+    let refused = service
+        .patch(
+            WRITE,
+            None,
+            id(1),
+            &Precondition::NONE,
+            members(r#"{"project_title":null,"end_date":"2026-04-30"}"#),
+        )
+        .await;
     assert_eq!(
         codes(refused.unwrap_err()),
-        [("/project_title", "required"), ("/end_date", "dates_in_order")].map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
+        [("/project_title", "required"), ("/end_date", "dates_in_order")]
+            .map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
     );
 }
 
 #[tokio::test]
 async fn only_pages_beyond_the_last_of_a_collection_that_is_not_empty_are_out_of_range() {
-    for (total_items, page, in_range) in [(0, 1, true), (0, 9, true), (25, 1, true), (25, 2, false), (26, 2, true), (26, u64::MAX, false)] {
+    for (total_items, page, in_range) in [
+        (0, 1, true),
+        (0, 9, true),
+        (25, 1, true),
+        (25, 2, false),
+        (26, 2, true),
+        (26, u64::MAX, false),
+    ] {
         let mut repository = MockItemRepository::new();
-        repository.expect_page().returning(move |_, _| Ok(content(Total::Exact(total_items), &[]).into()));
-        let listed = service::<Document>(Collection::FILES, repository).list(ANYONE, None, &PageRequest::plain(page, 25)).await;
+        repository
+            .expect_page()
+            .returning(move |_, _| Ok(content(Total::Exact(total_items), &[]).into()));
+        let listed = service::<Document>(Collection::FILES, repository)
+            .list(ANYONE, None, &PageRequest::plain(page, 25))
+            .await;
         assert_eq!(listed.is_ok(), in_range, "page {page} of {total_items} items");
     }
 }
@@ -209,9 +279,14 @@ async fn only_pages_beyond_the_last_of_a_collection_that_is_not_empty_are_out_of
 async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
     let known = "00000000-0000-7000-8000-000000000001";
     let mut repository = MockItemRepository::new();
-    repository
-        .expect_find_many()
-        .returning(|_, ids| Ok(ids.iter().filter(|found| **found == id(1)).map(|_| stored(1, 4, "{}")).take(1).collect()));
+    repository.expect_find_many().returning(|_, ids| {
+        Ok(ids
+            .iter()
+            .filter(|found| **found == id(1))
+            .map(|_| stored(1, 4, "{}"))
+            .take(1)
+            .collect())
+    });
     let bodies = [
         format!(r#"{{"id":"{known}","n":1}}"#),
         r#"{"n":2}"#.to_owned(),
@@ -220,11 +295,28 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
         r#"{"id":5}"#.to_owned(),
         "[]".to_owned(),
     ];
-    let elements = bodies.iter().enumerate().map(|(index, text)| (Pointer::root().index(index), Members::read(text.as_bytes()).unwrap()));
+    let elements = bodies.iter().enumerate().map(|(index, text)| {
+        (Pointer::root().index(index), Members::read(text.as_bytes()).unwrap())
+    });
     let service = service::<Document>(Collection::CASH_PROGRAM, repository);
-    let refused = service.replace_all(WRITE, &Precondition::NONE, &ReplacementBody { elements: elements.collect() }, FIRST).await;
-    let expected = [("/2/id", "duplicate_id"), ("/3/id", "unknown_id"), ("/4/id", "unknown_id"), ("/5", "not_an_object")];
-    assert_eq!(codes(refused.unwrap_err()), expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned())));
+    let refused = service
+        .replace_all(
+            WRITE,
+            &Precondition::NONE,
+            &ReplacementBody { elements: elements.collect() },
+            FIRST,
+        )
+        .await;
+    let expected = [
+        ("/2/id", "duplicate_id"),
+        ("/3/id", "unknown_id"),
+        ("/4/id", "unknown_id"),
+        ("/5", "not_an_object"),
+    ];
+    assert_eq!(
+        codes(refused.unwrap_err()),
+        expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
+    );
 }
 
 #[tokio::test]
@@ -232,8 +324,14 @@ async fn a_collection_that_has_changed_is_not_replaced() {
     let mut repository = MockItemRepository::new();
     repository.expect_totals().returning(|_, _| Ok(Totals { items: 1, revision: Revision(8) }));
     let service = service::<Document>(Collection::CASH_PROGRAM, repository);
-    let refused =
-        service.replace_all(WRITE, &Precondition::one_of(vec![Revision(7)]), &ReplacementBody { elements: Vec::new() }, FIRST).await;
+    let refused = service
+        .replace_all(
+            WRITE,
+            &Precondition::one_of(vec![Revision(7)]),
+            &ReplacementBody { elements: Vec::new() },
+            FIRST,
+        )
+        .await;
     assert!(matches!(refused, Err(ApplicationError::CollectionChanged { current: Revision(8) })));
 }
 
@@ -251,11 +349,17 @@ async fn neighbours_are_told_by_the_places_at_the_ends() {
         (3, Some(Position::Before(place(&last))), false, (None, after())),
     ] {
         let mut repository = MockItemRepository::new();
-        let found = ListedPage { goes_on, ..content(Total::NotCounted, &[first.clone(), last.clone()]) };
+        let found =
+            ListedPage { goes_on, ..content(Total::NotCounted, &[first.clone(), last.clone()]) };
         repository.expect_page().return_once(move |_, _| Ok(found.into()));
         let request = PageRequest { position: position.clone(), ..PageRequest::plain(number, 2) };
-        let listed = service::<Document>(Collection::FILES, repository).list(ANYONE, None, &request).await.unwrap();
-        let way = |neighbour: Option<crate::Neighbour>| neighbour.map(|neighbour| (neighbour.page, neighbour.position));
+        let listed = service::<Document>(Collection::FILES, repository)
+            .list(ANYONE, None, &request)
+            .await
+            .unwrap();
+        let way = |neighbour: Option<crate::Neighbour>| {
+            neighbour.map(|neighbour| (neighbour.page, neighbour.position))
+        };
         assert_eq!((way(listed.previous), way(listed.next)), expected, "{position:?} {goes_on}");
     }
 }
@@ -264,7 +368,10 @@ async fn neighbours_are_told_by_the_places_at_the_ends() {
 async fn nobody_counts_to_find_that_a_page_lies_beyond_the_last() {
     for (found, is_beyond) in [(vec![stored(1, 1, "{}")], true), (Vec::new(), false)] {
         let mut repository = MockItemRepository::new();
-        repository.expect_page().once().returning(|_, _| Ok(content(Total::NotCounted, &[]).into()));
+        repository
+            .expect_page()
+            .once()
+            .returning(|_, _| Ok(content(Total::NotCounted, &[]).into()));
         let first = content(Total::NotCounted, &found);
         repository
             .expect_page()
@@ -272,8 +379,12 @@ async fn nobody_counts_to_find_that_a_page_lies_beyond_the_last() {
             .withf(|_, query| query.limit == 1 && query.position == Position::Offset(0))
             .return_once(move |_, _| Ok(first.into()));
         let request = PageRequest { is_counted: false, ..PageRequest::plain(9, 25) };
-        let listed = service::<Document>(Collection::FILES, repository).list(ANYONE, None, &request).await;
-        assert_eq!(matches!(listed, Err(ApplicationError::PageOutOfRange { page: 9, page_count: None })), is_beyond);
+        let listed =
+            service::<Document>(Collection::FILES, repository).list(ANYONE, None, &request).await;
+        assert_eq!(
+            matches!(listed, Err(ApplicationError::PageOutOfRange { page: 9, page_count: None })),
+            is_beyond
+        );
     }
 }
 
@@ -283,12 +394,21 @@ async fn a_search_is_answered_best_first_with_snippets_and_then_cut_to_the_field
     repository
         .expect_page()
         .once()
-        .withf(|_, query| query.fields.is_none() && query.order.len() == 1 && query.order[0].subject == Subject::Score)
-        .returning(|_, _| Ok(content(Total::Exact(1), &[stored(1, 1, r#"{"a":"some rice","b":1}"#)]).into()));
+        .withf(|_, query| {
+            query.fields.is_none()
+                && query.order.len() == 1
+                && query.order[0].subject == Subject::Score
+        })
+        .returning(|_, _| {
+            Ok(content(Total::Exact(1), &[stored(1, 1, r#"{"a":"some rice","b":1}"#)]).into())
+        });
     let mut request = PageRequest::plain(1, 25);
     request.selection.search = Search::read("RICE").ok();
     request.view.fields = Some(vec![Arc::from("b")].into());
-    let listed = service::<Document>(Collection::FILES, repository).list(ANYONE, None, &request).await.unwrap();
+    let listed = service::<Document>(Collection::FILES, repository)
+        .list(ANYONE, None, &request)
+        .await
+        .unwrap();
     assert_eq!(listed.items()[0].snippet.as_deref(), Some("some <mark>rice</mark>"));
     assert_eq!(&*listed.items()[0].shown.item.members, r#"{"b":1}"#);
 }
@@ -303,12 +423,26 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
     };
     let found = content(Total::Exact(2), &[with_program(1), with_program(2)]);
     repository.expect_page().return_once(move |_, _| Ok(found.into()));
-    repository.expect_find_many().once().withf(|_, ids| ids == [id(9)]).returning(|_, _| Ok(vec![stored(9, 1, "{}")]));
-    let owned = ShownItem { item: Item { parent: Some(id(2)), ..stored(5, 1, "{}").item }, relations: Relations::default() };
-    repository.expect_belonging_to().once().withf(|_, owners, _| owners == [id(1), id(2)]).return_once(move |_, _, _| Ok(vec![owned]));
+    repository
+        .expect_find_many()
+        .once()
+        .withf(|_, ids| ids == [id(9)])
+        .returning(|_, _| Ok(vec![stored(9, 1, "{}")]));
+    let owned = ShownItem {
+        item: Item { parent: Some(id(2)), ..stored(5, 1, "{}").item },
+        relations: Relations::default(),
+    };
+    repository
+        .expect_belonging_to()
+        .once()
+        .withf(|_, owners, _| owners == [id(1), id(2)])
+        .return_once(move |_, _, _| Ok(vec![owned]));
     let view = View { fields: None, embed: vec![Embed::Library, Embed::Program] };
     let request = PageRequest { view, ..PageRequest::plain(1, 25) };
-    let listed = service::<Proposal>(Collection::PROPOSALS, repository).list(ANYONE, None, &request).await.unwrap();
+    let listed = service::<Proposal>(Collection::PROPOSALS, repository)
+        .list(ANYONE, None, &request)
+        .await
+        .unwrap();
     assert_eq!(listed.embedded.libraries.unwrap()[&id(2)].len(), 1);
     assert_eq!(listed.embedded.programs.unwrap().len(), 1);
 }

@@ -29,9 +29,14 @@ impl From<Answered> for Written {
     }
 }
 
-/// The text of warnings that the store keeps for requests that are sent again; empty when there are none.
+/// The text of warnings that the store keeps for requests that are sent again; empty when there are
+/// none.
 pub(super) fn remarks(warnings: &Violations) -> Box<str> {
-    if warnings.is_empty() { Box::default() } else { serde_json::to_string(warnings).unwrap_or_default().into() }
+    if warnings.is_empty() {
+        Box::default()
+    } else {
+        serde_json::to_string(warnings).unwrap_or_default().into()
+    }
 }
 
 fn warnings(remarks: &str) -> Violations {
@@ -52,7 +57,10 @@ mod tests {
 
     #[test]
     fn warnings_are_told_again() {
-        let violation = Violation { rule: Some("words".into()), ..Violation::of_member("a/b", "words", "too \"long\"") };
+        let violation = Violation {
+            rule: Some("words".into()),
+            ..Violation::of_member("a/b", "words", "too \"long\"")
+        };
         for said in [Violations::default(), Violations::from(violation)] {
             assert_eq!(warnings(&remarks(&said)), said);
         }

@@ -17,7 +17,8 @@ pub async fn backup(options: &BackupOptions) -> Result<(), Fault> {
     let mut signals = Signals::listen().map_err(Fault::Signals)?;
     let file = NewFile::create(&options.file)?;
     let mut meter = Meter::start(None, BAR);
-    let (url, to, bar) = (options.database.database_url.clone(), file.partial().to_owned(), meter.bar().clone());
+    let (url, to, bar) =
+        (options.database.database_url.clone(), file.partial().to_owned(), meter.bar().clone());
     let tell = move |BackupProgress { copied, total }| {
         bar.set_length(total);
         bar.set_position(copied);
@@ -27,5 +28,9 @@ pub async fn backup(options: &BackupOptions) -> Result<(), Fault> {
     meter.end();
     copied?;
     file.finish()?;
-    crate::print(&format!("backed up {} bytes in {:.1} s\n", meter.bar().position(), meter.seconds()))
+    crate::print(&format!(
+        "backed up {} bytes in {:.1} s\n",
+        meter.bar().position(),
+        meter.seconds()
+    ))
 }

@@ -19,7 +19,8 @@ const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {
 /// Bytes that are written at a time.
 const BUFFER: usize = 1 << 16;
 
-/// What went wrong with what is written to: it is told in the terms of a file or of standard output.
+/// What went wrong with what is written to: it is told in the terms of a file or of standard
+/// output.
 type Told = Box<dyn Fn(io::Error) -> Fault + Send>;
 
 /// Writes the store that the options name to where they say.
@@ -35,7 +36,8 @@ pub async fn export(options: &ExportOptions) -> Result<(), Fault> {
     let (out, told) = output(file.as_ref())?;
     let bar = meter.bar().clone();
     let work = spawn_blocking(move || write_all(log, out, &bar, &told));
-    let written = watch(work, &mut signals, &mut meter, "exporting, by the numbers of the changes").await;
+    let written =
+        watch(work, &mut signals, &mut meter, "exporting, by the numbers of the changes").await;
     meter.end();
     let changes = written?;
     let Some(file) = file else {
@@ -49,11 +51,19 @@ pub async fn export(options: &ExportOptions) -> Result<(), Fault> {
 fn output(file: Option<&NewFile>) -> Result<(Box<dyn Write + Send>, Told), Fault> {
     let Some(file) = file else { return Ok((Box::new(io::stdout()), Box::new(Fault::Output))) };
     let path = file.path().to_owned();
-    Ok((Box::new(file.handle()?), Box::new(move |cause| Fault::Target { path: path.clone(), cause })))
+    Ok((
+        Box::new(file.handle()?),
+        Box::new(move |cause| Fault::Target { path: path.clone(), cause }),
+    ))
 }
 
 /// Writes header, changes and trailer; the number of changes.
-fn write_all(mut log: LogReader, out: impl Write, bar: &ProgressBar, told: &dyn Fn(io::Error) -> Fault) -> Result<u64, Fault> {
+fn write_all(
+    mut log: LogReader,
+    out: impl Write,
+    bar: &ProgressBar,
+    told: &dyn Fn(io::Error) -> Fault,
+) -> Result<u64, Fault> {
     let (mut out, mut digest) = (BufWriter::with_capacity(BUFFER, out), Digest::default());
     let mut put = |line: &str| {
         digest.add(line.as_bytes());
@@ -70,6 +80,8 @@ fn write_all(mut log: LogReader, out: impl Write, bar: &ProgressBar, told: &dyn 
             bar.set_position(change.sequence.0.unsigned_abs());
         }
     }
-    out.write_all(format::trailer(changes, &digest.finish()).as_bytes()).and_then(|()| out.flush()).map_err(told)?;
+    out.write_all(format::trailer(changes, &digest.finish()).as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(told)?;
     Ok(changes)
 }

@@ -1,5 +1,6 @@
-//! What an export looks like, as `docs/copies.md` describes it: a header, a line for each change, a trailer. Here its lines are
-//! written and read; nothing here asks whether changes can follow each other.
+//! What an export looks like, as `docs/copies.md` describes it: a header, a line for each change, a
+//! trailer. Here its lines are written and read; nothing here asks whether changes can follow each
+//! other.
 
 use std::fmt::Write as _;
 
@@ -22,7 +23,18 @@ const FORMAT_VERSION: &str = "1";
 const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
 /// The members of a change's line, in the order in which they are written.
-const FIELDS: [&str; 10] = ["sequence", "group", "item_id", "version", "kind", "time", "caller", "parent", "continues", "members"];
+const FIELDS: [&str; 10] = [
+    "sequence",
+    "group",
+    "item_id",
+    "version",
+    "kind",
+    "time",
+    "caller",
+    "parent",
+    "continues",
+    "members",
+];
 
 /// The members of the trailer.
 const TRAILER: [&str; 2] = ["changes", "sha256"];
@@ -121,7 +133,18 @@ pub fn trailer(changes: u64, sha256: &str) -> String {
 
 /// The line of a change. Its members are put in as they are stored, to the last digit.
 pub fn push_change(out: &mut String, change: &ChangeRecord) {
-    let ChangeRecord { sequence, collection, item, version, kind, time, caller, parent, continues, members } = change;
+    let ChangeRecord {
+        sequence,
+        collection,
+        item,
+        version,
+        kind,
+        time,
+        caller,
+        parent,
+        continues,
+        members,
+    } = change;
     let id = |id: &Option<ItemId>| id.map_or_else(|| "null".to_owned(), |id| format!("\"{id}\""));
     // Writing to a String cannot fail.
     let _ = write!(
@@ -136,16 +159,30 @@ pub fn push_change(out: &mut String, change: &ChangeRecord) {
         Some(caller) => push_text(out, caller),
         None => out.push_str("null"),
     }
-    let _ =
-        write!(out, ",\"parent\":{},\"continues\":{},\"members\":{}}}", id(parent), id(continues), members.as_deref().unwrap_or("null"));
+    let _ = write!(
+        out,
+        ",\"parent\":{},\"continues\":{},\"members\":{}}}",
+        id(parent),
+        id(continues),
+        members.as_deref().unwrap_or("null")
+    );
     out.push('\n');
 }
 
-/// Whether a line is the header of an export that can be read here; or the version it has instead, if it is one at all.
+/// Whether a line is the header of an export that can be read here; or the version it has instead,
+/// if it is one at all.
 pub fn read_header(line: &[u8]) -> Result<(), Option<String>> {
     let read = json::read(line).map_err(|_| None)?;
-    let is_ours = read.value().member("format").and_then(Value::as_text).is_some_and(|format| format == FORMAT);
-    let version = read.value().member("format_version").filter(|_| is_ours).map(|version| version.encoded().to_owned());
+    let is_ours = read
+        .value()
+        .member("format")
+        .and_then(Value::as_text)
+        .is_some_and(|format| format == FORMAT);
+    let version = read
+        .value()
+        .member("format_version")
+        .filter(|_| is_ours)
+        .map(|version| version.encoded().to_owned());
     if version.as_deref() == Some(FORMAT_VERSION) { Ok(()) } else { Err(version) }
 }
 
@@ -163,7 +200,9 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, LineFault> {
     if !read.text.starts_with('{') {
         return Err(LineFault::NotAnObject);
     }
-    if read.value().member("group").is_none() && TRAILER.iter().any(|name| read.value().member(name).is_some()) {
+    if read.value().member("group").is_none()
+        && TRAILER.iter().any(|name| read.value().member(name).is_some())
+    {
         return read_trailer(&read);
     }
     let fields = members(&read, FIELDS)?;
@@ -172,17 +211,30 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, LineFault> {
 
 fn read_trailer(read: &Read) -> Result<Entry, LineFault> {
     let [changes, sha256] = members(read, TRAILER)?;
-    let changes = wanted(TRAILER[0], changes, number(changes).and_then(|number| u64::try_from(number).ok()), || "a number".to_owned())?;
-    let sha256 = wanted(TRAILER[1], sha256, sha256.as_text(), || "a text of 64 hexadecimal digits".to_owned())?;
+    let changes = wanted(
+        TRAILER[0],
+        changes,
+        number(changes).and_then(|number| u64::try_from(number).ok()),
+        || "a number".to_owned(),
+    )?;
+    let sha256 = wanted(TRAILER[1], sha256, sha256.as_text(), || {
+        "a text of 64 hexadecimal digits".to_owned()
+    })?;
     Ok(Entry::Trailer { changes, sha256: sha256.into_owned() })
 }
 
 /// The values of the members, which must be there and the only ones.
-fn members<'a, const COUNT: usize>(read: &'a Read, names: [&'static str; COUNT]) -> Result<[Value<'a>; COUNT], LineFault> {
+fn members<'a, const COUNT: usize>(
+    read: &'a Read,
+    names: [&'static str; COUNT],
+) -> Result<[Value<'a>; COUNT], LineFault> {
     let mut found = [None; COUNT];
     for (name, value) in read.value().entries().into_iter().flatten() {
         let Some(place) = names.iter().position(|known| *known == name) else {
-            return Err(LineFault::UnknownMember { name: shortened(name), meant: nearest(name, FIELDS.into_iter().chain(TRAILER)) });
+            return Err(LineFault::UnknownMember {
+                name: shortened(name),
+                meant: nearest(name, FIELDS.into_iter().chain(TRAILER)),
+            });
         };
         found[place] = Some(value);
     }
@@ -192,15 +244,23 @@ fn members<'a, const COUNT: usize>(read: &'a Read, names: [&'static str; COUNT])
     Ok(found.map(|value| value.unwrap_or(Value::from_encoded("null"))))
 }
 
-fn read_change(fields: [Value<'_>; FIELDS.len()], has_unstorable: bool) -> Result<ChangeRecord, LineFault> {
+fn read_change(
+    fields: [Value<'_>; FIELDS.len()],
+    has_unstorable: bool,
+) -> Result<ChangeRecord, LineFault> {
     let [sequence, group, item, version, kind, time, caller, parent, continues, members] = fields;
     let kind =
-        wanted("kind", kind, kind.as_text().and_then(|name| ChangeKind::named(&name)), || listed(ChangeKind::ALL.map(ChangeKind::name)))?;
+        wanted("kind", kind, kind.as_text().and_then(|name| ChangeKind::named(&name)), || {
+            listed(ChangeKind::ALL.map(ChangeKind::name))
+        })?;
     Ok(ChangeRecord {
         sequence: Sequence(counted("sequence", sequence)?),
-        collection: wanted("group", group, group.as_text().and_then(|name| Collection::named(&name)), || {
-            listed(Collection::ALL.map(Collection::name))
-        })?,
+        collection: wanted(
+            "group",
+            group,
+            group.as_text().and_then(|name| Collection::named(&name)),
+            || listed(Collection::ALL.map(Collection::name)),
+        )?,
         item: id("item_id", item)?,
         version: Version::from_number(counted("version", version)?),
         kind,
@@ -215,8 +275,17 @@ fn read_change(fields: [Value<'_>; FIELDS.len()], has_unstorable: bool) -> Resul
 }
 
 /// What `found` makes of the value of a member, or else what it should be.
-fn wanted<T>(name: &'static str, value: Value<'_>, found: Option<T>, wanted: impl FnOnce() -> String) -> Result<T, LineFault> {
-    found.ok_or_else(|| LineFault::Wrong { name, found: shortened(value.encoded()), wanted: wanted() })
+fn wanted<T>(
+    name: &'static str,
+    value: Value<'_>,
+    found: Option<T>,
+    wanted: impl FnOnce() -> String,
+) -> Result<T, LineFault> {
+    found.ok_or_else(|| LineFault::Wrong {
+        name,
+        found: shortened(value.encoded()),
+        wanted: wanted(),
+    })
 }
 
 fn number(value: Value<'_>) -> Option<i64> {
@@ -224,7 +293,9 @@ fn number(value: Value<'_>) -> Option<i64> {
 }
 
 fn counted(name: &'static str, value: Value<'_>) -> Result<i64, LineFault> {
-    wanted(name, value, number(value).filter(|number| *number > 0), || "a whole number from 1".to_owned())
+    wanted(name, value, number(value).filter(|number| *number > 0), || {
+        "a whole number from 1".to_owned()
+    })
 }
 
 fn id(name: &'static str, value: Value<'_>) -> Result<ItemId, LineFault> {
@@ -247,20 +318,34 @@ fn read_caller(value: Value<'_>) -> Result<Option<String>, LineFault> {
         return Ok(None);
     }
     let name = value.as_text().filter(|name| !name.contains('\0'));
-    wanted("caller", value, name, || "null or a text without U+0000".to_owned()).map(|name| Some(name.into_owned()))
+    wanted("caller", value, name, || "null or a text without U+0000".to_owned())
+        .map(|name| Some(name.into_owned()))
 }
 
-fn read_members(value: Value<'_>, kind: ChangeKind, has_unstorable: bool) -> Result<Option<std::sync::Arc<str>>, LineFault> {
+fn read_members(
+    value: Value<'_>,
+    kind: ChangeKind,
+    has_unstorable: bool,
+) -> Result<Option<std::sync::Arc<str>>, LineFault> {
     if kind == ChangeKind::Deleted {
-        return wanted("members", value, value.is_null().then_some(None), || "null where an item is deleted".to_owned());
+        return wanted("members", value, value.is_null().then_some(None), || {
+            "null where an item is deleted".to_owned()
+        });
     }
     let text = value.encoded();
-    wanted("members", value, text.starts_with('{').then_some(()), || "an object, or null where an item is deleted".to_owned())?;
+    wanted("members", value, text.starts_with('{').then_some(()), || {
+        "an object, or null where an item is deleted".to_owned()
+    })?;
     if has_unstorable {
         // It was read as a part of the line, so it can be read alone.
         let members = Members::from_value(value).ok().flatten();
-        if let Some(violation) = members.and_then(|members| members.unstorable().iter().next().cloned()) {
-            return Err(LineFault::Unstorable { pointer: violation.pointer.to_string(), detail: violation.detail.clone() });
+        if let Some(violation) =
+            members.and_then(|members| members.unstorable().iter().next().cloned())
+        {
+            return Err(LineFault::Unstorable {
+                pointer: violation.pointer.to_string(),
+                detail: violation.detail.clone(),
+            });
         }
     }
     Ok(Some(text.into()))
@@ -309,7 +394,9 @@ mod tests {
             ("continues", "null"),
             ("members", "{}"),
         ] {
-            line += &[encode_text(field).as_str(), ":", if field == name { value } else { usual }, ","].concat();
+            line +=
+                &[encode_text(field).as_str(), ":", if field == name { value } else { usual }, ","]
+                    .concat();
         }
         line.pop();
         line + "}\n"
@@ -343,8 +430,14 @@ mod tests {
             continues: ItemId::parse(ID),
             members: Some(odd.into()),
         };
-        let deleted =
-            ChangeRecord { kind: ChangeKind::Deleted, caller: None, parent: None, continues: None, members: None, ..written.clone() };
+        let deleted = ChangeRecord {
+            kind: ChangeKind::Deleted,
+            caller: None,
+            parent: None,
+            continues: None,
+            members: None,
+            ..written.clone()
+        };
         for written in [written, deleted] {
             let mut line = String::new();
             push_change(&mut line, &written);
@@ -357,16 +450,21 @@ mod tests {
 
     #[test]
     fn members_may_be_as_deep_as_in_a_request() {
-        let nested = |depth: usize| line("members", &("{\"a\":".repeat(depth - 1) + "{}" + &"}".repeat(depth - 1)));
+        let nested = |depth: usize| {
+            line("members", &("{\"a\":".repeat(depth - 1) + "{}" + &"}".repeat(depth - 1)))
+        };
         change(&nested(128));
         refused(&nested(129), "nested");
     }
 
     #[test]
     fn what_no_line_can_be_is_refused_with_its_mend() {
-        for (text, words) in
-            [("", "column 1"), ("[]", "no JSON object"), ("{\"sequence\":1", "the line ends here"), ("{}", "`sequence` is missing")]
-        {
+        for (text, words) in [
+            ("", "column 1"),
+            ("[]", "no JSON object"),
+            ("{\"sequence\":1", "the line ends here"),
+            ("{}", "`sequence` is missing"),
+        ] {
             refused(text, words);
         }
         refused(&line("group", "\"fils\""), "\"files\"");
@@ -393,7 +491,9 @@ mod tests {
     fn header_and_trailer_are_known_again() {
         assert_eq!(read_header(header().as_bytes()), Ok(()));
         assert_eq!(read_header(header().replace('1', "2").as_bytes()), Err(Some("2".to_owned())));
-        for other in ["", "[]", "{}", "{\"format\":\"x\",\"format_version\":1}", "SQLite format 3\0"] {
+        for other in
+            ["", "[]", "{}", "{\"format\":\"x\",\"format_version\":1}", "SQLite format 3\0"]
+        {
             assert_eq!(read_header(other.as_bytes()), Err(None), "{other}");
         }
         let entry = Entry::Trailer { changes: 3, sha256: "ab".to_owned() };
@@ -406,6 +506,9 @@ mod tests {
         let mut digest = Digest::default();
         digest.add(b"hello ");
         digest.add(b"world\n");
-        assert_eq!(digest.finish(), "a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447");
+        assert_eq!(
+            digest.finish(),
+            "a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447"
+        );
     }
 }

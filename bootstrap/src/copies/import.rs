@@ -49,7 +49,12 @@ pub async fn import(options: &ImportOptions) -> Result<(), Fault> {
 }
 
 /// Stores what is read while more is read.
-async fn store(options: &ImportOptions, reading: Reading<Source>, signals: &mut Signals, meter: &mut Meter) -> Result<Found, Fault> {
+async fn store(
+    options: &ImportOptions,
+    reading: Reading<Source>,
+    signals: &mut Signals,
+    meter: &mut Meter,
+) -> Result<Found, Fault> {
     let options = crate::store_options(&options.database);
     let mut import = tokio::select! {
         import = Import::begin(&options) => import?,
@@ -74,7 +79,9 @@ async fn store(options: &ImportOptions, reading: Reading<Source>, signals: &mut 
 
 /// The source, its name, and how long it is if that is known.
 fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), Fault> {
-    let Some(path) = file else { return Ok((Box::new(BufReader::new(io::stdin())), "standard input".to_owned(), None)) };
+    let Some(path) = file else {
+        return Ok((Box::new(BufReader::new(io::stdin())), "standard input".to_owned(), None));
+    };
     let named = path.display().to_string();
     let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
     let (metadata, file) = opened.map_err(|cause| Fault::Source(named.clone(), cause))?;
@@ -85,7 +92,9 @@ fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), Fault> {
 fn told(found: &Found, is_dry_run: bool, seconds: f64) -> String {
     let changes = found.changes;
     let mut text = if is_dry_run {
-        format!("nothing was stored; the file is faultless and the store empty: an import would store {changes} changes")
+        format!(
+            "nothing was stored; the file is faultless and the store empty: an import would store {changes} changes"
+        )
     } else {
         format!("stored {changes} changes in {seconds:.1} s")
     };

@@ -65,7 +65,13 @@ mod tests {
     #[test]
     fn lines_are_numbered_and_too_long_ones_skipped() {
         let mut lines = Lines::new(b"abc\nabcd\n\nlonger than that\nab".as_slice(), 3);
-        let expected = [Line::Whole(b"abc\n"), Line::TooLong, Line::Whole(b"\n"), Line::TooLong, Line::Whole(b"ab")];
+        let expected = [
+            Line::Whole(b"abc\n"),
+            Line::TooLong,
+            Line::Whole(b"\n"),
+            Line::TooLong,
+            Line::Whole(b"ab"),
+        ];
         for (number, line) in (1..).zip(expected) {
             assert_eq!(lines.next().unwrap(), Some(line));
             assert_eq!(lines.number(), number);

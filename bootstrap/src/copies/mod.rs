@@ -1,9 +1,11 @@
-//! Copies of a whole store: a backup of an `SQLite` file, and a history that is exported from one store and imported into
-//! another, which may be of the other kind.
+//! Copies of a whole store: a backup of an `SQLite` file, and a history that is exported from one
+//! store and imported into another, which may be of the other kind.
 //!
 //! - [`backup`], [`export`] and [`import`] are the commands;
-//! - [`format`] is what an export looks like, line by line, [`lines`] how its lines are read within bounds;
-//! - [`reading`] checks a whole export, [`new_file`] makes sure that no half copy is taken for a whole one.
+//! - [`format`] is what an export looks like, line by line, [`lines`] how its lines are read within
+//!   bounds;
+//! - [`reading`] checks a whole export, [`new_file`] makes sure that no half copy is taken for a
+//!   whole one.
 //!
 //! What takes long is done on threads of its own, so that a signal ends the process at any time.
 
@@ -28,7 +30,12 @@ pub use import::import;
 pub use reading::FileFaults;
 
 /// Waits for work on another thread, and tells how far it has come.
-async fn watch<T>(mut work: JoinHandle<Result<T, Fault>>, signals: &mut Signals, meter: &mut Meter, what: &str) -> Result<T, Fault> {
+async fn watch<T>(
+    mut work: JoinHandle<Result<T, Fault>>,
+    signals: &mut Signals,
+    meter: &mut Meter,
+    what: &str,
+) -> Result<T, Fault> {
     loop {
         tokio::select! {
             done = &mut work => return joined(done),

@@ -27,7 +27,8 @@ impl NewFile {
         if path.symlink_metadata().is_ok() {
             return Err(Fault::Exists(path.to_owned()));
         }
-        let name = path.file_name().ok_or_else(|| target(path, io::ErrorKind::IsADirectory.into()))?;
+        let name =
+            path.file_name().ok_or_else(|| target(path, io::ErrorKind::IsADirectory.into()))?;
         let mut prefix = name.to_owned();
         prefix.push(".");
         let mut builder = tempfile::Builder::new();
@@ -56,8 +57,12 @@ impl NewFile {
         let Self { path, partial } = self;
         partial.as_file().sync_all().map_err(|cause| target(&path, cause))?;
         match partial.persist_noclobber(&path) {
-            Ok(_) => File::open(folder(&path)).and_then(|folder| folder.sync_all()).map_err(|cause| target(&path, cause)),
-            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Err(Fault::Exists(path)),
+            Ok(_) => File::open(folder(&path))
+                .and_then(|folder| folder.sync_all())
+                .map_err(|cause| target(&path, cause)),
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(Fault::Exists(path))
+            }
             Err(failed) => Err(target(&path, failed.error)),
         }
     }

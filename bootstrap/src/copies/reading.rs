@@ -18,7 +18,8 @@ const MOST_FAULTS: usize = 20;
 const BATCH_BYTES: usize = 1 << 20;
 const BATCH: usize = 1_000;
 
-const TOO_LARGE: &str = "the members are larger than those of an item may be; --max-body allows more";
+const TOO_LARGE: &str =
+    "the members are larger than those of an item may be; --max-body allows more";
 
 /// What is wrong with a file, line by line.
 #[derive(Debug)]
@@ -33,10 +34,15 @@ impl fmt::Display for FileFaults {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (separator, cut) = match self.faults.as_slice() {
             [_] => (" ", ""),
-            _ => ("\n", if self.is_cut { "\nthere may be more; only the first 20 are told" } else { "" }),
+            _ => (
+                "\n",
+                if self.is_cut { "\nthere may be more; only the first 20 are told" } else { "" },
+            ),
         };
         write!(formatter, "the file is refused:")?;
-        self.faults.iter().try_for_each(|(line, fault)| write!(formatter, "{separator}line {line}: {fault}"))?;
+        self.faults
+            .iter()
+            .try_for_each(|(line, fault)| write!(formatter, "{separator}line {line}: {fault}"))?;
         formatter.write_str(cut)
     }
 }
@@ -63,8 +69,8 @@ pub struct Reading<R> {
 }
 
 impl<R: BufRead> Reading<R> {
-    /// Begins with the header. `named` is what the source is called, `most` how many bytes the members
-    /// of an item may have.
+    /// Begins with the header. `named` is what the source is called, `most` how many bytes the
+    /// members of an item may have.
     pub fn begin(source: R, named: String, most: usize, bar: ProgressBar) -> Result<Self, Fault> {
         let mut lines = Lines::new(source, most.saturating_add(format::ENVELOPE));
         let mut digest = Digest::default();
@@ -79,10 +85,23 @@ impl<R: BufRead> Reading<R> {
             Some(version) => format!(
                 "the file has version {version} of the format, and this program reads 1; import it with the version of the service that wrote it"
             ),
-            None => format!("the file is no export: it must begin with {}", format::header().trim_end()),
+            None => {
+                format!("the file is no export: it must begin with {}", format::header().trim_end())
+            }
         };
-        header.map_err(|version| Fault::Import(FileFaults { faults: vec![(1, refused(version))], is_cut: false }))?;
-        Ok(Self { lines, most, bar, named, digest, ledger: Ledger::new()?, changes: 0, faults: Vec::new() })
+        header.map_err(|version| {
+            Fault::Import(FileFaults { faults: vec![(1, refused(version))], is_cut: false })
+        })?;
+        Ok(Self {
+            lines,
+            most,
+            bar,
+            named,
+            digest,
+            ledger: Ledger::new()?,
+            changes: 0,
+            faults: Vec::new(),
+        })
     }
 
     /// Reads to the end. What is checked is handed on, if anybody takes it, until the first fault.
@@ -120,14 +139,15 @@ impl<R: BufRead> Reading<R> {
     }
 
     fn next(&mut self) -> Result<Next, Fault> {
-        let line = match self.lines.next().map_err(|cause| Fault::Source(self.named.clone(), cause))? {
-            None => return Ok(Next::End),
-            Some(Line::TooLong) => {
-                self.changes += 1;
-                return Ok(self.refuse(TOO_LARGE));
-            }
-            Some(Line::Whole(line)) => line,
-        };
+        let line =
+            match self.lines.next().map_err(|cause| Fault::Source(self.named.clone(), cause))? {
+                None => return Ok(Next::End),
+                Some(Line::TooLong) => {
+                    self.changes += 1;
+                    return Ok(self.refuse(TOO_LARGE));
+                }
+                Some(Line::Whole(line)) => line,
+            };
         let entry = format::read_entry(line);
         if !matches!(entry, Ok(Entry::Trailer { .. })) {
             self.digest.add(line);
@@ -135,7 +155,11 @@ impl<R: BufRead> Reading<R> {
         }
         self.bar.set_position(self.lines.bytes());
         match entry {
-            Ok(Entry::Change(change)) if change.members.as_deref().map_or(0, str::len) > self.most => Ok(self.refuse(TOO_LARGE)),
+            Ok(Entry::Change(change))
+                if change.members.as_deref().map_or(0, str::len) > self.most =>
+            {
+                Ok(self.refuse(TOO_LARGE))
+            }
             Ok(Entry::Change(change)) => match self.ledger.check(self.lines.number(), *change)? {
                 Ok(checked) => Ok(Next::Change(Box::new(checked))),
                 Err(flaw) => Ok(self.refuse(&flaw.to_string())),
@@ -148,7 +172,8 @@ impl<R: BufRead> Reading<R> {
         }
     }
 
-    /// The trailer vouches for what is before it. Where a line is faulty already, it has nothing to add.
+    /// The trailer vouches for what is before it. Where a line is faulty already, it has nothing to
+    /// add.
     fn close(&mut self, changes: u64, sha256: &str) {
         let digest = std::mem::take(&mut self.digest).finish();
         if !self.faults.is_empty() {
@@ -164,7 +189,8 @@ impl<R: BufRead> Reading<R> {
         }
     }
 
-    /// What only the end can tell: nothing follows it, and nothing is left behind without what it belongs to.
+    /// What only the end can tell: nothing follows it, and nothing is left behind without what it
+    /// belongs to.
     fn look_behind(&mut self) -> Result<(), Fault> {
         if self.lines.next().map_err(|cause| Fault::Source(self.named.clone(), cause))?.is_some() {
             self.refuse("something follows the line that counts the changes; an export ends there");
@@ -212,6 +238,8 @@ impl Outlet {
     fn flush(&mut self) -> bool {
         self.bytes = 0;
         let changes = std::mem::take(&mut self.changes);
-        self.sender.as_ref().is_none_or(|sender| changes.is_empty() || sender.blocking_send(changes).is_ok())
+        self.sender
+            .as_ref()
+            .is_none_or(|sender| changes.is_empty() || sender.blocking_send(changes).is_ok())
     }
 }

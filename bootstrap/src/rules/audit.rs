@@ -1,12 +1,18 @@
-//! `proposal-service rules audit`: what rules would say of what is stored, before they are put in force.
+//! `proposal-service rules audit`: what rules would say of what is stored, before they are put in
+//! force.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 
 use application::query::Place;
-use application::{Audited, Caller, ResourceLimits, ResourceService, Scope, WriteOptions, audited_operation};
-use domain::{Collection, Document, ItemId, Members, Proposal, Resource, Rule, Severity, Verdict, Violation, WriteOperation};
+use application::{
+    Audited, Caller, ResourceLimits, ResourceService, Scope, WriteOptions, audited_operation,
+};
+use domain::{
+    Collection, Document, ItemId, Members, Proposal, Resource, Rule, Severity, Verdict, Violation,
+    WriteOperation,
+};
 use http_adapter::Ports;
 use jiff::SignedDuration;
 use storage_adapter::Store;
@@ -16,13 +22,17 @@ use crate::fault::Fault;
 use crate::progress::Meter;
 use crate::signals::Signals;
 
-const BAR: &str = "{bar:32} {percent:>3} %  item {human_pos} of {human_len}, {rate} a second, {eta} left";
+const BAR: &str =
+    "{bar:32} {percent:>3} %  item {human_pos} of {human_len}, {rate} a second, {eta} left";
 
-/// Looks at every item that the rules in a file are about, and says which they would refuse or warn of.
+/// Looks at every item that the rules in a file are about, and says which they would refuse or warn
+/// of.
 pub async fn audit(options: &AuditOptions) -> Result<(), Fault> {
     let mut signals = Signals::listen().map_err(Fault::Signals)?;
     let rules = super::open(Some(&options.file))?;
-    let store = Store::connect_to_look(&crate::store_options(&options.database)).await?.ok_or(Fault::NotMigrated)?;
+    let store = Store::connect_to_look(&crate::store_options(&options.database))
+        .await?
+        .ok_or(Fault::NotMigrated)?;
     let ports = crate::ports(&store, rules, options.time_zone.zone.clone());
     let mut audit = Audit::begin(&ports).await?;
     let outcome = tokio::select! {
@@ -50,15 +60,18 @@ struct Audit {
 /// What is known of a rule, and how often it had something to say.
 struct Count {
     severity: Severity,
-    /// What the items were looked at as, where that is not a replacement: an item may break a rule about creates and be sound.
+    /// What the items were looked at as, where that is not a replacement: an item may break a rule
+    /// about creates and be sound.
     looked_at_as: String,
     items: u64,
 }
 
 impl Count {
     fn of(rule: &dyn Rule<Members>) -> Self {
-        let operation = audited_operation(rule).filter(|operation| *operation != WriteOperation::Replace);
-        let looked_at_as = operation.map(|operation| format!(", as a {}", operation.name())).unwrap_or_default();
+        let operation =
+            audited_operation(rule).filter(|operation| *operation != WriteOperation::Replace);
+        let looked_at_as =
+            operation.map(|operation| format!(", as a {}", operation.name())).unwrap_or_default();
         Self { severity: rule.severity(), looked_at_as, items: 0 }
     }
 }
@@ -71,11 +84,24 @@ impl Audit {
             if rules.is_empty() {
                 continue;
             }
-            counts.extend(rules.iter().map(|rule| (rule.code().to_owned(), Count::of(rule.as_ref()))));
-            total += ports.items.totals(Scope { collection, parent: None }, &[]).await.map_err(|error| Fault::Audit(error.into()))?.items;
+            counts.extend(
+                rules.iter().map(|rule| (rule.code().to_owned(), Count::of(rule.as_ref()))),
+            );
+            total += ports
+                .items
+                .totals(Scope { collection, parent: None }, &[])
+                .await
+                .map_err(|error| Fault::Audit(error.into()))?
+                .items;
             collections.push(collection);
         }
-        Ok(Self { meter: Meter::start(Some(total), BAR), collections, examined: 0, counts, out: BufWriter::new(io::stdout()) })
+        Ok(Self {
+            meter: Meter::start(Some(total), BAR),
+            collections,
+            examined: 0,
+            counts,
+            out: BufWriter::new(io::stdout()),
+        })
     }
 
     async fn run(&mut self, ports: &Ports) -> Result<(), Fault> {
@@ -89,14 +115,20 @@ impl Audit {
         self.out.flush().map_err(Fault::Output)
     }
 
-    async fn look_at<R: Resource>(&mut self, collection: Collection, ports: &Ports) -> Result<(), Fault> {
+    async fn look_at<R: Resource>(
+        &mut self,
+        collection: Collection,
+        ports: &Ports,
+    ) -> Result<(), Fault> {
         // Nothing is written, so nothing is limited.
         let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
         let service = ResourceService::<R>::new(collection, ports.of_resources(), limits);
         let mut after: Option<Place> = None;
         loop {
-            let Audited { remarked, examined, next } =
-                service.audit(&WriteOptions::by(Caller::Anonymous), after).await.map_err(Fault::Audit)?;
+            let Audited { remarked, examined, next } = service
+                .audit(&WriteOptions::by(Caller::Anonymous), after)
+                .await
+                .map_err(Fault::Audit)?;
             for (id, verdict) in &remarked {
                 self.tell(collection, *id, verdict)?;
             }
@@ -110,19 +142,28 @@ impl Audit {
     }
 
     fn tell(&mut self, collection: Collection, id: ItemId, verdict: &Verdict) -> Result<(), Fault> {
-        for (severity, said) in [(Severity::Error, &verdict.errors), (Severity::Warning, &verdict.warnings)] {
+        for (severity, said) in
+            [(Severity::Error, &verdict.errors), (Severity::Warning, &verdict.warnings)]
+        {
             for Violation { code, pointer, detail, .. } in said.iter() {
                 let Some(count) = self.counts.get_mut(code.as_ref()) else { continue };
                 count.items += 1;
-                let (name, severity, how) = (collection.name(), severity.name(), &count.looked_at_as);
-                writeln!(self.out, "{name}/{id}: {severity} {code} at {:?}{how}: {detail}", pointer.to_string()).map_err(Fault::Output)?;
+                let (name, severity, how) =
+                    (collection.name(), severity.name(), &count.looked_at_as);
+                writeln!(
+                    self.out,
+                    "{name}/{id}: {severity} {code} at {:?}{how}: {detail}",
+                    pointer.to_string()
+                )
+                .map_err(Fault::Output)?;
             }
         }
         Ok(())
     }
 
     fn summary(&self) -> String {
-        let mut out = format!("looked at {} items in {:.1} s\n", self.examined, self.meter.seconds());
+        let mut out =
+            format!("looked at {} items in {:.1} s\n", self.examined, self.meter.seconds());
         for (rule, Count { severity, looked_at_as, items }) in &self.counts {
             let does = match severity {
                 Severity::Error => "would refuse",

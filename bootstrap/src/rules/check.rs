@@ -1,4 +1,5 @@
-//! `proposal-service rules check` and `rules test`: rules read, explained, and tried on the cases beside them.
+//! `proposal-service rules check` and `rules test`: rules read, explained, and tried on the cases
+//! beside them.
 
 use std::fmt::Write as _;
 
@@ -20,11 +21,17 @@ pub fn check(options: &CheckOptions) -> Result<(), Fault> {
     for rule in rules.rules() {
         let _ = writeln!(out, "{}", rule.summary(today));
     }
-    let _ = writeln!(out, "{} rules and {} cases, all sound", rules.rules().len(), rules.number_of_cases());
+    let _ = writeln!(
+        out,
+        "{} rules and {} cases, all sound",
+        rules.rules().len(),
+        rules.number_of_cases()
+    );
     crate::print(&out)
 }
 
-/// Runs the cases; those that came out otherwise than expected are shown, and make the command fail.
+/// Runs the cases; those that came out otherwise than expected are shown, and make the command
+/// fail.
 pub fn test(options: &RuleFiles) -> Result<(), Fault> {
     let rules = load(options)?;
     let outcomes = rules.run_cases();
@@ -33,7 +40,8 @@ pub fn test(options: &RuleFiles) -> Result<(), Fault> {
     for outcome in &wrong {
         let _ = writeln!(out, "{outcome}");
     }
-    let untested = rules.rules().filter(|rule| !outcomes.iter().any(|outcome| *outcome.rule == *rule.id()));
+    let untested =
+        rules.rules().filter(|rule| !outcomes.iter().any(|outcome| *outcome.rule == *rule.id()));
     for rule in untested {
         let _ = writeln!(out, "{} has no case", rule.id());
     }

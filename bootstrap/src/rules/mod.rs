@@ -12,5 +12,9 @@ pub use watch::{hang_ups, open, watch};
 
 /// The codes of the rules written in Rust, which no rule in a file may have.
 fn reserved() -> Vec<&'static str> {
-    Proposal::rules().iter().map(|rule| rule.code()).chain(Document::rules().iter().map(|rule| rule.code())).collect()
+    Proposal::rules()
+        .iter()
+        .map(|rule| rule.code())
+        .chain(Document::rules().iter().map(|rule| rule.code()))
+        .collect()
 }

@@ -10,12 +10,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::reserved;
 use crate::fault::Fault;
 
-/// How often the files are looked at. A look reads them whole: times and sizes do not tell every change.
+/// How often the files are looked at. A look reads them whole: times and sizes do not tell every
+/// change.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// SIGHUP, from now on. Without it the signal ends the process.
 pub fn hang_ups() -> Option<Signal> {
-    signal(SignalKind::hangup()).map_err(|error| tracing::warn!(%error, "SIGHUP is not listened to")).ok()
+    signal(SignalKind::hangup())
+        .map_err(|error| tracing::warn!(%error, "SIGHUP is not listened to"))
+        .ok()
 }
 
 /// The rules that a path holds, or none.
@@ -39,9 +42,11 @@ pub async fn watch(rules: Arc<ReloadableRules>, mut hang_ups: Option<Signal>) {
         // Files are read, and expressions compiled, on a thread that may wait.
         let done = tokio::task::spawn_blocking(move || {
             let changed = reading.changed();
-            // Files that are the same at two looks are not being written; a fault is told once, unless the operator asks.
+            // Files that are the same at two looks are not being written; a fault is told once,
+            // unless the operator asks.
             let is_settled = changed.is_some() && changed == seen;
-            let read = if is_asked_for || is_settled { reading.reload().map(Some) } else { Ok(None) };
+            let read =
+                if is_asked_for || is_settled { reading.reload().map(Some) } else { Ok(None) };
             (changed, read)
         });
         let done = done.await.map(|(changed, read)| {
@@ -49,7 +54,10 @@ pub async fn watch(rules: Arc<ReloadableRules>, mut hang_ups: Option<Signal>) {
             read
         });
         match done {
-            Ok(Ok(Some(true))) => tracing::info!(rules = rules.current().rules().len(), "the rules were read again and are in force"),
+            Ok(Ok(Some(true))) => tracing::info!(
+                rules = rules.current().rules().len(),
+                "the rules were read again and are in force"
+            ),
             Ok(Ok(Some(false))) => tracing::info!("the rules are as they were"),
             Ok(Ok(None)) => {}
             Ok(Err(faults)) => tracing::error!("the rules stay as they were, because {faults}"),

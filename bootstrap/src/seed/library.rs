@@ -5,7 +5,9 @@ use super::proposals::Recipe;
 use super::prose::{Prose, Study};
 use super::random::{happens, of_row, pick};
 use super::sentences::{JUSTIFICATIONS, TITLES};
-use super::words::{COMMON_EXPENSES, FAMILY_NAMES, FUND_SOURCES, GIVEN_NAMES, MUNICIPALITIES, POSITIONS};
+use super::words::{
+    COMMON_EXPENSES, FAMILY_NAMES, FUND_SOURCES, GIVEN_NAMES, MUNICIPALITIES, POSITIONS,
+};
 
 /// What an item takes, so that its text is not moved while it is written.
 const USUAL_SIZE: usize = 768;
@@ -33,7 +35,8 @@ fn reference(prose: &mut Prose<'_>) -> String {
     object.finish()
 }
 
-/// CSL-JSON as reference managers export it. The prefix of the DOI is the one that is reserved for examples.
+/// CSL-JSON as reference managers export it. The prefix of the DOI is the one that is reserved for
+/// examples.
 fn csl(prose: &mut Prose<'_>, title: &str) -> String {
     let year = prose.earlier_year();
     let page = prose.random.u16(1..=400);
@@ -63,22 +66,41 @@ fn authors(prose: &mut Prose<'_>) -> String {
     format!("[{}]", authors.join(","))
 }
 
-/// What is bought: an expense class, the names of what it pays for, and what one of them costs at least and at most, in pesos.
+/// What is bought: an expense class, the names of what it pays for, and what one of them costs at
+/// least and at most, in pesos.
 fn purchase(prose: &mut Prose<'_>) -> (&'static str, String, &'static str, u32) {
     let Study { discipline, sites, .. } = prose.study;
     let site = sites.first().unwrap_or(&MUNICIPALITIES[0]);
     let random = &mut *prose.random;
     match random.u8(..10) {
-        0..3 => ("PS", pick(random, POSITIONS).to_owned(), "month", random.u32(880_000..=5_200_000)),
-        3..6 => ("MOOE", format!("{}, {site}", pick(random, COMMON_EXPENSES)), "lot", random.u32(500_000..=4_000_000)),
-        6..9 => ("MOOE", pick(random, discipline.supplies).to_owned(), "pc", random.u32(2_500..=350_000)),
-        _ => ("EO", pick(random, discipline.equipment).to_owned(), "unit", random.u32(5_000_000..=90_000_000)),
+        0..3 => {
+            ("PS", pick(random, POSITIONS).to_owned(), "month", random.u32(880_000..=5_200_000))
+        }
+        3..6 => (
+            "MOOE",
+            format!("{}, {site}", pick(random, COMMON_EXPENSES)),
+            "lot",
+            random.u32(500_000..=4_000_000),
+        ),
+        6..9 => (
+            "MOOE",
+            pick(random, discipline.supplies).to_owned(),
+            "pc",
+            random.u32(2_500..=350_000),
+        ),
+        _ => (
+            "EO",
+            pick(random, discipline.equipment).to_owned(),
+            "unit",
+            random.u32(5_000_000..=90_000_000),
+        ),
     }
 }
 
 fn line_item(prose: &mut Prose<'_>) -> String {
     let (expense_class, title, unit, centavos) = purchase(prose);
-    let quantity = if expense_class == "EO" { prose.random.u32(1..=3) } else { prose.random.u32(1..=24) };
+    let quantity =
+        if expense_class == "EO" { prose.random.u32(1..=3) } else { prose.random.u32(1..=24) };
     let amount = u64::from(centavos) * u64::from(quantity);
     let mut object = Object::with_capacity(USUAL_SIZE);
     object.text("item_kind", "line_item");
@@ -106,9 +128,12 @@ mod tests {
     #[test]
     fn every_item_is_valid_and_written_as_it_is_kept() {
         let mut sizes = Vec::new();
-        for (proposal, number) in (0..20).flat_map(|proposal| (0..30).map(move |number| (proposal, number))) {
+        for (proposal, number) in
+            (0..20).flat_map(|proposal| (0..30).map(move |number| (proposal, number)))
+        {
             let text = RECIPE.library_item(proposal, number);
-            let judged = Document::judge(None, Members::read(text.as_bytes()).unwrap().unwrap()).unwrap();
+            let judged =
+                Document::judge(None, Members::read(text.as_bytes()).unwrap().unwrap()).unwrap();
             let members = judged.into_members();
             assert_eq!(members.encoded(), text);
             let kind = members.get("item_kind").unwrap().as_text().unwrap();
@@ -124,7 +149,11 @@ mod tests {
     #[test]
     fn a_seed_always_gives_the_same_items() {
         assert_eq!(RECIPE.library_item(1, 2), RECIPE.library_item(1, 2));
-        for other in [RECIPE.library_item(1, 3), RECIPE.library_item(2, 2), Recipe { seed: 6, ..RECIPE }.library_item(1, 2)] {
+        for other in [
+            RECIPE.library_item(1, 3),
+            RECIPE.library_item(2, 2),
+            Recipe { seed: 6, ..RECIPE }.library_item(1, 2),
+        ] {
             assert_ne!(RECIPE.library_item(1, 2), other);
         }
     }

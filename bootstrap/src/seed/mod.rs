@@ -1,10 +1,12 @@
 //! Fills a store with made-up data, to try the service under load.
 //!
-//! Every row goes through the use cases, so it is judged, logged and counted like a client's. Rows are made while others
-//! are being written, and forgotten once they are: memory does not grow with their number.
+//! Every row goes through the use cases, so it is judged, logged and counted like a client's. Rows
+//! are made while others are being written, and forgotten once they are: memory does not grow with
+//! their number.
 //!
 //! - [`plan`] says which row is next, [`progress`] how far it has come;
-//! - [`proposals`] and [`library`] make rows out of [`prose`], which knows [`sentences`] and [`words`].
+//! - [`proposals`] and [`library`] make rows out of [`prose`], which knows [`sentences`] and
+//!   [`words`].
 
 mod library;
 mod object;
@@ -33,7 +35,8 @@ use progress::Progress;
 pub use progress::Tally;
 use proposals::Recipe;
 
-/// Writes in flight: enough to share the store's transactions, and few enough that none has to wait for long.
+/// Writes in flight: enough to share the store's transactions, and few enough that none has to wait
+/// for long.
 const IN_FLIGHT: usize = 64;
 
 /// Adds what the options ask for to what the store holds.
@@ -43,12 +46,19 @@ pub async fn run(options: &SeedOptions) -> Result<(), Fault> {
         store = prepare(&options.database) => store?,
         signal = signals.next() => return Err(Fault::Interrupted { signal, stored: Tally::default() }),
     };
-    tracing::info!(proposals = options.proposals, library_items_of_each = options.library, seed = options.seed, "adding made-up data");
+    tracing::info!(
+        proposals = options.proposals,
+        library_items_of_each = options.library,
+        seed = options.seed,
+        "adding made-up data"
+    );
     let mut load = Load::new(options, &crate::ports_without_rules(&store));
     let outcome = load.run(&mut signals).await;
     load.progress.end();
     if outcome.is_ok() && store.settle().await.is_err() {
-        tracing::warn!("the full-text index is behind; the service goes on with it when it is started");
+        tracing::warn!(
+            "the full-text index is behind; the service goes on with it when it is started"
+        );
     }
     let summary = load.progress.summary();
     drop(load);
@@ -78,19 +88,26 @@ struct Writer {
 
 impl Writer {
     fn new(recipe: Recipe, ports: &Ports) -> Self {
-        Self { recipe, proposals: service(Collection::PROPOSALS, ports), library: service(Collection::LIB, ports) }
+        Self {
+            recipe,
+            proposals: service(Collection::PROPOSALS, ports),
+            library: service(Collection::LIB, ports),
+        }
     }
 
     async fn write(self: Arc<Self>, row: Row) -> Result<Written, ApplicationError> {
         match row {
             Row::Proposal(number) => {
                 let body = members(&self.recipe.proposal(number))?;
-                let written = self.proposals.create(&WriteOptions::by(Caller::Anonymous), None, body).await?;
+                let written =
+                    self.proposals.create(&WriteOptions::by(Caller::Anonymous), None, body).await?;
                 Ok(Written::Proposal(number, written.shown.item.id))
             }
             Row::LibraryItem { proposal, owner, number } => {
                 let body = members(&self.recipe.library_item(proposal, number))?;
-                self.library.create(&WriteOptions::by(Caller::Anonymous), Some(owner), body).await?;
+                self.library
+                    .create(&WriteOptions::by(Caller::Anonymous), Some(owner), body)
+                    .await?;
                 Ok(Written::LibraryItem)
             }
         }
@@ -98,13 +115,21 @@ impl Writer {
 }
 
 fn service<R: domain::Resource>(collection: Collection, ports: &Ports) -> ResourceService<R> {
-    // The limits are on what patches make of an item, and on what is sent again; there is nothing of either here.
-    ResourceService::new(collection, ports.of_resources(), ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO })
+    // The limits are on what patches make of an item, and on what is sent again; there is nothing
+    // of either here.
+    ResourceService::new(
+        collection,
+        ports.of_resources(),
+        ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO },
+    )
 }
 
 /// What is made here is always an object; the tests see to it.
 fn members(text: &str) -> Result<Members, ApplicationError> {
-    Members::read(text.as_bytes()).ok().flatten().ok_or_else(|| ApplicationError::Invalid(Violations::default()))
+    Members::read(text.as_bytes())
+        .ok()
+        .flatten()
+        .ok_or_else(|| ApplicationError::Invalid(Violations::default()))
 }
 
 /// What ends a load before it is complete.
@@ -126,7 +151,10 @@ impl Load {
     fn new(options: &SeedOptions, ports: &Ports) -> Self {
         let SeedOptions { proposals, library, median_size, seed, .. } = *options;
         Self {
-            writer: Arc::new(Writer::new(Recipe { seed, proposals, median_size: median_size.bytes() }, ports)),
+            writer: Arc::new(Writer::new(
+                Recipe { seed, proposals, median_size: median_size.bytes() },
+                ports,
+            )),
             plan: Plan::new(proposals, library),
             in_flight: JoinSet::new(),
             progress: Progress::start(proposals * (1 + library)),
@@ -134,7 +162,8 @@ impl Load {
         }
     }
 
-    /// Writes row after row. A signal or a failure ends that, but not what is in flight; a second signal does.
+    /// Writes row after row. A signal or a failure ends that, but not what is in flight; a second
+    /// signal does.
     async fn run(&mut self, signals: &mut Signals) -> Result<(), Fault> {
         loop {
             self.fill();

@@ -28,8 +28,8 @@ struct Owner {
     written: u64,
 }
 
-/// Gives out the rows in order, each library item as soon as its proposal is there. It remembers no more than the
-/// proposals whose writes were in flight together.
+/// Gives out the rows in order, each library item as soon as its proposal is there. It remembers no
+/// more than the proposals whose writes were in flight together.
 #[derive(Debug)]
 pub struct Plan {
     proposals: std::ops::Range<u64>,
@@ -59,12 +59,14 @@ impl Plan {
 impl Iterator for Plan {
     type Item = Row;
 
-    /// Libraries come first: otherwise all proposals would be written before them and wait in memory.
+    /// Libraries come first: otherwise all proposals would be written before them and wait in
+    /// memory.
     fn next(&mut self) -> Option<Row> {
         let Some(owner) = self.owners.front_mut() else {
             return self.proposals.next().map(Row::Proposal);
         };
-        let row = Row::LibraryItem { proposal: owner.proposal, owner: owner.id, number: owner.written };
+        let row =
+            Row::LibraryItem { proposal: owner.proposal, owner: owner.id, number: owner.written };
         owner.written += 1;
         if owner.written == self.library {
             self.owners.pop_front();

@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::progress::Meter;
 
-const BAR: &str = "{bar:32} {percent:>3} %  {human_pos} of {human_len} rows, {rate} a second, {eta} left";
+const BAR: &str =
+    "{bar:32} {percent:>3} %  {human_pos} of {human_len} rows, {rate} a second, {eta} left";
 
 /// How many rows were stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +56,13 @@ impl Progress {
     pub fn log(&self) {
         let (rows, rate) = (self.tally.rows(), self.meter.rate(self.tally.rows()));
         let seconds_left = (self.total - rows).checked_div(rate);
-        tracing::info!(rows, of = self.total, rows_per_second = rate, seconds_left, "storing made-up data");
+        tracing::info!(
+            rows,
+            of = self.total,
+            rows_per_second = rate,
+            seconds_left,
+            "storing made-up data"
+        );
     }
 
     /// Leaves the terminal to others, with the bar as it is.

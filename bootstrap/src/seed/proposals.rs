@@ -7,14 +7,15 @@ use super::object::Object;
 use super::prose::{PASTED, PLAIN, Prose, Study};
 use super::random::{happens, normal, of_row, pick};
 use super::sentences::{
-    BACKGROUND, ECONOMIC_IMPACTS, GENERAL_OBJECTIVES, LIMITATIONS, METHODS, OUTCOMES, SOCIAL_IMPACTS, SPECIFIC_OBJECTIVES, SUSTAINABILITY,
-    TITLES,
+    BACKGROUND, ECONOMIC_IMPACTS, GENERAL_OBJECTIVES, LIMITATIONS, METHODS, OUTCOMES,
+    SOCIAL_IMPACTS, SPECIFIC_OBJECTIVES, SUSTAINABILITY, TITLES,
 };
 
 /// How many proposals a researcher leads, on average.
 const PROPOSALS_OF_A_RESEARCHER: u64 = 20;
 
-/// The standard deviation of the logarithm of the size. The 95th percentile lies 1.645 of it above the median: 4 times as high.
+/// The standard deviation of the logarithm of the size. The 95th percentile lies 1.645 of it above
+/// the median: 4 times as high.
 const SPREAD: f64 = 0.8427;
 
 /// More than a request body may have by default, no client could have sent.
@@ -50,7 +51,12 @@ struct Section {
     sentences: &'static [&'static str],
 }
 
-const fn section(name: &'static str, share: usize, presence: u8, sentences: &'static [&'static str]) -> Section {
+const fn section(
+    name: &'static str,
+    share: usize,
+    presence: u8,
+    sentences: &'static [&'static str],
+) -> Section {
     Section { name, share, presence, sentences }
 }
 
@@ -95,7 +101,12 @@ impl Recipe {
         let size = size(&mut random, self.median_size);
         let mut object = Object::with_capacity(size + size / 16);
         let (proposal_type, research_types) = pick(&mut random, &TYPES);
-        self.head(&mut object, &mut Prose { study: &study, random: &mut random }, number, proposal_type);
+        self.head(
+            &mut object,
+            &mut Prose { study: &study, random: &mut random },
+            number,
+            proposal_type,
+        );
         write_prose(&mut object, &mut Prose { study: &study, random: &mut random }, size);
         if happens(&mut random, 92) {
             object.text("research_type", pick(&mut random, research_types));
@@ -155,7 +166,12 @@ fn write_prose(object: &mut Object, prose: &mut Prose<'_>, size: usize) {
     let objectives = Objectives::make(prose);
     let room = size.saturating_sub(object.len() + objectives.len() + REST);
     let present = SECTIONS.map(|section| happens(prose.random, section.presence));
-    let shares: usize = SECTIONS.iter().zip(present).filter(|(_, is_present)| *is_present).map(|(section, _)| section.share).sum();
+    let shares: usize = SECTIONS
+        .iter()
+        .zip(present)
+        .filter(|(_, is_present)| *is_present)
+        .map(|(section, _)| section.share)
+        .sum();
     let markup = if happens(prose.random, 6) { &PASTED } else { &PLAIN };
     for (section, is_present) in SECTIONS.iter().zip(present) {
         if section.name == AFTER_THE_OBJECTIVES {
@@ -195,7 +211,12 @@ impl Objectives {
         if self.is_list {
             object.texts("specific_objectives", &self.specific);
         } else {
-            let numbered: Vec<_> = self.specific.iter().enumerate().map(|(index, one)| format!("{}. {one}", index + 1)).collect();
+            let numbered: Vec<_> = self
+                .specific
+                .iter()
+                .enumerate()
+                .map(|(index, one)| format!("{}. {one}", index + 1))
+                .collect();
             object.text("specific_objectives", &numbered.join("\n"));
         }
     }
@@ -222,9 +243,13 @@ mod tests {
     fn every_proposal_is_valid_and_written_as_it_is_kept() {
         for seed in 0..400 {
             let text = recipe(seed, 4 << 10).proposal(seed);
-            let judged = Proposal::judge(None, read(&text)).unwrap_or_else(|faults| panic!("{faults:?} in {text}"));
+            let judged = Proposal::judge(None, read(&text))
+                .unwrap_or_else(|faults| panic!("{faults:?} in {text}"));
             assert_eq!(judged.into_members().encoded(), text);
-            assert!(!text.contains(['\u{fffd}']) && text.matches(['{', '}']).count() == 2, "a slot was left open: {text}");
+            assert!(
+                !text.contains(['\u{fffd}']) && text.matches(['{', '}']).count() == 2,
+                "a slot was left open: {text}"
+            );
         }
     }
 
@@ -234,7 +259,10 @@ mod tests {
         let mut seen = BTreeSet::new();
         for number in 0..100 {
             let members = read(&recipe(0, 22 << 10).proposal(number));
-            let places: Vec<_> = members.iter().map(|(name, _)| order.iter().position(|field| *field == name).unwrap()).collect();
+            let places: Vec<_> = members
+                .iter()
+                .map(|(name, _)| order.iter().position(|field| *field == name).unwrap())
+                .collect();
             assert!(places.is_sorted(), "{places:?}");
             seen.extend(places);
         }
@@ -244,11 +272,18 @@ mod tests {
     #[test]
     fn sizes_spread_around_the_wanted_median() {
         for median in [2 << 10, 22 << 10, 64 << 10] {
-            let mut sizes: Vec<_> = (0..400).map(|number| recipe(7, median).proposal(number).len()).collect();
+            let mut sizes: Vec<_> =
+                (0..400).map(|number| recipe(7, median).proposal(number).len()).collect();
             sizes.sort_unstable();
             let (middle, high) = (sizes[200], sizes[380]);
-            assert!((median * 3 / 4..=median * 5 / 4).contains(&middle), "a median of {middle} where {median} was wanted");
-            assert!((middle * 3..=middle * 5).contains(&high), "a 95th percentile of {high} above a median of {middle}");
+            assert!(
+                (median * 3 / 4..=median * 5 / 4).contains(&middle),
+                "a median of {middle} where {median} was wanted"
+            );
+            assert!(
+                (middle * 3..=middle * 5).contains(&high),
+                "a 95th percentile of {high} above a median of {middle}"
+            );
         }
     }
 
@@ -263,8 +298,14 @@ mod tests {
 
     #[test]
     fn project_ids_are_all_different_and_researchers_lead_about_twenty_each() {
-        let proposals: Vec<_> = (0..400).map(|number| read(&recipe(1, 1 << 10).proposal(number))).collect();
-        let values = |name: &str| proposals.iter().map(|members| members.get(name).unwrap().encoded().to_owned()).collect::<BTreeSet<_>>();
+        let proposals: Vec<_> =
+            (0..400).map(|number| read(&recipe(1, 1 << 10).proposal(number))).collect();
+        let values = |name: &str| {
+            proposals
+                .iter()
+                .map(|members| members.get(name).unwrap().encoded().to_owned())
+                .collect::<BTreeSet<_>>()
+        };
         assert_eq!(values("project_id").len(), 400);
         let researchers = values("researcher_id");
         assert!(researchers.len() == 20 && researchers.contains("\"R-00020\""), "{researchers:?}");

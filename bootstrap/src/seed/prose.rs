@@ -122,8 +122,12 @@ impl Prose<'_> {
             "small" => push(text, self.random.u8(2..=12)),
             "count" => push(text, self.random.u16(30..=600)),
             "percent" => push(text, self.random.u8(11..=96)),
-            "decimal" => push(text, format_args!("{}.{}", self.random.u8(1..=60), self.random.u8(..=9))),
-            "ratio" => push(text, format_args!("{}.{}", self.random.u8(1..=4), self.random.u8(1..=9))),
+            "decimal" => {
+                push(text, format_args!("{}.{}", self.random.u8(1..=60), self.random.u8(..=9)))
+            }
+            "ratio" => {
+                push(text, format_args!("{}.{}", self.random.u8(1..=4), self.random.u8(1..=9)))
+            }
             "months" => push(text, pick(self.random, &[6, 12, 18, 24, 36])),
             "year" => push(text, self.earlier_year()),
             other => unreachable!("there is no slot `{other}`"),
@@ -134,7 +138,10 @@ impl Prose<'_> {
     fn push_measures(&mut self, text: &mut String) {
         let measures = &self.study.measures;
         let first = self.random.usize(..measures.len());
-        push(text, format_args!("{} and {}", measures[first], measures[(first + 1) % measures.len()]));
+        push(
+            text,
+            format_args!("{} and {}", measures[first], measures[(first + 1) % measures.len()]),
+        );
     }
 
     fn push_author(&mut self, text: &mut String) {

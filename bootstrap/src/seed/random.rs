@@ -2,7 +2,8 @@
 
 use fastrand::Rng;
 
-/// The random numbers of one row. They follow from its place alone, so that rows are the same in whatever order they are made.
+/// The random numbers of one row. They follow from its place alone, so that rows are the same in
+/// whatever order they are made.
 pub fn of_row(seed: u64, proposal: u64, item: u64) -> Rng {
     Rng::with_seed(scramble(scramble(scramble(seed) ^ proposal) ^ item))
 }

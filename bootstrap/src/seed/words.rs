@@ -1,4 +1,5 @@
-//! The vocabulary of made-up data: what Philippine research proposals are about, who writes them, and where they happen.
+//! The vocabulary of made-up data: what Philippine research proposals are about, who writes them,
+//! and where they happen.
 
 /// The words of one field of research.
 #[derive(Debug)]
@@ -52,7 +53,13 @@ pub const DISCIPLINES: &[Discipline] = &[
             "water productivity",
             "disease incidence",
         ],
-        people: &["upland farmers", "irrigators' associations", "farmer cooperators", "agrarian reform beneficiaries", "seed growers"],
+        people: &[
+            "upland farmers",
+            "irrigators' associations",
+            "farmer cooperators",
+            "agrarian reform beneficiaries",
+            "seed growers",
+        ],
         agencies: &["DA-BAR", "DOST-PCAARRD", "PhilRice", "the provincial agriculture office"],
         journals: &[
             "Philippine Journal of Crop Science",
@@ -105,9 +112,20 @@ pub const DISCIPLINES: &[Discipline] = &[
             "specific growth rate",
             "recruit survival at 24 months",
         ],
-        people: &["municipal fishers", "fish processors", "seaweed farmers", "fishpond operators", "bantay dagat volunteers"],
+        people: &[
+            "municipal fishers",
+            "fish processors",
+            "seaweed farmers",
+            "fishpond operators",
+            "bantay dagat volunteers",
+        ],
         agencies: &["BFAR", "SEAFDEC/AQD", "the provincial environment office", "NFRDI"],
-        journals: &["Philippine Journal of Fisheries", "Science Diliman", "Aquaculture Research", "Galaxea"],
+        journals: &[
+            "Philippine Journal of Fisheries",
+            "Science Diliman",
+            "Aquaculture Research",
+            "Galaxea",
+        ],
         supplies: &[
             "Artemia cysts",
             "Fish feed, grower",
@@ -161,7 +179,12 @@ pub const DISCIPLINES: &[Discipline] = &[
             "patients of rural health units",
         ],
         agencies: &["DOST-PCHRD", "the Department of Health", "RITM", "the city health office"],
-        journals: &["Acta Medica Philippina", "Philippine Journal of Nursing", "BMC Public Health", "Philippine Journal of Science"],
+        journals: &[
+            "Acta Medica Philippina",
+            "Philippine Journal of Nursing",
+            "BMC Public Health",
+            "Philippine Journal of Science",
+        ],
         supplies: &[
             "Rapid diagnostic kits",
             "Nitrile gloves",
@@ -214,8 +237,18 @@ pub const DISCIPLINES: &[Discipline] = &[
             "disaster risk reduction officers",
             "micro-enterprises",
         ],
-        agencies: &["DOST-PCIEERD", "PAGASA", "the municipal engineering office", "the Department of Energy"],
-        journals: &["Philippine Engineering Journal", "Journal of Environmental Engineering", "Sensors", "Renewable Energy"],
+        agencies: &[
+            "DOST-PCIEERD",
+            "PAGASA",
+            "the municipal engineering office",
+            "the Department of Energy",
+        ],
+        journals: &[
+            "Philippine Engineering Journal",
+            "Journal of Environmental Engineering",
+            "Sensors",
+            "Renewable Energy",
+        ],
         supplies: &[
             "Lithium iron phosphate cells",
             "Portland cement",
@@ -225,7 +258,13 @@ pub const DISCIPLINES: &[Discipline] = &[
             "Solar cable",
             "3D-printer filament",
         ],
-        equipment: &["Universal testing machine", "Data logger, 16 channels", "Survey drone", "Thermal camera", "Oscilloscope, 200 MHz"],
+        equipment: &[
+            "Universal testing machine",
+            "Data logger, 16 channels",
+            "Survey drone",
+            "Thermal camera",
+            "Oscilloscope, 200 MHz",
+        ],
     },
     Discipline {
         topics: &[
@@ -252,9 +291,20 @@ pub const DISCIPLINES: &[Discipline] = &[
             "attendance",
             "effect size",
         ],
-        people: &["Grade 3 pupils", "teachers of multigrade classes", "school heads", "out-of-school youth", "indigenous learners"],
+        people: &[
+            "Grade 3 pupils",
+            "teachers of multigrade classes",
+            "school heads",
+            "out-of-school youth",
+            "indigenous learners",
+        ],
         agencies: &["DepEd", "CHED", "DOST-SEI", "the schools division office"],
-        journals: &["Philippine Journal of Education", "The Asia-Pacific Education Researcher", "Alipato", "The Normal Lights"],
+        journals: &[
+            "Philippine Journal of Education",
+            "The Asia-Pacific Education Researcher",
+            "Alipato",
+            "The Normal Lights",
+        ],
         supplies: &[
             "Printed modules",
             "Manila paper and markers",
@@ -264,7 +314,13 @@ pub const DISCIPLINES: &[Discipline] = &[
             "Certificates",
             "Load allowance",
         ],
-        equipment: &["Laptop, 14-inch", "Classroom projector", "Offline content server", "Document camera", "Robotics set"],
+        equipment: &[
+            "Laptop, 14-inch",
+            "Classroom projector",
+            "Offline content server",
+            "Document camera",
+            "Robotics set",
+        ],
     },
 ];
 
@@ -398,7 +454,17 @@ pub const MUNICIPALITIES: &[&str] = &[
 ];
 
 /// The languages spoken there.
-pub const LANGUAGES: &[&str] = &["Bikol", "Cebuano", "Hiligaynon", "Ilocano", "Kapampangan", "Maguindanaon", "Tagalog", "Tausug", "Waray"];
+pub const LANGUAGES: &[&str] = &[
+    "Bikol",
+    "Cebuano",
+    "Hiligaynon",
+    "Ilocano",
+    "Kapampangan",
+    "Maguindanaon",
+    "Tagalog",
+    "Tausug",
+    "Waray",
+];
 
 /// Positions that personal services pay for.
 pub const POSITIONS: &[&str] = &[
@@ -427,4 +493,11 @@ pub const COMMON_EXPENSES: &[&str] = &[
 ];
 
 /// Who pays.
-pub const FUND_SOURCES: &[&str] = &["DOST-GIA", "DOST-GIA", "DOST-GIA", "Counterpart, implementing agency", "Counterpart, LGU", "CHED"];
+pub const FUND_SOURCES: &[&str] = &[
+    "DOST-GIA",
+    "DOST-GIA",
+    "DOST-GIA",
+    "Counterpart, implementing agency",
+    "Counterpart, LGU",
+    "CHED",
+];

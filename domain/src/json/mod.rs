@@ -1,8 +1,10 @@
-//! JSON text (RFC 8259) that keeps what its author wrote: member order, and every digit of a number.
+//! JSON text (RFC 8259) that keeps what its author wrote: member order, and every digit of a
+//! number.
 //!
-//! The general-purpose readers lose one of the two, accept duplicate member names, or build a tree many times the size
-//! of the text. [`read`] makes one pass, refuses what cannot be kept apart later, and yields compact text; a [`Value`]
-//! is a view into it that decodes only what is asked for.
+//! The general-purpose readers lose one of the two, accept duplicate member names, or build a tree
+//! many times the size of the text. [`read`] makes one pass, refuses what cannot be kept apart
+//! later, and yields compact text; a [`Value`] is a view into it that decodes only what is asked
+//! for.
 
 mod number;
 mod read;
@@ -46,7 +48,8 @@ pub enum JsonFaultKind {
     Malformed,
     /// Nested deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// A member name twice in one object (RFC 8259 section 4 leaves the meaning open; we refuse it).
+    /// A member name twice in one object (RFC 8259 section 4 leaves the meaning open; we refuse
+    /// it).
     DuplicateMember,
     /// An escaped surrogate without its partner: no Unicode text (RFC 8259 section 8.2).
     LoneSurrogate,

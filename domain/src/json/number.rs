@@ -5,9 +5,9 @@ const MAX_INTEGER_DIGITS: i64 = 131_072;
 /// Most digits after the decimal point that PostgreSQL's `numeric` holds.
 const MAX_FRACTION_DIGITS: i64 = 16_383;
 
-/// Whether a number, given as valid JSON text, lies within the store's range: written out in full as its exponent counts,
-/// leading zeros included, at most 131,072 digits before the decimal point and 16,383 after it. Within the range every
-/// digit is kept.
+/// Whether a number, given as valid JSON text, lies within the store's range: written out in full
+/// as its exponent counts, leading zeros included, at most 131,072 digits before the decimal point
+/// and 16,383 after it. Within the range every digit is kept.
 #[must_use]
 pub fn is_storable_number(text: &str) -> bool {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -18,9 +18,11 @@ pub fn is_storable_number(text: &str) -> bool {
     let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let length = |digits: &str| i64::try_from(digits.len()).unwrap_or(i64::MAX);
     if mantissa.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
-        return length(fraction).saturating_sub(exponent) <= MAX_FRACTION_DIGITS && exponent <= MAX_INTEGER_DIGITS;
+        return length(fraction).saturating_sub(exponent) <= MAX_FRACTION_DIGITS
+            && exponent <= MAX_INTEGER_DIGITS;
     }
-    length(integer).saturating_add(exponent) <= MAX_INTEGER_DIGITS && length(fraction).saturating_sub(exponent) <= MAX_FRACTION_DIGITS
+    length(integer).saturating_add(exponent) <= MAX_INTEGER_DIGITS
+        && length(fraction).saturating_sub(exponent) <= MAX_FRACTION_DIGITS
 }
 
 /// The exponent's value, cut off far outside the range that matters.

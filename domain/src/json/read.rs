@@ -15,7 +15,8 @@ const FEW_MEMBERS: usize = 12;
 /// What [`read`] yields.
 #[derive(Debug)]
 pub struct Read {
-    /// The value without insignificant white space, its strings in canonical escaping, its numbers as written.
+    /// The value without insignificant white space, its strings in canonical escaping, its numbers
+    /// as written.
     pub text: String,
     /// The members of the outermost object; empty for other values.
     pub entries: Vec<Entry>,
@@ -23,7 +24,8 @@ pub struct Read {
     pub has_unstorable: bool,
 }
 
-/// Where a member stands in the compact text of its object. Where its value ends is told by where the next member begins.
+/// Where a member stands in the compact text of its object. Where its value ends is told by where
+/// the next member begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Where its name begins, after the quotes.
@@ -64,10 +66,22 @@ pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonFault> {
     let input = std::str::from_utf8(bytes).map_err(|error| {
         let kind = JsonFaultKind::NotUtf8;
         let valid = &bytes[..error.valid_up_to()];
-        fault_at(valid, valid.len(), kind, "the body is not UTF-8 from here on; send it as UTF-8".to_owned())
+        fault_at(
+            valid,
+            valid.len(),
+            kind,
+            "the body is not UTF-8 from here on; send it as UTF-8".to_owned(),
+        )
     })?;
-    let mut reader =
-        Reader { input, bytes, at: 0, max_depth, out: String::with_capacity(input.len()), entries: Vec::new(), has_unstorable: false };
+    let mut reader = Reader {
+        input,
+        bytes,
+        at: 0,
+        max_depth,
+        out: String::with_capacity(input.len()),
+        entries: Vec::new(),
+        has_unstorable: false,
+    };
     reader.skip_white_space();
     if reader.at == bytes.len() {
         return Err(reader.fault(JsonFaultKind::Empty, "the body is empty; send a JSON object"));
@@ -153,7 +167,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Consumes what stands between elements: the closing bracket (true), or what leads to the next element (false).
+    /// Consumes what stands between elements: the closing bracket (true), or what leads to the next
+    /// element (false).
     fn closes(&mut self, bracket: u8, is_first: bool) -> Result<bool, JsonFault> {
         self.skip_white_space();
         if self.peek() == Some(bracket) {
@@ -174,19 +189,31 @@ impl Reader<'_> {
     fn refuse_duplicates(&self, members: &[Member]) -> Result<(), JsonFault> {
         let name_of = |member: &Member| &self.out[member.entry.name()];
         let second = if members.len() <= FEW_MEMBERS {
-            (1..members.len()).find(|&later| members[..later].iter().any(|early| name_of(early) == name_of(&members[later])))
+            (1..members.len()).find(|&later| {
+                members[..later].iter().any(|early| name_of(early) == name_of(&members[later]))
+            })
         } else {
             let mut order: Vec<u32> = (0..narrow(members.len())).collect();
             // In place: a stable sort would take more memory for the same order.
             order.sort_unstable_by_key(|&index| (name_of(&members[index as usize]), index));
-            let same = |pair: &&[u32]| name_of(&members[pair[0] as usize]) == name_of(&members[pair[1] as usize]);
+            let same = |pair: &&[u32]| {
+                name_of(&members[pair[0] as usize]) == name_of(&members[pair[1] as usize])
+            };
             order.windows(2).find(same).map(|pair| pair[1] as usize)
         };
         match second {
             None => Ok(()),
             Some(index) => {
-                let detail = format!("the member \"{}\" stands twice in one object; send it once", shorten(name_of(&members[index])));
-                Err(fault_at(self.bytes, members[index].at as usize, JsonFaultKind::DuplicateMember, detail))
+                let detail = format!(
+                    "the member \"{}\" stands twice in one object; send it once",
+                    shorten(name_of(&members[index]))
+                );
+                Err(fault_at(
+                    self.bytes,
+                    members[index].at as usize,
+                    JsonFaultKind::DuplicateMember,
+                    detail,
+                ))
             }
         }
     }
@@ -196,7 +223,11 @@ impl Reader<'_> {
         self.out.push('"');
         loop {
             let clean_from = self.at;
-            while self.bytes.get(self.at).is_some_and(|&byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+            while self
+                .bytes
+                .get(self.at)
+                .is_some_and(|&byte| byte >= 0x20 && byte != b'"' && byte != b'\\')
+            {
                 self.at += 1;
             }
             self.out.push_str(&self.input[clean_from..self.at]);
@@ -207,8 +238,17 @@ impl Reader<'_> {
                     return Ok(());
                 }
                 Some(b'\\') => self.escape()?,
-                Some(_) => return Err(self.fault(JsonFaultKind::Malformed, "a control character stands bare in a string; escape it")),
-                None => return Err(self.fault(JsonFaultKind::Malformed, "the body ends within a string")),
+                Some(_) => {
+                    return Err(self.fault(
+                        JsonFaultKind::Malformed,
+                        "a control character stands bare in a string; escape it",
+                    ));
+                }
+                None => {
+                    return Err(
+                        self.fault(JsonFaultKind::Malformed, "the body ends within a string")
+                    );
+                }
             }
         }
     }
@@ -224,7 +264,12 @@ impl Reader<'_> {
             Some(b'n') => '\n',
             Some(b'r') => '\r',
             Some(b't') => '\t',
-            _ => return Err(self.fault(JsonFaultKind::Malformed, "a backslash is followed by no known escape")),
+            _ => {
+                return Err(self.fault(
+                    JsonFaultKind::Malformed,
+                    "a backslash is followed by no known escape",
+                ));
+            }
         };
         self.at += 2;
         self.push_character(character);
@@ -236,7 +281,9 @@ impl Reader<'_> {
         let lone = "an escaped surrogate stands without its partner; send the character itself or the whole pair";
         let (code_point, length) = match first {
             0xd800..=0xdbff => match self.code_unit(self.at + 6) {
-                Ok(second @ 0xdc00..=0xdfff) => (0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00), 12),
+                Ok(second @ 0xdc00..=0xdfff) => {
+                    (0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00), 12)
+                }
                 _ => return Err(self.fault(JsonFaultKind::LoneSurrogate, lone)),
             },
             _ => (first, 6),
@@ -252,9 +299,16 @@ impl Reader<'_> {
 
     /// The value of the `\uXXXX` at `at`.
     fn code_unit(&self, at: usize) -> Result<u32, JsonFault> {
-        let malformed = || self.fault(JsonFaultKind::Malformed, "`\\u` needs four hexadecimal digits");
-        let escape = self.bytes.get(at..at + 6).filter(|escape| escape.starts_with(b"\\u")).ok_or_else(malformed)?;
-        escape[2..].iter().try_fold(0, |value, &digit| char::from(digit).to_digit(16).map(|digit| value * 16 + digit).ok_or_else(malformed))
+        let malformed =
+            || self.fault(JsonFaultKind::Malformed, "`\\u` needs four hexadecimal digits");
+        let escape = self
+            .bytes
+            .get(at..at + 6)
+            .filter(|escape| escape.starts_with(b"\\u"))
+            .ok_or_else(malformed)?;
+        escape[2..].iter().try_fold(0, |value, &digit| {
+            char::from(digit).to_digit(16).map(|digit| value * 16 + digit).ok_or_else(malformed)
+        })
     }
 
     fn push_character(&mut self, character: char) {

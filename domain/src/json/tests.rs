@@ -53,7 +53,10 @@ fn faults_are_told_apart() {
     ] {
         assert_eq!(kind_of(text), Some(kind), "{text}");
     }
-    assert_eq!(read(b"{\"a\":\"\xff\"}").err().map(|fault| (fault.kind, fault.column)), Some((JsonFaultKind::NotUtf8, 7)));
+    assert_eq!(
+        read(b"{\"a\":\"\xff\"}").err().map(|fault| (fault.kind, fault.column)),
+        Some((JsonFaultKind::NotUtf8, 7))
+    );
 }
 
 #[test]
@@ -75,7 +78,10 @@ fn depth_is_bounded_to_the_level() {
 fn duplicates_are_found_among_many() {
     let many: Vec<_> = (0..1000).map(|index| format!("\"m{index}\":{index}")).collect();
     assert_eq!(kind_of(&format!("{{{}}}", many.join(","))), None);
-    assert_eq!(kind_of(&format!("{{{},\"m7\":0}}", many.join(","))), Some(JsonFaultKind::DuplicateMember));
+    assert_eq!(
+        kind_of(&format!("{{{},\"m7\":0}}", many.join(","))),
+        Some(JsonFaultKind::DuplicateMember)
+    );
 }
 
 fn any_json() -> impl Strategy<Value = serde_json::Value> {

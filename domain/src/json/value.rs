@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// A value as [`super::read`] wrote it: valid, compact, canonical strings. Nothing is decoded before it is asked for.
+/// A value as [`super::read`] wrote it: valid, compact, canonical strings. Nothing is decoded
+/// before it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a>(&'a str);
 
@@ -39,8 +40,9 @@ impl Kind {
 }
 
 impl<'a> Value<'a> {
-    /// The value of a text that this crate encoded: what [`Members::encoded`](crate::Members::encoded) gave, or a part of it.
-    /// Nothing is checked, so text from elsewhere is read with [`Members::read`](crate::Members::read).
+    /// The value of a text that this crate encoded: what
+    /// [`Members::encoded`](crate::Members::encoded) gave, or a part of it. Nothing is checked, so
+    /// text from elsewhere is read with [`Members::read`](crate::Members::read).
     #[must_use]
     pub const fn from_encoded(encoded: &'a str) -> Self {
         Self(encoded)
@@ -89,7 +91,8 @@ impl<'a> Value<'a> {
         self.as_text().or_else(|| self.as_number().map(Cow::Borrowed))
     }
 
-    /// The value of a member, if it is an object that has it. Names that need escaping are not found.
+    /// The value of a member, if it is an object that has it. Names that need escaping are not
+    /// found.
     #[must_use]
     pub fn member(self, name: &str) -> Option<Self> {
         self.entries()?.find(|(candidate, _)| *candidate == name).map(|(_, value)| value)
@@ -171,7 +174,9 @@ fn value_length(bytes: &[u8]) -> Option<usize> {
                 at += 1;
             }
         }
-        _ => Some(bytes.iter().position(|byte| matches!(byte, b',' | b']' | b'}')).unwrap_or(bytes.len())),
+        _ => Some(
+            bytes.iter().position(|byte| matches!(byte, b',' | b']' | b'}')).unwrap_or(bytes.len()),
+        ),
     }
 }
 
@@ -202,7 +207,8 @@ pub(crate) fn decode(escaped: &str) -> Cow<'_, str> {
             Some(b'b') => ('\u{8}', 1),
             Some(b'f') => ('\u{c}', 1),
             Some(b'u') => {
-                let code_point = after.get(1..5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                let code_point =
+                    after.get(1..5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
                 (code_point.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
             }
             Some(&byte) => (char::from(byte), 1),

@@ -7,7 +7,8 @@ use validator::ValidationError;
 use crate::json::{Kind, Value};
 use crate::{Pointer, Violation, Violations};
 
-/// Which values a field takes; what the `OpenAPI` schema, filters and messages need to know of its type.
+/// Which values a field takes; what the `OpenAPI` schema, filters and messages need to know of its
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FieldKind {
     /// A calendar day, `YYYY-MM-DD` (RFC 3339 `full-date`).
@@ -50,12 +51,17 @@ pub(super) struct FieldFault {
 
 impl FieldFault {
     fn wrong_kind<T: FieldType>(code: &'static str, value: Value<'_>) -> Vec<Self> {
-        let detail = format!("{} is not accepted here; send {}", value.kind().with_article(), T::KIND.wanted());
+        let detail = format!(
+            "{} is not accepted here; send {}",
+            value.kind().with_article(),
+            T::KIND.wanted()
+        );
         vec![Self { code, detail, element: None }]
     }
 
     fn wrong_element(index: usize, element: Value<'_>) -> Self {
-        let detail = format!("{} is not accepted in this list; send texts", element.kind().with_article());
+        let detail =
+            format!("{} is not accepted in this list; send texts", element.kind().with_article());
         Self { code: "not_a_text", detail, element: Some(index) }
     }
 
@@ -74,11 +80,18 @@ impl FieldType for Date {
             return Err(FieldFault::wrong_kind::<Self>("invalid_date", value));
         };
         let has_form = text.len() == 10
-            && text.bytes().enumerate().all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
+            && text.bytes().enumerate().all(|(at, byte)| {
+                if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() }
+            });
         let day = has_form.then(|| text.parse().ok()).flatten();
         day.ok_or_else(|| {
-            let fault = if has_form { "there is no such day in the calendar" } else { "this is not a day" };
-            vec![FieldFault { code: "invalid_date", detail: format!("{fault}; send {}", Self::KIND.wanted()), element: None }]
+            let fault =
+                if has_form { "there is no such day in the calendar" } else { "this is not a day" };
+            vec![FieldFault {
+                code: "invalid_date",
+                detail: format!("{fault}; send {}", Self::KIND.wanted()),
+                element: None,
+            }]
         })
     }
 }
@@ -99,7 +112,8 @@ impl FieldType for Text {
     const KIND: FieldKind = FieldKind::Text;
 
     fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
-        let text = value.as_text().ok_or_else(|| FieldFault::wrong_kind::<Self>("not_a_text", value))?;
+        let text =
+            value.as_text().ok_or_else(|| FieldFault::wrong_kind::<Self>("not_a_text", value))?;
         Ok(Self(text.into_owned()))
     }
 }
@@ -121,7 +135,9 @@ impl FieldType for TextOrInteger {
             return Ok(Self::Text(text.into_owned()));
         }
         match value.as_number() {
-            Some(digits) if !digits.contains(['.', 'e', 'E']) => Ok(Self::Integer(digits.to_owned())),
+            Some(digits) if !digits.contains(['.', 'e', 'E']) => {
+                Ok(Self::Integer(digits.to_owned()))
+            }
             _ => Err(FieldFault::wrong_kind::<Self>("not_text_or_integer", value)),
         }
     }
@@ -137,7 +153,10 @@ impl TextOrTexts {
     /// The texts in order; a single text is a list of one.
     pub fn texts(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
         let value = Value::from_encoded(&self.encoded);
-        value.as_text().into_iter().chain(value.elements().into_iter().flatten().filter_map(Value::as_text))
+        value
+            .as_text()
+            .into_iter()
+            .chain(value.elements().into_iter().flatten().filter_map(Value::as_text))
     }
 }
 
@@ -150,8 +169,12 @@ impl FieldType for TextOrTexts {
             Kind::Text => Ok(kept()),
             Kind::Array => {
                 let elements = value.elements().into_iter().flatten().enumerate();
-                let wrong = elements.filter(|(_, element)| element.kind() != Kind::Text).take(Violations::LIMIT);
-                let faults: Vec<_> = wrong.map(|(index, element)| FieldFault::wrong_element(index, element)).collect();
+                let wrong = elements
+                    .filter(|(_, element)| element.kind() != Kind::Text)
+                    .take(Violations::LIMIT);
+                let faults: Vec<_> = wrong
+                    .map(|(index, element)| FieldFault::wrong_element(index, element))
+                    .collect();
                 if faults.is_empty() { Ok(kept()) } else { Err(faults) }
             }
             _ => Err(FieldFault::wrong_kind::<Self>("not_text_or_texts", value)),

@@ -1,6 +1,7 @@
 //! The field table: the one place that names the 21 fields of a proposal.
 //!
-//! Validation, the `OpenAPI` schema, the SQL view `proposals` and the examples all read it. A new field is one line here.
+//! Validation, the `OpenAPI` schema, the SQL view `proposals` and the examples all read it. A new
+//! field is one line here.
 
 use jiff::civil::Date;
 use validator::Validate;
@@ -26,8 +27,16 @@ pub struct Field {
 impl Field {
     pub(super) fn violation(&self, code: &str) -> Violation {
         match code {
-            "required" => Violation::of_member(self.name, "required", format!("`{}` is required; send {}", self.name, self.kind.wanted())),
-            _ => Violation::of_member(self.name, "blank", format!("`{}` must not be blank; send {}", self.name, self.kind.wanted())),
+            "required" => Violation::of_member(
+                self.name,
+                "required",
+                format!("`{}` is required; send {}", self.name, self.kind.wanted()),
+            ),
+            _ => Violation::of_member(
+                self.name,
+                "blank",
+                format!("`{}` must not be blank; send {}", self.name, self.kind.wanted()),
+            ),
         }
     }
 }
@@ -43,7 +52,8 @@ macro_rules! is_required {
 
 macro_rules! proposal_fields {
     ($($presence:ident $name:ident: $type:ty, $description:literal, $(#[$validation:meta])? example $example:literal;)*) => {
-        /// A research proposal whose fields are sound. It is made from members only, and gives them back as written.
+        /// A research proposal whose fields are sound. It is made from members only, and gives them
+        /// back as written.
         #[derive(Clone, Debug, Validate)]
         pub struct Proposal {
             pub(super) members: Members,
@@ -109,7 +119,11 @@ proposal_fields! {
         example r#"["Bato, Catanduanes","Pili, Camarines Sur"]"#;
 }
 
-fn read_field<T: FieldType>(members: &Members, name: &str, violations: &mut Violations) -> Option<T> {
+fn read_field<T: FieldType>(
+    members: &Members,
+    name: &str,
+    violations: &mut Violations,
+) -> Option<T> {
     match T::read(members.get(name)?) {
         Ok(value) => Some(value),
         Err(faults) => {
@@ -130,20 +144,23 @@ mod tests {
 
     fn faults(text: &str) -> Vec<(String, String)> {
         let violations = judge(text).err().unwrap_or_default();
-        violations.iter().map(|violation| (violation.pointer.to_string(), violation.code.to_string())).collect()
+        violations
+            .iter()
+            .map(|violation| (violation.pointer.to_string(), violation.code.to_string()))
+            .collect()
     }
 
     #[test]
     fn the_examples_of_the_table_are_a_valid_proposal() {
-        let members: Vec<_> = FIELDS.iter().map(|field| format!("\"{}\":{}", field.name, field.example)).collect();
+        let members: Vec<_> =
+            FIELDS.iter().map(|field| format!("\"{}\":{}", field.name, field.example)).collect();
         let text = format!("{{{}}}", members.join(","));
         assert_eq!(judge(&text).unwrap().into_members().encoded(), text);
     }
 
     #[test]
     fn every_fault_is_reported_at_once_with_its_place() {
-        let body =
-            r#"{"start_date":"2026-02-30","project_title":" ","research_type":7,"implementation_sites":["a",1,"b",[]],"projct_id":"x"}"#;
+        let body = r#"{"start_date":"2026-02-30","project_title":" ","research_type":7,"implementation_sites":["a",1,"b",[]],"projct_id":"x"}"#;
         let expected = [
             ("/projct_id", "unknown_field"),
             ("/start_date", "invalid_date"),
@@ -153,15 +170,24 @@ mod tests {
             ("/proposal_type", "required"),
             ("/project_title", "blank"),
         ];
-        assert_eq!(faults(body), expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned())));
+        assert_eq!(
+            faults(body),
+            expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
+        );
     }
 
     #[test]
     fn null_is_absent_and_is_not_kept() {
         let proposal = judge(r#"{"proposal_type":1,"end_date":null,"project_title":"T"}"#).unwrap();
         assert_eq!(proposal.into_members().encoded(), r#"{"proposal_type":1,"project_title":"T"}"#);
-        assert_eq!(faults(r#"{"proposal_type":null,"project_title":"T"}"#), [("/proposal_type".to_owned(), "required".to_owned())]);
-        assert_eq!(faults(r#"{"proposal_type":1,"project_title":"T","titel":null}"#), [("/titel".to_owned(), "unknown_field".to_owned())]);
+        assert_eq!(
+            faults(r#"{"proposal_type":null,"project_title":"T"}"#),
+            [("/proposal_type".to_owned(), "required".to_owned())]
+        );
+        assert_eq!(
+            faults(r#"{"proposal_type":1,"project_title":"T","titel":null}"#),
+            [("/titel".to_owned(), "unknown_field".to_owned())]
+        );
     }
 
     #[test]
@@ -169,7 +195,8 @@ mod tests {
         let body = r#"{"start_date":"2026-02-02","end_date":"2026-02-01","project_title":"T"}"#;
         assert_eq!(
             faults(body),
-            [("/proposal_type", "required"), ("/end_date", "dates_in_order")].map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
+            [("/proposal_type", "required"), ("/end_date", "dates_in_order")]
+                .map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
         );
     }
 
@@ -191,7 +218,11 @@ mod tests {
             ("research_type", r#""\u0000""#, Some("unstorable_character")),
         ] {
             let body = format!(r#"{{"proposal_type":"R","project_title":"T","{field}":{value}}}"#);
-            assert_eq!(faults(&body).first().map(|(_, code)| code.as_str()), fault, "{field}: {value}");
+            assert_eq!(
+                faults(&body).first().map(|(_, code)| code.as_str()),
+                fault,
+                "{field}: {value}"
+            );
         }
     }
 }

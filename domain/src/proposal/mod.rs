@@ -31,7 +31,9 @@ impl Resource for Proposal {
 
     fn unknown(members: &Members) -> Violations {
         let mut violations = Violations::default();
-        for (name, _) in members.iter().filter(|(name, _)| FIELDS.iter().all(|field| field.name != name)) {
+        for (name, _) in
+            members.iter().filter(|(name, _)| FIELDS.iter().all(|field| field.name != name))
+        {
             violations.push_with(|| unknown_field(&name));
         }
         violations
@@ -64,7 +66,9 @@ fn unknown_field(name: &str) -> Violation {
 /// The faults that `validator` found, in the order of the field table.
 fn field_violations(errors: &ValidationErrors) -> impl Iterator<Item = Violation> {
     FIELDS.iter().filter_map(|field| match errors.errors().get(field.name)? {
-        ValidationErrorsKind::Field(faults) => faults.first().map(|fault| field.violation(&fault.code)),
+        ValidationErrorsKind::Field(faults) => {
+            faults.first().map(|fault| field.violation(&fault.code))
+        }
         _ => None,
     })
 }

@@ -6,14 +6,15 @@ use clap::{Parser, ValueEnum};
 
 use super::work::Work;
 
-/// Measures the service over loopback, in one run and taking turns, against a bare poem route and a hand-written axum service, or
-/// (`--growth`) against itself on larger stores.
+/// Measures the service over loopback, in one run and taking turns, against a bare poem route and a
+/// hand-written axum service, or (`--growth`) against itself on larger stores.
 ///
 /// Build first, each by itself so that the service is built as it is shipped:
 /// `cargo build --release -p bootstrap && cargo build --release -p tests --bins`.
 #[derive(Debug, Parser)]
 pub struct Arguments {
-    /// The stores to run the service on; none measures the references alone. PostgreSQL needs `TEST_POSTGRES_URL`, a superuser's.
+    /// The stores to run the service on; none measures the references alone. PostgreSQL needs
+    /// `TEST_POSTGRES_URL`, a superuser's.
     #[arg(long, value_delimiter = ',', num_args = 0.., default_value = "sqlite,postgres")]
     pub(super) stores: Vec<Store>,
     /// Seconds of one turn: one work on one subject in one round, after a tenth of it to warm up.
@@ -28,7 +29,8 @@ pub struct Arguments {
     /// Proposals in the store before the first turn.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(super) proposals: u32,
-    /// What the service is measured against: none, a bare poem route, a hand-written axum service on each of the stores.
+    /// What the service is measured against: none, a bare poem route, a hand-written axum service
+    /// on each of the stores.
     #[arg(long, value_delimiter = ',', num_args = 0.., default_value = "bare,minimal")]
     pub(super) references: Vec<Reference>,
     /// Measure the service with twenty business rules in a file too, against itself without.
@@ -37,8 +39,8 @@ pub struct Arguments {
     /// What is measured. `create` always comes last, because it makes the collection grow.
     #[arg(long, value_delimiter = ',', default_value = "item,page,create,replace,mix")]
     pub(super) work: Vec<Work>,
-    /// Measures instead what it costs to have more proposals: a store of each kind for each of these
-    /// numbers. `proposal-service seed` fills them.
+    /// Measures instead what it costs to have more proposals: a store of each kind for each of
+    /// these numbers. `proposal-service seed` fills them.
     #[arg(long, value_name = "PROPOSALS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work"],
           value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     pub(super) growth: Vec<u32>,
@@ -97,8 +99,14 @@ mod tests {
 
     #[test]
     fn growth_is_measured_from_small_to_large() {
-        assert_eq!(Arguments::parse_from(["benchmark", "--growth", "1000000,10000"]).sizes(), [10_000, 1_000_000]);
-        assert!(Arguments::try_parse_from(["benchmark", "--growth", "1000,10000", "--work", "item"]).is_err());
+        assert_eq!(
+            Arguments::parse_from(["benchmark", "--growth", "1000000,10000"]).sizes(),
+            [10_000, 1_000_000]
+        );
+        assert!(
+            Arguments::try_parse_from(["benchmark", "--growth", "1000,10000", "--work", "item"])
+                .is_err()
+        );
     }
 
     #[test]

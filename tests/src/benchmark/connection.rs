@@ -1,7 +1,8 @@
-//! One keep-alive connection: as little of HTTP/1.1 as it takes to send prepared bytes and to know where the answer ends.
+//! One keep-alive connection: as little of HTTP/1.1 as it takes to send prepared bytes and to know
+//! where the answer ends.
 //!
-//! Whatever the load generator spends is missing from the server on the same machine, so nothing is parsed beyond the
-//! status, Content-Length, chunked coding and `Connection: close`.
+//! Whatever the load generator spends is missing from the server on the same machine, so nothing is
+//! parsed beyond the status, Content-Length, chunked coding and `Connection: close`.
 
 use std::net::SocketAddr;
 
@@ -41,7 +42,12 @@ enum Framing {
 
 impl Connection {
     pub(super) async fn open(address: SocketAddr) -> Result<Self> {
-        Ok(Self { address, stream: connect(address).await?, buffer: Vec::with_capacity(READ_SIZE), head: Head::default() })
+        Ok(Self {
+            address,
+            stream: connect(address).await?,
+            buffer: Vec::with_capacity(READ_SIZE),
+            head: Head::default(),
+        })
     }
 
     /// Replaces a broken connection by a new one.
@@ -84,7 +90,8 @@ impl Connection {
         }
     }
 
-    /// Joins the chunks in place: `decoded` bytes are body, what follows them is still to be decoded.
+    /// Joins the chunks in place: `decoded` bytes are body, what follows them is still to be
+    /// decoded.
     async fn read_chunks(&mut self) -> Result<()> {
         let mut decoded = self.head.length;
         let mut next = self.head.length;
@@ -128,7 +135,9 @@ impl Connection {
 }
 
 async fn connect(address: SocketAddr) -> Result<TcpStream> {
-    let stream = TcpStream::connect(address).await.with_context(|| format!("cannot connect to {address}"))?;
+    let stream = TcpStream::connect(address)
+        .await
+        .with_context(|| format!("cannot connect to {address}"))?;
     stream.set_nodelay(true)?;
     Ok(stream)
 }
@@ -137,7 +146,10 @@ async fn connect(address: SocketAddr) -> Result<TcpStream> {
 fn parse_head(bytes: &[u8]) -> Result<Option<Head>> {
     let mut headers = [EMPTY_HEADER; MOST_HEADERS];
     let mut response = Response::new(&mut headers);
-    let Status::Complete(length) = response.parse(bytes).context("the answer is not HTTP/1.1")? else { return Ok(None) };
+    let Status::Complete(length) = response.parse(bytes).context("the answer is not HTTP/1.1")?
+    else {
+        return Ok(None);
+    };
     let mut head = Head { status: response.code.unwrap_or_default(), length, ..Head::default() };
     for header in response.headers.iter() {
         if header.name.eq_ignore_ascii_case("content-length") {
@@ -159,7 +171,8 @@ mod tests {
 
     use super::Connection;
 
-    /// Serves one request with these pieces, a pause between them, and gives what the client made of it.
+    /// Serves one request with these pieces, a pause between them, and gives what the client made
+    /// of it.
     async fn answer(pieces: &[&str]) -> anyhow::Result<(u16, String)> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -181,20 +194,25 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_may_come_in_pieces() {
-        let whole = answer(&["HTTP/1.1 200 OK\r\ncontent-len", "gth: 5\r\n\r\nhe", "llo"]).await.unwrap();
+        let whole =
+            answer(&["HTTP/1.1 200 OK\r\ncontent-len", "gth: 5\r\n\r\nhe", "llo"]).await.unwrap();
         assert_eq!(whole, (200, "hello".to_owned()));
     }
 
     #[tokio::test]
     async fn chunks_are_joined() {
         let head = "HTTP/1.1 422 No\r\nTransfer-Encoding: chunked\r\n\r\n";
-        let whole = answer(&[head, "5\r\nhel", "lo\r\n6\r\n wor", "ld\r\n0\r", "\n\r\n"]).await.unwrap();
+        let whole =
+            answer(&[head, "5\r\nhel", "lo\r\n6\r\n wor", "ld\r\n0\r", "\n\r\n"]).await.unwrap();
         assert_eq!(whole, (422, "hello world".to_owned()));
     }
 
     #[tokio::test]
     async fn no_content_ends_with_the_head() {
-        assert_eq!(answer(&["HTTP/1.1 204 No Content\r\n\r\n"]).await.unwrap(), (204, String::new()));
+        assert_eq!(
+            answer(&["HTTP/1.1 204 No Content\r\n\r\n"]).await.unwrap(),
+            (204, String::new())
+        );
     }
 
     #[tokio::test]

@@ -18,7 +18,10 @@ pub(super) struct Database {
 impl Database {
     /// Refuses at once what would else fail after the other stores were filled.
     pub(super) fn require_server() -> Result<()> {
-        ensure!(std::env::var_os("TEST_POSTGRES_URL").is_some(), "TEST_POSTGRES_URL does not name a PostgreSQL server: see --help");
+        ensure!(
+            std::env::var_os("TEST_POSTGRES_URL").is_some(),
+            "TEST_POSTGRES_URL does not name a PostgreSQL server: see --help"
+        );
         Ok(())
     }
 
@@ -32,20 +35,23 @@ impl Database {
         self.database.url()
     }
 
-    /// Lets the planner know the tables, as autovacuum would within a minute, so that the figures do not hang on when it comes.
+    /// Lets the planner know the tables, as autovacuum would within a minute, so that the figures
+    /// do not hang on when it comes.
     pub(super) fn analyze(&self) {
         let _no_rows = self.database.query("ANALYZE");
     }
 
-    /// The same for a store that was filled fast and will only be read: what PostgreSQL would come to by itself within minutes, a
-    /// vacuum and writing back what was changed, would else fall into somebody's turn.
+    /// The same for a store that was filled fast and will only be read: what PostgreSQL would come
+    /// to by itself within minutes, a vacuum and writing back what was changed, would else fall
+    /// into somebody's turn.
     pub(super) fn settle(&self) {
         for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
             let _no_rows = self.database.query(statement);
         }
     }
 
-    /// What the whole database server has spent so far: user and system time of the postmaster and its children.
+    /// What the whole database server has spent so far: user and system time of the postmaster and
+    /// its children.
     pub(super) fn cpu_time(&self) -> Result<Option<Duration>> {
         self.postmaster.map(family_cpu_time).transpose()
     }
@@ -54,7 +60,12 @@ impl Database {
 /// The first process of the database server, if it is one of this machine.
 fn postmaster(database: &TestDatabase) -> Result<Option<i32>> {
     let rows = database.query("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
-    let pid = rows.first().and_then(|row| row.first()?.as_ref()).context("PostgreSQL does not tell its process")?.trim().parse()?;
+    let pid = rows
+        .first()
+        .and_then(|row| row.first()?.as_ref())
+        .context("PostgreSQL does not tell its process")?
+        .trim()
+        .parse()?;
     let stat = Process::new(pid).and_then(|process| process.stat());
     Ok(stat.is_ok_and(|stat| stat.comm.starts_with("postgres")).then_some(pid))
 }

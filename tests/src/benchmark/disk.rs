@@ -12,7 +12,8 @@ const TRIES: usize = 101;
 /// The median time to append a block to a file in `folder` and have it on the disk.
 pub(super) fn time_to_sync(folder: &Path) -> Result<Duration> {
     let mut file = File::create(folder.join("sync"))?;
-    let mut times = (0..TRIES).map(|_| append_and_sync(&mut file)).collect::<std::io::Result<Vec<_>>>()?;
+    let mut times =
+        (0..TRIES).map(|_| append_and_sync(&mut file)).collect::<std::io::Result<Vec<_>>>()?;
     times.sort_unstable();
     times.get(TRIES / 2).copied().context("no tries")
 }

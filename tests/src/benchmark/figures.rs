@@ -25,7 +25,8 @@ impl Rounds {
         ]
     }
 
-    /// How long what was put off took afterwards, and its processor time for each request of the turn.
+    /// How long what was put off took afterwards, and its processor time for each request of the
+    /// turn.
     pub(super) fn settling(&self) -> [String; 2] {
         let settling: Vec<_> = self.0.iter().filter_map(|turn| turn.settling.as_ref()).collect();
         if settling.is_empty() {
@@ -43,7 +44,11 @@ impl Rounds {
     }
 
     /// A ratio to others, round by round.
-    pub(super) fn beside(&self, others: &Self, ratio: impl Fn(&Measurement, &Measurement) -> f64) -> Vec<f64> {
+    pub(super) fn beside(
+        &self,
+        others: &Self,
+        ratio: impl Fn(&Measurement, &Measurement) -> f64,
+    ) -> Vec<f64> {
         self.0.iter().zip(&others.0).map(|(one, other)| ratio(one, other)).collect()
     }
 
@@ -51,9 +56,13 @@ impl Rounds {
         self.0.iter().map(|turn| turn.peak_memory).max().unwrap_or_default()
     }
 
-    /// The most that processes without a part in the benchmark took in any turn, in processors: more than a tenth spoils the figures.
+    /// The most that processes without a part in the benchmark took in any turn, in processors:
+    /// more than a tenth spoils the figures.
     pub(super) fn disturbance(&self) -> f64 {
-        self.0.iter().map(|turn| turn.cpu.others().as_secs_f64() / turn.tally.elapsed.as_secs_f64()).fold(0.0, f64::max)
+        self.0
+            .iter()
+            .map(|turn| turn.cpu.others().as_secs_f64() / turn.tally.elapsed.as_secs_f64())
+            .fold(0.0, f64::max)
     }
 
     /// What went wrong, if anything did.
@@ -68,7 +77,8 @@ impl Rounds {
 }
 
 /// The columns of [`Rounds::cells`].
-pub(super) const TITLES: [&str; 7] = ["requests/s", "p50 ms", "p99 ms", "errors", "server µs", "database µs", "generator µs"];
+pub(super) const TITLES: [&str; 7] =
+    ["requests/s", "p50 ms", "p99 ms", "errors", "server µs", "database µs", "generator µs"];
 
 impl Tally {
     /// The number of requests, to reckon with.
@@ -85,7 +95,10 @@ impl Tally {
 
     /// A quantile of the latencies, in microseconds.
     fn latency(&self, quantile: f64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "microseconds of a bounded turn are far below 2^52")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "microseconds of a bounded turn are far below 2^52"
+        )]
         let microseconds = self.latencies.value_at_quantile(quantile) as f64;
         microseconds
     }

@@ -1,5 +1,5 @@
-//! What it costs to have more proposals: the same reads on stores of several sizes, all up at once and taking turns, so that
-//! whatever else the machine does meets them alike.
+//! What it costs to have more proposals: the same reads on stores of several sizes, all up at once
+//! and taking turns, so that whatever else the machine does meets them alike.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -42,7 +42,11 @@ pub(super) async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> 
     let mut stages = Vec::new();
     for &store in &arguments.stores {
         for proposals in arguments.sizes() {
-            stages.push(Stage::set(store, proposals, folder).await.with_context(|| stage_name(store, proposals))?);
+            stages.push(
+                Stage::set(store, proposals, folder)
+                    .await
+                    .with_context(|| stage_name(store, proposals))?,
+            );
         }
     }
     let mut rows = Vec::new();
@@ -50,7 +54,11 @@ pub(super) async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> 
         rows.append(&mut take_turns(work, arguments, &stages).await?);
     }
     println!("{}\n\n{}\n", preamble(arguments), growth_table(&rows, arguments.markdown));
-    let failure = |row: &Row| row.rounds.failure().map(|failure| format!("{}, {}: {failure}", row.work.title(), row.name()));
+    let failure = |row: &Row| {
+        row.rounds
+            .failure()
+            .map(|failure| format!("{}, {}: {failure}", row.work.title(), row.name()))
+    };
     let failures: Vec<_> = rows.iter().filter_map(failure).collect();
     conclude(rows.iter().map(|row| row.rounds.disturbance()).fold(0.0, f64::max), &failures)
 }
@@ -61,7 +69,12 @@ async fn take_turns(work: GrowthWork, arguments: &Arguments, stages: &[Stage]) -
     for &Stage { store, proposals, ref running } in stages {
         let found = Targets::find(work, running.server.address, proposals).await?;
         let items = found.mean_items(running.server.address).await?;
-        eprintln!("{}, {}: {} different requests, {items:.1} items each", work.title(), stage_name(store, proposals), found.len());
+        eprintln!(
+            "{}, {}: {} different requests, {items:.1} items each",
+            work.title(),
+            stage_name(store, proposals),
+            found.len()
+        );
         targets.push(found);
         rows.push(Row { work, store, proposals, rounds: Rounds::default() });
     }
@@ -80,12 +93,15 @@ impl Stage {
     async fn set(store: Store, proposals: u32, folder: &Path) -> Result<Self> {
         let database = if store == Store::Postgres { Some(Database::create()?) } else { None };
         let name = format!("growth-{proposals}");
-        let url = database.as_ref().map_or_else(|| sqlite_url(folder, &name), |database| database.url().to_owned());
+        let url = database
+            .as_ref()
+            .map_or_else(|| sqlite_url(folder, &name), |database| database.url().to_owned());
         seed(&url, proposals).await?;
         if let Some(database) = &database {
             database.settle();
         }
-        let server = Server::start(&program("proposal-service")?, &["--database-url", &url], folder).await?;
+        let server =
+            Server::start(&program("proposal-service")?, &["--database-url", &url], folder).await?;
         Ok(Self { store, proposals, running: Running { server, database } })
     }
 }
@@ -94,8 +110,22 @@ impl Stage {
 async fn seed(url: &str, proposals: u32) -> Result<()> {
     eprintln!("seeding {proposals} proposals");
     let mut command = Command::new(program("proposal-service")?);
-    command.args(["seed", "--database-url", url, "--proposals", &proposals.to_string(), "--median-size", MEDIAN_SIZE]);
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true).status().await.context("cannot seed")?;
+    command.args([
+        "seed",
+        "--database-url",
+        url,
+        "--proposals",
+        &proposals.to_string(),
+        "--median-size",
+        MEDIAN_SIZE,
+    ]);
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .kill_on_drop(true)
+        .status()
+        .await
+        .context("cannot seed")?;
     ensure!(status.success(), "seeding ended with {status}");
     Ok(())
 }
@@ -107,14 +137,25 @@ impl Row {
 
     /// How much more a request costs than on the smallest store of this kind, in each round.
     fn cost(&self, rows: &[Self], cost: impl Fn(&Measurement) -> f64) -> String {
-        let smallest = rows.iter().filter(|row| row.work == self.work && row.store == self.store).min_by_key(|row| row.proposals);
-        spread(&smallest.map_or_else(Vec::new, |smallest| self.rounds.beside(&smallest.rounds, |one, base| cost(one) / cost(base))))
+        let smallest = rows
+            .iter()
+            .filter(|row| row.work == self.work && row.store == self.store)
+            .min_by_key(|row| row.proposals);
+        spread(&smallest.map_or_else(Vec::new, |smallest| {
+            self.rounds.beside(&smallest.rounds, |one, base| cost(one) / cost(base))
+        }))
     }
 
     fn cells(&self, rows: &[Self]) -> Vec<String> {
-        let names = [self.work.title().to_owned(), Kind::Service(self.store).title().to_owned(), self.proposals.to_string()];
+        let names = [
+            self.work.title().to_owned(),
+            Kind::Service(self.store).title().to_owned(),
+            self.proposals.to_string(),
+        ];
         let time = self.cost(rows, |turn| turn.tally.elapsed.as_secs_f64() / turn.tally.amount());
-        let processor = self.cost(rows, |turn| turn.cpu.service().max(Duration::from_millis(10)).as_secs_f64() / turn.tally.amount());
+        let processor = self.cost(rows, |turn| {
+            turn.cpu.service().max(Duration::from_millis(10)).as_secs_f64() / turn.tally.amount()
+        });
         names.into_iter().chain(self.rounds.cells()).chain([time, processor]).collect()
     }
 }
@@ -124,8 +165,10 @@ fn stage_name(store: Store, proposals: u32) -> String {
 }
 
 fn growth_table(rows: &[Row], as_markdown: bool) -> comfy_table::Table {
-    let header =
-        ["work", "subject", "proposals"].into_iter().chain(TITLES).chain(["time of smallest (range)", "processor of smallest (range)"]);
+    let header = ["work", "subject", "proposals"]
+        .into_iter()
+        .chain(TITLES)
+        .chain(["time of smallest (range)", "processor of smallest (range)"]);
     table(as_markdown, header, 2, rows.iter().map(|row| row.cells(rows)))
 }
 

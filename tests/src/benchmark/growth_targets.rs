@@ -1,5 +1,5 @@
-//! What is asked to see what more proposals cost: many different pages and researchers in rotation, so that nothing that keeps
-//! whole answers can give them all.
+//! What is asked to see what more proposals cost: many different pages and researchers in rotation,
+//! so that nothing that keeps whole answers can give them all.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -20,7 +20,8 @@ const DIFFERENT: usize = 500;
 /// Proposals that each researcher of a seeded store leads, about.
 const LED: u32 = 20;
 
-/// The page sizes of the deep pages, 25 on average: the tenth of 10,000 proposals that lies behind the ninth has only 40 pages of one size.
+/// The page sizes of the deep pages, 25 on average: the tenth of 10,000 proposals that lies behind
+/// the ninth has only 40 pages of one size.
 const DEEP_PAGE_SIZES: std::ops::RangeInclusive<u32> = 18..=32;
 
 /// A read whose cost may hang on how many proposals there are.
@@ -40,7 +41,8 @@ pub(super) struct Targets {
 }
 
 impl GrowthWork {
-    pub(super) const ALL: [Self; 4] = [Self::FirstPage, Self::DeepNext, Self::FilteredPage, Self::Total];
+    pub(super) const ALL: [Self; 4] =
+        [Self::FirstPage, Self::DeepNext, Self::FilteredPage, Self::Total];
 
     pub(super) const fn title(self) -> &'static str {
         match self {
@@ -57,7 +59,9 @@ impl Targets {
     pub(super) async fn find(work: GrowthWork, server: SocketAddr, proposals: u32) -> Result<Self> {
         let targets = match work {
             GrowthWork::FirstPage => vec![COLLECTION.to_owned()],
-            GrowthWork::DeepNext => deep_pages(&mut Connection::open(server).await?, proposals).await?,
+            GrowthWork::DeepNext => {
+                deep_pages(&mut Connection::open(server).await?, proposals).await?
+            }
             GrowthWork::FilteredPage => pages_of_researchers(proposals),
             GrowthWork::Total => vec![format!("{COLLECTION}?page_size=1")],
         };
@@ -66,7 +70,11 @@ impl Targets {
     }
 
     fn new(work: GrowthWork, targets: &[String]) -> Self {
-        Self { work, requests: targets.iter().map(|target| request(target)).collect(), turn: Cell::new(0) }
+        Self {
+            work,
+            requests: targets.iter().map(|target| request(target)).collect(),
+            turn: Cell::new(0),
+        }
     }
 
     /// How many there are.
@@ -74,13 +82,16 @@ impl Targets {
         self.requests.len()
     }
 
-    /// How many proposals the answers name, on average: a filter that finds nothing would be measured for nothing.
+    /// How many proposals the answers name, on average: a filter that finds nothing would be
+    /// measured for nothing.
     pub(super) async fn mean_items(&self, server: SocketAddr) -> Result<f64> {
         let mut connection = Connection::open(server).await?;
         let mut items = 0;
         for _ in &self.requests {
-            let page: Value = serde_json::from_slice(accepted(&mut connection, self, &mut Rng::new()).await?)?;
-            let embedded = page["_embedded"].as_object().into_iter().flat_map(|groups| groups.values());
+            let page: Value =
+                serde_json::from_slice(accepted(&mut connection, self, &mut Rng::new()).await?)?;
+            let embedded =
+                page["_embedded"].as_object().into_iter().flat_map(|groups| groups.values());
             items += embedded.filter_map(Value::as_array).map(Vec::len).sum::<usize>();
         }
         #[expect(clippy::cast_precision_loss, reason = "at most 500 pages")]
@@ -105,7 +116,8 @@ impl Source for Targets {
 }
 
 fn request(target: &str) -> Vec<u8> {
-    format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nAccept: application/hal+json\r\n\r\n").into_bytes()
+    format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nAccept: application/hal+json\r\n\r\n")
+        .into_bytes()
 }
 
 /// Follows `next` from the page at nine tenths on, for each of the page sizes.
@@ -128,7 +140,8 @@ async fn deep_pages(connection: &mut Connection, proposals: u32) -> Result<Vec<S
 /// Where the `next` of a page leads, as a request names it.
 async fn next_page(connection: &mut Connection, target: &str) -> Result<Option<String>> {
     let page = Targets::new(GrowthWork::DeepNext, &[target.to_owned()]);
-    let page: Value = serde_json::from_slice(accepted(connection, &page, &mut Rng::new()).await?).context("a page is not JSON")?;
+    let page: Value = serde_json::from_slice(accepted(connection, &page, &mut Rng::new()).await?)
+        .context("a page is not JSON")?;
     page["_links"]["next"]["href"].as_str().map(target_of).transpose()
 }
 

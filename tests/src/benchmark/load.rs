@@ -1,7 +1,7 @@
 //! Keeps connections busy for a while and counts what comes back.
 //!
-//! All connections run as one task on the current thread: no locks, no hand-over between threads, so that the generator
-//! takes as little as it can from the server it shares the machine with.
+//! All connections run as one task on the current thread: no locks, no hand-over between threads,
+//! so that the generator takes as little as it can from the server it shares the machine with.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -74,12 +74,22 @@ impl Load {
     pub(super) async fn create(&mut self, requests: &Requests, count: u32) -> Result<Vec<String>> {
         let ids = RefCell::new(Vec::new());
         let open = RefCell::new(0..count);
-        try_join_all(self.connections.iter_mut().map(|connection| create_while_open(connection, requests, &open, &ids))).await?;
+        try_join_all(
+            self.connections
+                .iter_mut()
+                .map(|connection| create_while_open(connection, requests, &open, &ids)),
+        )
+        .await?;
         Ok(ids.into_inner())
     }
 
     /// The mean length in bytes of a work's answers.
-    pub(super) async fn mean_answer(&mut self, work: Work, requests: &Requests, sample: usize) -> Result<usize> {
+    pub(super) async fn mean_answer(
+        &mut self,
+        work: Work,
+        requests: &Requests,
+        sample: usize,
+    ) -> Result<usize> {
         let connection = self.connections.first_mut().context("no connection")?;
         let mut random = Rng::with_seed(7);
         let mut total = 0;
@@ -150,18 +160,27 @@ async fn create_while_open(
 ) -> Result<()> {
     loop {
         let Some(number) = open.borrow_mut().next() else { return Ok(()) };
-        let body = accepted(connection, &requests.of(Work::Create), &mut Rng::with_seed(number.into())).await?;
-        let created: serde_json::Value = serde_json::from_slice(body).context("the answer to a POST is not JSON")?;
+        let body =
+            accepted(connection, &requests.of(Work::Create), &mut Rng::with_seed(number.into()))
+                .await?;
+        let created: serde_json::Value =
+            serde_json::from_slice(body).context("the answer to a POST is not JSON")?;
         let id = created["id"].as_str().context("the answer to a POST has no id")?;
         ids.borrow_mut().push(id.to_owned());
     }
 }
 
 /// The body of one answer that must be a success.
-pub(super) async fn accepted<'a>(connection: &'a mut Connection, source: &impl Source, random: &mut Rng) -> Result<&'a [u8]> {
+pub(super) async fn accepted<'a>(
+    connection: &'a mut Connection,
+    source: &impl Source,
+    random: &mut Rng,
+) -> Result<&'a [u8]> {
     let mut request = Vec::new();
     source.write(random, &mut request)?;
-    let status = tokio::time::timeout(PATIENCE, connection.exchange(&request)).await.context("no answer")??;
+    let status = tokio::time::timeout(PATIENCE, connection.exchange(&request))
+        .await
+        .context("no answer")??;
     if !(200..300).contains(&status) {
         bail!("{}: {}", source.title(), refusal(status, connection));
     }

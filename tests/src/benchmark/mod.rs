@@ -1,9 +1,11 @@
-//! How fast the service is, beside a bare poem route that answers as many bytes and beside a hand-written axum service on the same
-//! store; and, with `growth`, what it costs to have more proposals.
+//! How fast the service is, beside a bare poem route that answers as many bytes and beside a
+//! hand-written axum service on the same store; and, with `growth`, what it costs to have more
+//! proposals.
 //!
-//! Requests per second say little on their own: they depend on the machine and on who else uses it. So one run measures all
-//! subjects in turn, a round at a time, and what it gives is the ratio within the same round. It drives the real binary
-//! over loopback, on a fresh SQLite file and a fresh PostgreSQL database, filled through the interface itself.
+//! Requests per second say little on their own: they depend on the machine and on who else uses it.
+//! So one run measures all subjects in turn, a round at a time, and what it gives is the ratio
+//! within the same round. It drives the real binary over loopback, on a fresh SQLite file and a
+//! fresh PostgreSQL database, filled through the interface itself.
 
 mod arguments;
 mod connection;
@@ -42,14 +44,19 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// Runs the benchmark and prints its figures; progress goes to standard error.
 ///
 /// # Errors
-/// When a server cannot be started or fails, or when any answer was not a success: the figures are printed all the same.
+/// When a server cannot be started or fails, or when any answer was not a success: the figures are
+/// printed all the same.
 pub async fn run(arguments: &Arguments) -> Result<()> {
     if arguments.stores.contains(&Store::Postgres) {
         Database::require_server()?;
     }
     let folder = temporary_folder(arguments.folder.as_deref())?;
     let run = async {
-        if arguments.growth.is_empty() { measure(arguments, folder.path()).await } else { growth::measure(arguments, folder.path()).await }
+        if arguments.growth.is_empty() {
+            measure(arguments, folder.path()).await
+        } else {
+            growth::measure(arguments, folder.path()).await
+        }
     };
     tokio::select! {
         outcome = run => outcome,
@@ -62,18 +69,31 @@ async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> {
     let (subjects, sizes) = subjects(arguments, &bodies, folder).await?;
     let sync = disk::time_to_sync(folder)?;
     let report = Report::new(take_turns(arguments, &subjects).await?);
-    println!("{}\n\n{}\n", preamble(arguments, sizes, bodies.mean_length(), sync), report.table(arguments.markdown));
+    println!(
+        "{}\n\n{}\n",
+        preamble(arguments, sizes, bodies.mean_length(), sync),
+        report.table(arguments.markdown)
+    );
     for Subject { kind, memory_before, .. } in &subjects {
-        println!("{}: {} MB at its peak before the first turn, filling included.", kind.title(), megabytes(*memory_before));
+        println!(
+            "{}: {} MB at its peak before the first turn, filling included.",
+            kind.title(),
+            megabytes(*memory_before)
+        );
     }
     conclude(report.disturbance(), &report.failures())
 }
 
 /// All that is measured, running and filled, and how long the service's answers are.
-async fn subjects(arguments: &Arguments, bodies: &Bodies, folder: &Path) -> Result<(Vec<Subject>, AnswerSizes)> {
+async fn subjects(
+    arguments: &Arguments,
+    bodies: &Bodies,
+    folder: &Path,
+) -> Result<(Vec<Subject>, AnswerSizes)> {
     let mut subjects = Vec::new();
     for &store in &arguments.stores {
-        let by_hand = arguments.references.contains(&Reference::Minimal).then_some(Kind::Minimal(store));
+        let by_hand =
+            arguments.references.contains(&Reference::Minimal).then_some(Kind::Minimal(store));
         let ruled = arguments.rules.then_some(Kind::Ruled(store));
         for kind in std::iter::once(Kind::Service(store)).chain(by_hand).chain(ruled) {
             eprintln!("filling {} with {} proposals", kind.title(), arguments.proposals);
@@ -94,7 +114,10 @@ async fn subjects(arguments: &Arguments, bodies: &Bodies, folder: &Path) -> Resu
 async fn take_turns(arguments: &Arguments, subjects: &[Subject]) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for work in arguments.works() {
-        let mut of_work: Vec<_> = subjects.iter().map(|subject| Row { work, subject: subject.kind, rounds: Rounds::default() }).collect();
+        let mut of_work: Vec<_> = subjects
+            .iter()
+            .map(|subject| Row { work, subject: subject.kind, rounds: Rounds::default() })
+            .collect();
         for round in 1..=arguments.rounds {
             eprintln!("{}, round {round} of {}", work.title(), arguments.rounds);
             for (row, subject) in of_work.iter_mut().zip(subjects) {
@@ -109,7 +132,9 @@ async fn take_turns(arguments: &Arguments, subjects: &[Subject]) -> Result<Vec<R
 
 /// Says how far the figures can be trusted.
 fn conclude(disturbance: f64, failures: &[String]) -> Result<()> {
-    println!("Processes without a part in the benchmark took up to {disturbance:.2} processors in a turn.");
+    println!(
+        "Processes without a part in the benchmark took up to {disturbance:.2} processors in a turn."
+    );
     ensure!(failures.is_empty(), "not every answer was a success:\n{}", failures.join("\n"));
     Ok(())
 }

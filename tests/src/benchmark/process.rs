@@ -1,4 +1,5 @@
-//! A server under measurement: a child process that ends with its handle, and what it has used of the machine.
+//! A server under measurement: a child process that ends with its handle, and what it has used of
+//! the machine.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -23,7 +24,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts a program with `--listen` on a free port and waits until it is ready. What it prints goes to a file in `folder`.
+    /// Starts a program with `--listen` on a free port and waits until it is ready. What it prints
+    /// goes to a file in `folder`.
     pub(super) async fn start(program: &Path, arguments: &[&str], folder: &Path) -> Result<Self> {
         let address = free_address()?;
         let log = folder.join(format!("{}.log", address.port()));
@@ -53,7 +55,11 @@ impl Server {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        bail!("the server is not ready after {} s:\n{}", TIME_TO_START.as_secs(), self.last_words());
+        bail!(
+            "the server is not ready after {} s:\n{}",
+            TIME_TO_START.as_secs(),
+            self.last_words()
+        );
     }
 
     /// The end of what the server printed.
@@ -68,7 +74,8 @@ impl Server {
         Ok(own_time(&self.process()?.stat()?))
     }
 
-    /// The most memory the process has held, in bytes, since its start or the last `forget_peak_memory`.
+    /// The most memory the process has held, in bytes, since its start or the last
+    /// `forget_peak_memory`.
     pub(super) fn peak_memory(&self) -> Result<u64> {
         let kilobytes = self.process()?.status()?.vmhwm.context("no VmHWM")?;
         Ok(kilobytes * 1024)
@@ -99,13 +106,23 @@ pub(super) fn generator_cpu_time() -> Result<Duration> {
 /// What all processors of the machine have been busy, whoever with.
 pub(super) fn machine_cpu_time() -> Result<Duration> {
     let total = KernelStats::current()?.total;
-    Ok(ticks(total.user + total.nice + total.system + total.irq.unwrap_or_default() + total.softirq.unwrap_or_default()))
+    Ok(ticks(
+        total.user
+            + total.nice
+            + total.system
+            + total.irq.unwrap_or_default()
+            + total.softirq.unwrap_or_default(),
+    ))
 }
 
 /// User and system time of a process and all its children, living or reaped.
 pub(super) fn family_cpu_time(parent: i32) -> Result<Duration> {
-    let members = procfs::process::all_processes()?.flatten().filter_map(|process| process.stat().ok());
-    Ok(members.filter(|stat| stat.pid == parent || stat.ppid == parent).map(|stat| own_time(&stat) + reaped_time(&stat)).sum())
+    let members =
+        procfs::process::all_processes()?.flatten().filter_map(|process| process.stat().ok());
+    Ok(members
+        .filter(|stat| stat.pid == parent || stat.ppid == parent)
+        .map(|stat| own_time(&stat) + reaped_time(&stat))
+        .sum())
 }
 
 fn process(pid: u32) -> Result<Process> {

@@ -1,15 +1,19 @@
-//! Where the programs under measurement are: beside the benchmark itself, or where the environment says.
+//! Where the programs under measurement are: beside the benchmark itself, or where the environment
+//! says.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-/// The path of `proposal-service` or of a reference. `PROPOSAL_SERVICE_BIN` (and so on for the others) goes first.
+/// The path of `proposal-service` or of a reference. `PROPOSAL_SERVICE_BIN` (and so on for the
+/// others) goes first.
 pub(super) fn program(name: &str) -> Result<PathBuf> {
     let variable = format!("{}_BIN", name.replace('-', "_").to_uppercase());
     let path = match std::env::var_os(&variable) {
         Some(path) => PathBuf::from(path),
-        None => std::env::current_exe()?.parent().context("the benchmark has no folder")?.join(name),
+        None => {
+            std::env::current_exe()?.parent().context("the benchmark has no folder")?.join(name)
+        }
     };
     ensure!(path.is_file(), "{} is not built: see --help, or set {variable}", path.display());
     Ok(path)

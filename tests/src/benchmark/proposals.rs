@@ -103,7 +103,8 @@ const WORDS: &[&str] = &[
 
 /// The JSON of a proposal with all 21 fields.
 pub(super) fn made_up_proposal(random: &mut Rng) -> Vec<u8> {
-    let sites = ["Bato, Catanduanes", "Pili, Camarines Sur", "Los Baños, Laguna", "Muñoz, Nueva Ecija"];
+    let sites =
+        ["Bato, Catanduanes", "Pili, Camarines Sur", "Los Baños, Laguna", "Muñoz, Nueva Ecija"];
     let proposal = json!({
         "start_date": format!("2026-{:02}-01", random.u8(1..=12)),
         "end_date": format!("2028-{:02}-28", random.u8(1..=12)),

@@ -1,4 +1,5 @@
-//! The figures of a run as a table for people: in the terminal, or as Markdown for `docs/performance.md`.
+//! The figures of a run as a table for people: in the terminal, or as Markdown for
+//! `docs/performance.md`.
 
 use std::time::Duration;
 
@@ -37,16 +38,26 @@ impl Report {
     }
 
     fn cells(&self, row: &Row) -> Vec<String> {
-        let ratios = [Some(Kind::BareRoute), row.subject.counterpart()].map(|reference| spread(&self.ratios(row, reference)));
+        let ratios = [Some(Kind::BareRoute), row.subject.counterpart()]
+            .map(|reference| spread(&self.ratios(row, reference)));
         let names = [row.work.title(), row.subject.title()].map(str::to_owned);
         let memory = megabytes(row.rounds.peak_memory());
-        names.into_iter().chain(row.rounds.cells()).chain([memory]).chain(ratios).chain(row.rounds.settling()).collect()
+        names
+            .into_iter()
+            .chain(row.rounds.cells())
+            .chain([memory])
+            .chain(ratios)
+            .chain(row.rounds.settling())
+            .collect()
     }
 
     /// How fast a row's subject was beside a reference, in each round.
     fn ratios(&self, row: &Row, reference: Option<Kind>) -> Vec<f64> {
-        let reference = self.0.iter().find(|other| other.work == row.work && Some(other.subject) == reference);
-        reference.map_or_else(Vec::new, |reference| row.rounds.beside(&reference.rounds, |one, base| one.tally.rate() / base.tally.rate()))
+        let reference =
+            self.0.iter().find(|other| other.work == row.work && Some(other.subject) == reference);
+        reference.map_or_else(Vec::new, |reference| {
+            row.rounds.beside(&reference.rounds, |one, base| one.tally.rate() / base.tally.rate())
+        })
     }
 
     /// The most that processes without a part in the benchmark took in any turn.
@@ -56,7 +67,11 @@ impl Report {
 
     /// What went wrong, a line for each row it went wrong in.
     pub(super) fn failures(&self) -> Vec<String> {
-        let failure = |row: &Row| row.rounds.failure().map(|failure| format!("{}, {}: {failure}", row.work.title(), row.subject.title()));
+        let failure = |row: &Row| {
+            row.rounds
+                .failure()
+                .map(|failure| format!("{}, {}: {failure}", row.work.title(), row.subject.title()))
+        };
         self.0.iter().filter_map(failure).collect()
     }
 }
@@ -71,12 +86,20 @@ pub(super) fn table<'a>(
     let mut table = Table::new();
     table.load_style(if as_markdown { ASCII_MARKDOWN } else { NOTHING }).set_header(header);
     table.add_rows(rows);
-    table.column_iter_mut().skip(names).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table
+        .column_iter_mut()
+        .skip(names)
+        .for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     table
 }
 
 /// What was measured and how, for the reader of the table.
-pub(super) fn preamble(arguments: &Arguments, sizes: AnswerSizes, body: usize, sync: Duration) -> String {
+pub(super) fn preamble(
+    arguments: &Arguments,
+    sizes: AnswerSizes,
+    body: usize,
+    sync: Duration,
+) -> String {
     let Arguments { proposals, connections, rounds, seconds, .. } = arguments;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (item, page, sync) = (sizes.item, sizes.page, sync.as_micros());

@@ -57,7 +57,8 @@ impl Kind {
         }
     }
 
-    /// What it is measured against on the same store: what could be written by hand in its place, or itself without rules.
+    /// What it is measured against on the same store: what could be written by hand in its place,
+    /// or itself without rules.
     pub(super) const fn counterpart(self) -> Option<Self> {
         match self {
             Self::Service(store) => Some(Self::Minimal(store)),
@@ -82,10 +83,18 @@ impl Kind {
 
 impl Subject {
     /// A service on a fresh store that holds the proposals.
-    pub(super) async fn on_store(kind: Kind, store: Store, arguments: &Arguments, bodies: Bodies, folder: &Path) -> Result<Self> {
+    pub(super) async fn on_store(
+        kind: Kind,
+        store: Store,
+        arguments: &Arguments,
+        bodies: Bodies,
+        folder: &Path,
+    ) -> Result<Self> {
         let program = program(kind.program())?;
         let database = if store == Store::Postgres { Some(Database::create()?) } else { None };
-        let url = database.as_ref().map_or_else(|| sqlite_url(folder, kind.file()), |database| database.url().to_owned());
+        let url = database
+            .as_ref()
+            .map_or_else(|| sqlite_url(folder, kind.file()), |database| database.url().to_owned());
         let rules = folder.join("rules.yaml").display().to_string();
         let mut said = vec!["--database-url", &url];
         if matches!(kind, Kind::Ruled(_)) {
@@ -94,13 +103,22 @@ impl Subject {
         }
         let server = Server::start(&program, &said, folder).await?;
         let requests = Requests::to_service(bodies, arguments.proposals);
-        let mut subject = Self { kind, running: Running { server, database }, requests, memory_before: 0 };
-        subject.fill(arguments).await.with_context(|| format!("{}: cannot fill the store", kind.title()))?;
+        let mut subject =
+            Self { kind, running: Running { server, database }, requests, memory_before: 0 };
+        subject
+            .fill(arguments)
+            .await
+            .with_context(|| format!("{}: cannot fill the store", kind.title()))?;
         Ok(subject)
     }
 
     /// A poem route that answers constant bytes of these lengths.
-    pub(super) async fn bare_route(arguments: &Arguments, bodies: Bodies, sizes: AnswerSizes, folder: &Path) -> Result<Self> {
+    pub(super) async fn bare_route(
+        arguments: &Arguments,
+        bodies: Bodies,
+        sizes: AnswerSizes,
+        folder: &Path,
+    ) -> Result<Self> {
         let kind = Kind::BareRoute;
         let server = Server::start(&program(kind.program())?, &[], folder).await?;
         let requests = Requests::to_bare_route(bodies, arguments.proposals, sizes);
@@ -135,9 +153,14 @@ impl Subject {
 
     /// One turn of a work.
     pub(super) async fn measure(&self, work: Work, arguments: &Arguments) -> Result<Measurement> {
-        let mut measured = self.running.turn(&self.requests.of(work), arguments).await.with_context(|| self.kind.title())?;
+        let mut measured = self
+            .running
+            .turn(&self.requests.of(work), arguments)
+            .await
+            .with_context(|| self.kind.title())?;
         if work.writes() && self.kind.is_service() {
-            measured.settling = Some(self.running.settle().await.with_context(|| self.kind.title())?);
+            measured.settling =
+                Some(self.running.settle().await.with_context(|| self.kind.title())?);
         }
         Ok(measured)
     }

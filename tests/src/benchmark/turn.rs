@@ -12,7 +12,8 @@ use super::database::Database;
 use super::load::{Load, Source, Tally, accepted};
 use super::process::{Server, generator_cpu_time, machine_cpu_time};
 
-/// A running server and the PostgreSQL database it works on, if any. The server ends first: it holds connections to the database.
+/// A running server and the PostgreSQL database it works on, if any. The server ends first: it
+/// holds connections to the database.
 pub(super) struct Running {
     pub(super) server: Server,
     pub(super) database: Option<Database>,
@@ -40,7 +41,9 @@ struct Search;
 impl Source for Search {
     fn write(&self, _random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()> {
         request.clear();
-        request.extend_from_slice(b"GET /v1/proposals?q=zzzz&page_size=1&total=none HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        request.extend_from_slice(
+            b"GET /v1/proposals?q=zzzz&page_size=1&total=none HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        );
         Ok(())
     }
 
@@ -62,7 +65,11 @@ pub(super) struct CpuTime {
 
 impl Running {
     /// One turn, on new connections, after a tenth of its time to warm up.
-    pub(super) async fn turn(&self, source: &impl Source, arguments: &Arguments) -> Result<Measurement> {
+    pub(super) async fn turn(
+        &self,
+        source: &impl Source,
+        arguments: &Arguments,
+    ) -> Result<Measurement> {
         let time = Duration::from_secs(arguments.seconds);
         let mut load = Load::open(self.server.address, arguments.connections).await?;
         self.server.forget_peak_memory()?;
@@ -99,7 +106,10 @@ impl CpuTime {
     fn since(self, before: Self) -> Self {
         Self {
             server: self.server.saturating_sub(before.server),
-            database: self.database.zip(before.database).map(|(after, before)| after.saturating_sub(before)),
+            database: self
+                .database
+                .zip(before.database)
+                .map(|(after, before)| after.saturating_sub(before)),
             generator: self.generator.saturating_sub(before.generator),
             machine: self.machine.saturating_sub(before.machine),
         }

@@ -29,7 +29,8 @@ pub(super) enum Work {
 
 impl Work {
     /// The works that are one request each.
-    pub(super) const SINGLE: [Self; 5] = [Self::Item, Self::Page, Self::DeepPage, Self::Replace, Self::Create];
+    pub(super) const SINGLE: [Self; 5] =
+        [Self::Item, Self::Page, Self::DeepPage, Self::Replace, Self::Create];
 
     pub(super) const fn title(self) -> &'static str {
         match self {
@@ -76,7 +77,8 @@ impl Work {
     }
 }
 
-/// The number of the page at nine tenths of the collection: page 360 of 400 when 10,000 proposals are stored.
+/// The number of the page at nine tenths of the collection: page 360 of 400 when 10,000 proposals
+/// are stored.
 fn deep_page(proposals: u32) -> u32 {
     (proposals / PAGE_SIZE * 9 / 10).max(1)
 }
@@ -150,7 +152,8 @@ impl Requests {
         Self { ids: Vec::new(), bodies, queries: queries.into() }
     }
 
-    /// The same requests to one without, with the length of the answer in the query and ids that are only as long as real ones.
+    /// The same requests to one without, with the length of the answer in the query and ids that
+    /// are only as long as real ones.
     pub(super) fn to_bare_route(bodies: Bodies, proposals: u32, sizes: AnswerSizes) -> Self {
         let query = |work: Work| (work, format!("?bytes={}", sizes.of(work)));
         let ids = (0..proposals).map(|number| format!("{number:036}")).collect();
@@ -173,13 +176,19 @@ impl Requests {
         request.extend_from_slice(b" /v1/proposals");
         if work.names_an_item() {
             request.push(b'/');
-            request.extend_from_slice(random.choice(&self.ids).map_or("", String::as_str).as_bytes());
+            request
+                .extend_from_slice(random.choice(&self.ids).map_or("", String::as_str).as_bytes());
         }
         request.extend_from_slice(self.queries.get(&work).map_or("", String::as_str).as_bytes());
-        request.extend_from_slice(b" HTTP/1.1\r\nHost: localhost\r\nAccept: application/hal+json\r\n");
+        request
+            .extend_from_slice(b" HTTP/1.1\r\nHost: localhost\r\nAccept: application/hal+json\r\n");
         if work.has_body() {
             let body = random.choice(self.bodies.0.iter()).map_or(&[][..], Vec::as_slice);
-            write!(request, "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len())?;
+            write!(
+                request,
+                "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+                body.len()
+            )?;
             request.extend_from_slice(body);
         } else {
             request.extend_from_slice(b"\r\n");
@@ -213,8 +222,13 @@ mod tests {
 
     #[test]
     fn the_bare_route_is_told_the_length_of_each_answer() {
-        let requests = Requests::to_bare_route(Bodies::make_up(), 10_000, AnswerSizes { item: 1, page: 2, deep_page: 3 });
-        let wanted = [(Work::Page, "bytes=2 "), (Work::DeepPage, "bytes=3 "), (Work::Create, "bytes=1 ")];
+        let requests = Requests::to_bare_route(
+            Bodies::make_up(),
+            10_000,
+            AnswerSizes { item: 1, page: 2, deep_page: 3 },
+        );
+        let wanted =
+            [(Work::Page, "bytes=2 "), (Work::DeepPage, "bytes=3 "), (Work::Create, "bytes=1 ")];
         for (work, end) in wanted {
             assert!(first_line(&requests, work).contains(end), "{work:?}");
         }
@@ -223,7 +237,9 @@ mod tests {
     #[test]
     fn the_mix_is_what_it_says() {
         let mut random = Rng::with_seed(1);
-        let count = |wanted: Work, random: &mut Rng| (0..10_000).filter(|_| Work::Mix.next(random) == wanted).count();
+        let count = |wanted: Work, random: &mut Rng| {
+            (0..10_000).filter(|_| Work::Mix.next(random) == wanted).count()
+        };
         assert!((7_800..8_200).contains(&count(Work::Item, &mut random)));
         assert!((400..600).contains(&count(Work::Replace, &mut random)));
     }

@@ -1,7 +1,7 @@
 //! What poem itself can do on this machine: one route, constant bytes, no store.
 //!
-//! The benchmark measures the service against it. `?bytes=N` in the request says how long the answer is; a request's body
-//! is read and thrown away, as a real service must at least read it.
+//! The benchmark measures the service against it. `?bytes=N` in the request says how long the
+//! answer is; a request's body is read and thrown away, as a real service must at least read it.
 
 use std::sync::LazyLock;
 
@@ -41,7 +41,10 @@ fn constant(uri: &Uri) -> Response {
 
 fn wanted_length(uri: &Uri) -> usize {
     let query = uri.query().unwrap_or_default();
-    let length = query.split('&').find_map(|pair| pair.strip_prefix("bytes=")).and_then(|bytes| bytes.parse().ok());
+    let length = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("bytes="))
+        .and_then(|bytes| bytes.parse().ok());
     length.unwrap_or(0).min(LONGEST)
 }
 

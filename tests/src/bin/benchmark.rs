@@ -1,5 +1,5 @@
-//! `benchmark`: how fast the service is, measured in the same run against a bare poem route and a hand-written axum service; and
-//! what more proposals cost it. See `tests::benchmark`.
+//! `benchmark`: how fast the service is, measured in the same run against a bare poem route and a
+//! hand-written axum service; and what more proposals cost it. See `tests::benchmark`.
 
 use std::process::ExitCode;
 

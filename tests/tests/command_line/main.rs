@@ -65,7 +65,10 @@ fn refused(output: &Output, code: i32) -> String {
     let (said, line) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{line}");
     assert_eq!(said, "");
-    assert!(line.starts_with("proposal-service: ") && line.ends_with('\n') && line.lines().count() == 1, "{line}");
+    assert!(
+        line.starts_with("proposal-service: ") && line.ends_with('\n') && line.lines().count() == 1,
+        "{line}"
+    );
     line.to_owned()
 }
 
@@ -79,7 +82,8 @@ struct Running {
 impl Running {
     fn start(folder: &TempDir, arguments: &[&str]) -> Self {
         let mut command = command(folder, arguments);
-        let mut process = command.args(["--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut process =
+            command.args(["--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(process.stderr.take().unwrap());
         let line = line_with(&mut log, "listening on http://");
         let (_, rest) = line.split_once("listening on http://").unwrap();
@@ -109,7 +113,9 @@ impl Running {
     fn ask(&self, method: &str, target: &str, body: &str) -> serde_json::Value {
         let mut client = TcpStream::connect(self.address).unwrap();
         client.set_read_timeout(Some(PATIENCE)).unwrap();
-        let head = format!("{method} {target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\n");
+        let head = format!(
+            "{method} {target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\n"
+        );
         write!(client, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
         let mut answer = String::new();
         client.read_to_string(&mut answer).unwrap();
@@ -120,8 +126,7 @@ impl Running {
     fn begin_request(&self) -> TcpStream {
         let mut client = TcpStream::connect(self.address).unwrap();
         client.set_read_timeout(Some(PATIENCE)).unwrap();
-        let head =
-            "POST /v1/files HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n";
+        let head = "POST /v1/files HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n";
         client.write_all(head.as_bytes()).unwrap();
         let mut answer = [0; 25];
         client.read_exact(&mut answer).unwrap();
@@ -160,7 +165,9 @@ fn help_names_every_option_and_its_variable() {
     for variable in VARIABLES {
         assert!(help.contains(variable), "no {variable} in:\n{help}");
     }
-    for word in ["--demo", "serve", "migrate", "seed", "backup", "export", "import", "rules", "openapi"] {
+    for word in
+        ["--demo", "serve", "migrate", "seed", "backup", "export", "import", "rules", "openapi"]
+    {
         assert!(help.contains(word), "no {word} in:\n{help}");
     }
 }
@@ -168,7 +175,10 @@ fn help_names_every_option_and_its_variable() {
 #[test]
 fn help_does_not_show_the_database_password() {
     for arguments in [["--help"].as_slice(), &["migrate", "--help"]] {
-        let output = command(&folder(), arguments).env("DATABASE_URL", "postgres://me:secret@db/a").output().unwrap();
+        let output = command(&folder(), arguments)
+            .env("DATABASE_URL", "postgres://me:secret@db/a")
+            .output()
+            .unwrap();
         assert!(!text(&output.stdout).contains("secret"));
     }
 }
@@ -218,7 +228,10 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
 
 #[test]
 fn a_wrong_variable_is_refused_like_a_wrong_option() {
-    let output = command(&folder(), &[]).env("CORS_ORIGIN", "https://example.org,example.com").output().unwrap();
+    let output = command(&folder(), &[])
+        .env("CORS_ORIGIN", "https://example.org,example.com")
+        .output()
+        .unwrap();
     assert!(refused(&output, 2).contains("'example.com'"));
 }
 
@@ -227,7 +240,10 @@ fn an_unreachable_database_is_named_without_its_password() {
     let start = Instant::now();
     let unreachable = format!("postgres://me:secret@{}/proposals", free_address());
     let line = refused(&run(&["--listen", "127.0.0.1:0", "--database-url", &unreachable]), 1);
-    assert!(line.contains("127.0.0.1") && line.contains("--database-url") && !line.contains("secret"), "{line}");
+    assert!(
+        line.contains("127.0.0.1") && line.contains("--database-url") && !line.contains("secret"),
+        "{line}"
+    );
     assert!(start.elapsed() < PATIENCE);
 }
 
@@ -235,7 +251,10 @@ fn an_unreachable_database_is_named_without_its_password() {
 fn a_folder_that_cannot_be_made_is_named() {
     let folder = folder();
     std::fs::write(folder.path().join("file"), "").unwrap();
-    let output = command(&folder, &["migrate", "--database-url", "sqlite://file/below/a.db?mode=rwc"]).output().unwrap();
+    let output =
+        command(&folder, &["migrate", "--database-url", "sqlite://file/below/a.db?mode=rwc"])
+            .output()
+            .unwrap();
     assert!(refused(&output, 1).contains("file/below"));
 }
 
@@ -256,7 +275,10 @@ fn migrating_prepares_what_serving_may_insist_on() {
     let line = refused(&command(&folder, &insist).output().unwrap(), 1);
     assert!(line.contains("proposal-service migrate"), "{line}");
     assert!(command(&folder, &["migrate"]).status().unwrap().success());
-    assert!(command(&folder, &["migrate"]).status().unwrap().success(), "a second time does no harm");
+    assert!(
+        command(&folder, &["migrate"]).status().unwrap().success(),
+        "a second time does no harm"
+    );
     let running = Running::start(&folder, &["--migrate", "never"]);
     running.signal("TERM");
     assert_eq!(running.end().0, Some(0));
@@ -291,19 +313,35 @@ fn seeding_adds_what_is_asked_for_each_time() {
         let output = command(&folder, &arguments).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
         let said = text(&output.stdout);
-        assert!(said.starts_with("stored 50 proposals and 150 library items in ") && said.lines().count() == 1, "{said}");
+        assert!(
+            said.starts_with("stored 50 proposals and 150 library items in ")
+                && said.lines().count() == 1,
+            "{said}"
+        );
         let running = Running::start(&folder, &["--migrate", "never"]);
-        assert_eq!((running.total_items("/v1/proposals"), running.total_items("/lib")), (proposals, library_items));
+        assert_eq!(
+            (running.total_items("/v1/proposals"), running.total_items("/lib")),
+            (proposals, library_items)
+        );
     }
 }
 
 #[test]
 fn a_signal_ends_seeding_with_a_word_on_how_far_it_came() {
     let folder = folder();
-    let mut seeding = command(&folder, &["seed", "--proposals", "1000000", "--library", "9"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut seeding = command(&folder, &["seed", "--proposals", "1000000", "--library", "9"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut log = BufReader::new(seeding.stderr.take().unwrap());
     line_with(&mut log, "adding made-up data");
-    assert!(Command::new("kill").args(["-s", "INT", &seeding.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-s", "INT", &seeding.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
     let line = line_with(&mut log, "proposal-service: stopped by SIGINT; ");
     assert_eq!(seeding.wait().unwrap().code(), Some(1));
     let (_, stored) = line.split_once("; ").unwrap();
@@ -323,7 +361,10 @@ fn sigterm_lets_a_request_finish() {
     client.write_all(br#"{"a":"bc"}"#).unwrap();
     let mut answer = String::new();
     client.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 201 ") && answer.contains("connection: close"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 201 ") && answer.contains("connection: close"),
+        "{answer}"
+    );
     let (code, log) = running.end();
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("stopped") && !log.contains("cut off"), "{log}");

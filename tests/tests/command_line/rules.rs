@@ -1,4 +1,5 @@
-//! Business rules in files, as an operator meets them: faults at the start, and the commands that try rules before they bite.
+//! Business rules in files, as an operator meets them: faults at the start, and the commands that
+//! try rules before they bite.
 
 use std::fs;
 use std::process::Output;
@@ -9,7 +10,8 @@ use tests::stores::TestDatabase;
 
 use crate::{Running, command, folder, line_with, text};
 
-/// A rule that warns of files without a title and refuses those that are called `bad`, with its cases.
+/// A rule that warns of files without a title and refuses those that are called `bad`, with its
+/// cases.
 const RULES: &str = r#"
 rules:
   - id: titled
@@ -58,7 +60,10 @@ fn said(output: &Output) -> &str {
 fn faults_stop_the_start_with_their_file_line_and_reason() {
     for (rule, reason) in [
         ("group: filez, check: 'true'", "there is no group `filez`; did you mean `files`?"),
-        ("group: files, on: [creat], check: 'true'", "there is no operation `creat`; did you mean `create`?"),
+        (
+            "group: files, on: [creat], check: 'true'",
+            "there is no operation `creat`; did you mean `create`?",
+        ),
         ("group: files, severity: fatal, check: 'true'", "there are `error`, `warning`"),
         ("group: files, check: 'that == null'", "`that`"),
         ("group: files, check: 'nope(self.x)'", "there is no function nope()"),
@@ -69,16 +74,24 @@ fn faults_stop_the_start_with_their_file_line_and_reason() {
         let folder = rules(&format!("rules:\n- {{id: a, message: m, {rule}}}\n"));
         let starting = run(&folder, &["--listen", "127.0.0.1:0", "--rules", "rules.yaml"]);
         let line = said(&starting);
-        assert!(line.starts_with("proposal-service: rules.yaml:2:") && line.contains(reason), "{rule}: {line}");
+        assert!(
+            line.starts_with("proposal-service: rules.yaml:2:") && line.contains(reason),
+            "{rule}: {line}"
+        );
         assert!(!folder.path().join("data").exists(), "no store was opened");
-        assert_eq!(said(&run(&folder, &["rules", "check", "rules.yaml"])), line, "the check says what the start says");
+        assert_eq!(
+            said(&run(&folder, &["rules", "check", "rules.yaml"])),
+            line,
+            "the check says what the start says"
+        );
     }
 }
 
 #[test]
 fn a_path_without_rules_is_refused() {
     let folder = folder();
-    let line = said(&run(&folder, &["--listen", "127.0.0.1:0", "--rules", "missing.yaml"])).to_owned();
+    let line =
+        said(&run(&folder, &["--listen", "127.0.0.1:0", "--rules", "missing.yaml"])).to_owned();
     assert!(line.contains("missing.yaml"), "{line}");
     let device = said(&run(&folder, &["rules", "check", "/dev/zero"])).to_owned();
     assert!(device.contains("/dev/zero"), "{device}");
@@ -89,7 +102,14 @@ fn a_check_explains_each_rule() {
     let folder = rules(RULES);
     let output = run(&folder, &["rules", "check", "rules.yaml"]);
     let explained = printed(&output);
-    for words in ["titled (rules.yaml:3)", "files", "warning", "Memo 7", "/title", "2 rules and 3 cases, all sound"] {
+    for words in [
+        "titled (rules.yaml:3)",
+        "files",
+        "warning",
+        "Memo 7",
+        "/title",
+        "2 rules and 3 cases, all sound",
+    ] {
         assert!(explained.contains(words), "no {words} in:\n{explained}");
     }
 }
@@ -97,13 +117,25 @@ fn a_check_explains_each_rule() {
 #[test]
 fn cases_are_tried() {
     let folder = rules(RULES);
-    assert_eq!(printed(&run(&folder, &["rules", "test", "rules.yaml"])), "3 of 3 cases came out as expected\n");
-    let wrong = RULES.replace("self: {title: bad}, expect: fail", "self: {title: bad}, expect: pass");
+    assert_eq!(
+        printed(&run(&folder, &["rules", "test", "rules.yaml"])),
+        "3 of 3 cases came out as expected\n"
+    );
+    let wrong =
+        RULES.replace("self: {title: bad}, expect: fail", "self: {title: bad}, expect: pass");
     fs::write(folder.path().join("rules.yaml"), wrong).unwrap();
     let output = run(&folder, &["rules", "test", "rules.yaml"]);
-    assert_eq!(said(&output), "proposal-service: 1 of the cases came out otherwise than expected\n");
+    assert_eq!(
+        said(&output),
+        "proposal-service: 1 of the cases came out otherwise than expected\n"
+    );
     let shown = text(&output.stdout);
-    assert!(shown.contains("good") && shown.contains("bad") && shown.contains("2 of 3 cases came out as expected"), "{shown}");
+    assert!(
+        shown.contains("good")
+            && shown.contains("bad")
+            && shown.contains("2 of 3 cases came out as expected"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -112,27 +144,38 @@ fn the_document_lists_the_rules_of_a_file() {
     let output = run(&folder, &["openapi", "--rules", "rules.yaml"]);
     let document: serde_json::Value = serde_json::from_str(printed(&output)).unwrap();
     let listed = &document["paths"]["/v1/files"]["post"]["x-rules"];
-    let ids: Vec<_> = listed.as_array().unwrap().iter().map(|rule| rule["id"].as_str().unwrap()).collect();
+    let ids: Vec<_> =
+        listed.as_array().unwrap().iter().map(|rule| rule["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["titled", "good"]);
 }
 
-/// Stores a file with a title, one that is bad and one without, and audits them while the service goes on.
+/// Stores a file with a title, one that is bad and one without, and audits them while the service
+/// goes on.
 fn audited(folder: &TempDir, database: &str) {
     let running = Running::start(folder, &["--database-url", database]);
     let stored: Vec<_> = [json!({"title": "x"}), json!({"title": "bad"}), json!({})]
         .iter()
-        .map(|file| running.ask("POST", "/v1/files", &file.to_string())["id"].as_str().unwrap().to_owned())
+        .map(|file| {
+            running.ask("POST", "/v1/files", &file.to_string())["id"].as_str().unwrap().to_owned()
+        })
         .collect();
     let audit = ["rules", "audit", "rules.yaml", "--database-url", database];
     let output = run(folder, &audit);
     let lines: Vec<_> = printed(&output).lines().collect();
     let [bad, untitled, looked_at, good, titled] = lines[..] else { panic!("{lines:?}") };
     assert_eq!(bad, format!("files/{}: error good at \"\": No file is bad.", stored[1]));
-    assert_eq!(untitled, format!("files/{}: warning titled at \"/title\": A file has a title.", stored[2]));
+    assert_eq!(
+        untitled,
+        format!("files/{}: warning titled at \"/title\": A file has a title.", stored[2])
+    );
     assert!(looked_at.starts_with("looked at 3 items in "), "{looked_at}");
     assert_eq!([good, titled], ["  good would refuse 1", "  titled would warn of 1"]);
     assert_eq!(running.total_items("/v1/files"), 3, "it serves, and nothing was written");
-    assert_eq!(running.ask("PUT", &format!("/v1/files/{}", stored[1]), r#"{"title":"bad"}"#)["title"], "bad", "no rule was put in force");
+    assert_eq!(
+        running.ask("PUT", &format!("/v1/files/{}", stored[1]), r#"{"title":"bad"}"#)["title"],
+        "bad",
+        "no rule was put in force"
+    );
     drop(running);
     assert_eq!(printed(&run(folder, &audit)).lines().count(), 5, "nobody needs to serve it");
 }
@@ -146,7 +189,10 @@ fn an_audit_tells_which_stored_items_would_be_refused() {
 #[test]
 fn a_store_that_is_not_there_is_not_made_by_an_audit() {
     let folder = rules(RULES);
-    let output = run(&folder, &["rules", "audit", "rules.yaml", "--database-url", "sqlite://items.db?mode=rwc"]);
+    let output = run(
+        &folder,
+        &["rules", "audit", "rules.yaml", "--database-url", "sqlite://items.db?mode=rwc"],
+    );
     assert!(said(&output).contains("items.db"), "{}", said(&output));
     assert!(!folder.path().join("items.db").exists());
 }
@@ -154,7 +200,8 @@ fn a_store_that_is_not_there_is_not_made_by_an_audit() {
 /// Farthest east it is tomorrow while it is yesterday farthest west, whatever the time.
 #[test]
 fn today_is_that_of_the_time_zone() {
-    let text = "rules: [{id: day, group: files, check: self.today == today, message_expression: today}]";
+    let text =
+        "rules: [{id: day, group: files, check: self.today == today, message_expression: today}]";
     let mut days = Vec::new();
     for zone in ["Pacific/Kiritimati", "Pacific/Pago_Pago"] {
         let running = Running::start(&rules(text), &["--rules", "rules.yaml", "--time-zone", zone]);

@@ -27,8 +27,13 @@ fn a_backup_beside_eight_writers_holds_what_was_acknowledged_before_it_began() {
                     if is_over.load(Ordering::Relaxed) {
                         break;
                     }
-                    let body = json!({"client": client, "number": number, "more": "x".repeat(5_000)}).to_string();
-                    let answer = Request::new(address, "POST", "/v1/files").json(body.as_str()).send().expect(201);
+                    let body =
+                        json!({"client": client, "number": number, "more": "x".repeat(5_000)})
+                            .to_string();
+                    let answer = Request::new(address, "POST", "/v1/files")
+                        .json(body.as_str())
+                        .send()
+                        .expect(201);
                     told.lock().unwrap().insert(answer.id(), body);
                 }
             });
@@ -49,13 +54,19 @@ fn a_backup_beside_eight_writers_holds_what_was_acknowledged_before_it_began() {
         assert!(!acknowledged.is_empty(), "there was some load");
         let files = std::fs::read_dir(copy.file().parent().unwrap()).unwrap().count();
         assert_eq!(files, 1, "the copy is one file");
-        assert_eq!(copy.query("SELECT integrity_check FROM pragma_integrity_check"), [[Some("ok".to_owned())]]);
+        assert_eq!(
+            copy.query("SELECT integrity_check FROM pragma_integrity_check"),
+            [[Some("ok".to_owned())]]
+        );
         is_whole(&copy);
         let service = Service::start_on(&copy);
         for (id, body) in &acknowledged {
             let _ = service.get(&format!("/v1/files/{id}")).send().expect(200).with_members(body);
         }
-        assert!(service.list("/v1/files", "q=xylophone").value()["total_items"] == 0, "searches work");
+        assert!(
+            service.list("/v1/files", "q=xylophone").value()["total_items"] == 0,
+            "searches work"
+        );
         let _ = service.create("/v1/files", "{}");
     }
 }
@@ -66,7 +77,11 @@ fn is_whole(copy: &TestDatabase) {
         "SELECT t.collection FROM collection_totals t WHERE t.items <> (SELECT COUNT(*) FROM items) \
          OR t.writes <> (SELECT COUNT(*) FROM changes)",
     ] {
-        assert_eq!(copy.query(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM ({query})")), [[Some("0".to_owned())]], "{query}");
+        assert_eq!(
+            copy.query(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM ({query})")),
+            [[Some("0".to_owned())]],
+            "{query}"
+        );
     }
 }
 
@@ -75,7 +90,8 @@ fn what_is_there_is_never_overwritten() {
     let [database, other] = [TestDatabase::sqlite(), TestDatabase::sqlite()];
     done(&["migrate", "--database-url", database.url()]);
     std::fs::write(other.file(), "precious").unwrap();
-    let line = refused(&["backup", other.file().to_str().unwrap(), "--database-url", database.url()], 1);
+    let line =
+        refused(&["backup", other.file().to_str().unwrap(), "--database-url", database.url()], 1);
     assert!(line.contains("is there already") && line.lines().count() == 1, "{line}");
     assert_eq!(std::fs::read(other.file()).unwrap(), b"precious");
 }
@@ -83,7 +99,8 @@ fn what_is_there_is_never_overwritten() {
 #[test]
 fn a_backup_of_nothing_leaves_nothing() {
     let [database, copy] = [TestDatabase::sqlite(), TestDatabase::sqlite()];
-    let line = refused(&["backup", copy.file().to_str().unwrap(), "--database-url", database.url()], 1);
+    let line =
+        refused(&["backup", copy.file().to_str().unwrap(), "--database-url", database.url()], 1);
     assert!(line.contains("there is no database file"), "{line}");
     for folder in [database.file().parent().unwrap(), copy.file().parent().unwrap()] {
         assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);

@@ -16,7 +16,8 @@ const MOST: u64 = 100_000_000;
 
 #[test]
 fn export_and_import_need_no_more_memory_for_more_items() {
-    let [original, file_copy, server_copy] = [TestDatabase::sqlite(), TestDatabase::sqlite(), TestDatabase::postgres()];
+    let [original, file_copy, server_copy] =
+        [TestDatabase::sqlite(), TestDatabase::sqlite(), TestDatabase::postgres()];
     fill_with_large(&original, ITEMS, BYTES);
     let folder = tempfile::tempdir().unwrap();
     let export = folder.path().join("export");
@@ -26,8 +27,12 @@ fn export_and_import_need_no_more_memory_for_more_items() {
         assert!(process.wait().unwrap().success());
         peak
     };
-    let peak_of_export = |from: &TestDatabase| peak(tool(&["export", "--database-url", from.url()]).stdout(File::create(&export).unwrap()));
-    let peak_of_import = |to: &TestDatabase| peak(tool(&["import", "--database-url", to.url()]).stdin(File::open(&export).unwrap()));
+    let peak_of_export = |from: &TestDatabase| {
+        peak(tool(&["export", "--database-url", from.url()]).stdout(File::create(&export).unwrap()))
+    };
+    let peak_of_import = |to: &TestDatabase| {
+        peak(tool(&["import", "--database-url", to.url()]).stdin(File::open(&export).unwrap()))
+    };
     let export_of_file = peak_of_export(&original);
     assert!(export.metadata().unwrap().len() > 200_000_000);
     let peaks = [
@@ -53,9 +58,13 @@ fn a_line_without_an_end_is_not_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (file, log) = (folder.path().join("export"), folder.path().join("log"));
     std::fs::write(&file, lines).unwrap();
-    let mut command = tool(&["import", "--dry-run", file.to_str().unwrap(), "--database-url", copy.url()]);
+    let mut command =
+        tool(&["import", "--dry-run", file.to_str().unwrap(), "--database-url", copy.url()]);
     let peak = peak_memory(&mut command.stderr(File::create(&log).unwrap()).spawn().unwrap());
     let said = std::fs::read_to_string(&log).unwrap();
-    assert!(said.contains("line 2: the members are larger") && said.contains("--max-body"), "{said}");
+    assert!(
+        said.contains("line 2: the members are larger") && said.contains("--max-body"),
+        "{said}"
+    );
     assert!(peak < MOST, "{peak} bytes");
 }

@@ -40,12 +40,14 @@ pub fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Runtime::new().unwrap().block_on(work)
 }
 
-/// Fills a store with so many items: some changed several times, some deleted, some there again afterwards.
+/// Fills a store with so many items: some changed several times, some deleted, some there again
+/// afterwards.
 pub fn fill(database: &TestDatabase, count: usize) {
     block_on(async {
         let store = open(database).await;
         let author = Author { items: store.items() };
-        let programs = author.insert(Collection::PROPOSED_PROGRAMS, None, None, ODD[2], 0).await.item.id;
+        let programs =
+            author.insert(Collection::PROPOSED_PROGRAMS, None, None, ODD[2], 0).await.item.id;
         let mut histories: VecDeque<_> = (1..count).collect();
         let mut under_way = JoinSet::new();
         let mut proposals = Vec::new();
@@ -53,7 +55,8 @@ pub fn fill(database: &TestDatabase, count: usize) {
             while under_way.len() < AT_A_TIME
                 && let Some(number) = histories.pop_front()
             {
-                let owner = (!proposals.is_empty()).then(|| proposals[number * 7 % proposals.len()]);
+                let owner =
+                    (!proposals.is_empty()).then(|| proposals[number * 7 % proposals.len()]);
                 under_way.spawn(author.clone().history(number, owner, programs));
             }
             if let Some(stays) = under_way.join_next().await {
@@ -75,8 +78,11 @@ pub fn fill_with_large(database: &TestDatabase, count: usize, bytes: usize) {
         let author = Author { items: store.items() };
         let mut under_way = JoinSet::new();
         for number in 0..count {
-            let (author, members) = (author.clone(), format!("{{\"n\":{number},\"text\":\"{}\"}}", "x".repeat(bytes)));
-            under_way.spawn(async move { author.insert(Collection::FILES, None, None, &members, number).await.item.id });
+            let (author, members) =
+                (author.clone(), format!("{{\"n\":{number},\"text\":\"{}\"}}", "x".repeat(bytes)));
+            under_way.spawn(async move {
+                author.insert(Collection::FILES, None, None, &members, number).await.item.id
+            });
             if under_way.len() >= AT_A_TIME {
                 under_way.join_next().await.unwrap().unwrap();
             }
@@ -87,7 +93,11 @@ pub fn fill_with_large(database: &TestDatabase, count: usize, bytes: usize) {
 }
 
 async fn open(database: &TestDatabase) -> Store {
-    let options = StoreOptions { url: database.url().to_owned(), connections: 4, acquire_timeout: Duration::from_mins(1) };
+    let options = StoreOptions {
+        url: database.url().to_owned(),
+        connections: 4,
+        acquire_timeout: Duration::from_mins(1),
+    };
     let store = Store::connect(&options).await.unwrap();
     store.migrate().await.unwrap();
     store
@@ -95,22 +105,47 @@ async fn open(database: &TestDatabase) -> Store {
 
 impl Author {
     /// The life of an item; its id if it is a proposal that is there in the end.
-    async fn history(self, number: usize, owner: Option<ItemId>, program: ItemId) -> Option<ItemId> {
-        let collections = [Collection::PROPOSALS, Collection::LIB, Collection::CASH_PROGRAM, Collection::PROPOSALS, Collection::LIB];
-        let collection = if number.is_multiple_of(11) { Collection::FILES } else { collections[number % collections.len()] };
+    async fn history(
+        self,
+        number: usize,
+        owner: Option<ItemId>,
+        program: ItemId,
+    ) -> Option<ItemId> {
+        let collections = [
+            Collection::PROPOSALS,
+            Collection::LIB,
+            Collection::CASH_PROGRAM,
+            Collection::PROPOSALS,
+            Collection::LIB,
+        ];
+        let collection = if number.is_multiple_of(11) {
+            Collection::FILES
+        } else {
+            collections[number % collections.len()]
+        };
         let is_proposal = collection == Collection::PROPOSALS;
         let parent = owner.filter(|_| collection == Collection::LIB && !number.is_multiple_of(3));
         let continues = owner.filter(|_| is_proposal && number.is_multiple_of(4));
-        let mut shown = self.insert(collection, parent, continues, &members(number, is_proposal, program), number).await;
+        let mut shown = self
+            .insert(collection, parent, continues, &members(number, is_proposal, program), number)
+            .await;
         for change in 0..number % 4 {
             let members = members(number + 31 * change, is_proposal, program);
             let replacement = replacement(&shown, &members, is_proposal.then_some(program));
-            let kind = if change.is_multiple_of(2) { ChangeKind::Replaced } else { ChangeKind::Patched };
-            shown = self.items.update(all(collection), replacement, kind, by(number + change)).await.unwrap();
+            let kind =
+                if change.is_multiple_of(2) { ChangeKind::Replaced } else { ChangeKind::Patched };
+            shown = self
+                .items
+                .update(all(collection), replacement, kind, by(number + change))
+                .await
+                .unwrap();
         }
         // The proposals that others belong to stay until the end.
         if !is_proposal && number.is_multiple_of(7) {
-            self.items.delete(all(collection), shown.item.id, shown.item.version, by(number)).await.unwrap();
+            self.items
+                .delete(all(collection), shown.item.id, shown.item.version, by(number))
+                .await
+                .unwrap();
             if number.is_multiple_of(2) {
                 self.restore(collection, &shown, number).await;
             }
@@ -135,10 +170,23 @@ impl Author {
     /// Makes a deleted item be there again; some are changed then.
     async fn restore(&self, collection: Collection, deleted: &ShownItem, number: usize) {
         let scope = Scope { collection, parent: deleted.item.parent };
-        let item = NewItem { id: deleted.item.id, members: stored(ODD[0]), continues: None, program: None };
+        let item = NewItem {
+            id: deleted.item.id,
+            members: stored(ODD[0]),
+            continues: None,
+            program: None,
+        };
         let restored = self.items.restore(scope, item, by(number)).await.unwrap();
         if number.is_multiple_of(3) {
-            self.items.update(scope, replacement(&restored, ODD[1], None), ChangeKind::Patched, by(number)).await.unwrap();
+            self.items
+                .update(
+                    scope,
+                    replacement(&restored, ODD[1], None),
+                    ChangeKind::Patched,
+                    by(number),
+                )
+                .await
+                .unwrap();
         }
     }
 
@@ -161,7 +209,11 @@ fn members(number: usize, is_proposal: bool, program: ItemId) -> String {
 }
 
 fn program_of(members: &str) -> Option<ItemId> {
-    Members::read(members.as_bytes()).unwrap().unwrap().get("program_id").and_then(|id| ItemId::parse(&id.as_text().unwrap()))
+    Members::read(members.as_bytes())
+        .unwrap()
+        .unwrap()
+        .get("program_id")
+        .and_then(|id| ItemId::parse(&id.as_text().unwrap()))
 }
 
 fn stored(members: &str) -> Arc<str> {
@@ -169,7 +221,12 @@ fn stored(members: &str) -> Arc<str> {
 }
 
 fn replacement(shown: &ShownItem, members: &str, program: Option<ItemId>) -> Replacement {
-    Replacement { id: shown.item.id, expected: shown.item.version, members: stored(members), program }
+    Replacement {
+        id: shown.item.id,
+        expected: shown.item.version,
+        members: stored(members),
+        program,
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test needs ids that no port makes")]
@@ -198,11 +255,19 @@ pub type Rows = Vec<Vec<Option<String>>>;
 /// The items, the changes and the totals, to the last digit.
 pub fn content(database: &TestDatabase) -> [Rows; 3] {
     let id = |name: &str| {
-        if database.is_sqlite() { format!("lower(hex({name}))") } else { format!("coalesce(replace({name}::text, '-', ''), '')") }
+        if database.is_sqlite() {
+            format!("lower(hex({name}))")
+        } else {
+            format!("coalesce(replace({name}::text, '-', ''), '')")
+        }
     };
     let text = |name: &str| format!("CAST({name} AS TEXT)");
     let columns = |ids: &[&str], texts: &[&str]| {
-        ids.iter().map(|name| id(name)).chain(texts.iter().map(|name| text(name))).collect::<Vec<_>>().join(", ")
+        ids.iter()
+            .map(|name| id(name))
+            .chain(texts.iter().map(|name| text(name)))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let items = columns(
         &["id", "parent", "predecessor", "program"],
@@ -219,8 +284,10 @@ pub fn content(database: &TestDatabase) -> [Rows; 3] {
             "subject",
         ],
     );
-    let changes =
-        columns(&["item_id", "parent", "predecessor"], &["sequence", "collection", "version", "kind", "time", "caller", "superseded"]);
+    let changes = columns(
+        &["item_id", "parent", "predecessor"],
+        &["sequence", "collection", "version", "kind", "time", "caller", "superseded"],
+    );
     let totals = columns(&["parent"], &["collection", "items", "writes"]);
     let mut content = [
         database.query(&format!("SELECT {items} FROM items")),

@@ -1,4 +1,5 @@
-//! A store with its history moves from one kind of database to the other and back, and nothing is lost or altered.
+//! A store with its history moves from one kind of database to the other and back, and nothing is
+//! lost or altered.
 
 use std::process::Stdio;
 
@@ -13,18 +14,29 @@ const ITEMS: usize = 10_000;
 
 #[test]
 fn ten_thousand_items_move_to_postgresql_and_back() {
-    let [pilot, back, server] = [TestDatabase::sqlite(), TestDatabase::sqlite(), TestDatabase::postgres()];
+    let [pilot, back, server] =
+        [TestDatabase::sqlite(), TestDatabase::sqlite(), TestDatabase::postgres()];
     fill(&pilot, ITEMS);
     let before = content(&pilot);
     let [items, changes, _] = &before;
-    assert!(items.len() > 8_000 && changes.len() > 2 * ITEMS, "{} items, {} changes", items.len(), changes.len());
+    assert!(
+        items.len() > 8_000 && changes.len() > 2 * ITEMS,
+        "{} items, {} changes",
+        items.len(),
+        changes.len()
+    );
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (first, second, third) = (file("first"), file("second"), file("third"));
 
     done(&["export", &first, "--database-url", pilot.url()]);
-    let said = String::from_utf8(done(&["import", &first, "--database-url", server.url()])).unwrap();
-    assert!(said.starts_with(&format!("stored {} changes in ", changes.len())) && said.contains(" deleted)"), "{said}");
+    let said =
+        String::from_utf8(done(&["import", &first, "--database-url", server.url()])).unwrap();
+    assert!(
+        said.starts_with(&format!("stored {} changes in ", changes.len()))
+            && said.contains(" deleted)"),
+        "{said}"
+    );
     assert_same(&content(&server), &before);
 
     done(&["export", &second, "--database-url", server.url()]);
@@ -33,7 +45,10 @@ fn ten_thousand_items_move_to_postgresql_and_back() {
 
     done(&["export", &third, "--database-url", back.url()]);
     let exports = [&first, &second, &third].map(|file| std::fs::read(file).unwrap());
-    assert!(exports[0] == exports[1] && exports[1] == exports[2], "the three exports are the same bytes");
+    assert!(
+        exports[0] == exports[1] && exports[1] == exports[2],
+        "the three exports are the same bytes"
+    );
     goes_on_where_the_pilot_was(&pilot, &server);
 }
 
@@ -48,7 +63,8 @@ fn assert_same(copy: &[Vec<Vec<Option<String>>>; 3], original: &[Vec<Vec<Option<
     }
 }
 
-/// Clients see the same items, followers of the change log keep their place, and searches find what was imported.
+/// Clients see the same items, followers of the change log keep their place, and searches find what
+/// was imported.
 fn goes_on_where_the_pilot_was(pilot: &TestDatabase, server: &TestDatabase) {
     let services = [pilot, server].map(Service::start_on);
     for target in ["/v1/proposals?page_size=250", "/lib?page_size=250&page=3", "/v1/cashprogram"] {
@@ -59,7 +75,9 @@ fn goes_on_where_the_pilot_was(pilot: &TestDatabase, server: &TestDatabase) {
         });
         assert!(old == new && new["total_items"].as_u64().unwrap() > 200, "{target}");
     }
-    let found = services.each_ref().map(|service| service.list("/v1/proposals", "q=numero").value()["total_items"].as_u64());
+    let found = services
+        .each_ref()
+        .map(|service| service.list("/v1/proposals", "q=numero").value()["total_items"].as_u64());
     assert!(found[0] == found[1] && found[0] > Some(200), "{found:?}");
     let latest = follow(&services[0], "/v1/changes?page_size=250");
     assert_eq!(follow(&services[1], "/v1/changes?page_size=250"), latest);
@@ -70,14 +88,19 @@ fn goes_on_where_the_pilot_was(pilot: &TestDatabase, server: &TestDatabase) {
         assert_eq!(news.len(), 1, "one change after all that were imported");
         assert_eq!(news[0]["item_id"], item.id);
     }
-    assert_eq!(news[0]["_embedded"]["changes"][0]["cursor"], news[1]["_embedded"]["changes"][0]["cursor"]);
+    assert_eq!(
+        news[0]["_embedded"]["changes"][0]["cursor"],
+        news[1]["_embedded"]["changes"][0]["cursor"]
+    );
 }
 
 fn without_address(value: &mut Value, address: &str) {
     match value {
         Value::String(text) => *text = text.replace(address, "ADDRESS"),
         Value::Array(values) => values.iter_mut().for_each(|value| without_address(value, address)),
-        Value::Object(members) => members.values_mut().for_each(|value| without_address(value, address)),
+        Value::Object(members) => {
+            members.values_mut().for_each(|value| without_address(value, address))
+        }
         _ => {}
     }
 }
@@ -100,7 +123,8 @@ fn follow(service: &Service, from: &str) -> String {
 fn an_export_is_piped_into_an_import() {
     let [from, to] = [TestDatabase::sqlite(), TestDatabase::postgres()];
     fill(&from, 500);
-    let mut export = tool(&["export", "--database-url", from.url()]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut export =
+        tool(&["export", "--database-url", from.url()]).stdout(Stdio::piped()).spawn().unwrap();
     let mut import = tool(&["import", "--database-url", to.url()]);
     let imported = import.stdin(export.stdout.take().unwrap()).output().unwrap();
     assert!(export.wait().unwrap().success() && imported.status.success());
@@ -138,7 +162,8 @@ fn an_export_beside_writers_is_a_whole_of_one_moment() {
                             break;
                         }
                         let body = format!("{{\"n\":{number}}}");
-                        let _ = Request::new(address, "PUT", &item.path).json(body).send().expect(200);
+                        let _ =
+                            Request::new(address, "PUT", &item.path).json(body).send().expect(200);
                     }
                 });
             }
@@ -154,11 +179,16 @@ fn an_export_beside_writers_is_a_whole_of_one_moment() {
 /// The members of version 1 are 0, of version 2 they are 1, and so on, without a gap.
 fn every_version_has_its_number(export: &str) {
     let mut versions = std::collections::HashMap::new();
-    let lines: Vec<Value> = export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> =
+        export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &lines[1..lines.len() - 1] {
         let version = versions.entry(line["item_id"].to_string()).or_insert(0);
         *version += 1;
-        assert_eq!((line["version"].as_u64(), line["members"]["n"].as_u64()), (Some(*version), Some(*version - 1)), "{line}");
+        assert_eq!(
+            (line["version"].as_u64(), line["members"]["n"].as_u64()),
+            (Some(*version), Some(*version - 1)),
+            "{line}"
+        );
     }
     assert_eq!(lines[lines.len() - 1]["changes"], lines.len() - 2);
 }

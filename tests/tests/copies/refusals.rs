@@ -1,4 +1,5 @@
-//! What is not whole, not in order or not wanted is refused with the line and the mend, and nothing of it is stored.
+//! What is not whole, not in order or not wanted is refused with the line and the mend, and nothing
+//! of it is stored.
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -24,8 +25,12 @@ impl Export {
     fn new(items: usize) -> Self {
         let database = TestDatabase::sqlite();
         fill(&database, items);
-        let export = String::from_utf8(done(&["export", "--database-url", database.url()])).unwrap();
-        Self { lines: export.lines().map(str::to_owned).collect(), folder: tempfile::tempdir().unwrap() }
+        let export =
+            String::from_utf8(done(&["export", "--database-url", database.url()])).unwrap();
+        Self {
+            lines: export.lines().map(str::to_owned).collect(),
+            folder: tempfile::tempdir().unwrap(),
+        }
     }
 
     /// A file of lines.
@@ -42,16 +47,28 @@ impl Export {
         lines
     }
 
-    /// Asserts that lines are refused, by both kinds of store and by a dry run, and that nothing was stored.
+    /// Asserts that lines are refused, by both kinds of store and by a dry run, and that nothing
+    /// was stored.
     #[track_caller]
     fn refuses(&self, lines: &[String], words: &[&str]) -> String {
         let file = self.file(lines);
         let mut said = String::new();
         for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
             said = refused(&["import", &file, "--database-url", database.url()], 1);
-            assert!(said.starts_with("proposal-service: nothing was stored, because the file is refused:"), "{said}");
+            assert!(
+                said.starts_with(
+                    "proposal-service: nothing was stored, because the file is refused:"
+                ),
+                "{said}"
+            );
             assert!(words.iter().all(|word| said.contains(word)), "{words:?} in:\n{said}");
-            assert_eq!(refused(&["import", "--dry-run", &file, "--database-url", TestDatabase::sqlite().url()], 1), said);
+            assert_eq!(
+                refused(
+                    &["import", "--dry-run", &file, "--database-url", TestDatabase::sqlite().url()],
+                    1
+                ),
+                said
+            );
             is_empty(&database);
         }
         said
@@ -68,7 +85,11 @@ impl Export {
 fn is_empty(database: &TestDatabase) {
     done(&["migrate", "--database-url", database.url()]);
     for table in ["items", "changes", "collection_totals"] {
-        assert_eq!(database.query(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM {table}")), [[Some("0".to_owned())]], "{table}");
+        assert_eq!(
+            database.query(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM {table}")),
+            [[Some("0".to_owned())]],
+            "{table}"
+        );
     }
 }
 
@@ -90,7 +111,10 @@ fn a_file_that_was_cut_off_is_refused() {
 fn a_file_that_was_altered_is_refused() {
     let export = Export::new(60);
     let line = export.line_with("Número");
-    export.refuses(&export.with(line, |line| line.replacen("Número", "Numero", 1)), &["the checksum is not that", "export again"]);
+    export.refuses(
+        &export.with(line, |line| line.replacen("Número", "Numero", 1)),
+        &["the checksum is not that", "export again"],
+    );
     let mut longer = export.lines.clone();
     longer.push(String::new());
     export.refuses(&longer, &["something follows the line that counts"]);
@@ -102,21 +126,50 @@ fn each_faulty_line_is_told_with_its_mend() {
     let numbered = |line: usize| format!("line {line}: ");
     for (before, after, words) in [
         ("\"group\":\"files\"", "\"group\":\"fils\"", "`group` is \"fils\"; it must be one of"),
-        ("\"kind\":\"replaced\"", "\"kind\":\"changed\"", "`kind` is \"changed\"; it must be one of"),
+        (
+            "\"kind\":\"replaced\"",
+            "\"kind\":\"changed\"",
+            "`kind` is \"changed\"; it must be one of",
+        ),
         ("\"item_id\":\"", "\"item_id\":\"0", "it must be a UUID"),
         ("\"members\":{", "\"members\":{\"a\":1,\"a\":2,", "the member \"a\" stands twice"),
         ("\"members\":{", "\"members\":{\"a\":\"\\u0000\",", "`members/a`: the character U+0000"),
-        ("\"continues\":null", "\"continues\":\"01890a5d-ac96-774b-bcce-b302099a8050\"", "no earlier line creates"),
+        (
+            "\"continues\":null",
+            "\"continues\":\"01890a5d-ac96-774b-bcce-b302099a8050\"",
+            "no earlier line creates",
+        ),
         ("\"sequence\":9,", "\"sequence\":8,", "numbers must grow"),
         ("\"time\":\"2026", "\"time\":\"2025", "times must not go back"),
         ("\"version\":1,", "\"version\":2,", "version 1 is expected"),
     ] {
-        let line = export.lines.iter().enumerate().skip(3).find(|(_, line)| line.contains(before)).unwrap().0 + 1;
-        export.refuses(&export.with(line, |line| line.replacen(before, after, 1)), &[&numbered(line), words]);
+        let line = export
+            .lines
+            .iter()
+            .enumerate()
+            .skip(3)
+            .find(|(_, line)| line.contains(before))
+            .unwrap()
+            .0
+            + 1;
+        export.refuses(
+            &export.with(line, |line| line.replacen(before, after, 1)),
+            &[&numbered(line), words],
+        );
     }
-    let orphan = export.lines.iter().position(|line| line.contains("\"group\":\"lib\"") && line.contains("\"parent\":null")).unwrap() + 1;
-    let parent = |line: &str| line.replacen("\"parent\":null", "\"parent\":\"01890a5d-ac96-774b-bcce-b302099a8050\"", 1);
-    export.refuses(&export.with(orphan, parent), &[&numbered(orphan), "does not exist there as an item of `proposals`"]);
+    let orphan = export
+        .lines
+        .iter()
+        .position(|line| line.contains("\"group\":\"lib\"") && line.contains("\"parent\":null"))
+        .unwrap()
+        + 1;
+    let parent = |line: &str| {
+        line.replacen("\"parent\":null", "\"parent\":\"01890a5d-ac96-774b-bcce-b302099a8050\"", 1)
+    };
+    export.refuses(
+        &export.with(orphan, parent),
+        &[&numbered(orphan), "does not exist there as an item of `proposals`"],
+    );
 }
 
 #[test]
@@ -147,8 +200,12 @@ fn members_are_as_large_as_the_service_allows() {
 #[test]
 fn twenty_faults_are_told_and_no_more() {
     let export = Export::new(60);
-    let broken: Vec<_> =
-        export.lines.iter().enumerate().map(|(number, line)| if number < 2 { line.clone() } else { "{".to_owned() }).collect();
+    let broken: Vec<_> = export
+        .lines
+        .iter()
+        .enumerate()
+        .map(|(number, line)| if number < 2 { line.clone() } else { "{".to_owned() })
+        .collect();
     let said = export.refuses(&broken, &["line 3: ", "line 22: ", "only the first 20"]);
     assert!(!said.contains("line 23"), "{said}");
 }
@@ -158,16 +215,25 @@ fn what_is_no_export_is_refused_before_the_store_is_touched() {
     let export = Export::new(10);
     let header = |text: &str| export.with(1, |_| text.to_owned());
     for (lines, words) in [
-        (header("{\"format\":\"proposal-service-changes\",\"format_version\":2}"), "version 2 of the format"),
+        (
+            header("{\"format\":\"proposal-service-changes\",\"format_version\":2}"),
+            "version 2 of the format",
+        ),
         (header("id,title"), "it must begin with {\"format\""),
         (vec![String::new()], "it must begin with"),
     ] {
         let database = TestDatabase::sqlite();
         let said = refused(&["import", &export.file(&lines), "--database-url", database.url()], 1);
-        assert!(said.contains("line 1: ") && said.contains(words) && said.lines().count() == 1, "{said}");
+        assert!(
+            said.contains("line 1: ") && said.contains(words) && said.lines().count() == 1,
+            "{said}"
+        );
         assert!(!database.file().exists());
     }
-    let said = refused(&["import", "/nonexistent/export", "--database-url", TestDatabase::sqlite().url()], 1);
+    let said = refused(
+        &["import", "/nonexistent/export", "--database-url", TestDatabase::sqlite().url()],
+        1,
+    );
     assert!(said.contains("cannot read /nonexistent/export"), "{said}");
 }
 
@@ -192,7 +258,8 @@ fn a_file_that_is_served_is_refused() {
     let export = Export::new(20);
     let database = TestDatabase::sqlite();
     let _service = Service::start_on(&database);
-    let said = refused(&["import", &export.file(&export.lines), "--database-url", database.url()], 1);
+    let said =
+        refused(&["import", &export.file(&export.lines), "--database-url", database.url()], 1);
     assert!(said.contains("in use by another process"), "{said}");
 }
 
@@ -202,9 +269,24 @@ fn a_dry_run_says_what_would_be_stored_and_makes_nothing() {
     let file = export.file(&export.lines);
     let [missing, empty] = [TestDatabase::sqlite(), TestDatabase::postgres()];
     for database in [&missing, &empty] {
-        let said = String::from_utf8(done(&["import", "--dry-run", &file, "--database-url", database.url()])).unwrap();
-        let changes = format!("an import would store {} changes; items: cashprogram ", export.lines.len() - 2);
-        assert!(said.starts_with("nothing was stored; ") && said.contains(&changes) && said.lines().count() == 1, "{said}");
+        let said = String::from_utf8(done(&[
+            "import",
+            "--dry-run",
+            &file,
+            "--database-url",
+            database.url(),
+        ]))
+        .unwrap();
+        let changes = format!(
+            "an import would store {} changes; items: cashprogram ",
+            export.lines.len() - 2
+        );
+        assert!(
+            said.starts_with("nothing was stored; ")
+                && said.contains(&changes)
+                && said.lines().count() == 1,
+            "{said}"
+        );
     }
     assert_eq!(std::fs::read_dir(missing.file().parent().unwrap()).unwrap().count(), 0);
     let tables = "SELECT CAST(COUNT(*) AS TEXT) FROM information_schema.tables WHERE table_schema = 'public'";
@@ -230,12 +312,21 @@ fn an_import_that_is_killed_leaves_nothing() {
                         != Some("1".to_owned())
                 });
             }
-            assert!(std::process::Command::new("kill").args(["-s", signal, &process.id().to_string()]).status().unwrap().success());
+            assert!(
+                std::process::Command::new("kill")
+                    .args(["-s", signal, &process.id().to_string()])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
             let status = process.wait().unwrap();
             assert!(!status.success());
             let mut said = String::new();
             process.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-            assert!(signal == "KILL" || said.contains("stopped by SIGTERM; nothing was stored"), "{said}");
+            assert!(
+                signal == "KILL" || said.contains("stopped by SIGTERM; nothing was stored"),
+                "{said}"
+            );
             drop(input);
             is_empty(&database);
         }
@@ -256,7 +347,8 @@ fn an_export_that_cannot_be_written_leaves_no_half_file() {
         (Path::new("/nonexistent/export"), "cannot write /nonexistent/export"),
         (Path::new("/proc/export"), "cannot write /proc/export"),
     ] {
-        let said = refused(&["export", file.to_str().unwrap(), "--database-url", database.url()], 1);
+        let said =
+            refused(&["export", file.to_str().unwrap(), "--database-url", database.url()], 1);
         assert!(said.contains(words) && said.lines().count() == 1, "{said}");
     }
     assert_eq!(std::fs::read(&there).unwrap(), b"precious");
@@ -270,7 +362,11 @@ fn an_export_that_cannot_be_written_leaves_no_half_file() {
 fn a_reader_that_goes_away_ends_an_export_with_a_word() {
     let database = TestDatabase::sqlite();
     fill(&database, 2_000);
-    let mut process = tool(&["export", "--database-url", database.url()]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut process = tool(&["export", "--database-url", database.url()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut first = [0; 10];
     process.stdout.take().unwrap().read_exact(&mut first).unwrap();
     let said = fault(&process.wait_with_output().unwrap(), 1);
@@ -286,15 +382,28 @@ fn a_log_that_was_pruned_is_not_exported() {
         .execute("DELETE FROM changes WHERE version = 2 AND kind <> 'deleted'", [])
         .unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let said = refused(&["export", folder.path().join("export").to_str().unwrap(), "--database-url", database.url()], 1);
-    assert!(said.contains("the change log is not whole") && said.contains("at version 1"), "{said}");
+    let said = refused(
+        &[
+            "export",
+            folder.path().join("export").to_str().unwrap(),
+            "--database-url",
+            database.url(),
+        ],
+        1,
+    );
+    assert!(
+        said.contains("the change log is not whole") && said.contains("at version 1"),
+        "{said}"
+    );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
 fn there_is_nothing_to_export_where_there_is_no_store() {
     let [file, server] = [TestDatabase::sqlite(), TestDatabase::postgres()];
-    assert!(refused(&["export", "--database-url", file.url()], 1).contains("there is no database file"));
+    assert!(
+        refused(&["export", "--database-url", file.url()], 1).contains("there is no database file")
+    );
     assert!(!file.file().exists());
     assert!(refused(&["export", "--database-url", server.url()], 1).contains("holds no store"));
 }

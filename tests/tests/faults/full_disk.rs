@@ -1,8 +1,8 @@
-//! A disk that fills up under an SQLite file: writes are refused with 507 and leave nothing behind, reads go on, and when there
-//! is room again so do the writes.
+//! A disk that fills up under an SQLite file: writes are refused with 507 and leave nothing behind,
+//! reads go on, and when there is room again so do the writes.
 //!
-//! The disk is a small tmpfs in a mount namespace of the service's own, which needs no rights; a file takes most of it until
-//! the test removes a sign outside.
+//! The disk is a small tmpfs in a mount namespace of the service's own, which needs no rights; a
+//! file takes most of it until the test removes a sign outside.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -51,7 +51,11 @@ fn on_a_full_disk_reads_go_on_and_writes_when_there_is_room() {
     all_are_there(&service, &stored, &body);
     let asked = Instant::now();
     let search = service.request("GET", "/v1/files?q=xylophone").send_unchecked().status;
-    assert!(matches!(search, 200 | 503) && asked.elapsed() < Duration::from_secs(5), "{search} after {:?}", asked.elapsed());
+    assert!(
+        matches!(search, 200 | 503) && asked.elapsed() < Duration::from_secs(5),
+        "{search} after {:?}",
+        asked.elapsed()
+    );
     std::fs::remove_file(&sign).unwrap();
     let deadline = Instant::now() + PATIENCE;
     while service.request("POST", FILES).json("{}").send_unchecked().status != 201 {
@@ -59,7 +63,8 @@ fn on_a_full_disk_reads_go_on_and_writes_when_there_is_room() {
         std::thread::sleep(Duration::from_millis(50));
     }
     let _ = service.request("POST", FILES).json(body.as_str()).send().expect(201);
-    let total = service.request("GET", FILES).send().expect(200).value()["total_items"].as_u64().unwrap();
+    let total =
+        service.request("GET", FILES).send().expect(200).value()["total_items"].as_u64().unwrap();
     assert_eq!(total, stored.len() as u64 + 2, "what was refused left nothing behind");
     all_are_there(&service, &stored, &body);
 }
@@ -91,7 +96,8 @@ impl Limited {
             .expect("unshare, of util-linux, is there");
         let service = Self { process, address };
         let deadline = Instant::now() + PATIENCE;
-        while service.request("GET", "/readyz").try_send().is_none_or(|answer| answer.status != 200) {
+        while service.request("GET", "/readyz").try_send().is_none_or(|answer| answer.status != 200)
+        {
             assert!(Instant::now() < deadline, "the service does not start on a disk of its own");
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -1,4 +1,5 @@
-//! The service is killed (SIGKILL) under load, again and again: what it acknowledged is there, whole, with its change.
+//! The service is killed (SIGKILL) under load, again and again: what it acknowledged is there,
+//! whole, with its change.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Clients that write and read without a pause, what they were told, and whether that is so afterwards.
+//! Clients that write and read without a pause, what they were told, and whether that is so
+//! afterwards.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -35,8 +36,14 @@ pub struct Load {
 impl Load {
     /// Makes the items that are to be counted up.
     pub fn new(service: &Service) -> Self {
-        let counters = (0..WRITERS).map(|_| (service.create(FILES, r#"{"n":0}"#), Mutex::default())).collect();
-        Self { created: Mutex::default(), counters, cash: Mutex::default(), refused: AtomicU64::new(0) }
+        let counters =
+            (0..WRITERS).map(|_| (service.create(FILES, r#"{"n":0}"#), Mutex::default())).collect();
+        Self {
+            created: Mutex::default(),
+            counters,
+            cash: Mutex::default(),
+            refused: AtomicU64::new(0),
+        }
     }
 
     /// How many requests were told to come again so far.
@@ -44,8 +51,8 @@ impl Load {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Writes and reads at `address` with many clients, until `meanwhile` has ended or the service is gone. `name` tells what
-    /// is created from what other runs create.
+    /// Writes and reads at `address` with many clients, until `meanwhile` has ended or the service
+    /// is gone. `name` tells what is created from what other runs create.
     pub fn run(&self, address: SocketAddr, name: &str, meanwhile: impl FnOnce()) {
         let is_over = &AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -79,7 +86,8 @@ impl Load {
     /// Gives an item the next number.
     fn count_up(&self, address: SocketAddr, item: &Item, last: &Mutex<u64>) -> Told {
         let next = *last.lock().unwrap() + 1;
-        let request = Request::new(address, "PUT", &item.path).json(json!({ "n": next }).to_string());
+        let request =
+            Request::new(address, "PUT", &item.path).json(json!({ "n": next }).to_string());
         self.ask(request, 200, |_| *last.lock().unwrap() = next)
     }
 
@@ -87,7 +95,9 @@ impl Load {
     fn replace_all(&self, address: SocketAddr) -> Told {
         let next = *self.cash.lock().unwrap() + 1;
         let rows = Value::from(vec![json!({ "n": next }); ROWS]);
-        self.ask(Request::new(address, "PUT", CASH_PROGRAM).json(rows.to_string()), 200, |_| *self.cash.lock().unwrap() = next)
+        self.ask(Request::new(address, "PUT", CASH_PROGRAM).json(rows.to_string()), 200, |_| {
+            *self.cash.lock().unwrap() = next
+        })
     }
 
     /// What is read is no older than what was acknowledged before it was asked for.
@@ -95,22 +105,36 @@ impl Load {
         let before = *last.lock().unwrap();
         self.ask(Request::new(address, "GET", &item.path), 200, |answer| {
             let (found, after) = (number(&answer.value()), *last.lock().unwrap());
-            assert!((before..=after + 1).contains(&found), "{found} where {before} was acknowledged before and {after} by now");
+            assert!(
+                (before..=after + 1).contains(&found),
+                "{found} where {before} was acknowledged before and {after} by now"
+            );
         })
     }
 
     fn read_created(&self, address: SocketAddr) -> Told {
-        let Some((path, body)) = self.created.lock().unwrap().last_key_value().map(|(path, body)| (path.clone(), body.clone())) else {
+        let Some((path, body)) = self
+            .created
+            .lock()
+            .unwrap()
+            .last_key_value()
+            .map(|(path, body)| (path.clone(), body.clone()))
+        else {
             return Told::Done;
         };
-        self.ask(Request::new(address, "GET", &path), 200, |answer| drop(answer.with_members(&body)))
+        self.ask(Request::new(address, "GET", &path), 200, |answer| {
+            drop(answer.with_members(&body))
+        })
     }
 
     /// A request is done, or told to come again, or not answered; there is no other answer.
     fn ask(&self, request: Request, status: u16, done: impl FnOnce(Answer)) -> Told {
         let Some(answer) = request.try_send() else { return Told::Nothing };
         if answer.status == 503 {
-            assert!(answer.needed_header("retry-after").parse::<u32>().is_ok(), "seconds in Retry-After of {answer}");
+            assert!(
+                answer.needed_header("retry-after").parse::<u32>().is_ok(),
+                "seconds in Retry-After of {answer}"
+            );
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Told::Later;
         }
@@ -118,8 +142,8 @@ impl Load {
         Told::Done
     }
 
-    /// What was acknowledged is there, as far as the latest `most` items that were created go; what was sent and not
-    /// acknowledged is there whole or not at all.
+    /// What was acknowledged is there, as far as the latest `most` items that were created go; what
+    /// was sent and not acknowledged is there whole or not at all.
     pub fn look(&self, service: &Service, most: usize) {
         let created = self.created.lock().unwrap();
         for (path, body) in created.iter().rev().take(most) {
@@ -127,24 +151,37 @@ impl Load {
         }
         drop(created);
         for (item, last) in &self.counters {
-            is_the_last_or_the_next(number(&service.get(&item.path).send().expect(200).value()), last);
+            is_the_last_or_the_next(
+                number(&service.get(&item.path).send().expect(200).value()),
+                last,
+            );
         }
         let rows = service.list(CASH_PROGRAM, "page_size=250");
         let numbers: Vec<_> = rows.items().iter().map(number).collect();
         let found = numbers.first().copied().unwrap_or_default();
         assert!(numbers.iter().all(|number| *number == found), "half a replacement: {numbers:?}");
-        assert!(numbers.len() == ROWS || (found == 0 && numbers.is_empty()), "{} rows", numbers.len());
+        assert!(
+            numbers.len() == ROWS || (found == 0 && numbers.is_empty()),
+            "{} rows",
+            numbers.len()
+        );
         is_the_last_or_the_next(found, &self.cash);
     }
 
-    /// Looks into the tables: as many changes as versions, totals that are true, and every acknowledged item.
+    /// Looks into the tables: as many changes as versions, totals that are true, and every
+    /// acknowledged item.
     pub fn every_write_has_its_change(&self, database: &TestDatabase) {
         let none = |query: &str| {
-            let found = database.query(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM ({query}) AS found"));
+            let found =
+                database.query(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM ({query}) AS found"));
             assert_eq!(found, [[Some("0".to_owned())]], "{query}");
         };
-        none("SELECT i.id FROM items i WHERE i.version <> (SELECT COUNT(*) FROM changes c WHERE c.item_id = i.id)");
-        none("SELECT i.id FROM items i WHERE i.updated_at <> (SELECT MAX(c.time) FROM changes c WHERE c.item_id = i.id)");
+        none(
+            "SELECT i.id FROM items i WHERE i.version <> (SELECT COUNT(*) FROM changes c WHERE c.item_id = i.id)",
+        );
+        none(
+            "SELECT i.id FROM items i WHERE i.updated_at <> (SELECT MAX(c.time) FROM changes c WHERE c.item_id = i.id)",
+        );
         none(
             "SELECT c.item_id FROM changes c WHERE c.kind <> 'deleted' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = c.item_id) \
              AND NOT EXISTS (SELECT 1 FROM changes d WHERE d.item_id = c.item_id AND d.kind = 'deleted')",
@@ -154,7 +191,8 @@ impl Load {
              WHERE t.items <> (SELECT COUNT(*) FROM items i WHERE i.collection = t.collection) \
              OR t.writes <> (SELECT COUNT(*) FROM changes c WHERE c.collection = t.collection)",
         );
-        let files = database.query("SELECT CAST(COUNT(*) AS TEXT) FROM items WHERE collection = 'files'");
+        let files =
+            database.query("SELECT CAST(COUNT(*) AS TEXT) FROM items WHERE collection = 'files'");
         let created = self.created.lock().unwrap().len();
         assert!(created > 100, "there was some load");
         let files: usize = files[0][0].as_ref().unwrap().parse().unwrap();

@@ -1,5 +1,6 @@
-//! `PostgreSQL` is killed (SIGKILL) under load and started again, time after time, while the service runs on: 503 meanwhile and
-//! no wrong answer, and afterwards what was acknowledged is there, whole, with its change.
+//! `PostgreSQL` is killed (SIGKILL) under load and started again, time after time, while the
+//! service runs on: 503 meanwhile and no wrong answer, and afterwards what was acknowledged is
+//! there, whole, with its change.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -40,7 +41,10 @@ fn nothing_acknowledged_is_lost_and_the_service_goes_on() {
             is_ready(&service);
             sleep(Duration::from_millis(300));
         });
-        assert!(round % 2 == 1 || load.refused() > refused, "whoever came while there was no database was told");
+        assert!(
+            round % 2 == 1 || load.refused() > refused,
+            "whoever came while there was no database was told"
+        );
         is_ready(&service);
         load.look(&service, 100);
     }

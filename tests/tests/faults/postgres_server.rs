@@ -27,7 +27,15 @@ impl PostgresServer {
             run(Command::new("chown").arg("postgres").arg(folder.path()));
         }
         let server = Self { programs: programs(), port: free_address().port(), folder };
-        run(server.program("initdb").args(["--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--no-locale"]));
+        run(server.program("initdb").args([
+            "--username",
+            "postgres",
+            "--auth",
+            "trust",
+            "--encoding",
+            "UTF8",
+            "--no-locale",
+        ]));
         server.start_again();
         server
     }
@@ -38,9 +46,13 @@ impl PostgresServer {
 
     /// Returns when the server takes connections again.
     pub fn start_again(&self) {
-        let options = format!("-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories=", self.port);
+        let options =
+            format!("-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories=", self.port);
         let log = self.folder.path().join("log");
-        run(self.program("pg_ctl").args(["start", "--wait", "--silent", "--options", &options, "--log"]).arg(log));
+        run(self
+            .program("pg_ctl")
+            .args(["start", "--wait", "--silent", "--options", &options, "--log"])
+            .arg(log));
     }
 
     /// Kills every process of the server at once, and returns when they are gone.
@@ -58,7 +70,11 @@ impl PostgresServer {
     /// Kills one of the processes that serve a connection.
     pub fn kill_a_session(&self) {
         let children = self.children().into_iter();
-        let session = children.filter(|child| child.cmdline().is_ok_and(|words| words.join(" ").contains(" proposals_test_"))).take(1);
+        let session = children
+            .filter(|child| {
+                child.cmdline().is_ok_and(|words| words.join(" ").contains(" proposals_test_"))
+            })
+            .take(1);
         let session: Vec<_> = session.collect();
         assert_eq!(session.len(), 1, "somebody is connected");
         kill(&session);
@@ -97,7 +113,11 @@ impl PostgresServer {
 impl Drop for PostgresServer {
     fn drop(&mut self) {
         // A test that failed may have left it killed.
-        let _ = self.program("pg_ctl").args(["stop", "--mode", "immediate", "--silent"]).stderr(Stdio::null()).status();
+        let _ = self
+            .program("pg_ctl")
+            .args(["stop", "--mode", "immediate", "--silent"])
+            .stderr(Stdio::null())
+            .status();
     }
 }
 
@@ -108,9 +128,15 @@ fn is_root() -> bool {
 /// Where the server's programs are: distributions keep them out of the search path.
 fn programs() -> PathBuf {
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let newest = installed.map(|version| version.path().join("bin")).filter(|bin| bin.join("initdb").is_file()).max();
+    let newest = installed
+        .map(|version| version.path().join("bin"))
+        .filter(|bin| bin.join("initdb").is_file())
+        .max();
     newest.unwrap_or_else(|| {
-        let told = Command::new("pg_config").arg("--bindir").output().expect("PostgreSQL is installed, or pg_config says where");
+        let told = Command::new("pg_config")
+            .arg("--bindir")
+            .output()
+            .expect("PostgreSQL is installed, or pg_config says where");
         Path::new(String::from_utf8_lossy(&told.stdout).trim()).to_owned()
     })
 }
@@ -118,7 +144,12 @@ fn programs() -> PathBuf {
 /// Kills without a chance to clean up. One that ended by itself meanwhile is as good.
 fn kill(processes: &[Process]) {
     let ids = processes.iter().map(|process| process.pid.to_string());
-    Command::new("kill").arg("-KILL").args(ids).stderr(Stdio::null()).status().expect("there is `kill`");
+    Command::new("kill")
+        .arg("-KILL")
+        .args(ids)
+        .stderr(Stdio::null())
+        .status()
+        .expect("there is `kill`");
 }
 
 fn run(command: &mut Command) {

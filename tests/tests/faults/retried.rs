@@ -1,5 +1,5 @@
-//! The service is killed (SIGKILL) while clients send requests with keys: what got no answer is sent again to the next process,
-//! and everything is done once.
+//! The service is killed (SIGKILL) while clients send requests with keys: what got no answer is
+//! sent again to the next process, and everything is done once.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -62,7 +62,11 @@ fn kill_and_send_again(database: &TestDatabase) {
     }
     let service = Service::start_on(database);
     for (key, id) in told.lock().unwrap().iter().rev().take(200) {
-        assert_eq!(&send(service.address(), key).unwrap().expect(201).id(), id, "the answer is that of the first time");
+        assert_eq!(
+            &send(service.address(), key).unwrap().expect(201).id(),
+            id,
+            "the answer is that of the first time"
+        );
     }
     drop(service);
     every_key_made_one_item(database, told);
@@ -70,7 +74,10 @@ fn kill_and_send_again(database: &TestDatabase) {
 
 fn send(address: SocketAddr, key: &str) -> Option<Answer> {
     let body = json!({ "key": key, "more": "x".repeat(500) }).to_string();
-    Request::new(address, "POST", FILES).header("idempotency-key", format!("\"{key}\"")).json(body).try_send()
+    Request::new(address, "POST", FILES)
+        .header("idempotency-key", format!("\"{key}\""))
+        .json(body)
+        .try_send()
 }
 
 fn every_key_made_one_item(database: &TestDatabase, told: &Told) {
@@ -81,6 +88,9 @@ fn every_key_made_one_item(database: &TestDatabase, told: &Told) {
     let items = keys.len();
     keys.dedup();
     assert_eq!(keys.len(), items, "no key made two items");
-    assert!(told.keys().all(|key| keys.binary_search(key).is_ok()), "what was acknowledged is there");
+    assert!(
+        told.keys().all(|key| keys.binary_search(key).is_ok()),
+        "what was acknowledged is there"
+    );
     assert!(items > 200, "there was some load: {items}");
 }

@@ -20,8 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the service may take to be done with a connection: longer than any of its own limits.
 const LONGEST: Duration = Duration::from_secs(45);
 
-/// Attacks a service while another client reads and writes: that one is answered in time throughout and afterwards. The
-/// service holds at most [`MOST_MEMORY`], and logs neither a panic nor a fault of its own.
+/// Attacks a service while another client reads and writes: that one is answered in time throughout
+/// and afterwards. The service holds at most [`MOST_MEMORY`], and logs neither a panic nor a fault
+/// of its own.
 pub fn withstands(service: &Service, attack: impl FnOnce()) {
     let item = service.create("/v1/statuses", r#"{"n":0}"#);
     let is_over = AtomicBool::new(false);
@@ -114,9 +115,13 @@ impl Raw {
             match self.0.read(&mut part) {
                 Ok(0) => break,
                 Ok(n) => bytes.extend_from_slice(&part[..n]),
-                // A connection that is closed with input unread is reset; what came before is the answer.
+                // A connection that is closed with input unread is reset; what came before is the
+                // answer.
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
-                Err(error) => panic!("the connection stays open ({error}) after {}", String::from_utf8_lossy(&bytes)),
+                Err(error) => panic!(
+                    "the connection stays open ({error}) after {}",
+                    String::from_utf8_lossy(&bytes)
+                ),
             }
         }
         String::from_utf8_lossy(&bytes).into_owned()
@@ -133,7 +138,10 @@ pub fn answer_to(service: &Service, bytes: impl AsRef<[u8]>) -> String {
     Raw::open(service).send(bytes).done().rest()
 }
 
-/// The head of a POST of JSON to `path`, with a line that says how long the body is; the connection ends with the answer.
+/// The head of a POST of JSON to `path`, with a line that says how long the body is; the connection
+/// ends with the answer.
 pub fn head_of_post(path: &str, framing: &str) -> String {
-    format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n{framing}\r\n\r\n")
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n{framing}\r\n\r\n"
+    )
 }

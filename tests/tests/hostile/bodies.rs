@@ -23,11 +23,16 @@ fn bodies_sent_by_halves_and_byte_by_byte_are_408_and_leave_nothing() {
             // More than the service keeps of a large body before it gives it a share of its own.
             format!("{large}{}", " ".repeat(2_000_000)),
         ];
-        let halves: Vec<_> = (0..200).map(|number| Raw::open(&service).send(&halves[number % halves.len()])).collect();
+        let halves: Vec<_> = (0..200)
+            .map(|number| Raw::open(&service).send(&halves[number % halves.len()]))
+            .collect();
         thread::scope(|scope| {
             for _ in 0..50 {
                 scope.spawn(|| {
-                    let text = Raw::open(&service).send(&head).drip("{\"a\":1}", Duration::from_secs(1)).rest();
+                    let text = Raw::open(&service)
+                        .send(&head)
+                        .drip("{\"a\":1}", Duration::from_secs(1))
+                        .rest();
                     assert!(statuses(&text).iter().all(|status| *status == 408), "{text}");
                 });
             }
@@ -44,9 +49,11 @@ fn bodies_sent_by_halves_and_byte_by_byte_are_408_and_leave_nothing() {
 fn bodies_that_end_too_soon_are_400_and_leave_nothing() {
     let service = Service::start(Store::Sqlite);
     withstands(&service, || {
-        for framing in
-            ["Content-Length: 1000\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", "Transfer-Encoding: chunked\r\n\r\n"]
-        {
+        for framing in [
+            "Content-Length: 1000\r\n\r\n{}",
+            "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n",
+            "Transfer-Encoding: chunked\r\n\r\n",
+        ] {
             let head = head_of_post(FILES, framing);
             let text = answer_to(&service, head.trim_end());
             assert_eq!(statuses(&text), [400], "{framing:?}: {text}");
@@ -75,10 +82,19 @@ fn malformed_chunks_are_400_and_leave_nothing() {
             &format!("2;{}\r\n{{}}\r\n0\r\n\r\n", "x".repeat(100_000)),
             &format!("2\r\n{{}}\r\n0\r\n{}\r\n", "x: y\r\n".repeat(100_000)),
         ] {
-            let text = answer_to(&service, head_of_post(FILES, "Transfer-Encoding: chunked") + chunks);
-            assert_eq!(statuses(&text), [400], "{}: {text}", &chunks[..chunks.len().min(60)].escape_debug());
+            let text =
+                answer_to(&service, head_of_post(FILES, "Transfer-Encoding: chunked") + chunks);
+            assert_eq!(
+                statuses(&text),
+                [400],
+                "{}: {text}",
+                &chunks[..chunks.len().min(60)].escape_debug()
+            );
         }
-        let text = answer_to(&service, head_of_post(FILES, "Transfer-Encoding: chunked") + "ffffffffffffffff\r\n{}");
+        let text = answer_to(
+            &service,
+            head_of_post(FILES, "Transfer-Encoding: chunked") + "ffffffffffffffff\r\n{}",
+        );
         assert!(matches!(statuses(&text)[..], [400 | 413]), "{text}");
     });
     assert_eq!(service.get(FILES).send().expect(200).value()["total_items"], 0);

@@ -13,7 +13,10 @@ const SECOND: Duration = Duration::from_secs(1);
 fn ten_thousand_idle_connections_keep_nobody_out() {
     const CONNECTIONS: usize = 10_000;
     let files = rlimit::increase_nofile_limit(u64::MAX).unwrap();
-    assert!(files >= CONNECTIONS as u64 + 500, "the test needs {CONNECTIONS} open files and more; the hard limit is {files}: raise it");
+    assert!(
+        files >= CONNECTIONS as u64 + 500,
+        "the test needs {CONNECTIONS} open files and more; the hard limit is {files}: raise it"
+    );
     let service = Service::start(Store::Sqlite);
     withstands(&service, || {
         let asked = |_| {
@@ -27,7 +30,11 @@ fn ten_thousand_idle_connections_keep_nobody_out() {
         thread::sleep(SECOND);
         assert!(service.open_files() >= CONNECTIONS, "{} files are open", service.open_files());
         for client in kept.into_iter().step_by(100) {
-            assert_eq!(statuses(&client.send(GET).beginning()), [200], "a connection that rested is served");
+            assert_eq!(
+                statuses(&client.send(GET).beginning()),
+                [200],
+                "a connection that rested is served"
+            );
         }
         drop(silent);
     });
@@ -37,7 +44,9 @@ fn ten_thousand_idle_connections_keep_nobody_out() {
 fn heads_sent_by_halves_and_byte_by_byte_are_408() {
     let service = Service::start(Store::Sqlite);
     withstands(&service, || {
-        let halves = (0..500).map(|_| Raw::open(&service).send("GET /v1/statuses HTTP/1.1\r\nHost: ")).collect::<Vec<_>>();
+        let halves = (0..500)
+            .map(|_| Raw::open(&service).send("GET /v1/statuses HTTP/1.1\r\nHost: "))
+            .collect::<Vec<_>>();
         thread::scope(|scope| {
             for _ in 0..50 {
                 scope.spawn(|| {
@@ -63,7 +72,9 @@ fn responses_nobody_reads_keep_nobody_waiting() {
     let page = "/v1/files?page_size=250";
     withstands(&service, || {
         // 15 MB each: far more than the sockets' buffers take.
-        let unread: Vec<_> = (0..64).map(|_| Raw::open(&service).send(format!("GET {page} HTTP/1.1\r\nHost: x\r\n\r\n"))).collect();
+        let unread: Vec<_> = (0..64)
+            .map(|_| Raw::open(&service).send(format!("GET {page} HTTP/1.1\r\nHost: x\r\n\r\n")))
+            .collect();
         thread::sleep(5 * SECOND);
         drop(unread);
     });
@@ -76,9 +87,11 @@ fn answers_to_many_pipelined_requests_are_made_as_they_are_read() {
     withstands(&service, || {
         let last = "GET /v1/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
         let answers = Raw::open(&service).send(GET.repeat(200)).send(last).done().rest();
-        let (end, before) = statuses(&answers).split_last().map(|(last, before)| (*last, before.to_vec())).unwrap();
+        let (end, before) =
+            statuses(&answers).split_last().map(|(last, before)| (*last, before.to_vec())).unwrap();
         assert_eq!((end, before), (404, vec![200; 200]));
-        // Some 70 MB of answers that nobody reads; the sending ends with what the sockets' buffers hold.
+        // Some 70 MB of answers that nobody reads; the sending ends with what the sockets' buffers
+        // hold.
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| drop(Raw::open(&service).send_for(GET.repeat(200_000), 2 * SECOND)));

@@ -1,5 +1,6 @@
-//! Requests whose end is told in two ways, so that a proxy and the service could disagree about where the next one begins
-//! (request smuggling): what hides in a body is never taken for a request.
+//! Requests whose end is told in two ways, so that a proxy and the service could disagree about
+//! where the next one begins (request smuggling): what hides in a body is never taken for a
+//! request.
 
 use tests::{Service, Store};
 
@@ -46,9 +47,14 @@ fn no_request_is_smuggled_in_a_body() {
             "Content-Length: 5\r\nTransfer-Encoding:\tchunked\r\n\r\n0\r\n",
             "Content-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n",
         ] {
-            let request = format!("POST {FILES} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{framing}\r\n\r\n{hidden}");
+            let request = format!(
+                "POST {FILES} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{framing}\r\n\r\n{hidden}"
+            );
             let text = answer_to(&service, &request);
-            assert!(matches!(statuses(&text)[..], [400..=499]), "one refusal, and the end of {framing:?}: {text}");
+            assert!(
+                matches!(statuses(&text)[..], [400..=499]),
+                "one refusal, and the end of {framing:?}: {text}"
+            );
             let _ = service.get(&victim.path).send().expect(200);
         }
     });
@@ -63,16 +69,23 @@ fn what_follows_a_refused_body_is_no_request() {
     let length = hidden.len();
     withstands(&service, || {
         for (what, head, status) in [
-            ("a type that is not taken", format!("POST {FILES} HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n"), 415),
+            (
+                "a type that is not taken",
+                format!("POST {FILES} HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n"),
+                415,
+            ),
             ("a path that is none", "POST /v1/nothing HTTP/1.1\r\nHost: x\r\n".to_owned(), 404),
             ("a method that is not served", format!("PUT {FILES} HTTP/1.1\r\nHost: x\r\n"), 405),
             ("no host", format!("POST {FILES} HTTP/1.1\r\n"), 400),
         ] {
-            let text = answer_to(&service, format!("{head}Content-Length: {length}\r\n\r\n{hidden}"));
+            let text =
+                answer_to(&service, format!("{head}Content-Length: {length}\r\n\r\n{hidden}"));
             assert_eq!(statuses(&text), [status], "{what}: {text}");
         }
         // An old client's chunks: HTTP/1.0 has none.
-        let old = format!("POST {FILES} HTTP/1.0\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{hidden}");
+        let old = format!(
+            "POST {FILES} HTTP/1.0\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{hidden}"
+        );
         assert_eq!(statuses(&answer_to(&service, old)).len(), 1);
     });
     let _ = service.get(&victim.path).send().expect(200);
@@ -85,14 +98,27 @@ fn pipelined_requests_are_done_once_each_in_their_order() {
         let post = |number: usize| {
             let body = format!("{{\"n\":{number}}}");
             let length = body.len();
-            format!("POST {FILES} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
+            format!(
+                "POST {FILES} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+            )
         };
         let posts: String = (0..100).map(post).collect();
-        let end = format!("GET {FILES}?page_size=250 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n{}", post(100));
+        let end = format!(
+            "GET {FILES}?page_size=250 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n{}",
+            post(100)
+        );
         let text = answer_to(&service, posts + &end);
         let answered = statuses(&text);
-        assert_eq!((answered.len(), answered[..100].iter().all(|status| *status == 201), answered[100]), (101, true, 200), "{answered:?}");
+        assert_eq!(
+            (answered.len(), answered[..100].iter().all(|status| *status == 201), answered[100]),
+            (101, true, 200),
+            "{answered:?}"
+        );
         let numbers = service.list(FILES, "page_size=250").each("n");
-        assert_eq!(numbers, (0..100).map(serde_json::Value::from).collect::<Vec<_>>(), "what follows the last request is none");
+        assert_eq!(
+            numbers,
+            (0..100).map(serde_json::Value::from).collect::<Vec<_>>(),
+            "what follows the last request is none"
+        );
     });
 }

@@ -1,5 +1,5 @@
-//! Bodies of the largest size that are nothing but brackets, members or elements, many at once: in work they take many times
-//! what they take on the wire, if anything does.
+//! Bodies of the largest size that are nothing but brackets, members or elements, many at once: in
+//! work they take many times what they take on the wire, if anything does.
 
 use std::thread;
 
@@ -38,14 +38,26 @@ fn members(size: usize) -> String {
 }
 
 /// Sends a body several times at once.
-fn at_once(service: &Service, method: &str, path: &str, body: &str, times: usize, expected: &[u16]) {
+fn at_once(
+    service: &Service,
+    method: &str,
+    path: &str,
+    body: &str,
+    times: usize,
+    expected: &[u16],
+) {
     withstands(service, || {
         thread::scope(|scope| {
             for _ in 0..times {
                 scope.spawn(|| {
                     let answer = service.request(method, path).json(body).send_unchecked();
                     let said = &answer.body[..answer.body.len().min(500)];
-                    assert!(expected.contains(&answer.status), "{}: {}", answer.status, String::from_utf8_lossy(said));
+                    assert!(
+                        expected.contains(&answer.status),
+                        "{}: {}",
+                        answer.status,
+                        String::from_utf8_lossy(said)
+                    );
                 });
             }
         });
@@ -56,7 +68,12 @@ fn at_once(service: &Service, method: &str, path: &str, body: &str, times: usize
 fn eight_wide_bodies_at_once_are_taken() {
     tests::on_each_store(|service| {
         let texts = filled(LIMIT, "{\"a\":\"", |_| "a b ".to_owned(), "\"}");
-        for body in [ones(LIMIT), members(LIMIT), filled(LIMIT, "{\"a\":{", |n| format!("\"a{n}\":0,"), "\"\":0}}"), texts] {
+        for body in [
+            ones(LIMIT),
+            members(LIMIT),
+            filled(LIMIT, "{\"a\":{", |n| format!("\"a{n}\":0,"), "\"\":0}}"),
+            texts,
+        ] {
             at_once(service, "POST", FILES, &body, AT_ONCE, &[201]);
         }
         // What was indexed of them, too, was within the memory.
@@ -91,7 +108,14 @@ fn wide_bodies_that_are_refused_are_refused_without_much_memory() {
         at_once(&service, "POST", path, body, AT_ONCE, &[status]);
     }
     at_once(&service, "PUT", CASH_PROGRAM, &array, AT_ONCE, &[422]);
-    at_once(&service, "PUT", CASH_PROGRAM, &filled(LIMIT, "[{}", |_| ",{}".to_owned(), "]"), AT_ONCE, &[422]);
+    at_once(
+        &service,
+        "PUT",
+        CASH_PROGRAM,
+        &filled(LIMIT, "[{}", |_| ",{}".to_owned(), "]"),
+        AT_ONCE,
+        &[422],
+    );
     for path in [FILES, "/v1/proposals"] {
         assert_eq!(service.get(path).send().expect(200).value()["total_items"], 0);
     }

@@ -1,5 +1,5 @@
-//! Clients that mean harm, over raw sockets against the real binary: the service answers them as they deserve, answers all
-//! others meanwhile, and takes little memory.
+//! Clients that mean harm, over raw sockets against the real binary: the service answers them as
+//! they deserve, answers all others meanwhile, and takes little memory.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -17,13 +17,29 @@ fn what_is_too_long_is_414_or_431() {
         for (what, request, status) in [
             ("a path", get(format!("/{}", long(70_000)).as_bytes(), b"a: b"), 414),
             ("a query", get(format!("/v1/files?q={}", long(70_000)).as_bytes(), b"a: b"), 414),
-            ("a method", format!("{} / HTTP/1.1\r\nHost: x\r\n\r\n", long(200_000)).into_bytes(), 414),
+            (
+                "a method",
+                format!("{} / HTTP/1.1\r\nHost: x\r\n\r\n", long(200_000)).into_bytes(),
+                414,
+            ),
             ("a target without end", long(20_000_000).into_bytes(), 414),
             ("a header", get(b"/v1/files", format!("a: {}", long(200_000)).as_bytes()), 431),
-            ("a name of a header", get(b"/v1/files", format!("{}: b", long(200_000)).as_bytes()), 431),
+            (
+                "a name of a header",
+                get(b"/v1/files", format!("{}: b", long(200_000)).as_bytes()),
+                431,
+            ),
             ("headers", get(b"/v1/files", "a: b\r\n".repeat(200).trim_end().as_bytes()), 431),
-            ("headers without end", get(b"/v1/files", "a: b\r\n".repeat(2_000_000).as_bytes()), 431),
-            ("a path that is just taken", get(format!("/{}", long(60_000)).as_bytes(), b"a: b"), 404),
+            (
+                "headers without end",
+                get(b"/v1/files", "a: b\r\n".repeat(2_000_000).as_bytes()),
+                431,
+            ),
+            (
+                "a path that is just taken",
+                get(format!("/{}", long(60_000)).as_bytes(), b"a: b"),
+                404,
+            ),
         ] {
             let text = answer_to(&service, request);
             assert_eq!(statuses(&text), [status], "{what}: {}", &text[..text.len().min(500)]);
@@ -97,16 +113,36 @@ fn bytes_that_are_no_text_are_refused_wherever_they_stand() {
         ] {
             let text = answer_to(&service, get(target, b"a: b"));
             let found = statuses(&text);
-            // Bytes beyond ASCII are no URI; whether the server says so or finds no such path, it refuses.
-            assert!(found == [status] || (target.contains(&0xff) && found == [400]), "{}: {text}", target.escape_ascii());
+            // Bytes beyond ASCII are no URI; whether the server says so or finds no such path, it
+            // refuses.
+            assert!(
+                found == [status] || (target.contains(&0xff) && found == [400]),
+                "{}: {text}",
+                target.escape_ascii()
+            );
         }
-        for name in ["Accept", "Accept-Encoding", "Content-Type", "If-Match", "If-None-Match", "Origin", "X-Request-Id", "User-Agent"] {
+        for name in [
+            "Accept",
+            "Accept-Encoding",
+            "Content-Type",
+            "If-Match",
+            "If-None-Match",
+            "Origin",
+            "X-Request-Id",
+            "User-Agent",
+        ] {
             for value in [&b"\xff\xfe"[..], b"\xed\xa0\x80", b"\x80\"", b"caf\xe9"] {
-                let text = answer_to(&service, get(item.path.as_bytes(), &[name.as_bytes(), b": ", value].concat()));
+                let text = answer_to(
+                    &service,
+                    get(item.path.as_bytes(), &[name.as_bytes(), b": ", value].concat()),
+                );
                 assert!(matches!(statuses(&text)[..], [200 | 400 | 406]), "{name}: {text}");
             }
             for value in [&b"a\x00b"[..], b"a\x01b", b"a\x7fb", b"a\rb"] {
-                let text = answer_to(&service, get(item.path.as_bytes(), &[name.as_bytes(), b": ", value].concat()));
+                let text = answer_to(
+                    &service,
+                    get(item.path.as_bytes(), &[name.as_bytes(), b": ", value].concat()),
+                );
                 assert_eq!(statuses(&text), [400], "{name}: {text}");
             }
         }

@@ -1,4 +1,5 @@
-//! `/v1/cashprogram`: the collection that can be replaced as a whole, all or nothing, and POST on an item.
+//! `/v1/cashprogram`: the collection that can be replaced as a whole, all or nothing, and POST on
+//! an item.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +14,21 @@ const COLLECTION: &str = "/v1/cashprogram";
 fn an_array_replaces_the_collection() {
     on_each_store(|service| {
         let [kept, gone] = two_items(service);
-        let body = format!(r#"[{{"id":"{}","year":2027,"jan_amount":100.10}},{{"year":2030}}]"#, kept.id);
+        let body =
+            format!(r#"[{{"id":"{}","year":2027,"jan_amount":100.10}},{{"year":2030}}]"#, kept.id);
         let answer = service.put(COLLECTION).json(body).send().expect(200);
-        assert_eq!(years(&answer.embedded("cashprogram")), BTreeSet::from([2027, 2030]), "{answer}");
+        assert_eq!(
+            years(&answer.embedded("cashprogram")),
+            BTreeSet::from([2027, 2030]),
+            "{answer}"
+        );
         assert_eq!(answer.value()["total_items"], 2);
 
-        service.get(&kept.path).send().expect(200).with_members(r#"{"year":2027,"jan_amount":100.10}"#);
+        service
+            .get(&kept.path)
+            .send()
+            .expect(200)
+            .with_members(r#"{"year":2027,"jan_amount":100.10}"#);
         service.get(&gone.path).send().expect(404);
         let now = service.get(COLLECTION).send().expect(200);
         assert_eq!(now.text(), answer.text(), "the answer to PUT is the first page");
@@ -32,7 +42,11 @@ fn a_kept_element_keeps_when_it_was_created() {
     on_each_store(|service| {
         let [kept, _] = two_items(service);
         let before = service.get(&kept.path).send().expect(200).value();
-        service.put(COLLECTION).json(format!(r#"[{{"id":"{}","year":2031}}]"#, kept.id)).send().expect(200);
+        service
+            .put(COLLECTION)
+            .json(format!(r#"[{{"id":"{}","year":2031}}]"#, kept.id))
+            .send()
+            .expect(200);
         let after = service.get(&kept.path).send().expect(200);
         assert_eq!(after.value()["_meta"]["created_at"], before["_meta"]["created_at"]);
         assert_ne!(after.etag(), kept.etag);
@@ -56,9 +70,17 @@ fn what_get_returned_can_be_edited_and_put_back() {
     on_each_store(|service| {
         let items = two_items(service);
         let edited = service.get(COLLECTION).send().expect(200).text().replace("2026", "2036");
-        let answer = service.put(COLLECTION).body("application/vnd.cashprogram.v1+json", edited).send().expect(200);
+        let answer = service
+            .put(COLLECTION)
+            .body("application/vnd.cashprogram.v1+json", edited)
+            .send()
+            .expect(200);
         assert_eq!(answer.embedded_ids("cashprogram"), items.map(|item| item.id), "{answer}");
-        assert_eq!(years(&answer.embedded("cashprogram")), BTreeSet::from([2025, 2036]), "{answer}");
+        assert_eq!(
+            years(&answer.embedded("cashprogram")),
+            BTreeSet::from([2025, 2036]),
+            "{answer}"
+        );
     });
 }
 
@@ -66,8 +88,13 @@ fn what_get_returned_can_be_edited_and_put_back() {
 fn more_elements_than_a_page_are_answered_with_the_first_page() {
     on_each_store(|service| {
         let elements: Vec<_> = (0..60).map(|number| json!({"year": 2000 + number})).collect();
-        let answer = service.put(COLLECTION).json(Value::from(elements).to_string()).send().expect(200);
-        assert_eq!((answer.embedded("cashprogram").len(), answer.value()["total_items"].as_u64()), (25, Some(60)), "{answer}");
+        let answer =
+            service.put(COLLECTION).json(Value::from(elements).to_string()).send().expect(200);
+        assert_eq!(
+            (answer.embedded("cashprogram").len(), answer.value()["total_items"].as_u64()),
+            (25, Some(60)),
+            "{answer}"
+        );
         assert!(answer.link("next").is_some(), "{answer}");
     });
 }
@@ -77,26 +104,60 @@ fn what_is_refused_changes_nothing() {
     on_each_store(|service| {
         let [first, second] = two_items(service);
         let before = service.contents(COLLECTION);
-        let one_of_two = service.get("/v1/cashprogram?page_size=1").send().expect(200).text().to_owned();
+        let one_of_two =
+            service.get("/v1/cashprogram?page_size=1").send().expect(200).text().to_owned();
         let whole = service.get(COLLECTION).send().expect(200).text().to_owned();
         let (one, two) = (&first.id, &second.id);
         for (case, body, pointers) in [
-            ("an unknown id", format!(r#"[{{"id":"{one}"}},{{"id":"{UNKNOWN_ID}"}}]"#), &["/1/id"][..]),
+            (
+                "an unknown id",
+                format!(r#"[{{"id":"{one}"}},{{"id":"{UNKNOWN_ID}"}}]"#),
+                &["/1/id"][..],
+            ),
             ("an id that does not parse", r#"[{"id":"mine"},{}]"#.to_owned(), &["/0/id"]),
             ("an id that is no text", r#"[{"id":7}]"#.to_owned(), &["/0/id"]),
-            ("the same id twice", format!(r#"[{{"id":"{one}"}},{{"id":"{two}"}},{{"id":"{one}"}}]"#), &["/2/id"]),
-            ("elements that are no objects", r#"[{},1,"x",[],null]"#.to_owned(), &["/1", "/2", "/3", "/4"]),
-            ("faults of several elements", format!(r#"[1,{{"id":"{UNKNOWN_ID}"}},{{"a":["\u0000"]}}]"#), &["/0", "/1/id", "/2/a/0"]),
-            ("an unknown id in a HAL collection", whole.replace(two, UNKNOWN_ID), &["/_embedded/cashprogram/1/id"]),
-            ("no object in a HAL collection", r#"{"_embedded":{"cashprogram":[{},7]}}"#.to_owned(), &["/_embedded/cashprogram/1"]),
+            (
+                "the same id twice",
+                format!(r#"[{{"id":"{one}"}},{{"id":"{two}"}},{{"id":"{one}"}}]"#),
+                &["/2/id"],
+            ),
+            (
+                "elements that are no objects",
+                r#"[{},1,"x",[],null]"#.to_owned(),
+                &["/1", "/2", "/3", "/4"],
+            ),
+            (
+                "faults of several elements",
+                format!(r#"[1,{{"id":"{UNKNOWN_ID}"}},{{"a":["\u0000"]}}]"#),
+                &["/0", "/1/id", "/2/a/0"],
+            ),
+            (
+                "an unknown id in a HAL collection",
+                whole.replace(two, UNKNOWN_ID),
+                &["/_embedded/cashprogram/1/id"],
+            ),
+            (
+                "no object in a HAL collection",
+                r#"{"_embedded":{"cashprogram":[{},7]}}"#.to_owned(),
+                &["/_embedded/cashprogram/1"],
+            ),
         ] {
             println!("{case}");
             service.put(COLLECTION).json(body).send().refusing(pointers);
         }
         println!("a page of more");
         service.put(COLLECTION).json(one_of_two).send().expect(422);
-        for unreadable in ["{}", r#"{"year":2026}"#, "7", "null", "\"[]\"", "[", "", r#"{"_embedded":[]}"#, r#"{"_embedded":{"files":[]}}"#]
-        {
+        for unreadable in [
+            "{}",
+            r#"{"year":2026}"#,
+            "7",
+            "null",
+            "\"[]\"",
+            "[",
+            "",
+            r#"{"_embedded":[]}"#,
+            r#"{"_embedded":{"files":[]}}"#,
+        ] {
             service.put(COLLECTION).json(unreadable).send().expect(400);
         }
         assert_eq!(service.contents(COLLECTION), before);
@@ -125,9 +186,14 @@ fn a_view_of_the_collection_is_not_put_back() {
     on_each_store(|service| {
         two_items(service);
         let before = service.contents(COLLECTION);
-        for view in
-            ["filter[year]=2025", "filter[year]=1999", "fields=year", "q=nothing", "total=none&page_size=1&page=2", "page_size=1&page=2"]
-        {
+        for view in [
+            "filter[year]=2025",
+            "filter[year]=1999",
+            "fields=year",
+            "q=nothing",
+            "total=none&page_size=1&page=2",
+            "page_size=1&page=2",
+        ] {
             let shown = service.list(COLLECTION, view).text().to_owned();
             service.put(COLLECTION).json(shown).send().expect(422);
         }
@@ -139,7 +205,8 @@ fn a_view_of_the_collection_is_not_put_back() {
 
 #[test]
 fn the_envelope_takes_nothing_from_an_items_depth() {
-    let nested = |levels: usize| format!(r#"{{"a":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
+    let nested =
+        |levels: usize| format!(r#"{{"a":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
     let service = Service::start(Store::Sqlite);
     service.create("/v1/cashprogram", &nested(128));
     let got = service.contents("/v1/cashprogram");
@@ -161,7 +228,14 @@ fn the_condition_of_a_replacement_is_on_the_collection() {
 
 #[test]
 fn post_on_a_cash_program_continues_it() {
-    on_each_store(|service| crate::proposals::continues(service, COLLECTION, r#"{"year":2026}"#, r#"{"year":2027,"jan_amount":1.50}"#));
+    on_each_store(|service| {
+        crate::proposals::continues(
+            service,
+            COLLECTION,
+            r#"{"year":2026}"#,
+            r#"{"year":2027,"jan_amount":1.50}"#,
+        )
+    });
 }
 
 fn two_items(service: &Service) -> [Item; 2] {

@@ -32,8 +32,13 @@ impl Stream {
     fn open(service: &Service, query: &str, headers: &str) -> Self {
         let mut stream = TcpStream::connect(service.address()).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        write!(stream, "GET /v1/changes/stream{query} HTTP/1.1\r\nHost: example.org\r\n{headers}\r\n").expect("the request is sent");
-        let mut opened = Self { connection: BufReader::new(stream), content: String::new(), id: String::new() };
+        write!(
+            stream,
+            "GET /v1/changes/stream{query} HTTP/1.1\r\nHost: example.org\r\n{headers}\r\n"
+        )
+        .expect("the request is sent");
+        let mut opened =
+            Self { connection: BufReader::new(stream), content: String::new(), id: String::new() };
         assert!(opened.line().starts_with("HTTP/1.1 200"), "the stream is opened");
         let mut head = Vec::new();
         loop {
@@ -42,7 +47,11 @@ impl Stream {
                 line => head.push(line.to_lowercase()),
             }
         }
-        for expected in ["content-type: text/event-stream", "cache-control: no-store", "transfer-encoding: chunked"] {
+        for expected in [
+            "content-type: text/event-stream",
+            "cache-control: no-store",
+            "transfer-encoding: chunked",
+        ] {
             assert!(head.iter().any(|line| line == expected), "{expected} in {head:?}");
         }
         opened
@@ -80,7 +89,10 @@ impl Stream {
                 id.clone_into(&mut self.id);
             }
             if let Some(data) = line.strip_prefix("data: ") {
-                return Event { id: self.id.clone(), data: serde_json::from_str(data).expect("JSON") };
+                return Event {
+                    id: self.id.clone(),
+                    data: serde_json::from_str(data).expect("JSON"),
+                };
             }
         }
     }
@@ -106,16 +118,31 @@ fn changes_are_told_as_cloud_events_as_they_happen() {
         let Event { id, data } = stream.event();
         assert_eq!(data["data"]["cursor"], id.as_str());
         assert_eq!((&data["specversion"], &data["id"]), (&json!("1.0"), &json!(id)));
-        assert_eq!((&data["subject"], &data["datacontenttype"]), (&json!(proposal.path), &json!("application/json")));
-        assert_eq!((&data["type"], &data["time"]), (&json!("research-proposal-service.item.created"), &data["data"]["time"]));
+        assert_eq!(
+            (&data["subject"], &data["datacontenttype"]),
+            (&json!(proposal.path), &json!("application/json"))
+        );
+        assert_eq!(
+            (&data["type"], &data["time"]),
+            (&json!("research-proposal-service.item.created"), &data["data"]["time"])
+        );
         assert!(data["source"].as_str().expect("a text").ends_with("/v1/changes"));
-        let listed = service.get("/v1/changes?page_size=250").send().expect(200).embedded("changes");
-        assert_eq!(listed.last(), Some(&data["data"]), "it is what the log tells, and the file before it is not told");
+        let listed =
+            service.get("/v1/changes?page_size=250").send().expect(200).embedded("changes");
+        assert_eq!(
+            listed.last(),
+            Some(&data["data"]),
+            "it is what the log tells, and the file before it is not told"
+        );
         let item = service.create(&format!("{}/lib", proposal.path), "{}");
         service.delete(&proposal.path).send().expect(204);
         let mut told = stream.told(3);
         told[1..].sort();
-        let expected = [(format!("/lib/{}", item.id), "created"), (format!("/lib/{}", item.id), "deleted"), (proposal.path, "deleted")];
+        let expected = [
+            (format!("/lib/{}", item.id), "created"),
+            (format!("/lib/{}", item.id), "deleted"),
+            (proposal.path, "deleted"),
+        ];
         assert_eq!(told, expected.map(|(subject, kind)| (subject, kind.to_owned())));
     });
 }
@@ -129,7 +156,8 @@ fn a_reader_goes_on_where_it_was() {
         assert_eq!(first.data["subject"], items[0].as_str());
         drop(stream);
         let mut resumed = Stream::open(service, "", &format!("Last-Event-ID: {}\r\n", first.id));
-        let expected: Vec<_> = items[1..].iter().map(|path| (path.clone(), "created".to_owned())).collect();
+        let expected: Vec<_> =
+            items[1..].iter().map(|path| (path.clone(), "created".to_owned())).collect();
         assert_eq!(resumed.told(599), expected);
         let another = service.create("/status", "{}");
         assert_eq!(resumed.told(1), [(another.path, "created".to_owned())]);
@@ -145,7 +173,11 @@ fn a_reader_who_was_told_nothing_yet_goes_on_where_it_began() {
         let begun = stream.content();
         drop(stream);
         let missed = service.create("/v1/files", "{}");
-        let mut resumed = Stream::open(service, "", &format!("Last-Event-ID: {}\r\n", begun.trim_start_matches("id: ")));
+        let mut resumed = Stream::open(
+            service,
+            "",
+            &format!("Last-Event-ID: {}\r\n", begun.trim_start_matches("id: ")),
+        );
         assert_eq!(resumed.told(1), [(missed.path, "created".to_owned())]);
     });
 }
@@ -157,9 +189,19 @@ fn a_place_in_another_log_is_refused() {
         for _ in 0..3 {
             other.create("/v1/files", "{}");
         }
-        let last = other.list("/v1/changes", "page_size=250").embedded("changes")[2]["cursor"].as_str().expect("a cursor").to_owned();
-        let _ = service.get(&format!("/v1/changes?after={last}")).send().refusing_query(&["beyond the end"]);
-        let _ = service.get("/v1/changes/stream").header("last-event-id", last).send_unchecked().refusing_query(&["beyond the end"]);
+        let last = other.list("/v1/changes", "page_size=250").embedded("changes")[2]["cursor"]
+            .as_str()
+            .expect("a cursor")
+            .to_owned();
+        let _ = service
+            .get(&format!("/v1/changes?after={last}"))
+            .send()
+            .refusing_query(&["beyond the end"]);
+        let _ = service
+            .get("/v1/changes/stream")
+            .header("last-event-id", last)
+            .send_unchecked()
+            .refusing_query(&["beyond the end"]);
     });
 }
 

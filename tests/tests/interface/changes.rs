@@ -1,4 +1,5 @@
-//! `/v1/changes`: every write of every group, in the order of the commits, none missed and none twice.
+//! `/v1/changes`: every write of every group, in the order of the commits, none missed and none
+//! twice.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,10 @@ const CHANGES: &str = "/v1/changes";
 
 /// The next page after one.
 fn next(service: &Service, page: &Answer) -> Answer {
-    let next = page.value()["_links"]["next"]["href"].as_str().expect("a next link on every page").to_owned();
+    let next = page.value()["_links"]["next"]["href"]
+        .as_str()
+        .expect("a next link on every page")
+        .to_owned();
     service.get(&next[next.find("/v1").expect("a path")..]).send().expect(200)
 }
 
@@ -32,7 +36,12 @@ fn follow(service: &Service, mut page: Answer) -> (Vec<Value>, Answer) {
 }
 
 fn short(change: &Value) -> String {
-    format!("{} {} {}", change["group"].as_str().expect("a group"), change["kind"].as_str().expect("a kind"), change["version"])
+    format!(
+        "{} {} {}",
+        change["group"].as_str().expect("a group"),
+        change["kind"].as_str().expect("a kind"),
+        change["version"]
+    )
 }
 
 #[test]
@@ -65,7 +74,10 @@ fn every_write_of_every_group_is_told_in_its_order() {
             ]
         );
         assert!(told.iter().all(|change| change["caller"].is_null()), "{told:?}");
-        assert!(told.windows(2).all(|pair| pair[0]["time"].as_str() <= pair[1]["time"].as_str()), "{told:?}");
+        assert!(
+            told.windows(2).all(|pair| pair[0]["time"].as_str() <= pair[1]["time"].as_str()),
+            "{told:?}"
+        );
         assert_eq!(told[0]["item_id"], proposal.id);
         let cash = told[4]["_links"]["item"]["href"].as_str().expect("a link");
         service.get(&cash[cash.find("/v1").expect("a path")..]).send().expect(200);
@@ -84,8 +96,12 @@ fn a_reader_goes_on_after_any_change() {
         let all = changes(&service.get(CHANGES).send().expect(200));
         for (index, change) in all.iter().enumerate() {
             let after = change["cursor"].as_str().expect("a cursor");
-            let page = service.get(&format!("{CHANGES}?after={after}&page_size=2")).send().expect(200);
-            assert_eq!(changes(&page), all[index + 1..].iter().take(2).cloned().collect::<Vec<_>>());
+            let page =
+                service.get(&format!("{CHANGES}?after={after}&page_size=2")).send().expect(200);
+            assert_eq!(
+                changes(&page),
+                all[index + 1..].iter().take(2).cloned().collect::<Vec<_>>()
+            );
             assert_eq!(page.value()["page_size"], 2);
         }
     });
@@ -94,7 +110,8 @@ fn a_reader_goes_on_after_any_change() {
 #[test]
 fn changes_of_one_group_are_told_alone() {
     on_each_store(|service| {
-        let start = service.get(&format!("{CHANGES}?group=statuses&page_size=2")).send().expect(200);
+        let start =
+            service.get(&format!("{CHANGES}?group=statuses&page_size=2")).send().expect(200);
         for _ in 0..5 {
             service.create("/v1/files", "{}");
             service.create("/v1/statuses", "{}");
@@ -113,7 +130,10 @@ fn changes_of_one_group_are_told_alone() {
 fn what_makes_no_sense_is_refused_with_the_way_out() {
     on_each_store(|service| {
         service.create("/v1/files", "{}");
-        let cursor = changes(&service.get(CHANGES).send().expect(200))[0]["cursor"].as_str().expect("a cursor").to_owned();
+        let cursor = changes(&service.get(CHANGES).send().expect(200))[0]["cursor"]
+            .as_str()
+            .expect("a cursor")
+            .to_owned();
         for (query, hint) in [
             ("group=proposal", "did you mean `proposals`?"),
             ("group=", "there are"),
@@ -132,7 +152,13 @@ fn what_makes_no_sense_is_refused_with_the_way_out() {
         }
         service.post(CHANGES).json("{}").send().expect(405);
         service.get(CHANGES).accept("text/html").send().expect(406);
-        let tag = service.get(CHANGES).accept("application/json").send().expect(200).of_type("application/json").etag();
+        let tag = service
+            .get(CHANGES)
+            .accept("application/json")
+            .send()
+            .expect(200)
+            .of_type("application/json")
+            .etag();
         service.get(CHANGES).header("if-none-match", &tag).send().expect(304);
         service.create("/v1/files", "{}");
         service.get(CHANGES).header("if-none-match", &tag).send().expect(200);
@@ -147,7 +173,8 @@ fn beside_many_writers_nothing_is_missed_or_told_twice() {
     all_is_told_once(&[&service, &another]);
 }
 
-/// Some readers follow the log while writers create items and replace a collection through all instances.
+/// Some readers follow the log while writers create items and replace a collection through all
+/// instances.
 fn all_is_told_once(instances: &[&Service]) {
     let reader = instances[0];
     let created: BTreeSet<String> = std::thread::scope(|scope| {
@@ -155,7 +182,13 @@ fn all_is_told_once(instances: &[&Service]) {
             .map(|writer: usize| {
                 let service = instances[writer % instances.len()];
                 scope.spawn(move || {
-                    (0..40).map(|_| service.create(if writer < 4 { "/v1/files" } else { "/status" }, "{}").id).collect::<Vec<_>>()
+                    (0..40)
+                        .map(|_| {
+                            service
+                                .create(if writer < 4 { "/v1/files" } else { "/status" }, "{}")
+                                .id
+                        })
+                        .collect::<Vec<_>>()
                 })
             })
             .collect();
@@ -180,7 +213,8 @@ fn all_is_told_once(instances: &[&Service]) {
                 break;
             }
         }
-        let created = writers.into_iter().flat_map(|writer| writer.join().expect("no panic")).collect();
+        let created =
+            writers.into_iter().flat_map(|writer| writer.join().expect("no panic")).collect();
         assert_eq!(told, created, "every item once");
         created
     });

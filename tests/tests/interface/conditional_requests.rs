@@ -36,14 +36,25 @@ fn what_the_client_already_has_is_304() {
                 ("\"other\"".to_owned(), 200),
             ] {
                 for method in ["GET", "HEAD"] {
-                    let answer = service.request(method, target).header("if-none-match", &condition).send().expect(status);
+                    let answer = service
+                        .request(method, target)
+                        .header("if-none-match", &condition)
+                        .send()
+                        .expect(status);
                     assert_eq!(&answer.etag(), etag, "{answer}");
                 }
             }
-            let lines = service.get(target).header("if-none-match", "\"other\"").header("if-none-match", etag);
+            let lines = service
+                .get(target)
+                .header("if-none-match", "\"other\"")
+                .header("if-none-match", etag);
             lines.send().expect(304);
         }
-        service.get(&format!("/v1/proposals/{UNKNOWN_ID}")).header("if-none-match", "*").send().expect(404);
+        service
+            .get(&format!("/v1/proposals/{UNKNOWN_ID}"))
+            .header("if-none-match", "*")
+            .send()
+            .expect(404);
     });
 }
 
@@ -53,11 +64,22 @@ fn a_write_under_a_condition_that_does_not_hold_is_412() {
         let item = service.create("/v1/proposals", PROPOSAL);
         let current = service.put(&item.path).json(PROPOSAL).send().expect(200).etag();
         let before = service.contents("/v1/proposals");
-        for condition in [item.etag.clone(), format!("{}, \"other\"", item.etag), format!("W/{current}"), "\"other\"".to_owned()] {
-            for (method, body) in [("PUT", PROPOSAL), ("PATCH", "{\"description\":\"x\"}"), ("DELETE", "")] {
+        for condition in [
+            item.etag.clone(),
+            format!("{}, \"other\"", item.etag),
+            format!("W/{current}"),
+            "\"other\"".to_owned(),
+        ] {
+            for (method, body) in
+                [("PUT", PROPOSAL), ("PATCH", "{\"description\":\"x\"}"), ("DELETE", "")]
+            {
                 let request = service.request(method, &item.path).header("if-match", &condition);
                 let request = if body.is_empty() { request } else { request.json(body) };
-                assert_eq!(request.send().expect(412).etag(), current, "the current ETag comes with 412");
+                assert_eq!(
+                    request.send().expect(412).etag(),
+                    current,
+                    "the current ETag comes with 412"
+                );
             }
         }
         assert_eq!(service.contents("/v1/proposals"), before);
@@ -68,10 +90,26 @@ fn a_write_under_a_condition_that_does_not_hold_is_412() {
 fn a_write_under_a_condition_that_holds_goes_through() {
     on_each_store(|service| {
         let item = service.create("/v1/proposals", PROPOSAL);
-        let etag = service.put(&item.path).header("if-match", &item.etag).json(PROPOSAL).send().expect(200).etag();
+        let etag = service
+            .put(&item.path)
+            .header("if-match", &item.etag)
+            .json(PROPOSAL)
+            .send()
+            .expect(200)
+            .etag();
         let list = format!("\"other\", {etag}");
-        let etag = service.patch(&item.path).header("if-match", list).json(r#"{"description":"x"}"#).send().expect(200).etag();
-        let lines = service.put(&item.path).header("if-match", "\"other\"").header("if-match", &etag).json(PROPOSAL);
+        let etag = service
+            .patch(&item.path)
+            .header("if-match", list)
+            .json(r#"{"description":"x"}"#)
+            .send()
+            .expect(200)
+            .etag();
+        let lines = service
+            .put(&item.path)
+            .header("if-match", "\"other\"")
+            .header("if-match", &etag)
+            .json(PROPOSAL);
         lines.send().expect(200);
         service.put(&item.path).header("if-match", "*").json(PROPOSAL).send().expect(200);
         service.put(&item.path).json(PROPOSAL).send().expect(200);
@@ -84,21 +122,44 @@ fn a_write_under_a_condition_that_holds_goes_through() {
 fn if_none_match_protects_what_is_there() {
     on_each_store(|service| {
         let item = service.create("/v1/proposals", PROPOSAL);
-        for condition in ["*".to_owned(), item.etag.clone(), format!("W/{}", item.etag), format!("\"9\", {}", item.etag)] {
-            for (method, body) in [("PUT", PROPOSAL), ("PATCH", "{\"description\":\"x\"}"), ("DELETE", ""), ("POST", PROPOSAL)] {
-                let request = service.request(method, &item.path).header("if-none-match", &condition);
+        for condition in [
+            "*".to_owned(),
+            item.etag.clone(),
+            format!("W/{}", item.etag),
+            format!("\"9\", {}", item.etag),
+        ] {
+            for (method, body) in [
+                ("PUT", PROPOSAL),
+                ("PATCH", "{\"description\":\"x\"}"),
+                ("DELETE", ""),
+                ("POST", PROPOSAL),
+            ] {
+                let request =
+                    service.request(method, &item.path).header("if-none-match", &condition);
                 let request = if body.is_empty() { request } else { request.json(body) };
                 assert_eq!(request.send().expect(412).etag(), item.etag, "{method} {condition}");
             }
         }
         service.put(&item.path).header("if-none-match", "9").json(PROPOSAL).send().expect(400);
-        let both = service.put(&item.path).header("if-match", &item.etag).header("if-none-match", "\"9\"").json(PROPOSAL);
+        let both = service
+            .put(&item.path)
+            .header("if-match", &item.etag)
+            .header("if-none-match", "\"9\"")
+            .json(PROPOSAL);
         let etag = both.send().expect(200).etag();
-        service.put(&item.path).header("if-none-match", &item.etag).json(PROPOSAL).send().expect(200);
+        service
+            .put(&item.path)
+            .header("if-none-match", &item.etag)
+            .json(PROPOSAL)
+            .send()
+            .expect(200);
         service.post(&item.path).header("if-match", &etag).json(PROPOSAL).send().expect(412);
         let cash = "/v1/cashprogram";
         let tag = service.get(cash).send().expect(200).etag();
-        assert_eq!(service.put(cash).header("if-none-match", &tag).json("[]").send().expect(412).etag(), tag);
+        assert_eq!(
+            service.put(cash).header("if-none-match", &tag).json("[]").send().expect(412).etag(),
+            tag
+        );
         service.put(cash).header("if-none-match", "*").json("[]").send().expect(412);
         service.put(cash).header("if-none-match", "\"r999\"").json("[{}]").send().expect(200);
     });
@@ -111,12 +172,19 @@ fn a_condition_can_be_required() {
         let item = service.create("/v1/proposals", PROPOSAL);
         for (method, body) in [("PUT", PROPOSAL), ("PATCH", "{}"), ("DELETE", "")] {
             let request = || service.request(method, &item.path);
-            let refused = if body.is_empty() { request().send() } else { request().json(body).send() };
+            let refused =
+                if body.is_empty() { request().send() } else { request().json(body).send() };
             let refused = refused.expect(428);
             assert!(refused.text().contains("If-Match"), "{refused}");
         }
         service.put("/v1/cashprogram").json("[]").send().expect(428);
-        let etag = service.put(&item.path).header("if-match", &item.etag).json(PROPOSAL).send().expect(200).etag();
+        let etag = service
+            .put(&item.path)
+            .header("if-match", &item.etag)
+            .json(PROPOSAL)
+            .send()
+            .expect(200)
+            .etag();
         service.patch(&item.path).header("if-none-match", "\"9\"").json("{}").send().expect(200);
         service.delete(&item.path).header("if-match", &item.etag).send().expect(412);
         service.delete(&item.path).header("if-match", &etag).send().expect(204);
@@ -141,7 +209,13 @@ fn increments_are_all_counted(instances: &[&Service]) {
         loop {
             let read = service.get(&counter.path).send().expect(200);
             let next = format!(r#"{{"n":{}}}"#, read.value()["n"].as_u64().expect("a number") + 1);
-            match service.put(&counter.path).header("if-match", read.etag()).json(next).send().status {
+            match service
+                .put(&counter.path)
+                .header("if-match", read.etag())
+                .json(next)
+                .send()
+                .status
+            {
                 412 => {}
                 status => break assert_eq!(status, 200),
             }
@@ -165,7 +239,9 @@ fn of_many_writers_with_one_condition_one_wins() {
             let write = |number: usize| {
                 let body = PROPOSAL.replace("kit", &format!("kit {number}"));
                 let (path, etag) = (&item.path, &item.etag);
-                scope.spawn(move || service.put(path).header("if-match", etag).json(body).send().status)
+                scope.spawn(move || {
+                    service.put(path).header("if-match", etag).json(body).send().status
+                })
             };
             let writers: Vec<_> = (0..16).map(write).collect();
             writers.into_iter().map(|writer| writer.join().unwrap()).collect()

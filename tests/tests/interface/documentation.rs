@@ -16,27 +16,34 @@ impl Operation {
     /// The path with the examples of its parameters.
     fn target(&self) -> String {
         let parameters = self.description["parameters"].as_array().into_iter().flatten();
-        parameters.filter(|parameter| parameter["in"] == "path").fold(self.path.clone(), |path, parameter| {
-            let name = parameter["name"].as_str().unwrap();
-            let example = match &parameter["schema"]["example"] {
-                Value::String(text) => text.clone(),
-                Value::Number(number) => number.to_string(),
-                _ => panic!("no example of {name} in {path}"),
-            };
-            path.replace(&format!("{{{name}}}"), &example)
-        })
+        parameters.filter(|parameter| parameter["in"] == "path").fold(
+            self.path.clone(),
+            |path, parameter| {
+                let name = parameter["name"].as_str().unwrap();
+                let example = match &parameter["schema"]["example"] {
+                    Value::String(text) => text.clone(),
+                    Value::Number(number) => number.to_string(),
+                    _ => panic!("no example of {name} in {path}"),
+                };
+                path.replace(&format!("{{{name}}}"), &example)
+            },
+        )
     }
 
     /// The media type that is offered first, and its example.
     fn body<'a>(&self, document: &'a Value) -> Option<(String, &'a Value)> {
-        let (media_type, offered) = self.description["requestBody"]["content"].as_object()?.iter().next()?;
+        let (media_type, offered) =
+            self.description["requestBody"]["content"].as_object()?.iter().next()?;
         let reference = offered["examples"].as_object()?.values().next()?["$ref"].as_str()?;
         Some((media_type.clone(), &document.pointer(reference.trim_start_matches('#'))?["value"]))
     }
 
     fn success(&self) -> u16 {
         let statuses = self.description["responses"].as_object().unwrap().keys();
-        statuses.filter_map(|status| status.parse().ok()).find(|status| (200..300).contains(status)).unwrap()
+        statuses
+            .filter_map(|status| status.parse().ok())
+            .find(|status| (200..300).contains(status))
+            .unwrap()
     }
 }
 
@@ -45,7 +52,11 @@ fn operations(document: &Value) -> Vec<Operation> {
     let of_path = |(path, methods): (&String, &Value)| {
         let methods = methods.as_object().unwrap().clone();
         let path = path.clone();
-        methods.into_iter().map(move |(method, description)| Operation { method: method.to_uppercase(), path: path.clone(), description })
+        methods.into_iter().map(move |(method, description)| Operation {
+            method: method.to_uppercase(),
+            path: path.clone(),
+            description,
+        })
     };
     paths.flat_map(of_path).collect()
 }
@@ -64,12 +75,17 @@ fn every_example_works_untouched_on_the_demonstration_set() {
     let document = document(&readable);
     let operations = operations(&document);
     let expected = 7 + 9 * (6 + 4) + 3;
-    assert_eq!(operations.len(), expected, "the service's own paths, nine standard sets with their histories, and the extra operations");
+    assert_eq!(
+        operations.len(),
+        expected,
+        "the service's own paths, nine standard sets with their histories, and the extra operations"
+    );
     // A stream has no end to wait for; `change_stream.rs` reads it.
     for operation in operations.iter().filter(|operation| !operation.path.ends_with("/stream")) {
         // What one write changes must not decide about the next.
         let fresh = (operation.method != "GET").then(demonstration);
-        let request = fresh.as_ref().unwrap_or(&readable).request(&operation.method, &operation.target());
+        let request =
+            fresh.as_ref().unwrap_or(&readable).request(&operation.method, &operation.target());
         let request = match operation.body(&document) {
             Some((media_type, example)) => request.body(&media_type, example.to_string()),
             None => request,
@@ -86,7 +102,12 @@ fn an_operation_says_what_it_is() {
         for wanted in ["summary", "operationId", "tags", "responses"] {
             assert!(!description[wanted].is_null(), "{wanted} of {method} {path}");
         }
-        let documented = description["parameters"].as_array().into_iter().flatten().filter(|parameter| parameter["in"] == "path").count();
+        let documented = description["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|parameter| parameter["in"] == "path")
+            .count();
         assert_eq!(documented, path.matches('{').count(), "path parameters of {method} {path}");
     }
     assert_eq!(document["security"], serde_json::json!([]));

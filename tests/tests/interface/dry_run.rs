@@ -1,4 +1,5 @@
-//! `dry_run=true`: everything is checked, the answer is the one the write would have given, and nothing is stored.
+//! `dry_run=true`: everything is checked, the answer is the one the write would have given, and
+//! nothing is stored.
 
 use serde_json::{Value, json};
 use tests::{Answer, Service, on_each_store};
@@ -19,7 +20,8 @@ fn everything(service: &Service) -> String {
     service.get("/v1/changes?page_size=250").send().expect(200).text().to_owned()
 }
 
-/// A representation without what differs from one write to the next: the id, the times, and whether it is a dry run.
+/// A representation without what differs from one write to the next: the id, the times, and whether
+/// it is a dry run.
 fn comparable(answer: &Answer) -> Value {
     let mut value = answer.value();
     let id = value["id"].as_str().expect("an id").to_owned();
@@ -33,7 +35,9 @@ fn the_answer_is_that_of_the_write() {
     on_each_store(|service| {
         let program = service.create("/v1/proposedprograms", "{}");
         let proposal = service.create("/v1/proposals", PROPOSAL);
-        let with_program = json!({ "proposal_type": "x", "project_title": "y", "program_id": program.id }).to_string();
+        let with_program =
+            json!({ "proposal_type": "x", "project_title": "y", "program_id": program.id })
+                .to_string();
         let item = service.create(&format!("{}/lib", proposal.path), r#"{"a":1}"#);
         for (method, path, body, status) in [
             ("POST", "/v1/proposals", with_program.as_str(), 201),
@@ -82,14 +86,17 @@ fn a_replacement_of_the_collection_is_tried_too() {
         service.create("/v1/cashprogram", r#"{"gone":1}"#);
         let mut elements = vec![json!({ "id": kept.id, "n": 1 })];
         elements.extend((2..32).map(|n| json!({ "n": n })));
-        let (tried, done) = both(service, "PUT", "/v1/cashprogram", &Value::from(elements).to_string());
+        let (tried, done) =
+            both(service, "PUT", "/v1/cashprogram", &Value::from(elements).to_string());
         let (tried, done) = (tried.expect(200), done.expect(200));
         assert_eq!(tried.each("n"), done.each("n"));
         assert_eq!(tried.value()["_meta"], json!({ "dry_run": true }));
         for member in ["total_items", "page_count", "page", "page_size"] {
             assert_eq!(tried.value()[member], done.value()[member], "{member}");
         }
-        let versions = |answer: &Answer| answer.items().iter().map(|item| item["_meta"]["version"].clone()).collect::<Vec<_>>();
+        let versions = |answer: &Answer| {
+            answer.items().iter().map(|item| item["_meta"]["version"].clone()).collect::<Vec<_>>()
+        };
         assert_eq!(versions(&tried), versions(&done));
     });
 }
@@ -110,7 +117,11 @@ fn everything_is_checked() {
             let (tried, done) = both(service, method, path, body);
             assert_eq!((tried.status, done.status), (status, status), "{tried}");
         }
-        let tried = service.put(&format!("{}?dry_run=true", item.path)).header("if-match", "\"9\"").json(PROPOSAL).send();
+        let tried = service
+            .put(&format!("{}?dry_run=true", item.path))
+            .header("if-match", "\"9\"")
+            .json(PROPOSAL)
+            .send();
         assert_eq!(tried.expect(412).etag(), item.etag);
     });
 }
@@ -119,7 +130,12 @@ fn everything_is_checked() {
 fn its_tag_is_none_that_a_condition_holds_for() {
     on_each_store(|service| {
         let item = service.create("/v1/files", "{}");
-        let tag = service.put(&format!("{}?dry_run=true", item.path)).json(r#"{"a":1}"#).send().expect(200).etag();
+        let tag = service
+            .put(&format!("{}?dry_run=true", item.path))
+            .json(r#"{"a":1}"#)
+            .send()
+            .expect(200)
+            .etag();
         service.put(&item.path).json(r#"{"b":1}"#).send().expect(200);
         service.put(&item.path).header("if-match", tag).json(r#"{"a":1}"#).send().expect(412);
     });
@@ -129,10 +145,23 @@ fn its_tag_is_none_that_a_condition_holds_for() {
 fn other_words_are_refused() {
     on_each_store(|service| {
         let item = service.create("/v1/files", "{}");
-        let _ = service.put(&format!("{}?dry_run=yes", item.path)).json("{}").send().refusing_query(&["dry_run", "true"]);
-        let _ = service.put(&format!("{}?dryrun=true", item.path)).json("{}").send().refusing_query(&["dry_run"]);
-        let _ = service.get(&format!("{}?dry_run=true", item.path)).send().refusing_query(&["dry_run"]);
-        let done = service.put(&format!("{}?dry_run=false", item.path)).json(r#"{"a":1}"#).send().expect(200);
+        let _ = service
+            .put(&format!("{}?dry_run=yes", item.path))
+            .json("{}")
+            .send()
+            .refusing_query(&["dry_run", "true"]);
+        let _ = service
+            .put(&format!("{}?dryrun=true", item.path))
+            .json("{}")
+            .send()
+            .refusing_query(&["dry_run"]);
+        let _ =
+            service.get(&format!("{}?dry_run=true", item.path)).send().refusing_query(&["dry_run"]);
+        let done = service
+            .put(&format!("{}?dry_run=false", item.path))
+            .json(r#"{"a":1}"#)
+            .send()
+            .expect(200);
         assert!(done.value()["_meta"].get("dry_run").is_none());
         assert_eq!(service.get(&item.path).send().expect(200).value()["a"], 1);
     });

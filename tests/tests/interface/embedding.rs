@@ -17,10 +17,13 @@ struct Related {
 
 impl Related {
     fn store(service: &Service) -> Self {
-        let programme = service.create("/v1/proposedprograms", r#"{"title":"Fisheries","amount":100.10}"#);
+        let programme =
+            service.create("/v1/proposedprograms", r#"{"title":"Fisheries","amount":100.10}"#);
         let proposal = service.create(PROPOSALS, &proposal_in(&programme.id));
         let library = ["one", "two"].map(|title| {
-            let id = service.create(&format!("{}/lib", proposal.path), &format!(r#"{{"title":"{title}"}}"#)).id;
+            let id = service
+                .create(&format!("{}/lib", proposal.path), &format!(r#"{{"title":"{title}"}}"#))
+                .id;
             let path = format!("/lib/{id}");
             Item { etag: service.get(&path).send().etag(), path, id }
         });
@@ -51,13 +54,18 @@ fn a_proposal_shows_its_library_and_its_programme() {
     on_each_store(|service| {
         let related = Related::store(service);
         for embed in ["lib", "program", "lib,program", "program,lib", "lib%2Cprogram"] {
-            let alone = service.get(&format!("{}?embed={embed}", related.proposal.path)).send().expect(200);
+            let alone =
+                service.get(&format!("{}?embed={embed}", related.proposal.path)).send().expect(200);
             assert_eq!(alone.value()["_embedded"], related.embedded(service, embed), "{alone}");
             let plain = service.get(&related.proposal.path).send().expect(200).value();
             assert_eq!(without_embedded(&alone.value()), plain, "{alone}");
 
             let listed = service.list(PROPOSALS, &format!("embed={embed}"));
-            assert_eq!(listed.embedded(PROPOSALS.trim_start_matches("/v1/"))[0], alone.value(), "{listed}");
+            assert_eq!(
+                listed.embedded(PROPOSALS.trim_start_matches("/v1/"))[0],
+                alone.value(),
+                "{listed}"
+            );
         }
         let plain = service.get(&related.proposal.path).send().expect(200);
         assert_eq!(plain.value().get("_embedded"), None, "nothing is shown unasked: {plain}");
@@ -68,7 +76,8 @@ fn a_proposal_shows_its_library_and_its_programme() {
 fn what_is_not_there_is_not_shown() {
     on_each_store(|service| {
         let related = Related::store(service);
-        let alone = service.get(&format!("{}?embed=lib,program", related.lonely.path)).send().expect(200);
+        let alone =
+            service.get(&format!("{}?embed=lib,program", related.lonely.path)).send().expect(200);
         assert_eq!(alone.value()["_embedded"], json!({"lib": []}), "{alone}");
         let listed = service.list(PROPOSALS, "embed=lib,program").embedded("proposals");
         assert_eq!(listed[1], alone.value());
@@ -93,7 +102,11 @@ fn a_library_item_shows_its_proposal_under_either_path() {
             let path = format!("{collection}/{}", related.library[0].id);
             let alone = service.get(&format!("{path}?embed=proposal")).send().expect(200);
             assert_eq!(alone.value()["_embedded"], json!({"proposal": proposal}), "{alone}");
-            assert_eq!(without_embedded(&alone.value()), service.get(&path).send().expect(200).value(), "{alone}");
+            assert_eq!(
+                without_embedded(&alone.value()),
+                service.get(&path).send().expect(200).value(),
+                "{alone}"
+            );
             let listed = service.list(collection, "embed=proposal").embedded("lib");
             assert_eq!(listed[0], alone.value(), "{collection}");
             assert_eq!(listed[1]["_embedded"]["proposal"], proposal, "{collection}");
@@ -104,16 +117,26 @@ fn a_library_item_shows_its_proposal_under_either_path() {
 #[test]
 fn an_item_with_many_neighbours_shows_each_to_its_own() {
     on_each_store(|service| {
-        let programmes = ["A", "B"].map(|title| service.create("/v1/proposedprograms", &format!(r#"{{"title":"{title}"}}"#)));
-        let proposals: Vec<_> = (0..6).map(|n| service.create(PROPOSALS, &proposal_in(&programmes[n % 2].id))).collect();
+        let programmes = ["A", "B"].map(|title| {
+            service.create("/v1/proposedprograms", &format!(r#"{{"title":"{title}"}}"#))
+        });
+        let proposals: Vec<_> = (0..6)
+            .map(|n| service.create(PROPOSALS, &proposal_in(&programmes[n % 2].id)))
+            .collect();
         for n in 0..12 {
             service.create(&format!("{}/lib", proposals[n % 4].path), &format!(r#"{{"n":{n}}}"#));
         }
-        let listed = service.list(PROPOSALS, "embed=lib,program&page_size=5&sort=-id").embedded("proposals");
+        let listed =
+            service.list(PROPOSALS, "embed=lib,program&page_size=5&sort=-id").embedded("proposals");
         for (at, n) in [5, 4, 3, 2, 1].into_iter().enumerate() {
             let embedded = &listed[at]["_embedded"];
             assert_eq!(embedded["program"]["title"], ["A", "B"][n % 2], "{embedded}");
-            let library: Vec<_> = embedded["lib"].as_array().unwrap().iter().map(|item| item["n"].as_u64().unwrap()).collect();
+            let library: Vec<_> = embedded["lib"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|item| item["n"].as_u64().unwrap())
+                .collect();
             let own = if n < 4 { vec![n as u64, n as u64 + 4, n as u64 + 8] } else { vec![] };
             assert_eq!(library, own, "of proposal {n}");
         }
@@ -132,9 +155,17 @@ fn embedding_goes_with_everything_else() {
         let listed = service.list(PROPOSALS, query).embedded("proposals");
         assert_eq!(listed.len(), 1);
         assert_eq!(listed[0]["_embedded"], related.embedded(service, "lib,program"));
-        assert_eq!((&listed[0]["project_title"], listed[0].get("program_id")), (&json!("Rapid test kit"), None), "{}", listed[0]);
+        assert_eq!(
+            (&listed[0]["project_title"], listed[0].get("program_id")),
+            (&json!("Rapid test kit"), None),
+            "{}",
+            listed[0]
+        );
 
-        let alone = service.get(&format!("{}?fields=proposal_type&embed=lib,program", related.proposal.path)).send().expect(200);
+        let alone = service
+            .get(&format!("{}?fields=proposal_type&embed=lib,program", related.proposal.path))
+            .send()
+            .expect(200);
         assert_eq!(alone.value()["_embedded"], related.embedded(service, "lib,program"), "{alone}");
         assert_eq!(alone.value().get("project_title"), None, "{alone}");
     });
@@ -144,15 +175,46 @@ fn embedding_goes_with_everything_else() {
 fn the_entity_tag_changes_when_what_is_shown_does() {
     on_each_store(|service| {
         let related = Related::store(service);
-        let targets = [format!("{}?embed=lib,program", related.proposal.path), format!("{PROPOSALS}?embed=lib,program")];
+        let targets = [
+            format!("{}?embed=lib,program", related.proposal.path),
+            format!("{PROPOSALS}?embed=lib,program"),
+        ];
         let library = format!("{}/lib", related.proposal.path);
         let steps: [(&str, &dyn Fn()); 6] = [
             ("a new library item", &|| drop(service.create(&library, r#"{"title":"three"}"#))),
-            ("a changed library item", &|| drop(service.patch(&related.library[0].path).json(r#"{"title":"1"}"#).send().expect(200))),
-            ("a deleted library item", &|| drop(service.delete(&related.library[1].path).send().expect(204))),
-            ("a changed programme", &|| drop(service.put(&related.programme.path).json(r#"{"title":"Sea"}"#).send().expect(200))),
-            ("a deleted programme", &|| drop(service.delete(&related.programme.path).send().expect(204))),
-            ("a changed proposal", &|| drop(service.patch(&related.proposal.path).json(r#"{"description":"x"}"#).send().expect(200))),
+            ("a changed library item", &|| {
+                drop(
+                    service
+                        .patch(&related.library[0].path)
+                        .json(r#"{"title":"1"}"#)
+                        .send()
+                        .expect(200),
+                )
+            }),
+            ("a deleted library item", &|| {
+                drop(service.delete(&related.library[1].path).send().expect(204))
+            }),
+            ("a changed programme", &|| {
+                drop(
+                    service
+                        .put(&related.programme.path)
+                        .json(r#"{"title":"Sea"}"#)
+                        .send()
+                        .expect(200),
+                )
+            }),
+            ("a deleted programme", &|| {
+                drop(service.delete(&related.programme.path).send().expect(204))
+            }),
+            ("a changed proposal", &|| {
+                drop(
+                    service
+                        .patch(&related.proposal.path)
+                        .json(r#"{"description":"x"}"#)
+                        .send()
+                        .expect(200),
+                )
+            }),
         ];
         for (step, write) in steps {
             tags_change_with(service, &targets, step, write);
@@ -165,8 +227,14 @@ fn the_entity_tag_of_a_library_item_changes_with_its_proposal() {
     on_each_store(|service| {
         let related = Related::store(service);
         let nested = format!("{}/lib", related.proposal.path);
-        let items = ["/lib", &nested].map(|collection| format!("{collection}/{}?embed=proposal", related.library[0].id));
-        let targets = [items[0].clone(), items[1].clone(), "/lib?embed=proposal".to_owned(), format!("{nested}?embed=proposal")];
+        let items = ["/lib", &nested]
+            .map(|collection| format!("{collection}/{}?embed=proposal", related.library[0].id));
+        let targets = [
+            items[0].clone(),
+            items[1].clone(),
+            "/lib?embed=proposal".to_owned(),
+            format!("{nested}?embed=proposal"),
+        ];
         tags_change_with(service, &targets, "a changed proposal", &|| {
             service.patch(&related.proposal.path).json(r#"{"description":"x"}"#).send().expect(200);
         });
@@ -189,7 +257,11 @@ fn what_was_not_asked_for_changes_no_tag() {
         service.patch(&related.programme.path).json(r#"{"title":"1"}"#).send().expect(200);
         assert_eq!(tag(&related.proposal.path), before);
         let embedding = format!("{}?embed=lib", related.proposal.path);
-        let write = service.put(&related.proposal.path).header("if-match", tag(&embedding)).json(PROPOSAL).send();
+        let write = service
+            .put(&related.proposal.path)
+            .header("if-match", tag(&embedding))
+            .json(PROPOSAL)
+            .send();
         write.expect(200);
     });
 }
@@ -201,14 +273,26 @@ fn what_nobody_embeds_is_refused() {
         let nested = format!("{}/lib", related.proposal.path);
         let library_item = format!("{nested}/{}", related.library[0].id);
         for (targets, embed, mentioned) in [
-            ([PROPOSALS, &related.proposal.path], "embed=programme", &["`embed`", "programme", "`program`"][..]),
-            ([PROPOSALS, &related.proposal.path], "embed=files", &["`embed`", "files", "`lib` or `program`"]),
+            (
+                [PROPOSALS, &related.proposal.path],
+                "embed=programme",
+                &["`embed`", "programme", "`program`"][..],
+            ),
+            (
+                [PROPOSALS, &related.proposal.path],
+                "embed=files",
+                &["`embed`", "files", "`lib` or `program`"],
+            ),
             ([PROPOSALS, &related.proposal.path], "embed=lib,lbi", &["`embed`", "lbi", "`lib`"]),
             ([PROPOSALS, &related.proposal.path], "embed=lib,lib", &["`embed`", "lib"]),
             ([PROPOSALS, &related.proposal.path], "embed=", &["`embed`"]),
             ([PROPOSALS, &related.proposal.path], "embed=lib,", &["`embed`"]),
             ([PROPOSALS, &related.proposal.path], "embed=proposal", &["`embed`", "proposal"]),
-            (["/lib", &related.library[0].path], "embed=proposals", &["`embed`", "proposals", "`proposal`"]),
+            (
+                ["/lib", &related.library[0].path],
+                "embed=proposals",
+                &["`embed`", "proposals", "`proposal`"],
+            ),
             ([&nested, &library_item], "embed=program", &["`embed`", "program", "`proposal`"]),
             (["/v1/proposedprograms", &related.programme.path], "embed=lib", &["`embed`"]),
         ] {
@@ -219,17 +303,24 @@ fn what_nobody_embeds_is_refused() {
     });
 }
 
-/// Asserts that a write changes the entity tags of all targets, and that 304 is answered before it and not after.
+/// Asserts that a write changes the entity tags of all targets, and that 304 is answered before it
+/// and not after.
 #[track_caller]
 fn tags_change_with(service: &Service, targets: &[String], step: &str, write: &dyn Fn()) {
     let get = |target: &String| service.get(target).send().expect(200);
     let before: Vec<Answer> = targets.iter().map(get).collect();
-    let conditional = |at: usize| service.get(&targets[at]).header("if-none-match", before[at].etag());
+    let conditional =
+        |at: usize| service.get(&targets[at]).header("if-none-match", before[at].etag());
     (0..targets.len()).for_each(|at| drop(conditional(at).send().expect(304)));
     write();
     for (at, target) in targets.iter().enumerate() {
         let after = conditional(at).send();
-        assert_eq!((after.status, after.etag() == before[at].etag()), (200, false), "{step}: {target} was {} and is {after}", before[at]);
+        assert_eq!(
+            (after.status, after.etag() == before[at].etag()),
+            (200, false),
+            "{step}: {target} was {} and is {after}",
+            before[at]
+        );
     }
 }
 

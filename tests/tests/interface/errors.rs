@@ -34,11 +34,20 @@ fn a_problem_names_its_kind_and_a_page_that_explains_it() {
         let answer = request.send().expect(status);
         let problem = answer.value();
         let code = problem["code"].as_str().unwrap();
-        assert!(code.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte)), "a stable word on {answer}");
+        assert!(
+            code.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte)),
+            "a stable word on {answer}"
+        );
         let page = problem["type"].as_str().unwrap();
-        assert!(page.ends_with(&format!("/problems/{code}")), "the type names the code on {answer}");
+        assert!(
+            page.ends_with(&format!("/problems/{code}")),
+            "the type names the code on {answer}"
+        );
         let explanation = service.get(&answer.path_of(page)).accept("text/html").send().expect(200);
-        assert!(explanation.needed_header("content-type").starts_with("text/html"), "{explanation}");
+        assert!(
+            explanation.needed_header("content-type").starts_with("text/html"),
+            "{explanation}"
+        );
         assert!(explanation.text().contains(problem["title"].as_str().unwrap()), "{explanation}");
     }
 }
@@ -46,7 +55,8 @@ fn a_problem_names_its_kind_and_a_page_that_explains_it() {
 #[test]
 fn a_problem_comes_in_the_type_that_was_asked_for() {
     let service = Service::start(Store::Sqlite);
-    for accept in ["application/json", "application/hal+json", "application/vnd.proposals.v1+json"] {
+    for accept in ["application/json", "application/hal+json", "application/vnd.proposals.v1+json"]
+    {
         let item = service.create("/v1/proposals", PROPOSAL);
         for (status, request) in [
             (400, service.post("/v1/proposals").json("[]")),
@@ -90,13 +100,18 @@ fn every_fault_of_a_body_is_told_at_once() {
         "/a~1b~0c",
     ]);
     validation_messages_agree_with_errors(&answer);
-    assert_eq!(answer.value()["validation_messages"].as_object().unwrap().len(), 10, "one entry per field on {answer}");
+    assert_eq!(
+        answer.value()["validation_messages"].as_object().unwrap().len(),
+        10,
+        "one entry per field on {answer}"
+    );
 }
 
 #[test]
 fn faults_of_values_and_of_rules_are_told_together() {
     let service = Service::start(Store::Sqlite);
-    let body = r#"{"proposal_type":"R&D Project","start_date":"2026-02-02","end_date":"2026-02-01"}"#;
+    let body =
+        r#"{"proposal_type":"R&D Project","start_date":"2026-02-02","end_date":"2026-02-01"}"#;
     let answer = service.post("/v1/proposals").json(body).send().expect(422);
     let fields: BTreeSet<_> = answer.faults().into_iter().map(|fault| fault.field).collect();
     assert!(fields.contains("project_title"), "{answer}");
@@ -108,13 +123,19 @@ fn faults_tell_how_to_mend_the_request_and_nothing_of_the_inside() {
     let service = Service::start(Store::Sqlite);
     for (body, wanted) in [
         (r#"{"proposal_type":"R&D Project"}"#, "project_title"),
-        (r#"{"proposal_type":"R&D Project","project_title":"T","start_date":"31.12.2026"}"#, "YYYY-MM-DD"),
+        (
+            r#"{"proposal_type":"R&D Project","project_title":"T","start_date":"31.12.2026"}"#,
+            "YYYY-MM-DD",
+        ),
         (r#"{"proposal_type":"R&D Project","project_title":"T","projct_id":"x"}"#, "project_id"),
         (r#"{"proposal_type":"R&D Project","project_title":"T","research_type":7}"#, "text"),
     ] {
         let answer = service.post("/v1/proposals").json(body).send().expect(422);
         let details: Vec<_> = answer.faults().into_iter().map(|fault| fault.detail).collect();
-        assert!(details.iter().any(|detail| detail.contains(wanted)), "a detail that says {wanted} on {answer}");
+        assert!(
+            details.iter().any(|detail| detail.contains(wanted)),
+            "a detail that says {wanted} on {answer}"
+        );
     }
 }
 
@@ -124,15 +145,29 @@ fn a_hostile_body_does_not_make_a_larger_answer() {
     let members: Vec<_> = (0..100_000).map(|number| format!("\"x{number}\":0")).collect();
     let body = format!("{{{}}}", members.join(","));
     let answer = service.post("/v1/proposals").json(body.clone()).send().expect(422);
-    assert!(answer.body.len() < body.len(), "{} bytes in answer to {}", answer.body.len(), body.len());
+    assert!(
+        answer.body.len() < body.len(),
+        "{} bytes in answer to {}",
+        answer.body.len(),
+        body.len()
+    );
 }
 
 /// For Laminas clients the same faults stand in `validation_messages: {field: {code: detail}}`.
 fn validation_messages_agree_with_errors(answer: &Answer) {
     let messages = &answer.value()["validation_messages"];
     for fault in answer.faults() {
-        assert!(messages[&fault.field][&fault.code].is_string(), "{fault:?} in validation_messages of {answer}");
-        let top_level = fault.pointer.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~");
+        assert!(
+            messages[&fault.field][&fault.code].is_string(),
+            "{fault:?} in validation_messages of {answer}"
+        );
+        let top_level = fault
+            .pointer
+            .split('/')
+            .nth(1)
+            .unwrap_or_default()
+            .replace("~1", "/")
+            .replace("~0", "~");
         assert_eq!(fault.field, top_level, "field of {}", fault.pointer);
     }
 }

@@ -36,7 +36,10 @@ fn only_the_picked_fields_of_a_proposal_are_shown() {
 fn what_an_item_does_not_have_is_left_out() {
     on_each_store(|service| {
         let item = service.create(PROPOSALS, crate::PROPOSAL);
-        let alone = service.get(&format!("{}?fields=start_date,project_title", item.path)).send().expect(200);
+        let alone = service
+            .get(&format!("{}?fields=start_date,project_title", item.path))
+            .send()
+            .expect(200);
         alone.with_members(r#"{"project_title":"Rapid test kit"}"#);
         service.create(FILES, r#"{"a":1}"#);
         let listed = service.list(FILES, "fields=b");
@@ -55,7 +58,11 @@ fn picked_members_come_back_as_they_were_sent() {
         for part in [r#""amount":100.10"#, "123456789012345678901234567890.10", "1E5", "2.50"] {
             assert!(listed.text().contains(part), "{part} in {listed}");
         }
-        assert_eq!(members_of(&listed.items()[0]), serde_json::from_str::<Value>(body).unwrap(), "{listed}");
+        assert_eq!(
+            members_of(&listed.items()[0]),
+            serde_json::from_str::<Value>(body).unwrap(),
+            "{listed}"
+        );
     });
 }
 
@@ -89,12 +96,24 @@ fn null_is_picked_the_same_alone_and_in_a_page() {
 fn every_collection_and_its_items_pick() {
     on_each_store(|service| {
         for collection in every_collection(service) {
-            let item = service.create(&collection, r#"{"proposal_type":"picked","project_title":"T"}"#);
-            let alone = service.get(&format!("{}?fields=project_title", item.path)).send().expect(200);
+            let item =
+                service.create(&collection, r#"{"proposal_type":"picked","project_title":"T"}"#);
+            let alone =
+                service.get(&format!("{}?fields=project_title", item.path)).send().expect(200);
             assert_eq!(members_of(&alone.value()), json!({"project_title": "T"}), "{alone}");
-            let listed = service.list(&collection, "fields=project_title&filter[proposal_type]=picked&sort=-proposal_type");
-            assert_eq!(listed.items(), [alone.value()], "filtered and sorted by what is not shown: {listed}");
-            let head = service.request("HEAD", &format!("{}?fields=project_title", item.path)).send().expect(200);
+            let listed = service.list(
+                &collection,
+                "fields=project_title&filter[proposal_type]=picked&sort=-proposal_type",
+            );
+            assert_eq!(
+                listed.items(),
+                [alone.value()],
+                "filtered and sorted by what is not shown: {listed}"
+            );
+            let head = service
+                .request("HEAD", &format!("{}?fields=project_title", item.path))
+                .send()
+                .expect(200);
             assert_eq!(head.header("content-length"), alone.header("content-length"), "{head}");
         }
     });
@@ -107,7 +126,12 @@ fn a_picked_item_has_the_items_entity_tag() {
         let picked = || service.get(&format!("{}?fields=a", item.path));
         assert_eq!(picked().send().expect(200).etag(), item.etag);
         picked().header("if-none-match", &item.etag).send().expect(304);
-        service.put(&item.path).header("if-match", picked().send().etag()).json(r#"{"a":3}"#).send().expect(200);
+        service
+            .put(&item.path)
+            .header("if-match", picked().send().etag())
+            .json(r#"{"a":3}"#)
+            .send()
+            .expect(200);
         picked().header("if-none-match", &item.etag).send().expect(200).with_members(r#"{"a":3}"#);
     });
 }
@@ -135,7 +159,9 @@ fn fields_that_no_item_can_have_are_refused() {
 
 /// An item with these of its members alone.
 fn picked(whole: &Value, shown: &[&str]) -> Value {
-    let is_shown = |name: &String| ["id", "_links", "_meta"].contains(&name.as_str()) || shown.contains(&name.as_str());
+    let is_shown = |name: &String| {
+        ["id", "_links", "_meta"].contains(&name.as_str()) || shown.contains(&name.as_str())
+    };
     whole
         .as_object()
         .expect("an item")

@@ -164,7 +164,11 @@ fn pieces_are_found_without_regard_to_case_and_without_wildcards() {
             ("\\n", ""),
             ("k\tT", "8"),
         ] {
-            assert_eq!(found(service, &format!("filter[x][contains]={}", encoded(piece))), expected, "{piece:?}");
+            assert_eq!(
+                found(service, &format!("filter[x][contains]={}", encoded(piece))),
+                expected,
+                "{piece:?}"
+            );
         }
     });
 }
@@ -178,11 +182,18 @@ fn members_with_odd_names_are_found() {
         }
         for (n, name) in ODD_NAMES.iter().enumerate() {
             let (name, expected) = (encoded(name), n.to_string());
-            for query in [format!("filter[{name}]=v{n}"), format!("filter[{name}][contains]=V{n}"), format!("filter[{name}][exists]=true")]
-            {
+            for query in [
+                format!("filter[{name}]=v{n}"),
+                format!("filter[{name}][contains]=V{n}"),
+                format!("filter[{name}][exists]=true"),
+            ] {
                 assert_eq!(found(service, &query), expected, "{query}");
             }
-            assert_eq!(service.list(FILES, &format!("filter[{name}][exists]=false")).value()["total_items"], ODD_NAMES.len() - 1, "{name}");
+            assert_eq!(
+                service.list(FILES, &format!("filter[{name}][exists]=false")).value()["total_items"],
+                ODD_NAMES.len() - 1,
+                "{name}"
+            );
         }
         service.create(FILES, r#"{"₱ ñ":"x","n":1000}"#);
         for query in [
@@ -201,7 +212,9 @@ fn members_with_odd_names_are_found() {
 fn times_of_items_are_compared() {
     on_each_store(|service| {
         let items = store_values(service, &["-", "-", "-"]);
-        let meta = |at: usize, time: &str| encoded(service.get(&items[at].path).send().value()["_meta"][time].as_str().unwrap());
+        let meta = |at: usize, time: &str| {
+            encoded(service.get(&items[at].path).send().value()["_meta"][time].as_str().unwrap())
+        };
         let created = meta(1, "created_at");
         for (condition, expected) in [
             (format!("[eq]={created}"), "1"),
@@ -220,13 +233,23 @@ fn times_of_items_are_compared() {
             ("[exists]=true".to_owned(), "0 1 2"),
             ("[exists]=false".to_owned(), ""),
         ] {
-            assert_eq!(found(service, &format!("filter[created_at]{condition}")), expected, "{condition}");
+            assert_eq!(
+                found(service, &format!("filter[created_at]{condition}")),
+                expected,
+                "{condition}"
+            );
         }
         service.patch(&items[0].path).json(r#"{"y":1}"#).send().expect(200);
         let updated = meta(0, "updated_at");
         assert_eq!(found(service, &format!("filter[updated_at]={updated}")), "0");
         assert_eq!(found(service, &format!("filter[updated_at][gte]={updated}")), "0");
-        assert_eq!(found(service, &format!("filter[updated_at][lt]={updated}&filter[created_at][gte]={created}")), "1 2");
+        assert_eq!(
+            found(
+                service,
+                &format!("filter[updated_at][lt]={updated}&filter[created_at][gte]={created}")
+            ),
+            "1 2"
+        );
     });
 }
 
@@ -234,7 +257,9 @@ fn times_of_items_are_compared() {
 fn every_field_of_a_proposal_is_found() {
     on_each_store(|service| {
         let full = service.create(PROPOSALS, FULL).id;
-        let bare = service.create(PROPOSALS, r#"{"proposal_type":"Another","project_title":"Something else"}"#).id;
+        let bare = service
+            .create(PROPOSALS, r#"{"proposal_type":"Another","project_title":"Something else"}"#)
+            .id;
         let ids = |query: String| service.list(PROPOSALS, &query).embedded_ids("proposals");
         let members: Value = serde_json::from_str(FULL).unwrap();
         for field in [TEXT, TEXT_OR_TEXTS, TEXT_OR_INTEGER, DATES, REQUIRED].concat() {
@@ -248,12 +273,19 @@ fn every_field_of_a_proposal_is_found() {
                 assert!(found.contains(&full), "{field}{operator}={text}: {found:?}");
             }
             assert_eq!(ids(format!("filter[{field}][ne]={text}")), of_both, "{field}");
-            let (with, without) =
-                if of_both.is_empty() { (vec![full.clone()], vec![bare.clone()]) } else { (vec![full.clone(), bare.clone()], vec![]) };
+            let (with, without) = if of_both.is_empty() {
+                (vec![full.clone()], vec![bare.clone()])
+            } else {
+                (vec![full.clone(), bare.clone()], vec![])
+            };
             assert_eq!(ids(format!("filter[{field}][exists]=true")), with, "{field}");
             assert_eq!(ids(format!("filter[{field}][exists]=false")), without, "{field}");
             if value.as_str().is_some_and(|text| !text.is_empty()) {
-                assert_eq!(ids(format!("filter[{field}][contains]={text}")), std::slice::from_ref(&full), "{field}");
+                assert_eq!(
+                    ids(format!("filter[{field}][contains]={text}")),
+                    std::slice::from_ref(&full),
+                    "{field}"
+                );
             }
         }
     });
@@ -262,8 +294,12 @@ fn every_field_of_a_proposal_is_found() {
 #[test]
 fn dates_are_compared_as_dates() {
     on_each_store(|service| {
-        for (n, date) in ["2025-12-31", "2026-01-01", "2026-01-31", "2026-02-01"].iter().enumerate() {
-            service.create(PROPOSALS, &format!(r#"{{"proposal_type":{n},"project_title":"T","start_date":"{date}"}}"#));
+        for (n, date) in ["2025-12-31", "2026-01-01", "2026-01-31", "2026-02-01"].iter().enumerate()
+        {
+            service.create(
+                PROPOSALS,
+                &format!(r#"{{"proposal_type":{n},"project_title":"T","start_date":"{date}"}}"#),
+            );
         }
         service.create(PROPOSALS, r#"{"proposal_type":4,"project_title":"T"}"#);
         for (query, expected) in [
@@ -278,19 +314,34 @@ fn dates_are_compared_as_dates() {
             ("filter[start_date][exists]=false", "4"),
         ] {
             let types = service.list(PROPOSALS, query).each("proposal_type");
-            assert_eq!(types.iter().map(Value::to_string).collect::<Vec<_>>().join(" "), expected, "{query}");
+            assert_eq!(
+                types.iter().map(Value::to_string).collect::<Vec<_>>().join(" "),
+                expected,
+                "{query}"
+            );
         }
     });
 }
 
 #[test]
 fn identifiers_are_found_as_texts_and_as_numbers() {
-    let values = ["112", r#""112""#, r#""PRG-7""#, "0", "-7", "123456789012345678901234567890", r#""0112""#, "-0"];
+    let values = [
+        "112",
+        r#""112""#,
+        r#""PRG-7""#,
+        "0",
+        "-7",
+        "123456789012345678901234567890",
+        r#""0112""#,
+        "-0",
+    ];
     on_each_store(|service| {
         for field in TEXT_OR_INTEGER {
             let first = service.list(PROPOSALS, "").value()["total_items"].as_u64().unwrap();
             for (n, value) in values.iter().enumerate() {
-                let body = format!(r#"{{"proposal_type":{n},"project_title":"{first}","{field}":{value}}}"#);
+                let body = format!(
+                    r#"{{"proposal_type":{n},"project_title":"{first}","{field}":{value}}}"#
+                );
                 service.create(PROPOSALS, &body);
             }
             for (condition, expected) in [
@@ -309,8 +360,14 @@ fn identifiers_are_found_as_texts_and_as_numbers() {
                 ("[gt]=100.0", "0 5"),
                 ("[contains]=112", "1 6"),
             ] {
-                let types = service.list(PROPOSALS, &format!("filter[{field}]{condition}")).each("proposal_type");
-                assert_eq!(types.iter().map(Value::to_string).collect::<Vec<_>>().join(" "), expected, "{field}{condition}");
+                let types = service
+                    .list(PROPOSALS, &format!("filter[{field}]{condition}"))
+                    .each("proposal_type");
+                assert_eq!(
+                    types.iter().map(Value::to_string).collect::<Vec<_>>().join(" "),
+                    expected,
+                    "{field}{condition}"
+                );
             }
         }
     });
@@ -320,17 +377,27 @@ fn identifiers_are_found_as_texts_and_as_numbers() {
 fn every_collection_is_filtered() {
     on_each_store(|service| {
         for collection in every_collection(service) {
-            let bodies = [r#"{"proposal_type":"A","project_title":"one"}"#, r#"{"proposal_type":"B","project_title":"two"}"#];
+            let bodies = [
+                r#"{"proposal_type":"A","project_title":"one"}"#,
+                r#"{"proposal_type":"B","project_title":"two"}"#,
+            ];
             let [one, two] = bodies.map(|body| service.create(&collection, body).id);
             for (query, expected) in [
                 ("filter[proposal_type]=A", vec![&one]),
-                ("filter[project_title][contains]=O&filter[proposal_type][in]=A,B", vec![&one, &two]),
+                (
+                    "filter[project_title][contains]=O&filter[proposal_type][in]=A,B",
+                    vec![&one, &two],
+                ),
                 ("filter[proposal_type][gt]=A&filter[project_title]=two", vec![&two]),
                 ("filter[proposal_type]=C", vec![]),
             ] {
                 let answer = service.list(&collection, query);
                 let ids = answer.each("id");
-                assert_eq!(ids.iter().filter_map(Value::as_str).collect::<Vec<_>>(), expected, "{answer}");
+                assert_eq!(
+                    ids.iter().filter_map(Value::as_str).collect::<Vec<_>>(),
+                    expected,
+                    "{answer}"
+                );
                 assert_eq!(answer.value()["total_items"], expected.len(), "{answer}");
             }
         }
@@ -340,11 +407,17 @@ fn every_collection_is_filtered() {
 #[test]
 fn the_nested_library_is_filtered_on_its_own() {
     on_each_store(|service| {
-        let libraries = [(); 2].map(|()| format!("{}/lib", service.create(PROPOSALS, crate::PROPOSAL).path));
-        for (n, library) in [&libraries[0], &libraries[1], &libraries[0], &"/lib".to_owned()].into_iter().enumerate() {
+        let libraries =
+            [(); 2].map(|()| format!("{}/lib", service.create(PROPOSALS, crate::PROPOSAL).path));
+        for (n, library) in [&libraries[0], &libraries[1], &libraries[0], &"/lib".to_owned()]
+            .into_iter()
+            .enumerate()
+        {
             service.create(library, &format!(r#"{{"x":"same","n":{n}}}"#));
         }
-        for (library, expected) in [(libraries[0].as_str(), "0 2"), (&libraries[1], "1"), ("/lib", "0 1 2 3")] {
+        for (library, expected) in
+            [(libraries[0].as_str(), "0 2"), (&libraries[1], "1"), ("/lib", "0 1 2 3")]
+        {
             assert_eq!(numbers(&service.list(library, "filter[x]=same")), expected, "{library}");
         }
     });
@@ -395,7 +468,11 @@ fn finds(table: &[(&str, &str)]) {
         for (query, expected) in table {
             let answer = service.list(FILES, query);
             assert_eq!(numbers(&answer), *expected, "{query}");
-            assert_eq!(answer.value()["total_items"], expected.split_whitespace().count(), "{answer}");
+            assert_eq!(
+                answer.value()["total_items"],
+                expected.split_whitespace().count(),
+                "{answer}"
+            );
         }
     });
 }

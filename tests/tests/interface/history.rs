@@ -1,4 +1,5 @@
-//! What items were: every version of every group, what there was at a time, what differs, and the way back.
+//! What items were: every version of every group, what there was at a time, what differs, and the
+//! way back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,13 +8,27 @@ use tests::{Answer, Item, Service, Store, on_each_store};
 
 use crate::{PROPOSAL, UNKNOWN_ID};
 
-/// A collection of each group, and two bodies it takes; the library of a proposal is made when it is needed.
+/// A collection of each group, and two bodies it takes; the library of a proposal is made when it
+/// is needed.
 fn groups(service: &Service) -> Vec<(String, &'static str, &'static str)> {
     let proposal = service.create("/v1/proposals", PROPOSAL);
-    let open = ["/v1/proposedprograms", "/v1/gadscores", "/v1/statuses", "/v1/files", "/lib", "/v1/cashprogram", "/status"];
+    let open = [
+        "/v1/proposedprograms",
+        "/v1/gadscores",
+        "/v1/statuses",
+        "/v1/files",
+        "/lib",
+        "/v1/cashprogram",
+        "/status",
+    ];
     let open = open.into_iter().map(str::to_owned).chain([format!("{}/lib", proposal.path)]);
-    let mut groups: Vec<_> = open.map(|path| (path, r#"{"a":1.50,"b":{"c":[1,2]}}"#, r#"{"a":2}"#)).collect();
-    groups.push(("/v1/proposals".to_owned(), PROPOSAL, r#"{"proposal_type":"x","project_title":"y","end_date":"2026-01-01"}"#));
+    let mut groups: Vec<_> =
+        open.map(|path| (path, r#"{"a":1.50,"b":{"c":[1,2]}}"#, r#"{"a":2}"#)).collect();
+    groups.push((
+        "/v1/proposals".to_owned(),
+        PROPOSAL,
+        r#"{"proposal_type":"x","project_title":"y","end_date":"2026-01-01"}"#,
+    ));
     groups
 }
 
@@ -26,7 +41,9 @@ fn versions(service: &Service, item: &Item) -> Vec<String> {
     listed
         .embedded("versions")
         .iter()
-        .map(|entry| format!("{} {}", entry["version"], entry["kind"].as_str().expect("it is there")))
+        .map(|entry| {
+            format!("{} {}", entry["version"], entry["kind"].as_str().expect("it is there"))
+        })
         .collect()
 }
 
@@ -46,10 +63,14 @@ fn every_version_of_every_group_is_kept_beyond_its_removal() {
         for (path, first, second) in groups(service) {
             let item = service.create(&path, first);
             service.put(&item.path).json(second).send().expect(200);
-            let third = service.patch(&item.path).json(r#"{"end_date":"2027-01-01"}"#).send().expect(200);
+            let third =
+                service.patch(&item.path).json(r#"{"end_date":"2027-01-01"}"#).send().expect(200);
             assert_eq!(versions(service, &item), ["3 patched", "2 replaced", "1 created"]);
             service.delete(&item.path).send().expect(204);
-            assert_eq!(versions(service, &item), ["4 deleted", "3 patched", "2 replaced", "1 created"]);
+            assert_eq!(
+                versions(service, &item),
+                ["4 deleted", "3 patched", "2 replaced", "1 created"]
+            );
             let _ = version(service, &item, 1).expect(200).with_members(first);
             let _ = version(service, &item, 2).expect(200).with_members(second);
             assert_eq!(version(service, &item, 3).expect(200).members(), third.members());
@@ -68,7 +89,8 @@ fn every_version_of_every_group_is_kept_beyond_its_removal() {
 #[test]
 fn the_history_of_an_item_is_that_of_its_group_and_owner() {
     on_each_store(|service| {
-        let (one, other) = (service.create("/v1/proposals", PROPOSAL), service.create("/v1/proposals", PROPOSAL));
+        let (one, other) =
+            (service.create("/v1/proposals", PROPOSAL), service.create("/v1/proposals", PROPOSAL));
         let item = service.create(&format!("{}/lib", one.path), "{}");
         service.delete(&one.path).send().expect(204);
         service.get(&format!("{}/versions/1", item.path)).send().expect(200);
@@ -93,14 +115,24 @@ fn versions_are_linked_as_rfc_5829_says() {
         assert_eq!(second.link("predecessor-version"), Some(at(1)));
         assert_eq!(second.link("diff"), Some(format!("{}/diff?from=1", at(2))));
         let first = version(service, &item, 1).expect(200);
-        assert_eq!((first.link("latest-version"), first.link("predecessor-version")), (Some(item.path.clone()), None));
-        assert_eq!((&first.value()["_meta"]["kind"], &first.value()["_meta"]["caller"]), (&json!("created"), &Value::Null));
+        assert_eq!(
+            (first.link("latest-version"), first.link("predecessor-version")),
+            (Some(item.path.clone()), None)
+        );
+        assert_eq!(
+            (&first.value()["_meta"]["kind"], &first.value()["_meta"]["caller"]),
+            (&json!("created"), &Value::Null)
+        );
         service.delete(&item.path).send().expect(204);
         assert_eq!(version(service, &item, 1).expect(200).link("latest-version"), Some(at(2)));
         let listed = service.get(&history).send().expect(200);
         assert_eq!(listed.link("up"), None, "there is nothing up there");
         service.post(&at(1)).send().expect(201);
-        assert_eq!(version(service, &item, 4).expect(200).link("predecessor-version"), Some(at(2)), "not the removal");
+        assert_eq!(
+            version(service, &item, 4).expect(200).link("predecessor-version"),
+            Some(at(2)),
+            "not the removal"
+        );
     });
 }
 
@@ -111,19 +143,34 @@ fn versions_are_listed_in_pages() {
         for number in 2..=7 {
             service.put(&item.path).json(json!({ "n": number }).to_string()).send().expect(200);
         }
-        let mut page = service.get(&format!("{}/versions?page_size=3", item.path)).send().expect(200);
-        assert_eq!((&page.value()["total_items"], &page.value()["page_count"]), (&json!(7), &json!(3)));
+        let mut page =
+            service.get(&format!("{}/versions?page_size=3", item.path)).send().expect(200);
+        assert_eq!(
+            (&page.value()["total_items"], &page.value()["page_count"]),
+            (&json!(7), &json!(3))
+        );
         let mut seen = Vec::new();
         loop {
-            seen.extend(page.embedded("versions").iter().map(|entry| entry["version"].as_i64().expect("it is there")));
+            seen.extend(
+                page.embedded("versions")
+                    .iter()
+                    .map(|entry| entry["version"].as_i64().expect("it is there")),
+            );
             let Some(next) = page.link("next") else { break };
             page = service.get(&next).send().expect(200);
         }
         assert_eq!(seen, [7, 6, 5, 4, 3, 2, 1]);
         service.get(&format!("{}/versions?page_size=3&page=4", item.path)).send().expect(409);
-        let _ = service.get(&format!("{}/versions?sort=id", item.path)).send().refusing_query(&["sort"]);
+        let _ = service
+            .get(&format!("{}/versions?sort=id", item.path))
+            .send()
+            .refusing_query(&["sort"]);
         let unchanged = service.get(&format!("{}/versions", item.path)).send().expect(200).etag();
-        service.get(&format!("{}/versions", item.path)).header("if-none-match", unchanged).send().expect(304);
+        service
+            .get(&format!("{}/versions", item.path))
+            .header("if-none-match", unchanged)
+            .send()
+            .expect(304);
     });
 }
 
@@ -144,9 +191,16 @@ fn an_item_is_shown_as_it_was_at_a_time() {
         let _ = at(&second).expect(200).with_members(r#"{"n":2}"#);
         at(&before).expect(404);
         at(&removed).expect(404);
-        let _ = service.get(&format!("{}?as_of={first}&fields=m", item.path)).send().expect(200).with_members(r#"{"m":1}"#);
+        let _ = service
+            .get(&format!("{}?as_of={first}&fields=m", item.path))
+            .send()
+            .expect(200)
+            .with_members(r#"{"m":1}"#);
         let _ = at("2999-01-01T00:00:00Z").refusing_query(&["future"]);
-        let _ = service.get(&format!("/lib/{UNKNOWN_ID}?as_of={first}&embed=proposal")).send().refusing_query(&["embed"]);
+        let _ = service
+            .get(&format!("/lib/{UNKNOWN_ID}?as_of={first}&embed=proposal"))
+            .send()
+            .refusing_query(&["embed"]);
     });
 }
 
@@ -163,25 +217,46 @@ fn a_collection_is_shown_as_it_was_at_a_time() {
             let later = service.create(&path, first);
             service.delete(&items[0].path).send().expect(204);
             let own: Vec<_> = items.iter().map(|item| item.id.clone()).collect();
-            let at = |time: &str| service.get(&format!("{path}?as_of={time}&page_size=250")).send().expect(200);
-            let ids = |answer: &Answer| {
-                answer.items().iter().map(|item| item["id"].as_str().expect("it is there").to_owned()).collect::<Vec<_>>()
+            let at = |time: &str| {
+                service.get(&format!("{path}?as_of={time}&page_size=250")).send().expect(200)
             };
-            let was: Vec<String> = serde_json::from_str::<Value>(&empty).expect("it is there")["_embedded"]
-                .as_object()
-                .expect("it is there")
-                .values()
-                .flat_map(|items| {
-                    items.as_array().expect("it is there").iter().map(|item| item["id"].as_str().expect("it is there").to_owned())
-                })
-                .collect();
+            let ids = |answer: &Answer| {
+                answer
+                    .items()
+                    .iter()
+                    .map(|item| item["id"].as_str().expect("it is there").to_owned())
+                    .collect::<Vec<_>>()
+            };
+            let was: Vec<String> =
+                serde_json::from_str::<Value>(&empty).expect("it is there")["_embedded"]
+                    .as_object()
+                    .expect("it is there")
+                    .values()
+                    .flat_map(|items| {
+                        items
+                            .as_array()
+                            .expect("it is there")
+                            .iter()
+                            .map(|item| item["id"].as_str().expect("it is there").to_owned())
+                    })
+                    .collect();
             assert_eq!(ids(&at(&full)), [was.clone(), own.clone()].concat(), "{path}");
             assert_eq!(at(&full).value()["total_items"], was.len() + 5);
             let [a, b, _, d, e] = &own[..] else { unreachable!() };
             let then = at(&changed);
-            assert_eq!(ids(&then), [was, vec![a.clone(), b.clone(), d.clone(), e.clone()]].concat(), "{path}");
+            assert_eq!(
+                ids(&then),
+                [was, vec![a.clone(), b.clone(), d.clone(), e.clone()]].concat(),
+                "{path}"
+            );
             assert!(!ids(&then).contains(&later.id));
-            let versions: Vec<_> = then.items().iter().rev().take(4).map(|item| item["_meta"]["version"].clone()).collect();
+            let versions: Vec<_> = then
+                .items()
+                .iter()
+                .rev()
+                .take(4)
+                .map(|item| item["_meta"]["version"].clone())
+                .collect();
             assert_eq!(versions, [json!(1), json!(1), json!(2), json!(1)], "{path}");
         }
     });
@@ -190,13 +265,18 @@ fn a_collection_is_shown_as_it_was_at_a_time() {
 #[test]
 fn a_past_collection_is_walked_in_pages() {
     on_each_store(|service| {
-        let items: Vec<_> = (0..7).map(|n| service.create("/v1/files", &json!({ "n": n }).to_string())).collect();
+        let items: Vec<_> =
+            (0..7).map(|n| service.create("/v1/files", &json!({ "n": n }).to_string())).collect();
         let time = last_time(service, &items[6]);
         for item in &items[..4] {
             service.delete(&item.path).send().expect(204);
         }
-        let mut page = service.get(&format!("/v1/files?as_of={time}&page_size=3&fields=n")).send().expect(200);
-        assert_eq!((&page.value()["total_items"], &page.value()["page_count"]), (&json!(7), &json!(3)));
+        let mut page =
+            service.get(&format!("/v1/files?as_of={time}&page_size=3&fields=n")).send().expect(200);
+        assert_eq!(
+            (&page.value()["total_items"], &page.value()["page_count"]),
+            (&json!(7), &json!(3))
+        );
         let mut seen = page.each("n");
         while let Some(next) = page.link("next") {
             page = service.get(&next).send().expect(200);
@@ -204,19 +284,34 @@ fn a_past_collection_is_walked_in_pages() {
         }
         assert_eq!(seen, (0..7).map(Value::from).collect::<Vec<_>>());
         let previous = page.link("prev").expect("a page before the last");
-        assert_eq!(service.get(&previous).send().expect(200).each("n"), [json!(3), json!(4), json!(5)]);
         assert_eq!(
-            service.get(&format!("/v1/files?as_of={time}&page_size=3&page=2")).send().expect(200).each("n"),
+            service.get(&previous).send().expect(200).each("n"),
+            [json!(3), json!(4), json!(5)]
+        );
+        assert_eq!(
+            service
+                .get(&format!("/v1/files?as_of={time}&page_size=3&page=2"))
+                .send()
+                .expect(200)
+                .each("n"),
             [3, 4, 5].map(Value::from)
         );
         service.get(&format!("/v1/files?as_of={time}&page_size=3&page=4")).send().expect(409);
-        let uncounted = service.get(&format!("/v1/files?as_of={time}&total=none")).send().expect(200).value();
+        let uncounted =
+            service.get(&format!("/v1/files?as_of={time}&total=none")).send().expect(200).value();
         assert!(uncounted.get("total_items").is_none());
         for now_only in ["sort=n", "q=x", "filter[n]=1"] {
-            let _ = service.get(&format!("/v1/files?as_of={time}&{now_only}")).send().refusing_query(&["as_of"]);
+            let _ = service
+                .get(&format!("/v1/files?as_of={time}&{now_only}"))
+                .send()
+                .refusing_query(&["as_of"]);
         }
         let etag = service.get(&format!("/v1/files?as_of={time}")).send().expect(200).etag();
-        service.get(&format!("/v1/files?as_of={time}")).header("if-none-match", etag).send().expect(304);
+        service
+            .get(&format!("/v1/files?as_of={time}"))
+            .header("if-none-match", etag)
+            .send()
+            .expect(304);
     });
 }
 
@@ -240,7 +335,8 @@ fn the_library_of_a_proposal_that_was_not_there_then_is_404() {
 fn what_was_at_a_time_does_not_change_while_others_write() {
     on_each_store(|service| {
         let is_over = &AtomicBool::new(false);
-        let (first, counted) = (service.create("/v1/files", r#"{"n":0}"#), service.create("/v1/files", r#"{"n":0}"#));
+        let (first, counted) =
+            (service.create("/v1/files", r#"{"n":0}"#), service.create("/v1/files", r#"{"n":0}"#));
         std::thread::scope(|scope| {
             for writer in 0..3 {
                 let counted = &counted;
@@ -259,8 +355,12 @@ fn what_was_at_a_time_does_not_change_while_others_write() {
             for _ in 0..15 {
                 // The newest time that is past: the moment at which it is asked.
                 let now = updated_at(&service.put(&first.path).json("{}").send().expect(200));
-                let queries = [format!("/v1/files?as_of={now}&page_size=250"), format!("{}?as_of={now}", counted.path)];
-                let told = queries.map(|query| (service.get(&query).send().expect(200).text().to_owned(), query));
+                let queries = [
+                    format!("/v1/files?as_of={now}&page_size=250"),
+                    format!("{}?as_of={now}", counted.path),
+                ];
+                let told = queries
+                    .map(|query| (service.get(&query).send().expect(200).text().to_owned(), query));
                 answers.extend(told);
             }
             is_over.store(true, Ordering::Relaxed);
@@ -291,23 +391,44 @@ fn a_version_is_restored_also_after_the_removal() {
             let item = service.create(&path, first);
             let created_at = version(service, &item, 1).value()["_meta"]["created_at"].clone();
             service.put(&item.path).json(second).send().expect(200);
-            let restored = service.post(&format!("{}/versions/1", item.path)).send().expect(200).with_members(first);
+            let restored = service
+                .post(&format!("{}/versions/1", item.path))
+                .send()
+                .expect(200)
+                .with_members(first);
             assert_eq!(restored.value()["_meta"]["version"], 3);
             service.delete(&item.path).send().expect(204);
             service.post(&format!("{}/versions/4", item.path)).send().expect(410);
             service.post(&format!("{}/versions/9", item.path)).send().expect(404);
-            let total = service.get(&path).send().expect(200).value()["total_items"].as_u64().expect("it is there");
-            let restored = service.post(&format!("{}/versions/2", item.path)).send().expect(201).with_members(second);
+            let total = service.get(&path).send().expect(200).value()["total_items"]
+                .as_u64()
+                .expect("it is there");
+            let restored = service
+                .post(&format!("{}/versions/2", item.path))
+                .send()
+                .expect(201)
+                .with_members(second);
             assert_eq!(restored.path_of(restored.needed_header("location")), item.path);
             let found = service.get(&item.path).send().expect(200).with_members(second);
             assert_eq!((found.text(), found.etag()), (restored.text(), restored.etag()));
-            assert_eq!((&found.value()["_meta"]["version"], &found.value()["_meta"]["created_at"]), (&json!(5), &created_at));
-            let now = service.get(&path).send().expect(200).value()["total_items"].as_u64().expect("it is there");
+            assert_eq!(
+                (&found.value()["_meta"]["version"], &found.value()["_meta"]["created_at"]),
+                (&json!(5), &created_at)
+            );
+            let now = service.get(&path).send().expect(200).value()["total_items"]
+                .as_u64()
+                .expect("it is there");
             assert_eq!(now, total + 1);
             let kinds = ["5 created", "4 deleted", "3 replaced", "2 replaced", "1 created"];
             assert_eq!(versions(service, &item), kinds);
-            let removed_at = service.get(&format!("{}/versions?page_size=1&page=2", item.path)).send().expect(200);
-            let removed_at = removed_at.embedded("versions")[0]["time"].as_str().expect("it is there").to_owned();
+            let removed_at = service
+                .get(&format!("{}/versions?page_size=1&page=2", item.path))
+                .send()
+                .expect(200);
+            let removed_at = removed_at.embedded("versions")[0]["time"]
+                .as_str()
+                .expect("it is there")
+                .to_owned();
             service.get(&format!("{}?as_of={removed_at}", item.path)).send().expect(404);
         }
     });
@@ -327,13 +448,25 @@ fn what_is_restored_is_found_and_linked_again() {
         let restored = service.post(&format!("{}/versions/1", proposal.path)).send().expect(201);
         assert_eq!((restored.link("program"), restored.links("continued-by").len()), (None, 1));
         service.post(&format!("{}/versions/1", program.path)).send().expect(201);
-        assert_eq!(service.get(&proposal.path).send().expect(200).link("program"), Some(program.path));
+        assert_eq!(
+            service.get(&proposal.path).send().expect(200).link("program"),
+            Some(program.path)
+        );
         let continued = service.get(&format!("/v1/proposals/{next}")).send().expect(200);
         assert_eq!(continued.link("continues"), Some(proposal.path.clone()));
-        assert_eq!(service.list("/v1/proposals", "q=amaranth").embedded_ids("proposals"), std::slice::from_ref(&proposal.id));
-        assert!(service.list(&format!("{}/lib", proposal.path), "").items().is_empty(), "its library is restored by itself");
+        assert_eq!(
+            service.list("/v1/proposals", "q=amaranth").embedded_ids("proposals"),
+            std::slice::from_ref(&proposal.id)
+        );
+        assert!(
+            service.list(&format!("{}/lib", proposal.path), "").items().is_empty(),
+            "its library is restored by itself"
+        );
         service.post(&format!("/lib/{}/versions/1", item.id)).send().expect(201);
-        assert_eq!(service.list(&format!("{}/lib", proposal.path), "").embedded_ids("lib"), [item.id]);
+        assert_eq!(
+            service.list(&format!("{}/lib", proposal.path), "").embedded_ids("lib"),
+            [item.id]
+        );
     });
 }
 
@@ -350,7 +483,10 @@ fn no_tag_comes_twice_when_an_owner_is_restored() {
         service.post(&format!("{}/versions/1", proposal.path)).send().expect(201);
         let items = [service.create(&library, "{}").id, service.create(&library, "{}").id];
         let answer = service.get(&library).header("if-none-match", before).send().expect(200);
-        assert_eq!((answer.embedded_ids("lib"), answer.value()["total_items"].clone()), (items.to_vec(), json!(2)));
+        assert_eq!(
+            (answer.embedded_ids("lib"), answer.value()["total_items"].clone()),
+            (items.to_vec(), json!(2))
+        );
         assert_eq!(service.get(&library).send().expect(200).embedded_ids("lib"), items);
     });
 }
@@ -363,9 +499,15 @@ fn a_replacement_of_the_collection_is_of_one_time() {
         let id = third.items()[0]["id"].as_str().expect("an id").to_owned();
         let body = json!([{ "id": id, "n": "c2" }, { "n": "d" }]).to_string();
         let last = service.put("/v1/cashprogram").json(body).send().expect(200);
-        for (answer, expected) in [(&third, vec![json!("c")]), (&last, vec![json!("c2"), json!("d")])] {
-            let time = answer.items()[0]["_meta"]["updated_at"].as_str().expect("a time").to_owned();
-            assert_eq!(service.list("/v1/cashprogram", &format!("as_of={time}")).each("n"), expected);
+        for (answer, expected) in
+            [(&third, vec![json!("c")]), (&last, vec![json!("c2"), json!("d")])]
+        {
+            let time =
+                answer.items()[0]["_meta"]["updated_at"].as_str().expect("a time").to_owned();
+            assert_eq!(
+                service.list("/v1/cashprogram", &format!("as_of={time}")).each("n"),
+                expected
+            );
         }
     });
 }
@@ -420,7 +562,9 @@ fn versions_are_compared() {
         let long = "a text that stays as it is and is long enough for a patch to be the shorter way to say it".repeat(3);
         let body = |own: Value| {
             let mut body = json!({ "stays": long });
-            body.as_object_mut().expect("it is there").extend(own.as_object().expect("it is there").clone());
+            body.as_object_mut()
+                .expect("it is there")
+                .extend(own.as_object().expect("it is there").clone());
             body.to_string()
         };
         let item = service.create("/v1/files", &body(json!({ "a": 1, "gone/away~": true })));
@@ -432,11 +576,22 @@ fn versions_are_compared() {
             { "op": "add", "path": "/new", "value": [1] },
         ]);
         assert_eq!(compare("2/diff?from=1").expect(200).value(), forth);
-        assert_eq!(compare("2/diff").expect(200).value(), forth, "the one before is what it is compared with");
-        assert_eq!(compare("1/diff?from=2").expect(200).value().as_array().expect("it is there").len(), 3);
+        assert_eq!(
+            compare("2/diff").expect(200).value(),
+            forth,
+            "the one before is what it is compared with"
+        );
+        assert_eq!(
+            compare("1/diff?from=2").expect(200).value().as_array().expect("it is there").len(),
+            3
+        );
         assert_eq!(compare("2/diff?from=2").expect(200).value(), json!([]));
         let whole = compare("1/diff").expect(200).value();
-        assert_eq!((&whole[0]["op"], &whole[0]["path"]), (&json!("replace"), &json!("")), "before the first there was nothing");
+        assert_eq!(
+            (&whole[0]["op"], &whole[0]["path"]),
+            (&json!("replace"), &json!("")),
+            "before the first there was nothing"
+        );
         compare("2/diff?from=9").expect(404);
         let _ = compare("2/diff?from=x").refusing_query(&["from"]);
         service.delete(&item.path).send().expect(204);

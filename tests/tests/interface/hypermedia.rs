@@ -1,4 +1,5 @@
-//! From the entry point a client reaches everything by links, and a person finds every name explained.
+//! From the entry point a client reaches everything by links, and a person finds every name
+//! explained.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +8,16 @@ use tests::{Answer, Service, Store, on_each_store};
 
 use crate::{PROPOSAL, UNKNOWN_ID};
 
-const GROUPS: [&str; 8] =
-    ["/v1/proposedprograms", "/v1/gadscores", "/v1/statuses", "/v1/files", "/lib", "/v1/proposals", "/v1/cashprogram", "/status"];
+const GROUPS: [&str; 8] = [
+    "/v1/proposedprograms",
+    "/v1/gadscores",
+    "/v1/statuses",
+    "/v1/files",
+    "/lib",
+    "/v1/proposals",
+    "/v1/cashprogram",
+    "/status",
+];
 
 #[test]
 fn the_entry_point_links_every_group() {
@@ -41,7 +50,8 @@ fn our_relations_are_explained_and_others_are_unknown() {
         let page = service.get(&format!("/rels/{relation}")).accept("text/html").send().expect(200);
         assert!(page.text().contains(relation), "{page}");
     }
-    for unknown in ["/rels/nothing", "/problems/nothing", "/rels", "/problems", "/rels/../rels/lib"] {
+    for unknown in ["/rels/nothing", "/problems/nothing", "/rels", "/problems", "/rels/../rels/lib"]
+    {
         service.get(unknown).send().expect(404);
     }
 }
@@ -115,11 +125,15 @@ fn every_link_leads_somewhere() {
 fn hrefs(answer: &Answer) -> Vec<String> {
     let value = answer.value();
     let links = value["_links"].as_object().into_iter().flat_map(|links| links.values());
-    let targets = links.flat_map(|link| link.as_array().cloned().unwrap_or_else(|| vec![link.clone()]));
-    let of_links =
-        targets.filter(|link| link["templated"] != Value::Bool(true)).filter_map(|link| Some(answer.path_of(link["href"].as_str()?)));
-    let embedded = value["_embedded"].as_object().into_iter().flat_map(|embedded| embedded.values());
+    let targets =
+        links.flat_map(|link| link.as_array().cloned().unwrap_or_else(|| vec![link.clone()]));
+    let of_links = targets
+        .filter(|link| link["templated"] != Value::Bool(true))
+        .filter_map(|link| Some(answer.path_of(link["href"].as_str()?)));
+    let embedded =
+        value["_embedded"].as_object().into_iter().flat_map(|embedded| embedded.values());
     let items = embedded.filter_map(Value::as_array).flatten();
-    let of_items = items.filter_map(|item| Some(answer.path_of(item["_links"]["self"]["href"].as_str()?)));
+    let of_items =
+        items.filter_map(|item| Some(answer.path_of(item["_links"]["self"]["href"].as_str()?)));
     of_links.chain(of_items).collect()
 }

@@ -1,4 +1,5 @@
-//! `Idempotency-Key`: a request that is sent again is done once, and answered as it was the first time.
+//! `Idempotency-Key`: a request that is sent again is done once, and answered as it was the first
+//! time.
 
 use std::time::{Duration, Instant};
 
@@ -26,8 +27,13 @@ fn total(service: &Service, path: &str) -> u64 {
 
 /// What stays the same of an answer: all but what names the request and the moment.
 fn lasting(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
-    let headers = answer.headers.iter().filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()));
-    let mut headers: Vec<_> = headers.map(|(name, value)| (name.to_string(), value.to_str().expect("a text").to_owned())).collect();
+    let headers = answer
+        .headers
+        .iter()
+        .filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()));
+    let mut headers: Vec<_> = headers
+        .map(|(name, value)| (name.to_string(), value.to_str().expect("a text").to_owned()))
+        .collect();
     headers.sort();
     (answer.status, headers, answer.text().to_owned())
 }
@@ -36,10 +42,17 @@ fn lasting(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
 fn the_first_answer_is_given_again_whatever_happened_since() {
     on_each_store(|service| {
         let program = service.create("/v1/proposedprograms", "{}");
-        let body = json!({ "proposal_type": "x", "project_title": "y", "program_id": program.id }).to_string();
+        let body = json!({ "proposal_type": "x", "project_title": "y", "program_id": program.id })
+            .to_string();
         let first = post(service, "/v1/proposals", KEY, &body).expect(201);
         let item = format!("/v1/proposals/{}", first.id());
-        let again = |what: &str| assert_eq!(lasting(&post(service, "/v1/proposals", KEY, &body)), lasting(&first), "{what}");
+        let again = |what: &str| {
+            assert_eq!(
+                lasting(&post(service, "/v1/proposals", KEY, &body)),
+                lasting(&first),
+                "{what}"
+            )
+        };
         again("at once");
         service.put(&item).json(PROPOSAL).send().expect(200);
         again("after a change");
@@ -58,7 +71,11 @@ fn the_first_answer_is_given_again_whatever_happened_since() {
 fn every_post_can_be_sent_again() {
     on_each_store(|service| {
         let proposal = service.create("/v1/proposals", PROPOSAL);
-        service.put(&proposal.path).json(r#"{"proposal_type":"x","project_title":"second"}"#).send().expect(200);
+        service
+            .put(&proposal.path)
+            .json(r#"{"proposal_type":"x","project_title":"second"}"#)
+            .send()
+            .expect(200);
         let gone = service.create(FILES, r#"{"n":1}"#);
         service.delete(&gone.path).send().expect(204);
         for (path, body) in [
@@ -72,11 +89,21 @@ fn every_post_can_be_sent_again() {
                 let request = with_key(service.post(path), KEY);
                 if body.is_empty() { request.send() } else { request.json(body).send() }
             };
-            let before = service.get("/v1/changes?page_size=250").send().expect(200).embedded("changes").len();
+            let before = service
+                .get("/v1/changes?page_size=250")
+                .send()
+                .expect(200)
+                .embedded("changes")
+                .len();
             let first = send();
             assert!([200, 201].contains(&first.status), "{first}");
             assert_eq!(lasting(&send()), lasting(&first));
-            let after = service.get("/v1/changes?page_size=250").send().expect(200).embedded("changes").len();
+            let after = service
+                .get("/v1/changes?page_size=250")
+                .send()
+                .expect(200)
+                .embedded("changes")
+                .len();
             assert_eq!(after, before + 1, "{path}");
         }
     });
@@ -93,9 +120,16 @@ fn a_key_is_used_for_one_request() {
         assert_eq!(total(service, FILES), 1, "with or without quotes it is the same key");
         post(service, FILES, "\"another\"", r#"{"n":1}"#).expect(201);
         post(service, "/v1/gadscores", KEY, r#"{"n":2}"#).expect(201);
-        assert_eq!((total(service, FILES), total(service, "/v1/gadscores")), (2, 1), "another path is another request");
+        assert_eq!(
+            (total(service, FILES), total(service, "/v1/gadscores")),
+            (2, 1),
+            "another path is another request"
+        );
         for malformed in ["", "\"\"", "\"open", "a,b", "\"a\";q=1"] {
-            assert_eq!(post(service, FILES, malformed, "{}").expect(400).value()["code"], "malformed-idempotency-key");
+            assert_eq!(
+                post(service, FILES, malformed, "{}").expect(400).value()["code"],
+                "malformed-idempotency-key"
+            );
         }
         with_key(with_key(service.post(FILES), "a"), "a").json("{}").send().expect(400);
     });
@@ -119,18 +153,28 @@ fn a_refused_request_may_be_mended_under_the_same_key() {
 #[test]
 fn a_dry_run_uses_up_no_key() {
     on_each_store(|service| {
-        with_key(service.post(&format!("{FILES}?dry_run=true")), KEY).json(r#"{"n":1}"#).send().expect(201);
+        with_key(service.post(&format!("{FILES}?dry_run=true")), KEY)
+            .json(r#"{"n":1}"#)
+            .send()
+            .expect(201);
         assert_eq!(total(service, FILES), 0);
         post(service, FILES, KEY, r#"{"n":2}"#).expect(201);
-        with_key(service.post(&format!("{FILES}?dry_run=true")), KEY).json(r#"{"n":3}"#).send().expect(201);
+        with_key(service.post(&format!("{FILES}?dry_run=true")), KEY)
+            .json(r#"{"n":3}"#)
+            .send()
+            .expect(201);
         assert_eq!(total(service, FILES), 1);
     });
 }
 
-/// Sends the same request many times at once; each answer is the one that was given, or tells that it is at work.
+/// Sends the same request many times at once; each answer is the one that was given, or tells that
+/// it is at work.
 fn at_once(services: &[&Service]) {
     for round in 0..10 {
-        let (key, body) = (format!("\"round {round}\""), json!({ "n": round, "text": "x".repeat(500) }).to_string());
+        let (key, body) = (
+            format!("\"round {round}\""),
+            json!({ "n": round, "text": "x".repeat(500) }).to_string(),
+        );
         let answers: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..24)
                 .map(|sender| {
@@ -140,10 +184,15 @@ fn at_once(services: &[&Service]) {
                 .collect();
             threads.into_iter().map(|thread| thread.join().expect("an answer")).collect()
         });
-        let ids: std::collections::BTreeSet<_> = answers.iter().filter(|answer| answer.status == 201).map(Answer::id).collect();
+        let ids: std::collections::BTreeSet<_> =
+            answers.iter().filter(|answer| answer.status == 201).map(Answer::id).collect();
         assert_eq!(ids.len(), 1, "{ids:?}");
         for answer in answers.iter().filter(|answer| answer.status != 201) {
-            assert_eq!((answer.status, &answer.value()["code"]), (409, &json!("idempotency-key-in-use")), "{answer}");
+            assert_eq!(
+                (answer.status, &answer.value()["code"]),
+                (409, &json!("idempotency-key-in-use")),
+                "{answer}"
+            );
         }
         assert_eq!(total(services[0], FILES), round + 1);
     }
@@ -172,7 +221,9 @@ fn while_the_first_is_at_work_the_second_is_told_so() {
         service.create(FILES, "{}");
         database.while_no_write_goes_through(|| {
             std::thread::scope(|scope| {
-                let first = scope.spawn(|| with_key(service.post(FILES), KEY).json("{}").send_unchecked().status);
+                let first = scope.spawn(|| {
+                    with_key(service.post(FILES), KEY).json("{}").send_unchecked().status
+                });
                 std::thread::sleep(Duration::from_millis(300));
                 assert!(!first.is_finished(), "it waits");
                 let second = post(&service, FILES, KEY, "{}").expect(409);

@@ -1,4 +1,5 @@
-//! The specification as a literal table, section 4 row by row, and every row asked for everything it promises.
+//! The specification as a literal table, section 4 row by row, and every row asked for everything
+//! it promises.
 //!
 //! The table is written from the specification and knows nothing of the service's code.
 
@@ -13,11 +14,18 @@ struct Row {
     method: &'static str,
     path: &'static str,
     success: u16,
-    /// Every other status the row can answer: those of the specification, and 400 and 422 where a body is taken.
+    /// Every other status the row can answer: those of the specification, and 400 and 422 where a
+    /// body is taken.
     refusals: &'static [u16],
 }
 
-const fn row(group: &'static str, method: &'static str, path: &'static str, success: u16, refusals: &'static [u16]) -> Row {
+const fn row(
+    group: &'static str,
+    method: &'static str,
+    path: &'static str,
+    success: u16,
+    refusals: &'static [u16],
+) -> Row {
     Row { group, method, path, success, refusals }
 }
 
@@ -40,10 +48,34 @@ const GROUPS: &[Group] = &[
         rows: &[
             row("proposedprograms", "GET", "/v1/proposedprograms", 200, &[406, 415]),
             row("proposedprograms", "POST", "/v1/proposedprograms", 201, &[400, 406, 415, 422]),
-            row("proposedprograms", "GET", "/v1/proposedprograms/:proposedprograms_id", 200, &[404, 406, 415]),
-            row("proposedprograms", "PATCH", "/v1/proposedprograms/:proposedprograms_id", 200, &[400, 404, 406, 415, 422]),
-            row("proposedprograms", "PUT", "/v1/proposedprograms/:proposedprograms_id", 200, &[400, 404, 406, 415, 422]),
-            row("proposedprograms", "DELETE", "/v1/proposedprograms/:proposedprograms_id", 204, &[404, 406, 415]),
+            row(
+                "proposedprograms",
+                "GET",
+                "/v1/proposedprograms/:proposedprograms_id",
+                200,
+                &[404, 406, 415],
+            ),
+            row(
+                "proposedprograms",
+                "PATCH",
+                "/v1/proposedprograms/:proposedprograms_id",
+                200,
+                &[400, 404, 406, 415, 422],
+            ),
+            row(
+                "proposedprograms",
+                "PUT",
+                "/v1/proposedprograms/:proposedprograms_id",
+                200,
+                &[400, 404, 406, 415, 422],
+            ),
+            row(
+                "proposedprograms",
+                "DELETE",
+                "/v1/proposedprograms/:proposedprograms_id",
+                204,
+                &[404, 406, 415],
+            ),
         ],
     },
     Group {
@@ -67,7 +99,13 @@ const GROUPS: &[Group] = &[
             row("gadscores", "GET", "/v1/gadscores", 200, &[406, 415]),
             row("gadscores", "POST", "/v1/gadscores", 201, &[400, 406, 415, 422]),
             row("gadscores", "GET", "/v1/gadscores/:gadscores_id", 200, &[404, 406, 415]),
-            row("gadscores", "PATCH", "/v1/gadscores/:gadscores_id", 200, &[400, 404, 406, 415, 422]),
+            row(
+                "gadscores",
+                "PATCH",
+                "/v1/gadscores/:gadscores_id",
+                200,
+                &[400, 404, 406, 415, 422],
+            ),
             row("gadscores", "PUT", "/v1/gadscores/:gadscores_id", 200, &[400, 404, 406, 415, 422]),
             row("gadscores", "DELETE", "/v1/gadscores/:gadscores_id", 204, &[404, 406, 415]),
         ],
@@ -133,8 +171,20 @@ const GROUPS: &[Group] = &[
             row("proposals", "POST", "/v1/proposals", 201, &[400, 406, 415, 422]),
             row("proposals", "GET", "/v1/proposals/:proposals_id", 200, &[404, 406, 415]),
             row("proposals", "PUT", "/v1/proposals/:proposals_id", 200, &[400, 404, 406, 415, 422]),
-            row("proposals", "POST", "/v1/proposals/:proposals_id", 201, &[400, 404, 406, 415, 422]),
-            row("proposals", "PATCH", "/v1/proposals/:proposals_id", 200, &[400, 404, 406, 415, 422]),
+            row(
+                "proposals",
+                "POST",
+                "/v1/proposals/:proposals_id",
+                201,
+                &[400, 404, 406, 415, 422],
+            ),
+            row(
+                "proposals",
+                "PATCH",
+                "/v1/proposals/:proposals_id",
+                200,
+                &[400, 404, 406, 415, 422],
+            ),
             row("proposals", "DELETE", "/v1/proposals/:proposals_id", 204, &[404, 406, 415]),
         ],
     },
@@ -144,11 +194,41 @@ const GROUPS: &[Group] = &[
         body: OPEN,
         rows: &[
             row("proposals", "GET", "/v1/proposals/:proposals_id/lib", 200, &[404, 406, 415]),
-            row("proposals", "POST", "/v1/proposals/:proposals_id/lib", 201, &[400, 404, 406, 415, 422]),
-            row("proposals", "GET", "/v1/proposals/:proposals_id/lib/:lib_id", 200, &[404, 406, 415]),
-            row("proposals", "PATCH", "/v1/proposals/:proposals_id/lib/:lib_id", 200, &[400, 404, 406, 415, 422]),
-            row("proposals", "PUT", "/v1/proposals/:proposals_id/lib/:lib_id", 200, &[400, 404, 406, 415, 422]),
-            row("proposals", "DELETE", "/v1/proposals/:proposals_id/lib/:lib_id", 204, &[404, 406, 415]),
+            row(
+                "proposals",
+                "POST",
+                "/v1/proposals/:proposals_id/lib",
+                201,
+                &[400, 404, 406, 415, 422],
+            ),
+            row(
+                "proposals",
+                "GET",
+                "/v1/proposals/:proposals_id/lib/:lib_id",
+                200,
+                &[404, 406, 415],
+            ),
+            row(
+                "proposals",
+                "PATCH",
+                "/v1/proposals/:proposals_id/lib/:lib_id",
+                200,
+                &[400, 404, 406, 415, 422],
+            ),
+            row(
+                "proposals",
+                "PUT",
+                "/v1/proposals/:proposals_id/lib/:lib_id",
+                200,
+                &[400, 404, 406, 415, 422],
+            ),
+            row(
+                "proposals",
+                "DELETE",
+                "/v1/proposals/:proposals_id/lib/:lib_id",
+                204,
+                &[404, 406, 415],
+            ),
         ],
     },
     Group {
@@ -173,9 +253,27 @@ const GROUPS: &[Group] = &[
             row("cashprogram", "POST", "/v1/cashprogram", 201, &[400, 406, 415, 422]),
             row("cashprogram", "PUT", "/v1/cashprogram", 200, &[400, 406, 415, 422]),
             row("cashprogram", "GET", "/v1/cashprogram/:cashprogram_id", 200, &[404, 406, 415]),
-            row("cashprogram", "PATCH", "/v1/cashprogram/:cashprogram_id", 200, &[400, 404, 406, 415, 422]),
-            row("cashprogram", "PUT", "/v1/cashprogram/:cashprogram_id", 200, &[400, 404, 406, 415, 422]),
-            row("cashprogram", "POST", "/v1/cashprogram/:cashprogram_id", 201, &[400, 404, 406, 415, 422]),
+            row(
+                "cashprogram",
+                "PATCH",
+                "/v1/cashprogram/:cashprogram_id",
+                200,
+                &[400, 404, 406, 415, 422],
+            ),
+            row(
+                "cashprogram",
+                "PUT",
+                "/v1/cashprogram/:cashprogram_id",
+                200,
+                &[400, 404, 406, 415, 422],
+            ),
+            row(
+                "cashprogram",
+                "POST",
+                "/v1/cashprogram/:cashprogram_id",
+                201,
+                &[400, 404, 406, 415, 422],
+            ),
             row("cashprogram", "DELETE", "/v1/cashprogram/:cashprogram_id", 204, &[404, 406, 415]),
         ],
     },
@@ -184,7 +282,10 @@ const GROUPS: &[Group] = &[
 /// What `Allow` names at each path.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("/v1/proposedprograms", &["GET", "HEAD", "POST", "OPTIONS"]),
-    ("/v1/proposedprograms/:proposedprograms_id", &["GET", "HEAD", "PATCH", "PUT", "DELETE", "OPTIONS"]),
+    (
+        "/v1/proposedprograms/:proposedprograms_id",
+        &["GET", "HEAD", "PATCH", "PUT", "DELETE", "OPTIONS"],
+    ),
     ("/v1/gadscores", &["GET", "HEAD", "POST", "OPTIONS"]),
     ("/v1/gadscores/:gadscores_id", &["GET", "HEAD", "PATCH", "PUT", "DELETE", "OPTIONS"]),
     ("/v1/statuses", &["GET", "HEAD", "POST", "OPTIONS"]),
@@ -196,11 +297,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("/v1/proposals", &["GET", "HEAD", "POST", "OPTIONS"]),
     ("/v1/proposals/:proposals_id", &["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]),
     ("/v1/proposals/:proposals_id/lib", &["GET", "HEAD", "POST", "OPTIONS"]),
-    ("/v1/proposals/:proposals_id/lib/:lib_id", &["GET", "HEAD", "PATCH", "PUT", "DELETE", "OPTIONS"]),
+    (
+        "/v1/proposals/:proposals_id/lib/:lib_id",
+        &["GET", "HEAD", "PATCH", "PUT", "DELETE", "OPTIONS"],
+    ),
     ("/status", &["GET", "HEAD", "POST", "OPTIONS"]),
     ("/status/:status_id", &["GET", "HEAD", "PATCH", "PUT", "DELETE", "OPTIONS"]),
     ("/v1/cashprogram", &["GET", "HEAD", "POST", "PUT", "OPTIONS"]),
-    ("/v1/cashprogram/:cashprogram_id", &["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]),
+    (
+        "/v1/cashprogram/:cashprogram_id",
+        &["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"],
+    ),
 ];
 
 /// Values of `Accept` that no path can satisfy.
@@ -241,7 +348,8 @@ const ODD_IDS: &[&str] = &[
 #[test]
 fn the_table_has_every_row_of_the_specification() {
     let rows: usize = GROUPS.iter().map(|group| group.rows.len()).sum();
-    // Eleven lines in 4.3 and 4.4 with the six operations of 4.2, POST on a proposal, and the two rows of 4.5.
+    // Eleven lines in 4.3 and 4.4 with the six operations of 4.2, POST on a proposal, and the two
+    // rows of 4.5.
     assert_eq!(rows, 11 * 6 + 1 + 2);
 }
 
@@ -271,10 +379,17 @@ fn every_row_refuses_what_it_must_and_writes_nothing() {
                 let requests = place.refused_requests(row, status);
                 let before = place.contents();
                 for request in requests {
-                    let content_type = if status == 406 { "application/json" } else { "application/hal+json" };
+                    let content_type =
+                        if status == 406 { "application/json" } else { "application/hal+json" };
                     request.send().expect(status).of_type(content_type).allowing(allowed(row.path));
                 }
-                assert_eq!(place.contents(), before, "{} {} wrote although it answered {status}", row.method, row.path);
+                assert_eq!(
+                    place.contents(),
+                    before,
+                    "{} {} wrote although it answered {status}",
+                    row.method,
+                    row.path
+                );
             }
         }
     });
@@ -290,11 +405,25 @@ fn no_other_method_is_served() {
             for method in ["POST", "PATCH", "PUT", "DELETE", "TRACE", "BREW", "get"] {
                 if !allowed(path).contains(&method) {
                     let request = || place.service.request(method, &target).json(place.group.body);
-                    request().accept("application/hal+json").send().expect(405).of_type("application/hal+json").allowing(allowed(path));
-                    request().accept("text/html").send().expect(405).of_type("application/json").allowing(allowed(path));
+                    request()
+                        .accept("application/hal+json")
+                        .send()
+                        .expect(405)
+                        .of_type("application/hal+json")
+                        .allowing(allowed(path));
+                    request()
+                        .accept("text/html")
+                        .send()
+                        .expect(405)
+                        .of_type("application/json")
+                        .allowing(allowed(path));
                 }
             }
-            assert_eq!(place.contents(), before, "{path} was written to by a method that it does not serve");
+            assert_eq!(
+                place.contents(),
+                before,
+                "{path} was written to by a method that it does not serve"
+            );
         }
     });
 }
@@ -308,7 +437,11 @@ fn head_is_get_without_the_body() {
                 let get = place.service.get(&target).accept(accept).send();
                 let head = place.service.request("HEAD", &target).accept(accept).send();
                 assert_eq!(head.status, get.status, "{target} {accept}");
-                assert_eq!(comparable_headers(&head), comparable_headers(&get), "{target} {accept}");
+                assert_eq!(
+                    comparable_headers(&head),
+                    comparable_headers(&get),
+                    "{target} {accept}"
+                );
                 assert!(head.body.is_empty(), "{target} {accept}");
             }
         }
@@ -321,7 +454,13 @@ fn options_is_204_whatever_is_accepted() {
         for path in [place.path_form(false), place.path_form(true)] {
             let target = place.concrete(path);
             for accept in ["*/*", "text/html"] {
-                place.service.request("OPTIONS", &target).accept(accept).send().expect(204).allowing(allowed(path));
+                place
+                    .service
+                    .request("OPTIONS", &target)
+                    .accept(accept)
+                    .send()
+                    .expect(204)
+                    .allowing(allowed(path));
             }
         }
     });
@@ -330,12 +469,19 @@ fn options_is_204_whatever_is_accepted() {
 #[test]
 fn a_path_that_is_no_route_allows_nothing() {
     for_each_group(|place| {
-        let (collection, item) = (place.concrete(place.path_form(false)), place.concrete(place.path_form(true)));
-        let targets =
-            [format!("{collection}/"), format!("{item}/"), format!("{item}/more"), format!("/v2{collection}"), format!("/{collection}")];
+        let (collection, item) =
+            (place.concrete(place.path_form(false)), place.concrete(place.path_form(true)));
+        let targets = [
+            format!("{collection}/"),
+            format!("{item}/"),
+            format!("{item}/more"),
+            format!("/v2{collection}"),
+            format!("/{collection}"),
+        ];
         for target in targets {
             for method in ["GET", "POST", "OPTIONS", "BREW"] {
-                let answer = place.service.request(method, &target).accept("application/json").send();
+                let answer =
+                    place.service.request(method, &target).accept("application/json").send();
                 answer.expect(404).of_type("application/json").allowing(&[]);
             }
         }
@@ -348,8 +494,20 @@ fn an_odd_identifier_is_an_unknown_item() {
         let path = place.path_form(true);
         for id in ODD_IDS {
             let target = format!("{}/{id}", place.collection());
-            place.service.get(&target).send().expect(404).of_type("application/hal+json").allowing(allowed(path));
-            place.service.delete(&target).send().expect(404).of_type("application/hal+json").allowing(allowed(path));
+            place
+                .service
+                .get(&target)
+                .send()
+                .expect(404)
+                .of_type("application/hal+json")
+                .allowing(allowed(path));
+            place
+                .service
+                .delete(&target)
+                .send()
+                .expect(404)
+                .of_type("application/hal+json")
+                .allowing(allowed(path));
         }
     });
 }
@@ -365,20 +523,56 @@ fn the_first_check_that_fails_answers() {
         let service = &place.service;
         let put = |target: &str| service.put(target);
         for (order, request, status) in [
-            ("no route before method", service.request("BREW", "/v1/nothing").accept("text/html").body("text/plain", "{"), 404),
-            ("method before Accept", service.request("BREW", &item.path).accept("text/html").body("text/plain", "{"), 405),
-            ("Accept before Content-Type", put(&item.path).accept("text/html").body("text/plain", "{"), 406),
+            (
+                "no route before method",
+                service.request("BREW", "/v1/nothing").accept("text/html").body("text/plain", "{"),
+                404,
+            ),
+            (
+                "method before Accept",
+                service.request("BREW", &item.path).accept("text/html").body("text/plain", "{"),
+                405,
+            ),
+            (
+                "Accept before Content-Type",
+                put(&item.path).accept("text/html").body("text/plain", "{"),
+                406,
+            ),
             ("Accept before an unknown item", service.get(&unknown).accept("text/html"), 406),
             ("Content-Type before the body", put(&item.path).body("text/plain", "{"), 415),
             ("Content-Type before an unknown item", put(&unknown).body("text/plain", "{}"), 415),
-            ("Content-Type before the size", put(&item.path).body("text/plain", vec![b' '; 9 << 20]).chunked(), 415),
-            ("the size before an unknown item", put(&unknown).json(vec![b' '; 9 << 20]).chunked(), 413),
+            (
+                "Content-Type before the size",
+                put(&item.path).body("text/plain", vec![b' '; 9 << 20]).chunked(),
+                415,
+            ),
+            (
+                "the size before an unknown item",
+                put(&unknown).json(vec![b' '; 9 << 20]).chunked(),
+                413,
+            ),
             ("the body before an unknown item", put(&unknown).json("{"), 400),
-            ("an unknown item before the condition", put(&unknown).header("if-match", "\"stale\"").json(place.group.body), 404),
+            (
+                "an unknown item before the condition",
+                put(&unknown).header("if-match", "\"stale\"").json(place.group.body),
+                404,
+            ),
             ("an unknown item before the rules", put(&unknown).json(other_id), 404),
-            ("the body before the condition", put(&item.path).header("if-match", "\"stale\"").json("{"), 400),
-            ("the condition before the rules", put(&item.path).header("if-match", "\"stale\"").json(refused.clone()), 412),
-            ("the rules last", put(&item.path).header("if-match", &item.etag).json(refused.clone()), 422),
+            (
+                "the body before the condition",
+                put(&item.path).header("if-match", "\"stale\"").json("{"),
+                400,
+            ),
+            (
+                "the condition before the rules",
+                put(&item.path).header("if-match", "\"stale\"").json(refused.clone()),
+                412,
+            ),
+            (
+                "the rules last",
+                put(&item.path).header("if-match", &item.etag).json(refused.clone()),
+                422,
+            ),
         ] {
             println!("{order}");
             let answer = request.send().expect(status);
@@ -395,7 +589,12 @@ fn an_unknown_proposal_is_found_missing_after_the_body_is_read() {
     let service = Service::start(Store::Sqlite);
     let unknown = format!("/v1/proposals/{UNKNOWN_ID}/lib");
     for (body, status) in [("{", 400), (r#"{"id":"x"}"#, 404), ("{}", 404)] {
-        service.post(&unknown).json(body).send().expect(status).allowing(allowed("/v1/proposals/:proposals_id/lib"));
+        service
+            .post(&unknown)
+            .json(body)
+            .send()
+            .expect(status)
+            .allowing(allowed("/v1/proposals/:proposals_id/lib"));
     }
 }
 
@@ -412,7 +611,11 @@ fn for_each_group(test: impl Fn(&Place)) {
         for group in GROUPS {
             println!("{} on {store:?}:", group.name);
             let service = Service::start(store);
-            let owner = if group.name == "proposals lib" { service.create("/v1/proposals", PROPOSAL).id } else { String::new() };
+            let owner = if group.name == "proposals lib" {
+                service.create("/v1/proposals", PROPOSAL).id
+            } else {
+                String::new()
+            };
             test(&Place { group, service, owner });
         }
     }
@@ -429,7 +632,11 @@ impl Place {
 
     /// Everything the group holds; for the nested library, all libraries.
     fn contents(&self) -> String {
-        if self.group.name == "proposals lib" { self.service.contents("/lib") } else { self.service.contents(&self.collection()) }
+        if self.group.name == "proposals lib" {
+            self.service.contents("/lib")
+        } else {
+            self.service.contents(&self.collection())
+        }
     }
 
     /// The path of the group's collection or items as the table writes it.
@@ -449,7 +656,11 @@ impl Place {
 
     /// A body the row takes, if it takes one.
     fn body(&self, row: &Row) -> String {
-        if is_replacement_of_all(row) { format!("[{}]", self.group.body) } else { self.group.body.to_owned() }
+        if is_replacement_of_all(row) {
+            format!("[{}]", self.group.body)
+        } else {
+            self.group.body.to_owned()
+        }
     }
 
     fn request(&self, row: &Row, target: &str) -> Request {
@@ -459,16 +670,28 @@ impl Place {
     /// Requests that the row must answer with `status`, one for each way to deserve it.
     fn refused_requests(&self, row: &Row, status: u16) -> Vec<Request> {
         let hal = |target: &str| self.request(row, target).accept("application/hal+json");
-        let good = |request: Request| if takes_body(row) { request.json(self.body(row)) } else { request };
+        let good =
+            |request: Request| if takes_body(row) { request.json(self.body(row)) } else { request };
         match status {
-            400 => unreadable_bodies(row).iter().map(|body| hal(&self.path(row)).json(*body)).collect(),
+            400 => {
+                unreadable_bodies(row).iter().map(|body| hal(&self.path(row)).json(*body)).collect()
+            }
             404 => self.unknown_targets(row).iter().map(|target| good(hal(target))).collect(),
-            406 => UNACCEPTABLE.iter().map(|accept| good(self.request(row, &self.path(row)).accept(accept))).collect(),
+            406 => UNACCEPTABLE
+                .iter()
+                .map(|accept| good(self.request(row, &self.path(row)).accept(accept)))
+                .collect(),
             415 => {
-                let typed = UNSUPPORTED.iter().map(|content_type| hal(&self.path(row)).body(content_type, self.body(row)));
+                let typed = UNSUPPORTED
+                    .iter()
+                    .map(|content_type| hal(&self.path(row)).body(content_type, self.body(row)));
                 typed.chain([hal(&self.path(row)).untyped_body(self.body(row))]).collect()
             }
-            422 => self.refused_bodies(row).into_iter().map(|body| hal(&self.path(row)).json(body)).collect(),
+            422 => self
+                .refused_bodies(row)
+                .into_iter()
+                .map(|body| hal(&self.path(row)).json(body))
+                .collect(),
             _ => unreachable!("the table has no {status}"),
         }
     }
@@ -477,22 +700,35 @@ impl Place {
         let nested = "/v1/proposals/:proposals_id/lib";
         let in_unknown_proposal = nested.replace(":proposals_id", UNKNOWN_ID);
         match (self.group.collection == nested, is_item_path(row.path)) {
-            (true, false) => vec![in_unknown_proposal, nested.replace(":proposals_id", "no-such-id")],
+            (true, false) => {
+                vec![in_unknown_proposal, nested.replace(":proposals_id", "no-such-id")]
+            }
             (true, true) => {
                 let other = self.service.create("/v1/proposals", PROPOSAL);
                 let item = self.create();
-                let targets = [in_unknown_proposal, format!("{}/lib", other.path)].map(|library| format!("{library}/{}", item.id));
+                let targets = [in_unknown_proposal, format!("{}/lib", other.path)]
+                    .map(|library| format!("{library}/{}", item.id));
                 targets.into_iter().chain([format!("{}/{UNKNOWN_ID}", self.collection())]).collect()
             }
-            (false, _) => [UNKNOWN_ID, "no-such-id", "%00"].map(|id| format!("{}/{id}", self.collection())).to_vec(),
+            (false, _) => [UNKNOWN_ID, "no-such-id", "%00"]
+                .map(|id| format!("{}/{id}", self.collection()))
+                .to_vec(),
         }
     }
 
-    /// Bodies that are read and refused by a rule: an id that is not the path's, and text that no store can keep.
+    /// Bodies that are read and refused by a rule: an id that is not the path's, and text that no
+    /// store can keep.
     fn refused_bodies(&self, row: &Row) -> Vec<String> {
         let start = self.group.body.trim_end_matches('}');
-        let bodies = [format!(r#"{start},"id":"{UNKNOWN_ID}"}}"#), self.group.body.replacen(":\"", ":\"\\u0000", 1)];
-        if is_replacement_of_all(row) { bodies.map(|body| format!("[{body}]")).to_vec() } else { bodies.to_vec() }
+        let bodies = [
+            format!(r#"{start},"id":"{UNKNOWN_ID}"}}"#),
+            self.group.body.replacen(":\"", ":\"\\u0000", 1),
+        ];
+        if is_replacement_of_all(row) {
+            bodies.map(|body| format!("[{body}]")).to_vec()
+        } else {
+            bodies.to_vec()
+        }
     }
 }
 
@@ -501,7 +737,11 @@ fn media_types_of_answers(row: &Row) -> [String; 3] {
 }
 
 fn media_types_of_bodies(row: &Row) -> Vec<Option<String>> {
-    if takes_body(row) { vec![Some(vendor_type(row.group)), Some("application/json".to_owned())] } else { vec![None] }
+    if takes_body(row) {
+        vec![Some(vendor_type(row.group)), Some("application/json".to_owned())]
+    } else {
+        vec![None]
+    }
 }
 
 fn vendor_type(group: &str) -> String {
@@ -509,7 +749,11 @@ fn vendor_type(group: &str) -> String {
 }
 
 fn unreadable_bodies(row: &Row) -> &'static [&'static str] {
-    if is_replacement_of_all(row) { &["", "[", "{}", "7", r#"[{"a":1,"a":2}]"#] } else { &["", "{", "[]", "7", r#"{"a":1,"a":2}"#] }
+    if is_replacement_of_all(row) {
+        &["", "[", "{}", "7", r#"[{"a":1,"a":2}]"#]
+    } else {
+        &["", "{", "[]", "7", r#"{"a":1,"a":2}"#]
+    }
 }
 
 fn takes_body(row: &Row) -> bool {
@@ -525,7 +769,10 @@ fn is_item_path(path: &str) -> bool {
 }
 
 fn allowed(path: &str) -> &'static [&'static str] {
-    let (_, methods) = ALLOWED.iter().find(|(known, _)| *known == path).expect("each path has a line in the table");
+    let (_, methods) = ALLOWED
+        .iter()
+        .find(|(known, _)| *known == path)
+        .expect("each path has a line in the table");
     methods
 }
 
@@ -535,7 +782,9 @@ fn comparable_headers(answer: &Answer) -> Vec<(String, String)> {
         .headers
         .iter()
         .filter(|(name, _)| !["date", "x-request-id"].contains(&name.as_str()))
-        .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        .map(|(name, value)| {
+            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        })
         .collect();
     headers.sort();
     headers

@@ -93,7 +93,13 @@ fn members_come_back_as_they_were_sent() {
 fn members_come_back_equal_from_a_chunked_body() {
     on_each_store(|service| {
         let body = format!(r#"{{"text":"{}","amount":100.10}}"#, "₱ñ🐟".repeat(100_000));
-        let answer = service.post("/v1/files").json(body.clone()).chunked().send().expect(201).with_members(&body);
+        let answer = service
+            .post("/v1/files")
+            .json(body.clone())
+            .chunked()
+            .send()
+            .expect(201)
+            .with_members(&body);
         service.get(&format!("/v1/files/{}", answer.id())).send().expect(200).with_members(&body);
     });
 }
@@ -116,13 +122,18 @@ fn what_cannot_be_read_is_400() {
 #[test]
 fn nesting_of_128_levels_is_read_and_129_are_not() {
     on_each_store(|service| {
-        let arrays = |levels: usize| format!(r#"{{"a":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
-        let objects = |levels: usize| format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+        let arrays = |levels: usize| {
+            format!(r#"{{"a":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1))
+        };
+        let objects =
+            |levels: usize| format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
         for body in [arrays(128), objects(128)] {
             let item = service.create("/v1/files", &body);
             service.get(&item.path).send().expect(200).with_members(&body);
         }
-        for body in [arrays(129), objects(129), arrays(100_000), objects(100_000), "[".repeat(1_000_000)] {
+        for body in
+            [arrays(129), objects(129), arrays(100_000), objects(100_000), "[".repeat(1_000_000)]
+        {
             service.post("/v1/files").json(body).send().expect(400);
         }
     });
@@ -146,14 +157,25 @@ fn what_cannot_be_kept_is_refused() {
 #[test]
 fn what_is_the_services_own_is_ignored_in_a_body() {
     on_each_store(|service| {
-        let sent = r#"{"_meta":5,"a":1,"_links":{"self":{"href":"/elsewhere"}},"b":2,"_embedded":"x"}"#;
-        let created = service.post("/v1/files").json(sent).send().expect(201).with_members(r#"{"a":1,"b":2}"#);
+        let sent =
+            r#"{"_meta":5,"a":1,"_links":{"self":{"href":"/elsewhere"}},"b":2,"_embedded":"x"}"#;
+        let created = service
+            .post("/v1/files")
+            .json(sent)
+            .send()
+            .expect(201)
+            .with_members(r#"{"a":1,"b":2}"#);
         let path = format!("/v1/files/{}", created.id());
         assert_eq!(created.link("self"), Some(path.clone()));
 
         let fetched = service.get(&path).send().expect(200);
         let edited = fetched.text().replace(r#""a":1"#, r#""a":10.0"#);
-        service.put(&path).json(edited.clone()).send().expect(200).with_members(r#"{"a":10.0,"b":2}"#);
+        service
+            .put(&path)
+            .json(edited.clone())
+            .send()
+            .expect(200)
+            .with_members(r#"{"a":10.0,"b":2}"#);
         service.patch(&path).json(edited).send().expect(200).with_members(r#"{"a":10.0,"b":2}"#);
     });
 }
@@ -166,7 +188,8 @@ fn an_id_in_a_body_must_be_the_paths() {
         service.put(&item.path).json(own.clone()).send().expect(200).with_members(r#"{"a":1}"#);
         service.patch(&item.path).json(own.clone()).send().expect(200).with_members(r#"{"a":1}"#);
         service.post("/v1/files").json(own).send().refusing(&["/id"]);
-        for id in [format!("\"{UNKNOWN_ID}\""), "\"\"".to_owned(), "7".to_owned(), "{}".to_owned()] {
+        for id in [format!("\"{UNKNOWN_ID}\""), "\"\"".to_owned(), "7".to_owned(), "{}".to_owned()]
+        {
             let other = format!(r#"{{"a":2,"id":{id}}}"#);
             service.post("/v1/files").json(other.clone()).send().refusing(&["/id"]);
             service.put(&item.path).json(other.clone()).send().refusing(&["/id"]);
@@ -184,12 +207,22 @@ fn an_item_shows_its_id_and_its_history_in_short() {
         assert_eq!((id.len(), id.as_bytes()[14]), (36, b'7'), "a UUIDv7: {id}");
         let meta = |answer: &tests::Answer| answer.value()["_meta"].clone();
         let first = meta(&created);
-        let second = meta(&service.put(&format!("/v1/files/{id}")).json(r#"{"a":2}"#).send().expect(200));
-        assert!(second["version"].as_u64() > first["version"].as_u64() && first["version"].is_u64(), "{first} {second}");
+        let second =
+            meta(&service.put(&format!("/v1/files/{id}")).json(r#"{"a":2}"#).send().expect(200));
+        assert!(
+            second["version"].as_u64() > first["version"].as_u64() && first["version"].is_u64(),
+            "{first} {second}"
+        );
         assert_eq!(second["created_at"], first["created_at"]);
-        for (earlier, later) in [(&first["created_at"], &first["updated_at"]), (&first["updated_at"], &second["updated_at"])] {
+        for (earlier, later) in [
+            (&first["created_at"], &first["updated_at"]),
+            (&first["updated_at"], &second["updated_at"]),
+        ] {
             let [earlier, later] = [earlier, later].map(|time| time.as_str().expect("a text"));
-            assert!(later.ends_with('Z') && later.as_bytes()[10] == b'T', "RFC 3339 in UTC: {later}");
+            assert!(
+                later.ends_with('Z') && later.as_bytes()[10] == b'T',
+                "RFC 3339 in UTC: {later}"
+            );
             assert!(earlier <= later, "{earlier} {later}");
         }
     });

@@ -1,4 +1,5 @@
-//! Which representation a client gets, and which bodies it may send (RFC 9110, sections 8.3 and 12.5.1).
+//! Which representation a client gets, and which bodies it may send (RFC 9110, sections 8.3 and
+//! 12.5.1).
 
 use tests::{Service, Store};
 
@@ -23,22 +24,46 @@ const ACCEPTS: &[(&str, &[&str], Option<&str>)] = &[
     ("the type of problems elsewhere", &["application/problem+json"], None),
     ("something we have after something we have not", &["text/html, application/json"], Some(JSON)),
     ("a range as a last resort", &["text/html, */*;q=0.1"], Some(HAL)),
-    ("a browser", &["text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"], Some(HAL)),
+    (
+        "a browser",
+        &["text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"],
+        Some(HAL),
+    ),
     ("the highest q", &["application/hal+json;q=0.4, application/json;q=0.5"], Some(JSON)),
-    ("the highest q, of three decimals", &["application/hal+json;q=0.998, application/json;q=0.999"], Some(JSON)),
+    (
+        "the highest q, of three decimals",
+        &["application/hal+json;q=0.998, application/json;q=0.999"],
+        Some(JSON),
+    ),
     ("q=1 when none is given", &["application/hal+json;q=0.9, application/json"], Some(JSON)),
-    ("white space around q", &["application/hal+json ; q=0.4 , application/json ; q=0.5"], Some(JSON)),
+    (
+        "white space around q",
+        &["application/hal+json ; q=0.4 , application/json ; q=0.5"],
+        Some(JSON),
+    ),
     ("a tie, plain JSON first", &["application/json, application/hal+json"], Some(JSON)),
     ("a tie, HAL first", &["application/hal+json, application/json"], Some(HAL)),
-    ("a tie below 1", &["application/vnd.proposals.v1+json;q=0.9, application/json;q=0.9"], Some(VENDOR)),
+    (
+        "a tie below 1",
+        &["application/vnd.proposals.v1+json;q=0.9, application/json;q=0.9"],
+        Some(VENDOR),
+    ),
     ("a tie of a type and a later range", &["application/json;q=0.3, */*;q=0.3"], Some(JSON)),
-    ("a type beats the range around it", &["*/*;q=0.9, application/json;q=0.1, application/hal+json;q=0.2"], Some(VENDOR)),
+    (
+        "a type beats the range around it",
+        &["*/*;q=0.9, application/json;q=0.1, application/hal+json;q=0.2"],
+        Some(VENDOR),
+    ),
     ("the narrower range wins", &["*/*;q=0.1, application/*;q=0.9"], Some(HAL)),
     ("the narrower range excludes", &["application/*;q=0, */*"], None),
     ("a type within an excluded range", &["application/*;q=0, application/json"], Some(JSON)),
     ("a type and nothing else", &["*/*;q=0, application/json;q=0.1"], Some(JSON)),
     ("HAL excluded", &["*/*, application/hal+json;q=0"], Some(VENDOR)),
-    ("all but plain JSON excluded", &["*/*, application/hal+json;q=0, application/vnd.proposals.v1+json;q=0.0"], Some(JSON)),
+    (
+        "all but plain JSON excluded",
+        &["*/*, application/hal+json;q=0, application/vnd.proposals.v1+json;q=0.0"],
+        Some(JSON),
+    ),
     ("q=0 is no match", &["application/json;q=0"], None),
     ("q=0.000 is no match", &["application/json;q=0.000"], None),
     ("everything excluded", &["*/*;q=0"], None),
@@ -48,8 +73,16 @@ const ACCEPTS: &[(&str, &[&str], Option<&str>)] = &[
     ("mixed case", &["Application/Vnd.Proposals.V1+JSON"], Some(VENDOR)),
     ("a capital Q", &["application/json;Q=0, application/hal+json;Q=0.1"], Some(HAL)),
     ("a charset", &["application/json; charset=utf-8"], Some(JSON)),
-    ("another parameter", &["application/json;indent=2;q=0.5, application/hal+json;q=0.4"], Some(JSON)),
-    ("a quoted comma", &[r#"application/json;profile="a,b;c";q=0.5, application/hal+json;q=0.4"#], Some(JSON)),
+    (
+        "another parameter",
+        &["application/json;indent=2;q=0.5, application/hal+json;q=0.4"],
+        Some(JSON),
+    ),
+    (
+        "a quoted comma",
+        &[r#"application/json;profile="a,b;c";q=0.5, application/hal+json;q=0.4"#],
+        Some(JSON),
+    ),
     ("no subtype", &["application, application/json"], Some(JSON)),
     ("no subtype and nothing else", &["application"], None),
     ("a range of types with a subtype", &["*/json"], None),
@@ -107,7 +140,12 @@ fn the_accept_lines_choose_the_representation() {
 #[test]
 fn bytes_that_are_no_text_are_one_malformed_element() {
     let service = Service::start(Store::Sqlite);
-    service.get("/v1/proposals").accept(b"\xff\xfe, application/json").send().expect(200).of_type(JSON);
+    service
+        .get("/v1/proposals")
+        .accept(b"\xff\xfe, application/json")
+        .send()
+        .expect(200)
+        .of_type(JSON);
     service.get("/v1/proposals").accept(b"\xff").send().expect(406).of_type(JSON);
 }
 
@@ -123,7 +161,9 @@ fn the_content_type_says_whether_a_body_is_taken() {
     let service = Service::start(Store::Sqlite);
     let item = service.create("/v1/proposals", PROPOSAL);
     for (content_type, is_taken) in CONTENT_TYPES {
-        for (method, target, success) in [("POST", "/v1/proposals", 201), ("PUT", &item.path, 200), ("PATCH", &item.path, 200)] {
+        for (method, target, success) in
+            [("POST", "/v1/proposals", 201), ("PUT", &item.path, 200), ("PATCH", &item.path, 200)]
+        {
             let answer = service.request(method, target).body(content_type, PROPOSAL).send();
             answer.expect(if *is_taken { success } else { 415 });
         }
@@ -155,7 +195,11 @@ fn every_representation_is_the_same_body() {
     for target in ["/v1/proposals", &item.path] {
         let hal = service.get(target).accept(HAL).send().expect(200);
         for other in [VENDOR, JSON] {
-            assert_eq!(service.get(target).accept(other).send().expect(200).text(), hal.text(), "{target} as {other}");
+            assert_eq!(
+                service.get(target).accept(other).send().expect(200).text(),
+                hal.text(),
+                "{target} as {other}"
+            );
         }
     }
 }

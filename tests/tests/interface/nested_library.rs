@@ -27,12 +27,21 @@ fn self_is_the_path_an_item_was_asked_under() {
             let answer = service.get(path).send().expect(200).with_members(TITLE);
             assert_eq!(answer.link("self").as_ref(), Some(path), "{answer}");
             assert_eq!(answer.link("collection").as_deref(), Some(collection), "{answer}");
-            assert_eq!(answer.link("proposal").as_deref(), library.strip_suffix("/lib"), "{answer}");
-            assert_eq!(service.get(collection).send().expect(200).link("self").as_deref(), Some(collection));
+            assert_eq!(
+                answer.link("proposal").as_deref(),
+                library.strip_suffix("/lib"),
+                "{answer}"
+            );
+            assert_eq!(
+                service.get(collection).send().expect(200).link("self").as_deref(),
+                Some(collection)
+            );
         }
         for collection in [&library, "/lib"] {
             let list = service.get(collection).send().expect(200);
-            let listed = list.embedded("lib")[0]["_links"]["self"]["href"].as_str().map(|href| list.path_of(href));
+            let listed = list.embedded("lib")[0]["_links"]["self"]["href"]
+                .as_str()
+                .map(|href| list.path_of(href));
             assert_eq!(listed, Some(format!("{collection}/{}", item.id)), "{list}");
         }
         let free = service.create("/lib", TITLE);
@@ -63,11 +72,17 @@ fn a_write_under_either_path_is_seen_under_both() {
     on_each_store(|service| {
         let [(library, item), _] = two_libraries(service);
         let top_level = format!("/lib/{}", item.id);
-        for (written, read, body) in [(&item.path, &top_level, r#"{"n":1.0}"#), (&top_level, &item.path, r#"{"n":2.0}"#)] {
+        for (written, read, body) in
+            [(&item.path, &top_level, r#"{"n":1.0}"#), (&top_level, &item.path, r#"{"n":2.0}"#)]
+        {
             service.put(written).json(body).send().expect(200);
             service.get(read).send().expect(200).with_members(body);
         }
-        assert_eq!(service.get(&library).send().expect(200).embedded_ids("lib"), [item.id], "a PUT under /lib leaves the owner");
+        assert_eq!(
+            service.get(&library).send().expect(200).embedded_ids("lib"),
+            [item.id],
+            "a PUT under /lib leaves the owner"
+        );
         service.delete(&top_level).send().expect(204);
         service.get(&item.path).send().expect(404);
     });
@@ -83,7 +98,10 @@ fn deleting_a_proposal_deletes_its_library_and_no_other() {
         for gone in [proposal, &mine, &my_item.path, &format!("/lib/{}", my_item.id)] {
             service.get(gone).send().expect(404);
         }
-        assert_eq!(service.get("/lib").send().expect(200).embedded_ids("lib"), [free.id, their_item.id]);
+        assert_eq!(
+            service.get("/lib").send().expect(200).embedded_ids("lib"),
+            [free.id, their_item.id]
+        );
     });
 }
 

@@ -1,4 +1,5 @@
-//! From page to page by links: each has a cursor beside the page number, so that nothing is skipped or shown twice.
+//! From page to page by links: each has a cursor beside the page number, so that nothing is skipped
+//! or shown twice.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +10,8 @@ use tests::{Service, Store, on_each_store};
 use crate::queries::{FILES, encoded, found, parameter, store_values, walk};
 use crate::{PROPOSAL, UNKNOWN_ID};
 
-/// Queries of different orders, selections and views, all of which find the items that `store_many` stores.
+/// Queries of different orders, selections and views, all of which find the items that `store_many`
+/// stores.
 const QUERIES: &[&str] = &[
     "",
     "sort=-id",
@@ -30,7 +32,8 @@ const QUERIES: &[&str] = &[
 
 /// Items with values of all types, some absent and many equal.
 fn store_many(service: &Service, count: usize) {
-    let values = ["1", "2", "2.0", "10", r#""a""#, r#""b""#, r#""é""#, "true", "null", "[1]", r#""a""#];
+    let values =
+        ["1", "2", "2.0", "10", r#""a""#, r#""b""#, r#""é""#, "true", "null", "[1]", r#""a""#];
     for n in 0..count {
         let (x, words) = (values[n % values.len()], "word ".repeat(n % 3 + 1));
         let body = format!(r#"{{"n":{n},"x":{x},"y":{},"keep":"yes","text":"{words}"}}"#, n % 2);
@@ -72,7 +75,11 @@ fn a_bare_page_number_shows_the_same_page() {
             assert_eq!(pages.len(), 6, "{query}");
             for (at, items) in pages.iter().enumerate() {
                 let answer = service.list(FILES, &format!("{query}&page_size=4&page={}", at + 1));
-                assert_eq!((answer.items(), answer.value()["page"].as_u64()), (items.clone(), Some(at as u64 + 1)), "{answer}");
+                assert_eq!(
+                    (answer.items(), answer.value()["page"].as_u64()),
+                    (items.clone(), Some(at as u64 + 1)),
+                    "{answer}"
+                );
             }
         }
     });
@@ -81,11 +88,16 @@ fn a_bare_page_number_shows_the_same_page() {
 #[test]
 fn a_walk_skips_and_repeats_nothing_while_others_write() {
     on_each_store(|service| {
-        for (query, relation) in QUERIES.iter().flat_map(|query| [(query, "next"), (query, "prev")]) {
+        for (query, relation) in QUERIES.iter().flat_map(|query| [(query, "next"), (query, "prev")])
+        {
             clear(service);
             store_many(service, 20);
             let whole = ns(&service.list(FILES, &format!("{query}&page_size=250")).items());
-            let start = if relation == "next" { format!("{FILES}?{query}&page_size=3") } else { last_page(service, query, 3) };
+            let start = if relation == "next" {
+                format!("{FILES}?{query}&page_size=3")
+            } else {
+                last_page(service, query, 3)
+            };
             let (mut gone, mut pages) = (BTreeSet::new(), 0);
             let mut seen = walk(service, &start, relation, |answer| {
                 pages += 1;
@@ -98,13 +110,15 @@ fn a_walk_skips_and_repeats_nothing_while_others_write() {
                 seen.reverse();
             }
             let seen: Vec<_> = ns(&seen.concat()).into_iter().filter(|n| *n < 1_000).collect();
-            let expected: Vec<_> = whole.into_iter().filter(|n| seen.contains(n) || !gone.contains(n)).collect();
+            let expected: Vec<_> =
+                whole.into_iter().filter(|n| seen.contains(n) || !gone.contains(n)).collect();
             assert_eq!(seen, expected, "{relation} of {query}, while {gone:?} were deleted");
         }
     });
 }
 
-/// Deletes the first and the last item of a page, and stores new items that come before and after everything.
+/// Deletes the first and the last item of a page, and stores new items that come before and after
+/// everything.
 fn disturb(service: &Service, items: &[Value]) -> Vec<u64> {
     let ends: Vec<_> = [items.first(), items.last()].into_iter().flatten().collect();
     for item in &ends {
@@ -118,7 +132,10 @@ fn disturb(service: &Service, items: &[Value]) -> Vec<u64> {
 
 fn clear(service: &Service) {
     for item in service.list(FILES, "page_size=250").items() {
-        service.delete(&format!("{FILES}/{}", item["id"].as_str().expect("an id"))).send().expect(204);
+        service
+            .delete(&format!("{FILES}/{}", item["id"].as_str().expect("an id")))
+            .send()
+            .expect(204);
     }
 }
 
@@ -142,14 +159,22 @@ fn a_walk_beside_many_writers_shows_each_lasting_item_once() {
                 scope.spawn(move || {
                     while !is_done.load(Ordering::SeqCst) {
                         let x = fastrand::i32(-3..12);
-                        let item = service.create(FILES, &format!(r#"{{"n":{},"x":{x},"keep":"yes","text":"word"}}"#, 1_000 + writer));
+                        let item = service.create(
+                            FILES,
+                            &format!(
+                                r#"{{"n":{},"x":{x},"keep":"yes","text":"word"}}"#,
+                                1_000 + writer
+                            ),
+                        );
                         service.delete(&item.path).send().expect(204);
                     }
                 });
             }
             let _ending = Ending(&is_done);
             for query in ["", "sort=-x,n", "sort=x", "filter[keep]=yes&sort=-id", "q=word"] {
-                let whole = ns(&service.list(FILES, &format!("filter[n][lt]=1000&{query}&page_size=250")).items());
+                let whole = ns(&service
+                    .list(FILES, &format!("filter[n][lt]=1000&{query}&page_size=250"))
+                    .items());
                 let pages = walk(service, &format!("{FILES}?{query}&page_size=4"), "next", |_| {});
                 let seen: Vec<_> = ns(&pages.concat()).into_iter().filter(|n| *n < 1_000).collect();
                 assert_eq!(seen, whole, "{query}");
@@ -181,12 +206,24 @@ fn links_keep_the_other_parameters_as_they_were_sent() {
             "total=exact&filter[n][in]=0,1,2",
         ] {
             let answer = service.list(FILES, &format!("{other}&page=2&page_size=1"));
-            assert_eq!(answer.link("self"), Some(format!("{FILES}?{other}&page=2&page_size=1")), "{answer}");
+            assert_eq!(
+                answer.link("self"),
+                Some(format!("{FILES}?{other}&page=2&page_size=1")),
+                "{answer}"
+            );
             for (relation, page) in [("first", 1), ("prev", 1), ("next", 3), ("last", 3)] {
-                let link = answer.link(relation).unwrap_or_else(|| panic!("{relation} of {answer}"));
-                assert!(link.starts_with(&format!("{FILES}?{other}&page_size=1&")), "{relation} of {answer}");
+                let link =
+                    answer.link(relation).unwrap_or_else(|| panic!("{relation} of {answer}"));
+                assert!(
+                    link.starts_with(&format!("{FILES}?{other}&page_size=1&")),
+                    "{relation} of {answer}"
+                );
                 let shown = service.get(&link).send().expect(200);
-                assert_eq!((shown.value()["page"].as_u64(), shown.items().len()), (Some(page), 1), "{shown}");
+                assert_eq!(
+                    (shown.value()["page"].as_u64(), shown.items().len()),
+                    (Some(page), 1),
+                    "{shown}"
+                );
             }
         }
     });
@@ -194,7 +231,12 @@ fn links_keep_the_other_parameters_as_they_were_sent() {
 
 /// A link with a cursor, its cursor, and the same link without.
 fn linked(service: &Service, target: &str) -> (String, String, String) {
-    let link = service.get(target).send().expect(200).link("next").unwrap_or_else(|| panic!("no next page of {target}"));
+    let link = service
+        .get(target)
+        .send()
+        .expect(200)
+        .link("next")
+        .unwrap_or_else(|| panic!("no next page of {target}"));
     let cursor = parameter(&link, "cursor").unwrap_or_else(|| panic!("no cursor in {link}"));
     let bare = link.replace(&format!("&cursor={cursor}"), "");
     assert!(!bare.contains("cursor"), "{link}");
@@ -210,14 +252,33 @@ fn a_cursor_damaged_in_any_one_character_is_refused() {
             let (_, cursor, bare) = linked(service, &format!("{FILES}?{query}"));
             for (at, letter) in cursor.char_indices() {
                 let next = ALPHABET.find(letter).map_or(0, |index| index + 1) % 64;
-                let others = [&ALPHABET[next..=next], &ALPHABET[(next + 30) % 64..=(next + 30) % 64], "%3D", "%2B", "%20", "."];
+                let others = [
+                    &ALPHABET[next..=next],
+                    &ALPHABET[(next + 30) % 64..=(next + 30) % 64],
+                    "%3D",
+                    "%2B",
+                    "%20",
+                    ".",
+                ];
                 for other in others.into_iter().chain([""]) {
                     let damaged = format!("{}{other}{}", &cursor[..at], &cursor[at + 1..]);
-                    service.get(&format!("{bare}&cursor={damaged}")).send().refusing_query(&["`cursor`"]);
+                    service
+                        .get(&format!("{bare}&cursor={damaged}"))
+                        .send()
+                        .refusing_query(&["`cursor`"]);
                 }
             }
-            for damaged in [format!("{cursor}A"), format!("{cursor}%3D"), format!("A{cursor}"), cursor.to_lowercase(), cursor.repeat(2)] {
-                service.get(&format!("{bare}&cursor={damaged}")).send().refusing_query(&["`cursor`"]);
+            for damaged in [
+                format!("{cursor}A"),
+                format!("{cursor}%3D"),
+                format!("A{cursor}"),
+                cursor.to_lowercase(),
+                cursor.repeat(2),
+            ] {
+                service
+                    .get(&format!("{bare}&cursor={damaged}"))
+                    .send()
+                    .refusing_query(&["`cursor`"]);
             }
         }
         for nonsense in ["", "x", "1", "AAAA", UNKNOWN_ID, "%00", "%ff", &"A".repeat(5_000)] {
@@ -230,24 +291,52 @@ fn a_cursor_damaged_in_any_one_character_is_refused() {
 fn a_cursor_of_another_query_or_collection_is_refused() {
     on_each_store(|service| {
         store_many(service, 12);
-        let libraries = [(); 2].map(|()| format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path));
+        let libraries =
+            [(); 2].map(|()| format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path));
         for collection in ["/v1/statuses", "/lib", &libraries[0], &libraries[1]] {
-            (0..6).for_each(|_| drop(service.create(collection, r#"{"keep":"yes","x":1,"text":"word"}"#)));
+            (0..6).for_each(|_| {
+                drop(service.create(collection, r#"{"keep":"yes","x":1,"text":"word"}"#))
+            });
         }
-        let queries = ["", "sort=x", "sort=-x", "sort=x,n", "filter[keep]=yes", "filter[keep][ne]=no", "filter[x]=1", "q=word", "q=words"];
-        let cursors: Vec<_> = queries[..8].iter().map(|query| linked(service, &format!("{FILES}?{query}&page_size=1")).1).collect();
+        let queries = [
+            "",
+            "sort=x",
+            "sort=-x",
+            "sort=x,n",
+            "filter[keep]=yes",
+            "filter[keep][ne]=no",
+            "filter[x]=1",
+            "q=word",
+            "q=words",
+        ];
+        let cursors: Vec<_> = queries[..8]
+            .iter()
+            .map(|query| linked(service, &format!("{FILES}?{query}&page_size=1")).1)
+            .collect();
         for (own, cursor) in cursors.iter().enumerate() {
             for (at, query) in queries.iter().enumerate() {
-                let answer = service.get(&format!("{FILES}?{query}&page_size=1&cursor={cursor}")).send();
-                if at == own { drop(answer.expect(200)) } else { drop(answer.refusing_query(&["`cursor`"])) }
+                let answer =
+                    service.get(&format!("{FILES}?{query}&page_size=1&cursor={cursor}")).send();
+                if at == own {
+                    drop(answer.expect(200))
+                } else {
+                    drop(answer.refusing_query(&["`cursor`"]))
+                }
             }
-            service.get(&format!("/v1/statuses?{}&cursor={cursor}", queries[own])).send().refusing_query(&["`cursor`"]);
+            service
+                .get(&format!("/v1/statuses?{}&cursor={cursor}", queries[own]))
+                .send()
+                .refusing_query(&["`cursor`"]);
         }
         for from in ["/lib", &libraries[0], &libraries[1]] {
             let cursor = linked(service, &format!("{from}?page_size=1")).1;
             for to in ["/lib", &libraries[0], &libraries[1], "/v1/statuses", FILES] {
                 let answer = service.get(&format!("{to}?cursor={cursor}")).send();
-                if to == from { drop(answer.expect(200)) } else { drop(answer.refusing_query(&["`cursor`"])) }
+                if to == from {
+                    drop(answer.expect(200))
+                } else {
+                    drop(answer.refusing_query(&["`cursor`"]))
+                }
             }
         }
     });
@@ -265,7 +354,11 @@ fn a_cursor_goes_with_another_view_and_page_size() {
             ("page=2&page_size=3&fields=n", "5 4 3"),
             ("page=7&page_size=3&total=none", "5 4 3"),
         ] {
-            assert_eq!(found(service, &format!("sort=-n&{query}&cursor={cursor}")), expected, "{query}");
+            assert_eq!(
+                found(service, &format!("sort=-n&{query}&cursor={cursor}")),
+                expected,
+                "{query}"
+            );
         }
     });
 }
@@ -294,9 +387,18 @@ fn an_item_that_matches_in_several_ways_counts_once() {
     on_each_store(|service| {
         let values = [r#"["ab","ba",7,8]"#, r#""a""#, "7", r#"["7",7]"#, r#""ab""#];
         store_values(service, &values);
-        for query in ["filter[x][gte]=7", "filter[x][contains]=a", "filter[x][ne]=9", "filter[x][lt]=b", "filter[x][in]=ab,ba,7", "q=ab"] {
+        for query in [
+            "filter[x][gte]=7",
+            "filter[x][contains]=a",
+            "filter[x][ne]=9",
+            "filter[x][lt]=b",
+            "filter[x][in]=ab,ba,7",
+            "q=ab",
+        ] {
             let whole = ns(&service.list(FILES, query).items());
-            let pages = (1..=whole.len()).map(|page| service.list(FILES, &format!("{query}&page_size=1&page={page}")).items());
+            let pages = (1..=whole.len()).map(|page| {
+                service.list(FILES, &format!("{query}&page_size=1&page={page}")).items()
+            });
             assert_eq!(ns(&pages.collect::<Vec<_>>().concat()), whole, "{query}");
         }
     });
@@ -320,12 +422,14 @@ fn long_keys_walk_too() {
 #[test]
 fn the_nested_library_is_walked_on_its_own() {
     on_each_store(|service| {
-        let [mine, theirs] = [(); 2].map(|()| format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path));
+        let [mine, theirs] =
+            [(); 2].map(|()| format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path));
         for n in 0..14 {
             service.create([&mine, &theirs][n % 2], &format!(r#"{{"n":{n},"text":"word"}}"#));
         }
         for query in ["", "sort=-n", "q=word&sort=n", "filter[n][gte]=0", "embed=proposal"] {
-            let mut seen = ns(&walk(service, &format!("{mine}?{query}&page_size=2"), "next", |_| {}).concat());
+            let mut seen =
+                ns(&walk(service, &format!("{mine}?{query}&page_size=2"), "next", |_| {}).concat());
             seen.sort_unstable();
             assert_eq!(seen, [0, 2, 4, 6, 8, 10, 12], "{query}");
         }
@@ -373,9 +477,11 @@ fn first_and_last_are_bare_numbers() {
             assert_eq!(cursor, None, "{relation} of {answer}");
         }
         assert_eq!(answer.link("last").is_none(), query.contains("total=none"), "{answer}");
-        let both = [answer.link("prev").unwrap(), answer.link("next").unwrap()].map(|link| parameter(&link, "page"));
+        let both = [answer.link("prev").unwrap(), answer.link("next").unwrap()]
+            .map(|link| parameter(&link, "page"));
         assert_eq!(both, [Some("2".to_owned()), Some("4".to_owned())], "{answer}");
     }
-    let odd = service.list(FILES, &format!("filter[{}][exists]=false&page_size=2", encoded("a\"b<\\>")));
+    let odd =
+        service.list(FILES, &format!("filter[{}][exists]=false&page_size=2", encoded("a\"b<\\>")));
     service.get(&odd.link("next").unwrap()).send().expect(200);
 }

@@ -1,10 +1,12 @@
-//! PATCH is a JSON merge patch (RFC 7396) under the two media types of the specification, judged by its result.
+//! PATCH is a JSON merge patch (RFC 7396) under the two media types of the specification, judged by
+//! its result.
 
 use tests::on_each_store;
 
 use crate::PROPOSAL;
 
-/// Target, patch and result: the cases of RFC 7396, appendix A, whose target and patch are objects, and a few more.
+/// Target, patch and result: the cases of RFC 7396, appendix A, whose target and patch are objects,
+/// and a few more.
 const CASES: &[(&str, &str, &str)] = &[
     (r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
     (r#"{"a":"b"}"#, r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
@@ -31,7 +33,12 @@ fn a_patch_is_merged_as_rfc_7396_says() {
             println!("{target} with {patch}");
             for content_type in ["application/json", "application/vnd.files.v1+json"] {
                 let item = service.create("/v1/files", target);
-                service.patch(&item.path).body(content_type, *patch).send().expect(200).with_members(result);
+                service
+                    .patch(&item.path)
+                    .body(content_type, *patch)
+                    .send()
+                    .expect(200)
+                    .with_members(result);
                 service.get(&item.path).send().expect(200).with_members(result);
             }
         }
@@ -58,7 +65,11 @@ fn the_result_of_a_patch_is_judged_as_a_whole() {
         let moved = dated.replace("2026-06-01", "2028-01-01").replace("2026-12-31", "2028-12-31");
         service.patch(&item.path).json(both).send().expect(200).with_members(&moved);
         service.patch(&item.path).json(r#"{"start_date":null,"end_date":null}"#).send().expect(200);
-        service.get(&item.path).send().expect(200).with_members(r#"{"proposal_type":"R&D Project","project_title":"T"}"#);
+        service
+            .get(&item.path)
+            .send()
+            .expect(200)
+            .with_members(r#"{"proposal_type":"R&D Project","project_title":"T"}"#);
     });
 }
 
@@ -77,7 +88,13 @@ fn patches_at_the_same_time_all_take_effect() {
         std::thread::scope(|scope| {
             for number in 0..16 {
                 let path = &item.path;
-                scope.spawn(move || service.patch(path).json(format!(r#"{{"m{number}":{number}}}"#)).send().expect(200));
+                scope.spawn(move || {
+                    service
+                        .patch(path)
+                        .json(format!(r#"{{"m{number}":{number}}}"#))
+                        .send()
+                        .expect(200)
+                });
             }
         });
         let members = service.get(&item.path).send().expect(200).value();
@@ -94,14 +111,22 @@ fn a_misspelt_field_is_not_removed_in_silence() {
         for (patch, expected) in [
             (r#"{"descripton":null}"#, &[("/descripton", "unknown_field")][..]),
             (r#"{"":null,"description":null}"#, &[("/", "unknown_field")]),
-            (r#"{"id":"x","nonsense":null}"#, &[("/id", "id_mismatch"), ("/nonsense", "unknown_field")]),
+            (
+                r#"{"id":"x","nonsense":null}"#,
+                &[("/id", "id_mismatch"), ("/nonsense", "unknown_field")],
+            ),
         ] {
             let mut faults = service.patch(&item.path).json(patch).send().expect(422).faults();
             faults.sort();
-            let faults: Vec<_> = faults.iter().map(|fault| (fault.pointer.as_str(), fault.code.as_str())).collect();
+            let faults: Vec<_> =
+                faults.iter().map(|fault| (fault.pointer.as_str(), fault.code.as_str())).collect();
             assert_eq!(faults, expected, "{patch}");
         }
         service.patch(&item.path).json(r#"{"description":null,"_meta":null}"#).send().expect(200);
-        assert_eq!(service.get(&item.path).send().expect(200).etag(), item.etag, "nothing was written");
+        assert_eq!(
+            service.get(&item.path).send().expect(200).etag(),
+            item.etag,
+            "nothing was written"
+        );
     });
 }

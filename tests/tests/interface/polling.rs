@@ -1,4 +1,5 @@
-//! What is new: the entity tag of a collection under any query, and the items that were written since.
+//! What is new: the entity tag of a collection under any query, and the items that were written
+//! since.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +30,15 @@ fn the_tag_of_every_view_changes_with_every_member() {
         let second = service.create(FILES, r#"{"n":1,"text":"rice"}"#);
         let steps: [(&str, &dyn Fn()); 5] = [
             ("POST", &|| drop(service.create(FILES, r#"{"n":2}"#))),
-            ("PUT", &|| drop(service.put(&first.path).json(r#"{"n":0,"text":"rice and corn"}"#).send().expect(200))),
+            ("PUT", &|| {
+                drop(
+                    service
+                        .put(&first.path)
+                        .json(r#"{"n":0,"text":"rice and corn"}"#)
+                        .send()
+                        .expect(200),
+                )
+            }),
             ("PATCH", &|| drop(service.patch(&second.path).json(r#"{"n":3}"#).send().expect(200))),
             ("DELETE", &|| drop(service.delete(&second.path).send().expect(204))),
             ("POST of a match", &|| drop(service.create(FILES, r#"{"n":1000,"text":"rice"}"#))),
@@ -37,9 +46,15 @@ fn the_tag_of_every_view_changes_with_every_member() {
         for (step, write) in steps {
             tags_change(service, FILES, VIEWS, step, write);
         }
-        tags_stay(service, FILES, VIEWS, &|| drop(service.create("/v1/statuses", r#"{"n":0,"text":"rice"}"#)));
-        tags_stay(service, FILES, VIEWS, &|| drop(service.post(FILES).json("[").send().expect(400)));
-        tags_stay(service, FILES, VIEWS, &|| drop(service.patch(&first.path).json("{}").send().expect(200)));
+        tags_stay(service, FILES, VIEWS, &|| {
+            drop(service.create("/v1/statuses", r#"{"n":0,"text":"rice"}"#))
+        });
+        tags_stay(service, FILES, VIEWS, &|| {
+            drop(service.post(FILES).json("[").send().expect(400))
+        });
+        tags_stay(service, FILES, VIEWS, &|| {
+            drop(service.patch(&first.path).json("{}").send().expect(200))
+        });
     });
 }
 
@@ -48,7 +63,9 @@ fn the_tag_changes_when_the_collection_is_replaced() {
     on_each_store(|service| {
         let views = ["", "filter[n][gte]=0", "q=rice"];
         for body in [r#"[{"n":0,"text":"rice"},{"n":1}]"#, r#"[{"n":0,"text":"rice"}]"#, "[]"] {
-            tags_change(service, "/v1/cashprogram", &views, body, &|| drop(service.put("/v1/cashprogram").json(body).send().expect(200)));
+            tags_change(service, "/v1/cashprogram", &views, body, &|| {
+                drop(service.put("/v1/cashprogram").json(body).send().expect(200))
+            });
         }
     });
 }
@@ -56,14 +73,25 @@ fn the_tag_changes_when_the_collection_is_replaced() {
 #[test]
 fn the_tag_of_a_library_changes_with_its_own_items() {
     on_each_store(|service| {
-        let [mine, theirs] = [(); 2].map(|()| format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path));
+        let [mine, theirs] =
+            [(); 2].map(|()| format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path));
         let views = ["", "filter[n][gte]=0&sort=-n", "q=rice"];
         let item = service.create(&mine, r#"{"n":0,"text":"rice"}"#);
-        let write = || drop(service.put(&item.path).json(r#"{"n":0,"text":"rice and corn"}"#).send().expect(200));
+        let write = || {
+            drop(
+                service
+                    .put(&item.path)
+                    .json(r#"{"n":0,"text":"rice and corn"}"#)
+                    .send()
+                    .expect(200),
+            )
+        };
         tags_change(service, &mine, &views, "under the nested path", &write);
         tags_change(service, "/lib", &views, "seen from above", &write);
         let above = format!("/lib/{}", item.id);
-        tags_change(service, &mine, &views, "under /lib", &|| drop(service.patch(&above).json(r#"{"n":1}"#).send().expect(200)));
+        tags_change(service, &mine, &views, "under /lib", &|| {
+            drop(service.patch(&above).json(r#"{"n":1}"#).send().expect(200))
+        });
         tags_stay(service, &mine, &views, &|| drop(service.create(&theirs, r#"{"n":0}"#)));
     });
 }
@@ -73,7 +101,9 @@ fn an_empty_selection_is_polled_too() {
     on_each_store(|service| {
         let views = ["filter[n]=7", "filter[n]=7&page=3", "q=rice", "q=rice&page=2&total=none"];
         tags_stay(service, FILES, &views, &|| {});
-        tags_change(service, FILES, &views, "one that does not match", &|| drop(service.create(FILES, r#"{"n":6}"#)));
+        tags_change(service, FILES, &views, "one that does not match", &|| {
+            drop(service.create(FILES, r#"{"n":6}"#))
+        });
     });
 }
 
@@ -98,7 +128,10 @@ fn what_is_new_is_found_by_when_it_was_written() {
         let items = store_values(service, &["1", "2", "3"]);
         let mut latest = newest(&service.list(FILES, "sort=-updated_at&page_size=1").items());
         let mut poll = |expected: &str| {
-            let answer = service.list(FILES, &format!("filter[updated_at][gt]={}&sort=updated_at", encoded(&latest)));
+            let answer = service.list(
+                FILES,
+                &format!("filter[updated_at][gt]={}&sort=updated_at", encoded(&latest)),
+            );
             assert_eq!(numbers(&answer), expected, "since {latest}: {answer}");
             if !expected.is_empty() {
                 latest = newest(&answer.items());
@@ -118,8 +151,8 @@ fn what_is_new_is_found_by_when_it_was_written() {
     });
 }
 
-/// Writes are committed in the order of their times, so whoever asks for what is newer than the newest it has seen gets
-/// everything, and nothing twice.
+/// Writes are committed in the order of their times, so whoever asks for what is newer than the
+/// newest it has seen gets everything, and nothing twice.
 #[test]
 fn a_poller_beside_many_writers_misses_and_repeats_nothing() {
     on_each_store(|service| {
@@ -127,7 +160,10 @@ fn a_poller_beside_many_writers_misses_and_repeats_nothing() {
         let mut latest = newest(&[first.value()]);
         let mut seen = BTreeSet::new();
         let mut poll = || {
-            let mut path = format!("{FILES}?filter[updated_at][gt]={}&sort=updated_at&page_size=250", encoded(&latest));
+            let mut path = format!(
+                "{FILES}?filter[updated_at][gt]={}&sort=updated_at&page_size=250",
+                encoded(&latest)
+            );
             loop {
                 let page = service.get(&path).send().expect(200);
                 let items = page.items();
@@ -144,8 +180,13 @@ fn a_poller_beside_many_writers_misses_and_repeats_nothing() {
             }
         };
         let created: BTreeSet<_> = std::thread::scope(|scope| {
-            let writers: Vec<_> =
-                (0..8).map(|_| scope.spawn(|| (0..40).map(|_| service.create(FILES, "{}").id).collect::<Vec<_>>())).collect();
+            let writers: Vec<_> = (0..8)
+                .map(|_| {
+                    scope.spawn(|| {
+                        (0..40).map(|_| service.create(FILES, "{}").id).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
             while writers.iter().any(|writer| !writer.is_finished()) {
                 poll();
             }
@@ -175,7 +216,8 @@ fn tags_change(service: &Service, collection: &str, views: &[&str], step: &str, 
     write();
     for (target, tag) in targets.iter().zip(tags) {
         for method in ["GET", "HEAD"] {
-            let answer = service.request(method, target).header("if-none-match", &tag).send().expect(200);
+            let answer =
+                service.request(method, target).header("if-none-match", &tag).send().expect(200);
             assert_ne!(answer.etag(), tag, "{step}: {answer}");
         }
     }
@@ -196,7 +238,11 @@ fn known_tags(service: &Service, targets: &[String]) -> Vec<String> {
     let tag = |target: &String| {
         let tag = service.get(target).send().expect(200).etag();
         for method in ["GET", "HEAD"] {
-            let answer = service.request(method, target).header("if-none-match", format!("\"other\", {tag}")).send().expect(304);
+            let answer = service
+                .request(method, target)
+                .header("if-none-match", format!("\"other\", {tag}"))
+                .send()
+                .expect(304);
             assert_eq!(answer.etag(), tag, "{answer}");
         }
         tag

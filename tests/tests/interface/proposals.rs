@@ -1,4 +1,5 @@
-//! `/v1/proposals`: the 21 fields of part 2 of the specification, what each takes, and second phases.
+//! `/v1/proposals`: the 21 fields of part 2 of the specification, what each takes, and second
+//! phases.
 
 use tests::on_each_store;
 
@@ -42,8 +43,13 @@ fn the_fields_are_the_21_of_the_specification() {
 #[test]
 fn a_field_takes_the_values_of_its_type_only() {
     let text = (TEXT, &[r#""""#, r#""Any text""#][..], &["7", "true", "{}", r#"["a"]"#][..]);
-    let texts = (TEXT_OR_TEXTS, &[r#""One""#, "[]", r#"["One","Two"]"#][..], &["7", "false", "{}"][..]);
-    let identifiers = (TEXT_OR_INTEGER, &[r#""PRJ-1""#, "0", "-7", "123456789012345678901234567890"][..], &["1.5", "true", "[]", "{}"][..]);
+    let texts =
+        (TEXT_OR_TEXTS, &[r#""One""#, "[]", r#"["One","Two"]"#][..], &["7", "false", "{}"][..]);
+    let identifiers = (
+        TEXT_OR_INTEGER,
+        &[r#""PRJ-1""#, "0", "-7", "123456789012345678901234567890"][..],
+        &["1.5", "true", "[]", "{}"][..],
+    );
     let dates = (
         DATES,
         &[r#""2026-01-31""#, r#""2024-02-29""#][..],
@@ -69,10 +75,19 @@ fn a_field_takes_the_values_of_its_type_only() {
             for field in fields {
                 for value in taken {
                     let body = proposal_with(field, value);
-                    service.post("/v1/proposals").json(body.clone()).send().expect(201).with_members(&body);
+                    service
+                        .post("/v1/proposals")
+                        .json(body.clone())
+                        .send()
+                        .expect(201)
+                        .with_members(&body);
                 }
                 for value in refused {
-                    service.post("/v1/proposals").json(proposal_with(field, value)).send().refusing(&[&format!("/{field}")]);
+                    service
+                        .post("/v1/proposals")
+                        .json(proposal_with(field, value))
+                        .send()
+                        .refusing(&[&format!("/{field}")]);
                 }
             }
         }
@@ -83,7 +98,10 @@ fn a_field_takes_the_values_of_its_type_only() {
 fn a_list_of_texts_is_judged_text_by_text() {
     on_each_store(|service| {
         for field in TEXT_OR_TEXTS {
-            let answer = service.post("/v1/proposals").json(proposal_with(field, r#"["One",2,"Three",[4]]"#)).send();
+            let answer = service
+                .post("/v1/proposals")
+                .json(proposal_with(field, r#"["One",2,"Three",[4]]"#))
+                .send();
             answer.refusing(&[&format!("/{field}/1"), &format!("/{field}/3")]);
         }
     });
@@ -92,17 +110,33 @@ fn a_list_of_texts_is_judged_text_by_text() {
 #[test]
 fn the_required_fields_are_there_and_not_blank() {
     on_each_store(|service| {
-        service.post("/v1/proposals").json("{}").send().refusing(&["/proposal_type", "/project_title"]);
+        service
+            .post("/v1/proposals")
+            .json("{}")
+            .send()
+            .refusing(&["/proposal_type", "/project_title"]);
         for (field, other) in [(REQUIRED[0], REQUIRED[1]), (REQUIRED[1], REQUIRED[0])] {
             let pointer = format!("/{field}");
-            service.post("/v1/proposals").json(format!(r#"{{"{other}":"x"}}"#)).send().refusing(&[&pointer]);
+            service
+                .post("/v1/proposals")
+                .json(format!(r#"{{"{other}":"x"}}"#))
+                .send()
+                .refusing(&[&pointer]);
             for value in ["null", r#""""#, r#""  ""#, r#""\t\n""#, r#""\u00a0""#, "[]", "true"] {
                 let body = format!(r#"{{"{other}":"x","{field}":{value}}}"#);
                 service.post("/v1/proposals").json(body).send().refusing(&[&pointer]);
             }
         }
-        service.post("/v1/proposals").json(r#"{"proposal_type":3,"project_title":"T"}"#).send().expect(201);
-        service.post("/v1/proposals").json(r#"{"proposal_type":"T","project_title":3}"#).send().refusing(&["/project_title"]);
+        service
+            .post("/v1/proposals")
+            .json(r#"{"proposal_type":3,"project_title":"T"}"#)
+            .send()
+            .expect(201);
+        service
+            .post("/v1/proposals")
+            .json(r#"{"proposal_type":"T","project_title":3}"#)
+            .send()
+            .refusing(&["/project_title"]);
     });
 }
 
@@ -110,7 +144,8 @@ fn the_required_fields_are_there_and_not_blank() {
 fn null_is_absent() {
     on_each_store(|service| {
         for field in [TEXT, TEXT_OR_TEXTS, TEXT_OR_INTEGER, DATES].concat() {
-            let answer = service.post("/v1/proposals").json(proposal_with(field, "null")).send().expect(201);
+            let answer =
+                service.post("/v1/proposals").json(proposal_with(field, "null")).send().expect(201);
             answer.with_members(PROPOSAL);
         }
     });
@@ -128,9 +163,16 @@ fn an_unknown_field_is_refused_and_the_nearest_name_suggested() {
             ("zzz", None),
             ("", None),
         ] {
-            let answer = service.post("/v1/proposals").json(proposal_with(field, "\"x\"")).send().refusing(&[&format!("/{field}")]);
+            let answer = service
+                .post("/v1/proposals")
+                .json(proposal_with(field, "\"x\""))
+                .send()
+                .refusing(&[&format!("/{field}")]);
             let detail = &answer.faults()[0].detail;
-            assert!(nearest.is_none_or(|nearest| detail.contains(nearest)), "{nearest:?} is suggested in {answer}");
+            assert!(
+                nearest.is_none_or(|nearest| detail.contains(nearest)),
+                "{nearest:?} is suggested in {answer}"
+            );
         }
     });
 }
@@ -144,10 +186,19 @@ fn a_project_does_not_end_before_it_starts() {
             ("2026-01-02", "2026-01-01", false),
             ("2026-01-01", "2025-12-31", false),
         ] {
-            let body = format!(r#"{{"proposal_type":"R","project_title":"T","start_date":"{start}","end_date":"{end}"}}"#);
-            let answer = service.post("/v1/proposals").json(body).send().expect(if is_taken { 201 } else { 422 });
+            let body = format!(
+                r#"{{"proposal_type":"R","project_title":"T","start_date":"{start}","end_date":"{end}"}}"#
+            );
+            let answer = service.post("/v1/proposals").json(body).send().expect(if is_taken {
+                201
+            } else {
+                422
+            });
             if !is_taken {
-                assert!(answer.faults().iter().all(|fault| fault.field.ends_with("_date")), "{answer}");
+                assert!(
+                    answer.faults().iter().all(|fault| fault.field.ends_with("_date")),
+                    "{answer}"
+                );
             }
         }
     });
@@ -157,7 +208,8 @@ fn a_project_does_not_end_before_it_starts() {
 fn put_replaces_the_whole_proposal_and_creates_none() {
     on_each_store(|service| {
         let item = service.create("/v1/proposals", FULL);
-        let replaced = service.put(&item.path).json(PROPOSAL).send().expect(200).with_members(PROPOSAL);
+        let replaced =
+            service.put(&item.path).json(PROPOSAL).send().expect(200).with_members(PROPOSAL);
         assert_eq!(replaced.id(), item.id);
         service.get(&item.path).send().expect(200).with_members(PROPOSAL);
         service.put(&item.path).json("{}").send().refusing(&["/proposal_type", "/project_title"]);
@@ -179,13 +231,21 @@ pub fn continues(service: &tests::Service, collection: &str, first_body: &str, s
     let first = service.create(collection, first_body);
     let mut successors = Vec::new();
     for _ in 0..2 {
-        let second = service.post(&first.path).json(second_body).send().expect(201).with_members(second_body);
+        let second = service
+            .post(&first.path)
+            .json(second_body)
+            .send()
+            .expect(201)
+            .with_members(second_body);
         let path = format!("{collection}/{}", second.id());
         assert_ne!(path, first.path);
         assert!(second.needed_header("location").ends_with(&path), "Location of {second}");
         assert_eq!(second.link("self").as_ref(), Some(&path));
         assert_eq!(second.link("continues").as_ref(), Some(&first.path));
-        assert_eq!(service.get(&path).send().expect(200).link("continues").as_ref(), Some(&first.path));
+        assert_eq!(
+            service.get(&path).send().expect(200).link("continues").as_ref(),
+            Some(&first.path)
+        );
         successors.push(path);
     }
     let continued = service.get(&first.path).send().expect(200).with_members(first_body);
@@ -200,5 +260,7 @@ pub fn continues(service: &tests::Service, collection: &str, first_body: &str, s
 }
 
 fn proposal_with(field: &str, value: &str) -> String {
-    format!(r#"{{"proposal_type":"R&D Project","project_title":"Rapid test kit","{field}":{value}}}"#)
+    format!(
+        r#"{{"proposal_type":"R&D Project","project_title":"Rapid test kit","{field}":{value}}}"#
+    )
 }

@@ -1,4 +1,5 @@
-//! What the tests of query parameters share: items that are told apart by a number, and ways to ask for them.
+//! What the tests of query parameters share: items that are told apart by a number, and ways to ask
+//! for them.
 
 use serde_json::Value;
 use tests::{Answer, Item, Service};
@@ -8,15 +9,17 @@ pub const FILES: &str = "/v1/files";
 
 /// Names that a member of an open group may have.
 pub const ODD_NAMES: &[&str] = &[
-    "a b", "a.b", "a..b", "$", "$.x", "$[0]", "a[b]", "[", "]", "][", "a]b[", "₱ñ", "🐟", "'", "\"", "a\"b", "a\\b", "\\", "%", "%5B", "&",
-    "=", "+", "-x", "a,b", "?", "#", "/", "*", "_x", "filter", "filter[", "page", "eq", "exists", "0", "-1", "NULL", "\n", "\u{1}",
-    "';DROP--", "{", "{}", "e\u{301}", "é", "ORDER BY", "null", "true", "$1", "?1", ":a", "n'n",
+    "a b", "a.b", "a..b", "$", "$.x", "$[0]", "a[b]", "[", "]", "][", "a]b[", "₱ñ", "🐟", "'",
+    "\"", "a\"b", "a\\b", "\\", "%", "%5B", "&", "=", "+", "-x", "a,b", "?", "#", "/", "*", "_x",
+    "filter", "filter[", "page", "eq", "exists", "0", "-1", "NULL", "\n", "\u{1}", "';DROP--", "{",
+    "{}", "e\u{301}", "é", "ORDER BY", "null", "true", "$1", "?1", ":a", "n'n",
 ];
 
 /// Each collection path; of the nested library, that of a proposal made for it.
 pub fn every_collection(service: &Service) -> Vec<String> {
     let proposal = service.create("/v1/proposals", crate::PROPOSAL);
-    let top_level = crate::collections::COLLECTIONS.iter().map(|(collection, _)| (*collection).to_owned());
+    let top_level =
+        crate::collections::COLLECTIONS.iter().map(|(collection, _)| (*collection).to_owned());
     top_level.chain([format!("{}/lib", proposal.path)]).collect()
 }
 
@@ -49,12 +52,20 @@ pub fn encoded(text: &str) -> String {
 /// The parameter of a link, decoded.
 pub fn parameter(link: &str, name: &str) -> Option<String> {
     let query = link.split_once('?')?.1;
-    url::form_urlencoded::parse(query.as_bytes()).find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
+    url::form_urlencoded::parse(query.as_bytes())
+        .find(|(own, _)| own == name)
+        .map(|(_, value)| value.into_owned())
 }
 
-/// The items of a page and of all pages that a relation leads to from there, with a chance to do something between two.
+/// The items of a page and of all pages that a relation leads to from there, with a chance to do
+/// something between two.
 #[track_caller]
-pub fn walk(service: &Service, start: &str, relation: &str, mut between: impl FnMut(&Answer)) -> Vec<Vec<Value>> {
+pub fn walk(
+    service: &Service,
+    start: &str,
+    relation: &str,
+    mut between: impl FnMut(&Answer),
+) -> Vec<Vec<Value>> {
     let mut target = Some(start.to_owned());
     let mut pages = Vec::new();
     while let Some(page) = target {

@@ -1,4 +1,5 @@
-//! What stands after the `?`: every operation knows its parameters and refuses all others, and nothing hostile does harm.
+//! What stands after the `?`: every operation knows its parameters and refuses all others, and
+//! nothing hostile does harm.
 
 use serde_json::Value;
 use tests::{Request, Service, on_each_store, send_bytes};
@@ -6,7 +7,8 @@ use tests::{Request, Service, on_each_store, send_bytes};
 use crate::PROPOSAL;
 use crate::queries::{FILES, encoded, every_collection};
 
-/// A request of each kind of operation: its method, whether it is on an item, and whether it has a body.
+/// A request of each kind of operation: its method, whether it is on an item, and whether it has a
+/// body.
 const OPERATIONS: &[(&str, bool, bool)] = &[
     ("GET", false, false),
     ("HEAD", false, false),
@@ -55,7 +57,10 @@ fn an_unknown_parameter_is_refused_by_every_operation_and_nothing_is_written() {
     on_each_store(|service| {
         for query in ["colour=blue", "_=1700000000", "colour", "co%6Cour=", "colour[x]=1"] {
             let requests = every_operation(service, query);
-            let contents = || ["/v1/proposals", "/lib", "/v1/cashprogram", FILES, "/status"].map(|collection| service.contents(collection));
+            let contents = || {
+                ["/v1/proposals", "/lib", "/v1/cashprogram", FILES, "/status"]
+                    .map(|collection| service.contents(collection))
+            };
             let before = contents();
             for (method, _, request) in requests {
                 refuses(method, request, if query.starts_with('_') { "`_`" } else { "colour" });
@@ -68,7 +73,16 @@ fn an_unknown_parameter_is_refused_by_every_operation_and_nothing_is_written() {
 #[test]
 fn each_operation_takes_its_own_parameters_only() {
     on_each_store(|service| {
-        for parameter in ["page=1", "page_size=5", "sort=id", "q=rice", "total=none", "cursor=x", "filter[proposal_type]=x", "fields=id"] {
+        for parameter in [
+            "page=1",
+            "page_size=5",
+            "sort=id",
+            "q=rice",
+            "total=none",
+            "cursor=x",
+            "filter[proposal_type]=x",
+            "fields=id",
+        ] {
             let name = parameter.split(['=', '[']).next().unwrap();
             for (method, is_item, request) in every_operation(service, parameter) {
                 let is_read = ["GET", "HEAD"].contains(&method);
@@ -121,7 +135,10 @@ fn a_parameter_stands_once() {
             ("cursor=a", "cursor=b"),
         ] {
             let name = first.split('=').next().unwrap();
-            service.get(&format!("{FILES}?{first}&{second}")).send().refusing_query(&[&format!("`{name}`")]);
+            service
+                .get(&format!("{FILES}?{first}&{second}"))
+                .send()
+                .refusing_query(&[&format!("`{name}`")]);
         }
         service.get(&format!("{FILES}?&page=1&&page_size=5&")).send().expect(200);
     });
@@ -134,13 +151,41 @@ fn the_query_is_judged_in_its_turn() {
         let unknown = format!("{FILES}/{}", crate::UNKNOWN_ID);
         for (order, request, status) in [
             ("no route before the query", service.get("/v1/nothing?colour=blue"), 404),
-            ("method before the query", service.request("BREW", &format!("{FILES}?colour=blue")), 405),
-            ("Accept before the query", service.get(&format!("{FILES}?colour=blue")).accept("text/html"), 406),
-            ("Content-Type before the query", service.put(&format!("{}?colour=blue", item.path)).body("text/plain", "{}"), 415),
-            ("the query before an unknown item", service.get(&format!("{unknown}?colour=blue")), 400),
-            ("the query before an unknown item", service.delete(&format!("{unknown}?colour=blue")), 400),
-            ("the query before the condition", service.delete(&format!("{}?a=b", item.path)).header("if-match", "\"stale\""), 400),
-            ("the query before the rules", service.put(&format!("{}?a=b", item.path)).json(r#"{"id":"x"}"#), 400),
+            (
+                "method before the query",
+                service.request("BREW", &format!("{FILES}?colour=blue")),
+                405,
+            ),
+            (
+                "Accept before the query",
+                service.get(&format!("{FILES}?colour=blue")).accept("text/html"),
+                406,
+            ),
+            (
+                "Content-Type before the query",
+                service.put(&format!("{}?colour=blue", item.path)).body("text/plain", "{}"),
+                415,
+            ),
+            (
+                "the query before an unknown item",
+                service.get(&format!("{unknown}?colour=blue")),
+                400,
+            ),
+            (
+                "the query before an unknown item",
+                service.delete(&format!("{unknown}?colour=blue")),
+                400,
+            ),
+            (
+                "the query before the condition",
+                service.delete(&format!("{}?a=b", item.path)).header("if-match", "\"stale\""),
+                400,
+            ),
+            (
+                "the query before the rules",
+                service.put(&format!("{}?a=b", item.path)).json(r#"{"id":"x"}"#),
+                400,
+            ),
         ] {
             println!("{order}");
             request.send().expect(status);
@@ -149,7 +194,8 @@ fn the_query_is_judged_in_its_turn() {
     });
 }
 
-/// Queries that somebody might send to see what happens, with white space between; they may be answered or refused.
+/// Queries that somebody might send to see what happens, with white space between; they may be
+/// answered or refused.
 const HOSTILE: &str = r#"
     %00 %ff = & &&&===& % %zz a%00b=c page=%ff q=%00 q=%ff%fe sort=%ff filter[%ff]=1 filter[%00]=1 filter[a]=%ff filter[a]=%00
     filter[a]=%ED%A0%80 filter[a][b][c]=1 filter[ filter] filter[[[[[[ filter[]]]]]]=1 filter[][]= filter[a]]=1 filter[a][eq][eq]=1
@@ -171,7 +217,9 @@ const HOSTILE: &str = r#"
 
 /// Queries at the limit of what a URL may be.
 fn long_queries() -> Vec<String> {
-    let parameters = |name: &dyn Fn(usize) -> String, count: usize| (0..count).map(name).collect::<Vec<_>>().join("&");
+    let parameters = |name: &dyn Fn(usize) -> String, count: usize| {
+        (0..count).map(name).collect::<Vec<_>>().join("&")
+    };
     vec![
         parameters(&|n| format!("p{n}"), 10_000),
         parameters(&|_| "page=1".to_owned(), 9_000),
@@ -203,20 +251,38 @@ fn long_queries() -> Vec<String> {
 #[test]
 fn hostile_queries_do_no_harm() {
     on_each_store(|service| {
-        let values = ["1", "\"1\"", "1.5", "[1,\"x\"]", "{\"b\":1}", "true", "null", "\"x'; DROP TABLE items; --\"", "1e400", "-1e-400"];
+        let values = [
+            "1",
+            "\"1\"",
+            "1.5",
+            "[1,\"x\"]",
+            "{\"b\":1}",
+            "true",
+            "null",
+            "\"x'; DROP TABLE items; --\"",
+            "1e400",
+            "-1e-400",
+        ];
         for value in values {
             service.create(FILES, &format!(r#"{{"a":{value},"text":"x"}}"#));
         }
         service.create("/v1/proposals", PROPOSAL);
         let before = service.contents(FILES);
-        let hostile = HOSTILE.split_whitespace().map(|query| query.replace('"', "%22").replace('<', "%3C").replace('>', "%3E"));
+        let hostile = HOSTILE
+            .split_whitespace()
+            .map(|query| query.replace('"', "%22").replace('<', "%3C").replace('>', "%3E"));
         for query in hostile.chain(long_queries()) {
             for collection in [FILES, "/v1/proposals"] {
                 let answer = service.get(&format!("{collection}?{query}")).send();
                 assert!([200, 400, 409].contains(&answer.status), "{answer}");
                 if answer.status == 400 {
                     assert_eq!(answer.value()["code"], "invalid-query", "{answer}");
-                    assert!(answer.body.len() < 5_000, "{} bytes in answer to {}", answer.body.len(), query.len());
+                    assert!(
+                        answer.body.len() < 5_000,
+                        "{} bytes in answer to {}",
+                        answer.body.len(),
+                        query.len()
+                    );
                 }
             }
         }
@@ -228,16 +294,34 @@ fn hostile_queries_do_no_harm() {
 #[test]
 fn a_url_that_is_too_long_is_refused() {
     on_each_store(|service| {
-        for query in ["x".repeat(100_000), "a=1&".repeat(50_000), format!("q={}", "%61".repeat(100_000))] {
-            let request = format!("GET {FILES}?{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-            let answer = String::from_utf8_lossy(&send_bytes(service.address(), request.as_bytes())).into_owned();
-            assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{}", &answer[..answer.len().min(300)]);
+        for query in
+            ["x".repeat(100_000), "a=1&".repeat(50_000), format!("q={}", "%61".repeat(100_000))]
+        {
+            let request =
+                format!("GET {FILES}?{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            let answer =
+                String::from_utf8_lossy(&send_bytes(service.address(), request.as_bytes()))
+                    .into_owned();
+            assert!(
+                answer.is_empty() || answer.starts_with("HTTP/1.1 4"),
+                "{}",
+                &answer[..answer.len().min(300)]
+            );
             service.get(FILES).send().expect(200);
         }
-        for bytes in [&b"GET /v1/files?q=\xff HTTP/1.1"[..], b"GET /v1/files?q=\x00 HTTP/1.1", b"GET /v1/files?q=a b HTTP/1.1"] {
+        for bytes in [
+            &b"GET /v1/files?q=\xff HTTP/1.1"[..],
+            b"GET /v1/files?q=\x00 HTTP/1.1",
+            b"GET /v1/files?q=a b HTTP/1.1",
+        ] {
             let request = [bytes, b"\r\nHost: x\r\nConnection: close\r\n\r\n"].concat();
             let answer = send_bytes(service.address(), &request);
-            assert!(!answer.starts_with(b"HTTP/1.1 5"), "{} → {}", bytes.escape_ascii(), answer.escape_ascii());
+            assert!(
+                !answer.starts_with(b"HTTP/1.1 5"),
+                "{} → {}",
+                bytes.escape_ascii(),
+                answer.escape_ascii()
+            );
             service.get(FILES).send().expect(200);
         }
     });
@@ -255,7 +339,8 @@ fn what_a_refusal_repeats_is_harmless() {
             ("a\r\nX-Evil: 1", "2"),
         ] {
             let encoded = format!("{}={}", encoded(name), encoded(value));
-            let answer = service.get(&format!("/v1/proposals?{encoded}")).send().refusing_query(&[]);
+            let answer =
+                service.get(&format!("/v1/proposals?{encoded}")).send().refusing_query(&[]);
             assert_eq!(answer.header("x-evil"), None, "{answer}");
             assert_eq!(answer.header("content-type"), Some("application/hal+json"), "{answer}");
             assert!(matches!(answer.value()["detail"], Value::String(_)), "{answer}");

@@ -1,5 +1,5 @@
-//! Business rules in files: they judge every write of every group, look at other items, warn, are published, and can be
-//! changed while the service runs.
+//! Business rules in files: they judge every write of every group, look at other items, warn, are
+//! published, and can be changed while the service runs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -96,7 +96,11 @@ fn a_rule_refuses_every_kind_of_write() {
         let elements = format!(r#"[{{"id":"{}","amount":1}},{{"amount":0}}]"#, item.id);
         let refused = service.put("/v1/cashprogram").json(elements).send().expect(422);
         assert_eq!(faults(&refused), one("amount_positive", "/1/amount"));
-        assert_eq!(service.get(&item.path).send().expect(200).value()["amount"], "0.01", "nothing was written");
+        assert_eq!(
+            service.get(&item.path).send().expect(200).value()["amount"],
+            "0.01",
+            "nothing was written"
+        );
         service.delete(&item.path).send().expect(204);
     });
 }
@@ -118,8 +122,16 @@ fn what_a_rule_keeps_is_kept_from_every_way_to_remove_it() {
         assert_eq!(faults(&refused), one("final_is_kept", ""));
         service.patch(&item.path).json(r#"{"final":false}"#).send().expect(422);
         let refused = service.put("/v1/cashprogram").json(r#"[{"n":1}]"#).send().expect(422);
-        assert_eq!(faults(&refused), one("final_is_kept", ""), "what a replacement leaves out is removed");
-        service.put("/v1/cashprogram").json(format!(r#"[{{"id":"{}","final":true}}]"#, item.id)).send().expect(422);
+        assert_eq!(
+            faults(&refused),
+            one("final_is_kept", ""),
+            "what a replacement leaves out is removed"
+        );
+        service
+            .put("/v1/cashprogram")
+            .json(format!(r#"[{{"id":"{}","final":true}}]"#, item.id))
+            .send()
+            .expect(422);
         assert_eq!(service.get("/v1/cashprogram").send().expect(200).value()["total_items"], 1);
         let other = service.create("/v1/cashprogram", "{}");
         service.delete(&other.path).send().expect(204);
@@ -147,11 +159,25 @@ rules:
 fn a_warning_is_reported_and_the_write_is_done() {
     with_rules(WORDS, |service| {
         let long = r#"{"proposal_type":"x","project_title":"one two three four"}"#;
-        let created = service.post("/v1/proposals").header("idempotency-key", "\"w\"").json(long).send().expect(201);
+        let created = service
+            .post("/v1/proposals")
+            .header("idempotency-key", "\"w\"")
+            .json(long)
+            .send()
+            .expect(201);
         assert_eq!(warnings(&created), one("title_words", "/project_title"));
         assert_eq!(created.value()["_meta"]["warnings"][0]["message"], "the title has 4 words");
-        let again = service.post("/v1/proposals").header("idempotency-key", "\"w\"").json(long).send().expect(201);
-        assert_eq!(again.text(), created.text(), "what is sent again is answered as the first time");
+        let again = service
+            .post("/v1/proposals")
+            .header("idempotency-key", "\"w\"")
+            .json(long)
+            .send()
+            .expect(201);
+        assert_eq!(
+            again.text(),
+            created.text(),
+            "what is sent again is answered as the first time"
+        );
         let path = format!("/v1/proposals/{}", created.id());
         let patched = service.patch(&path).json(r#"{"end_date":"2030-01-01"}"#).send().expect(200);
         assert_eq!(warnings(&patched), one("title_words", "/project_title"));
@@ -163,7 +189,10 @@ fn a_warning_is_reported_and_the_write_is_done() {
         assert_eq!(faults(&tried), one("has_description", "/project_description"));
         let sound = service.create("/v1/files", "{}");
         let checked = service.get(&format!("{}?check=true", sound.path)).send().expect(200).value();
-        assert_eq!((&checked["_meta"]["errors"], &checked["_meta"]["warnings"]), (&json!([]), &json!([])));
+        assert_eq!(
+            (&checked["_meta"]["errors"], &checked["_meta"]["warnings"]),
+            (&json!([]), &json!([]))
+        );
         service.get(&format!("{path}?check=perhaps")).send().expect(400);
         service.get(&format!("{path}?check=true&fields=id")).send().expect(400);
         service.get(&format!("{path}?check=true&as_of=2026-01-01T00:00:00Z")).send().expect(400);
@@ -193,7 +222,9 @@ fn a_rule_looks_at_other_items() {
     with_rules(ACROSS, |service| {
         let closed = service.create("/v1/proposedprograms", r#"{"open":false}"#);
         let open = service.create("/v1/proposedprograms", r#"{"open":true}"#);
-        let of = |program: &str| json!({ "proposal_type": "x", "project_title": "P", "program_id": program }).to_string();
+        let of = |program: &str| {
+            json!({ "proposal_type": "x", "project_title": "P", "program_id": program }).to_string()
+        };
         for program in [closed.id.as_str(), "PRG-1", crate::UNKNOWN_ID] {
             let refused = service.post("/v1/proposals").json(of(program)).send().expect(422);
             assert_eq!(faults(&refused), one("programme_exists", "/program_id"), "{program}");
@@ -203,7 +234,10 @@ fn a_rule_looks_at_other_items() {
         let library = format!("{}/lib", proposal.path);
         let first = service.create(&library, r#"{"amount":"60.10"}"#);
         let refused = service.post(&library).json(r#"{"amount":"39.91"}"#).send().expect(422);
-        assert_eq!(refused.value()["errors"][0]["detail"], "the items of P come to more than 100.00");
+        assert_eq!(
+            refused.value()["errors"][0]["detail"],
+            "the items of P come to more than 100.00"
+        );
         service.create(&library, r#"{"amount":39.90}"#);
         service.put(&first.path).json(r#"{"amount":"60.10"}"#).send().expect(200);
         service.put(&first.path).json(r#"{"amount":"60.11"}"#).send().expect(422);
@@ -224,11 +258,21 @@ rules:
 #[test]
 fn the_elements_of_a_replacement_are_judged_beside_each_other() {
     with_rules(ONE_PER_YEAR, |service| {
-        let doubled = service.put("/v1/cashprogram").json(r#"[{"year":2030},{"year":2031},{"year":"2030"}]"#).send().expect(422);
-        assert_eq!(faults(&doubled), [one("one_per_year", "/0/year"), one("one_per_year", "/2/year")].concat());
+        let doubled = service
+            .put("/v1/cashprogram")
+            .json(r#"[{"year":2030},{"year":2031},{"year":"2030"}]"#)
+            .send()
+            .expect(422);
+        assert_eq!(
+            faults(&doubled),
+            [one("one_per_year", "/0/year"), one("one_per_year", "/2/year")].concat()
+        );
         let first = service.create("/v1/cashprogram", r#"{"year":2030}"#);
         let second = service.create("/v1/cashprogram", r#"{"year":2031}"#);
-        let swapped = format!(r#"[{{"id":"{}","year":2031}},{{"id":"{}","year":2030}}]"#, first.id, second.id);
+        let swapped = format!(
+            r#"[{{"id":"{}","year":2031}},{{"id":"{}","year":2030}}]"#,
+            first.id, second.id
+        );
         service.put("/v1/cashprogram").json(swapped).send().expect(200);
         service.put("/v1/cashprogram").json(r#"[{"year":2030},{"year":2031}]"#).send().expect(200);
         service.post("/v1/cashprogram").json(r#"{"year":2031}"#).send().expect(422);
@@ -243,9 +287,11 @@ fn a_replacement_keeps_little_of_what_it_looks_up() {
     let service = Service::start_with(Store::Sqlite, &file.arguments());
     let about = "x".repeat(4_000);
     for number in 0..850 {
-        service.create("/v1/files", &format!(r#"{{"subject":"{}","about":"{about}"}}"#, number % 2));
+        service
+            .create("/v1/files", &format!(r#"{{"subject":"{}","about":"{about}"}}"#, number % 2));
     }
-    let elements: Vec<_> = (0..2_000).map(|number| format!(r#"{{"about":"{}"}}"#, number % 2)).collect();
+    let elements: Vec<_> =
+        (0..2_000).map(|number| format!(r#"{{"about":"{}"}}"#, number % 2)).collect();
     service.put("/v1/cashprogram").json(format!("[{}]", elements.join(","))).send().expect(200);
     assert!(service.peak_memory() < 200 << 20, "{} MiB", service.peak_memory() >> 20);
 }
@@ -255,20 +301,38 @@ fn of_many_writes_of_which_a_rule_admits_one_one_is_done() {
     let file = RuleFile::new(ONE_PER_YEAR);
     for store in [Store::Sqlite, Store::Postgres] {
         let first = Service::start_with(store, &file.arguments());
-        let second = (store == Store::Postgres).then(|| first.start_another_with(&file.arguments()));
+        let second =
+            (store == Store::Postgres).then(|| first.start_another_with(&file.arguments()));
         let services = [&first, second.as_ref().unwrap_or(&first)];
         for year in 2020..2025 {
             let done = thread::scope(|scope| {
                 let writers: Vec<_> = (0..16)
                     .map(|number| {
                         let service = services[number % 2];
-                        scope.spawn(move || service.post("/v1/cashprogram").json(format!(r#"{{"year":{year}}}"#)).send().status)
+                        scope.spawn(move || {
+                            service
+                                .post("/v1/cashprogram")
+                                .json(format!(r#"{{"year":{year}}}"#))
+                                .send()
+                                .status
+                        })
                     })
                     .collect();
-                writers.into_iter().map(|writer| writer.join().expect("a status")).collect::<Vec<_>>()
+                writers
+                    .into_iter()
+                    .map(|writer| writer.join().expect("a status"))
+                    .collect::<Vec<_>>()
             });
-            assert_eq!(done.iter().filter(|status| **status == 201).count(), 1, "{store:?} {done:?}");
-            assert_eq!(done.iter().filter(|status| **status == 422).count(), 15, "{store:?} {done:?}");
+            assert_eq!(
+                done.iter().filter(|status| **status == 201).count(),
+                1,
+                "{store:?} {done:?}"
+            );
+            assert_eq!(
+                done.iter().filter(|status| **status == 422).count(),
+                15,
+                "{store:?} {done:?}"
+            );
         }
     }
 }
@@ -278,7 +342,8 @@ fn rules_are_published() {
     with_rules(AMOUNT, |service| {
         let list = service.get("/rules").send().expect(200);
         let rules = list.value()["_embedded"]["rules"].as_array().cloned().expect("rules");
-        let homes: Vec<_> = rules.iter().map(|rule| (text(&rule["id"]), text(&rule["home"]))).collect();
+        let homes: Vec<_> =
+            rules.iter().map(|rule| (text(&rule["id"]), text(&rule["home"]))).collect();
         assert!(homes.contains(&("dates_in_order".to_owned(), "rust".to_owned())), "{homes:?}");
         assert!(homes.contains(&("amount_positive".to_owned(), "file".to_owned())), "{homes:?}");
         assert_eq!(list.value()["total_items"], rules.len());
@@ -298,10 +363,18 @@ fn rules_are_published() {
             ("/v1/cashprogram/{cashprogram_id}", "get", false),
             ("/v1/files", "post", false),
         ] {
-            let entries = document["paths"][path][method]["x-rules"].as_array().cloned().unwrap_or_default();
-            assert_eq!(entries.iter().any(|entry| entry["id"] == "amount_positive"), expected, "{method} {path}");
+            let entries =
+                document["paths"][path][method]["x-rules"].as_array().cloned().unwrap_or_default();
+            assert_eq!(
+                entries.iter().any(|entry| entry["id"] == "amount_positive"),
+                expected,
+                "{method} {path}"
+            );
         }
-        assert_eq!(document["paths"]["/v1/proposals"]["post"]["x-rules"][0]["id"], "dates_in_order");
+        assert_eq!(
+            document["paths"]["/v1/proposals"]["post"]["x-rules"][0]["id"],
+            "dates_in_order"
+        );
         let entry = service.get("/").accept("application/json").send().expect(200);
         assert_eq!(path(&text(&entry.value()["_links"]["rules"]["href"])), "/rules");
     });
@@ -345,13 +418,19 @@ fn a_changed_file_is_in_force_soon_and_a_bad_one_changes_nothing() {
     post().expect(422);
     let log = service.log();
     thread::sleep(Duration::from_secs(3));
-    assert_eq!(service.log().matches("stay as they were").count(), log.matches("stay as they were").count(), "a fault is told once");
+    assert_eq!(
+        service.log().matches("stay as they were").count(),
+        log.matches("stay as they were").count(),
+        "a fault is told once"
+    );
     file.change(&AMOUNT.replace("amount_positive", "amount_not_zero"));
     soon(201, RELOADED_WITHIN, post);
     service.get("/rules/amount_positive").send().expect(404);
     let changed = document();
     assert_ne!(first.header("etag"), changed.header("etag"));
-    assert!(changed.text().contains("amount_not_zero") && !changed.text().contains("amount_positive"));
+    assert!(
+        changed.text().contains("amount_not_zero") && !changed.text().contains("amount_positive")
+    );
 }
 
 #[test]
@@ -393,7 +472,10 @@ fn what_costs_too_much_has_not_passed_and_stalls_nobody() {
             scope.spawn(|| {
                 let refused = service.post("/v1/files").json(list.as_str()).send().expect(422);
                 assert_eq!(faults(&refused), one("nested", ""));
-                assert!(text(&refused.value()["errors"][0]["detail"]).contains("could not be decided"), "{refused}");
+                assert!(
+                    text(&refused.value()["errors"][0]["detail"]).contains("could not be decided"),
+                    "{refused}"
+                );
                 let refused = service.post("/lib").json(letters.as_str()).send().expect(422);
                 assert_eq!(faults(&refused), one("exploding", ""));
             });
@@ -407,14 +489,19 @@ fn what_costs_too_much_has_not_passed_and_stalls_nobody() {
     many_small_ones_stall_nobody(&service);
 }
 
-/// Small bodies that take the whole budget, more at a time than there are threads, and one body of many of them.
+/// Small bodies that take the whole budget, more at a time than there are threads, and one body of
+/// many of them.
 fn many_small_ones_stall_nobody(service: &Service) {
     let list = format!(r#"{{"list":[{}]}}"#, vec!["1"; 5_000].join(","));
     let many = format!("[{}]", vec![list.as_str(); 40].join(","));
     thread::scope(|scope| {
-        let single = (0..100).map(|_| scope.spawn(|| service.post("/v1/files").json(list.as_str()).send().expect(422)));
+        let single = (0..100).map(|_| {
+            scope.spawn(|| service.post("/v1/files").json(list.as_str()).send().expect(422))
+        });
         let mut asked: Vec<_> = single.collect();
-        asked.push(scope.spawn(|| service.put("/v1/cashprogram").json(many.as_str()).send().expect(422)));
+        asked.push(
+            scope.spawn(|| service.put("/v1/cashprogram").json(many.as_str()).send().expect(422)),
+        );
         let mut slowest = Duration::ZERO;
         while !asked.iter().all(thread::ScopedJoinHandle::is_finished) {
             let start = Instant::now();

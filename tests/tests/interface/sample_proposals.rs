@@ -1,4 +1,5 @@
-//! The main job on real input: the twelve proposals of `tests/data/sample_proposals.json`, 100 bytes to 110 KB.
+//! The main job on real input: the twelve proposals of `tests/data/sample_proposals.json`, 100
+//! bytes to 110 KB.
 
 use serde_json::value::RawValue;
 use tests::{ExactJson, on_each_store};
@@ -12,7 +13,12 @@ fn they_are_created_read_listed_replaced_and_deleted() {
     on_each_store(|service| {
         let mut created = Vec::new();
         for sample in &samples {
-            let answer = service.post("/v1/proposals").json(sample.get()).send().expect(201).with_members(sample.get());
+            let answer = service
+                .post("/v1/proposals")
+                .json(sample.get())
+                .send()
+                .expect(201)
+                .with_members(sample.get());
             let path = format!("/v1/proposals/{}", answer.id());
             let read = service.get(&path).send().expect(200).with_members(sample.get());
             assert_eq!(read.text(), answer.text());
@@ -20,9 +26,16 @@ fn they_are_created_read_listed_replaced_and_deleted() {
         }
 
         let list = service.get("/v1/proposals").send().expect(200);
-        assert_eq!(list.embedded_ids("proposals"), created.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>());
+        assert_eq!(
+            list.embedded_ids("proposals"),
+            created.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>()
+        );
         for ((_, path), listed) in created.iter().zip(listed_texts(list.text())) {
-            assert_eq!(ExactJson::parse(&listed), ExactJson::parse(service.get(path).send().expect(200).text()), "{path} as listed");
+            assert_eq!(
+                ExactJson::parse(&listed),
+                ExactJson::parse(service.get(path).send().expect(200).text()),
+                "{path} as listed"
+            );
         }
 
         for ((_, path), sample) in created.iter().zip(samples.iter().rev()) {

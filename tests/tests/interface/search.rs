@@ -121,18 +121,40 @@ fn what_means_something_to_an_engine_is_only_text() {
 #[test]
 fn every_match_has_a_score_and_a_snippet_best_first() {
     on_each_store(|service| {
-        let texts = ["oats and barley and wheat and rye", "oats oats oats oats and oats", "oats oats and wheat and barley", "wheat"];
+        let texts = [
+            "oats and barley and wheat and rye",
+            "oats oats oats oats and oats",
+            "oats oats and wheat and barley",
+            "wheat",
+        ];
         for (n, text) in texts.iter().enumerate() {
             service.create(FILES, &format!(r#"{{"n":{n},"text":"{text}"}}"#));
         }
         let answer = service.list(FILES, "q=oats");
         assert_eq!(numbers(&answer), "1 2 0", "{answer}");
-        let scores: Vec<_> = answer.each("_meta").iter().map(|meta| meta["score"].as_f64().expect("a number")).collect();
-        assert!(scores.is_sorted_by(|better, worse| better > worse) && scores[2] > 0.0, "{scores:?}");
-        for (query, expected) in [("q=oats&sort=id", "0 1 2"), ("q=oats&sort=-n", "2 1 0"), ("q=oats&page_size=1&page=2", "2")] {
+        let scores: Vec<_> = answer
+            .each("_meta")
+            .iter()
+            .map(|meta| meta["score"].as_f64().expect("a number"))
+            .collect();
+        assert!(
+            scores.is_sorted_by(|better, worse| better > worse) && scores[2] > 0.0,
+            "{scores:?}"
+        );
+        for (query, expected) in [
+            ("q=oats&sort=id", "0 1 2"),
+            ("q=oats&sort=-n", "2 1 0"),
+            ("q=oats&page_size=1&page=2", "2"),
+        ] {
             let answer = service.list(FILES, query);
             assert_eq!(numbers(&answer), expected, "{query}");
-            assert!(answer.each("_meta").iter().all(|meta| meta["score"].is_number() && meta["snippet"].is_string()), "{answer}");
+            assert!(
+                answer
+                    .each("_meta")
+                    .iter()
+                    .all(|meta| meta["score"].is_number() && meta["snippet"].is_string()),
+                "{answer}"
+            );
         }
         for meta in service.list(FILES, "").each("_meta") {
             assert_eq!((meta.get("score"), meta.get("snippet")), (None, None), "{meta}");
@@ -144,11 +166,21 @@ fn every_match_has_a_score_and_a_snippet_best_first() {
 fn a_snippet_marks_what_was_found_and_is_safe_in_html() {
     on_each_store(|service| {
         store(service);
-        let long = format!(r#"{{"n":7,"a":"nothing","b":["{}Nadél & co {}"]}}"#, "before ".repeat(500), "after ".repeat(500));
+        let long = format!(
+            r#"{{"n":7,"a":"nothing","b":["{}Nadél & co {}"]}}"#,
+            "before ".repeat(500),
+            "after ".repeat(500)
+        );
         service.create(FILES, &long);
         for (q, expected) in [
-            ("bold", "&lt;b&gt;<mark>Bold</mark> &amp; &quot;quoted&quot;&lt;/b&gt; rice-wine 'n' more_than 50 %"),
-            ("rice quoted", "&lt;b&gt;Bold &amp; &quot;<mark>quoted</mark>&quot;&lt;/b&gt; <mark>rice</mark>-wine 'n' more_than 50 %"),
+            (
+                "bold",
+                "&lt;b&gt;<mark>Bold</mark> &amp; &quot;quoted&quot;&lt;/b&gt; rice-wine 'n' more_than 50 %",
+            ),
+            (
+                "rice quoted",
+                "&lt;b&gt;Bold &amp; &quot;<mark>quoted</mark>&quot;&lt;/b&gt; <mark>rice</mark>-wine 'n' more_than 50 %",
+            ),
             ("treasure", "Hidden <mark>treasure</mark>"),
             ("\"sweet potato\"", "<mark>Sweet</mark> <mark>potato</mark>"),
             ("penaranda", "<mark>Peñaranda</mark> grows RICE and sweet corn; the potato is sweet."),
@@ -158,7 +190,10 @@ fn a_snippet_marks_what_was_found_and_is_safe_in_html() {
         }
         let answer = service.list(FILES, "q=nadel");
         let snippet = answer.items()[0]["_meta"]["snippet"].as_str().unwrap().to_owned();
-        assert!(snippet.contains("before <mark>Nadél</mark> &amp; co after") && snippet.len() < 500, "a piece of it: {snippet}");
+        assert!(
+            snippet.contains("before <mark>Nadél</mark> &amp; co after") && snippet.len() < 500,
+            "a piece of it: {snippet}"
+        );
     });
 }
 
@@ -181,7 +216,10 @@ fn a_search_goes_with_filters_fields_and_pages() {
         assert_eq!(answer.value()["total_items"], 3, "{answer}");
         let first = &answer.items()[0];
         assert_eq!((first.get("title"), &first["n"]), (None, &json!(0)), "{first}");
-        assert_eq!(first["_meta"]["snippet"], "<mark>Rice</mark> in the lowlands", "of what is not shown: {first}");
+        assert_eq!(
+            first["_meta"]["snippet"], "<mark>Rice</mark> in the lowlands",
+            "of what is not shown: {first}"
+        );
     });
 }
 
@@ -190,15 +228,30 @@ fn every_collection_is_searched_and_keeps_to_itself() {
     on_each_store(|service| {
         let collections = every_collection(service);
         for (number, collection) in collections.iter().enumerate() {
-            service.create(collection, &format!(r#"{{"proposal_type":"T","project_title":"common unique{number}"}}"#));
+            service.create(
+                collection,
+                &format!(r#"{{"proposal_type":"T","project_title":"common unique{number}"}}"#),
+            );
         }
         for (number, collection) in collections.iter().enumerate() {
             // What is created in the nested library is in /lib too.
             let expected = if collection == "/lib" { 2 } else { 1 };
-            assert_eq!(service.list(collection, "q=common").value()["total_items"], expected, "{collection}");
-            assert_eq!(service.list(collection, &format!("q=UNIQUE{number}")).value()["total_items"], 1, "{collection}");
+            assert_eq!(
+                service.list(collection, "q=common").value()["total_items"],
+                expected,
+                "{collection}"
+            );
+            assert_eq!(
+                service.list(collection, &format!("q=UNIQUE{number}")).value()["total_items"],
+                1,
+                "{collection}"
+            );
             let other = (number + 1) % (collections.len() - 1);
-            assert_eq!(service.list(collection, &format!("q=unique{other}")).value()["total_items"], 0, "{collection}");
+            assert_eq!(
+                service.list(collection, &format!("q=unique{other}")).value()["total_items"],
+                0,
+                "{collection}"
+            );
         }
     });
 }
@@ -210,7 +263,10 @@ fn what_was_written_is_found_at_once() {
         let item = service.create(FILES, r#"{"n":0,"text":"alpha beta"}"#);
         assert_eq!((of("alpha"), of("gamma")), ("0".to_owned(), String::new()));
         service.put(&item.path).json(r#"{"n":0,"text":"beta gamma"}"#).send().expect(200);
-        assert_eq!((of("alpha"), of("beta"), of("gamma")), (String::new(), "0".to_owned(), "0".to_owned()));
+        assert_eq!(
+            (of("alpha"), of("beta"), of("gamma")),
+            (String::new(), "0".to_owned(), "0".to_owned())
+        );
         service.patch(&item.path).json(r#"{"text":null,"other":["delta"]}"#).send().expect(200);
         assert_eq!((of("beta"), of("delta")), (String::new(), "0".to_owned()));
         service.create(FILES, r#"{"n":1,"text":"delta"}"#);
@@ -228,7 +284,10 @@ fn a_replaced_collection_is_found_at_once() {
         let kept = service.create(collection, r#"{"n":0,"text":"alpha"}"#);
         service.create(collection, r#"{"n":1,"text":"alpha"}"#);
         assert_eq!(of("alpha"), "0 1");
-        let body = format!(r#"[{{"id":"{}","n":0,"text":"beta"}},{{"n":2,"text":"alpha beta"}},{{"n":3,"text":"beta"}}]"#, kept.id);
+        let body = format!(
+            r#"[{{"id":"{}","n":0,"text":"beta"}},{{"n":2,"text":"alpha beta"}},{{"n":3,"text":"beta"}}]"#,
+            kept.id
+        );
         service.put(collection).json(body).send().expect(200);
         assert_eq!((of("alpha"), of("beta")), ("2".to_owned(), "0 2 3".to_owned()));
         service.put(collection).json("[]").send().expect(200);
@@ -256,9 +315,17 @@ fn many_writers_leave_the_index_true() {
             for writer in 0..8 {
                 scope.spawn(move || {
                     for n in 0..10 {
-                        let item = service.create(FILES, &format!(r#"{{"n":{n},"text":"first{writer}"}}"#));
-                        service.patch(&item.path).json(format!(r#"{{"text":"second{writer}"}}"#)).send().expect(200);
-                        assert_eq!(found(service, &format!("q=second{writer}&filter[n]={n}")), n.to_string());
+                        let item = service
+                            .create(FILES, &format!(r#"{{"n":{n},"text":"first{writer}"}}"#));
+                        service
+                            .patch(&item.path)
+                            .json(format!(r#"{{"text":"second{writer}"}}"#))
+                            .send()
+                            .expect(200);
+                        assert_eq!(
+                            found(service, &format!("q=second{writer}&filter[n]={n}")),
+                            n.to_string()
+                        );
                         if n % 2 == 0 {
                             service.delete(&item.path).send().expect(204);
                         }
@@ -277,10 +344,17 @@ fn many_writers_leave_the_index_true() {
 fn long_texts_are_searched_to_their_end() {
     on_each_store(|service| {
         let text = format!("{} needle", "hay stack ".repeat(20_000));
-        service.create(FILES, &json!({"n": 0, "text": text, "more": "x".repeat(100_000)}).to_string());
+        service
+            .create(FILES, &json!({"n": 0, "text": text, "more": "x".repeat(100_000)}).to_string());
         let words: Vec<_> = (0..20_000).map(|number| format!("word{number}")).collect();
         service.create(FILES, &json!({"n": 1, "text": words.join(" ")}).to_string());
-        for (q, expected) in [("needle", "0"), ("hay needle", "0"), ("word19999", "1"), ("word0 word10000", "1"), ("word20000", "")] {
+        for (q, expected) in [
+            ("needle", "0"),
+            ("hay needle", "0"),
+            ("word19999", "1"),
+            ("word0 word10000", "1"),
+            ("word20000", ""),
+        ] {
             assert_eq!(found(service, &format!("q={}", encoded(q))), expected, "{q}");
         }
     });
@@ -321,9 +395,18 @@ fn finds(table: &[(&str, &str)]) {
         for (q, expected) in table {
             let answer = service.list(FILES, &format!("q={}&sort=n", encoded(q)));
             assert_eq!(numbers(&answer), *expected, "{q}");
-            assert_eq!(answer.value()["total_items"], expected.split_whitespace().count(), "{answer}");
+            assert_eq!(
+                answer.value()["total_items"],
+                expected.split_whitespace().count(),
+                "{answer}"
+            );
             let snippets = answer.each("_meta").into_iter().map(|meta| meta["snippet"].clone());
-            snippets.for_each(|snippet: Value| assert!(snippet.as_str().is_some_and(|text| text.contains("<mark>")), "{q}: {snippet}"));
+            snippets.for_each(|snippet: Value| {
+                assert!(
+                    snippet.as_str().is_some_and(|text| text.contains("<mark>")),
+                    "{q}: {snippet}"
+                )
+            });
         }
     });
 }

@@ -1,4 +1,5 @@
-//! The server itself: limits, and nothing a client sends makes it panic, hang or tell of its inside.
+//! The server itself: limits, and nothing a client sends makes it panic, hang or tell of its
+//! inside.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -15,7 +16,11 @@ fn a_body_of_8_mib_is_taken_and_one_byte_more_is_413() {
     tests::on_each_store(|service| {
         let at_limit = object_of(LIMIT);
         let answer = service.post("/v1/files").json(at_limit.clone()).send().expect(201);
-        service.get(&format!("/v1/files/{}", answer.id())).send().expect(200).with_members(&at_limit);
+        service
+            .get(&format!("/v1/files/{}", answer.id()))
+            .send()
+            .expect(200)
+            .with_members(&at_limit);
         let before = service.get("/v1/files").send().expect(200).etag();
         for too_large in [object_of(LIMIT + 1), object_of(LIMIT * 3)] {
             service.post("/v1/files").json(too_large.clone()).send().expect(413);
@@ -29,7 +34,9 @@ fn a_body_of_8_mib_is_taken_and_one_byte_more_is_413() {
 fn every_answer_has_a_request_id_of_its_own() {
     let service = Service::start(Store::Sqlite);
     let targets = ["/", "/v1/files", "/v1/nothing", "/v1/files/x", "/healthz", "/docs"];
-    let ids: BTreeSet<_> = targets.map(|target| service.get(target).send().needed_header("x-request-id").to_owned()).into();
+    let ids: BTreeSet<_> = targets
+        .map(|target| service.get(target).send().needed_header("x-request-id").to_owned())
+        .into();
     assert_eq!(ids.len(), targets.len(), "{ids:?}");
 }
 
@@ -54,7 +61,10 @@ fn larger_answers_are_compressed_for_those_who_ask() {
     assert_eq!(text, plain.text());
     assert!(gzipped.body.len() < plain.body.len());
     for answer in [&plain, &gzipped] {
-        assert!(answer.needed_header("vary").to_lowercase().contains("accept-encoding"), "Vary of {answer}");
+        assert!(
+            answer.needed_header("vary").to_lowercase().contains("accept-encoding"),
+            "Vary of {answer}"
+        );
     }
     for refusal in ["identity", "gzip;q=0", "br"] {
         let answer = service.get(&item.path).header("accept-encoding", refusal).send().expect(200);
@@ -70,10 +80,17 @@ fn other_origins_are_served_only_if_configured() {
     let origin = "https://app.example.org";
     let closed = Service::start(Store::Sqlite);
     let open = Service::start_with(Store::Sqlite, &["--cors-origin", origin]);
-    for (service, asking, allowed) in [(&closed, origin, None), (&open, origin, Some(origin)), (&open, "https://evil.example", None)] {
+    for (service, asking, allowed) in [
+        (&closed, origin, None),
+        (&open, origin, Some(origin)),
+        (&open, "https://evil.example", None),
+    ] {
         let simple = service.get("/v1/files").header("origin", asking).send().expect(200);
         assert_eq!(simple.header("access-control-allow-origin"), allowed, "{simple}");
-        let preflight = service.request("OPTIONS", "/v1/files").header("origin", asking).header("access-control-request-method", "POST");
+        let preflight = service
+            .request("OPTIONS", "/v1/files")
+            .header("origin", asking)
+            .header("access-control-request-method", "POST");
         let preflight = preflight.header("access-control-request-headers", "content-type").send();
         assert_eq!(preflight.header("access-control-allow-origin"), allowed, "{preflight}");
     }
@@ -117,7 +134,13 @@ fn text_that_looks_like_sql_is_only_text() {
     tests::on_each_store(|service| {
         let hostile = r#"{"proposal_type":"x'); DROP TABLE items; --","project_title":"\" OR 1=1; --","description":"${1} %s $1 ? :a"}"#;
         let item = service.create("/v1/proposals", hostile);
-        for id in ["'%20OR%20'1'='1", "1%3B%20DROP%20TABLE%20items", "%27%3B%20SELECT%20pg_sleep(10)--", "*", "%25"] {
+        for id in [
+            "'%20OR%20'1'='1",
+            "1%3B%20DROP%20TABLE%20items",
+            "%27%3B%20SELECT%20pg_sleep(10)--",
+            "*",
+            "%25",
+        ] {
             service.get(&format!("/v1/proposals/{id}")).send().expect(404);
             service.delete(&format!("/v1/proposals/{id}")).send().expect(404);
         }
@@ -154,13 +177,33 @@ fn what_is_wrong_with_the_message_itself_is_told() {
     let post = "POST /v1/files HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n";
     for (request, status, code) in [
         ("GET /v1/files HTTP/1.1\r\nConnection: close\r\n\r\n".to_owned(), 400, "malformed-host"),
-        ("GET /v1/files HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n".to_owned(), 400, "malformed-host"),
-        (format!("{post}Transfer-Encoding: chunked\r\n\r\nzz\r\n{{}}\r\n0\r\n\r\n"), 400, "incomplete-body"),
-        (format!("{post}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{{}}"), 415, "unsupported-media-type"),
-        (format!("{post}Content-Encoding: identity\r\nContent-Length: 2\r\n\r\n{{}}"), 201, "\"version\":1"),
+        (
+            "GET /v1/files HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n".to_owned(),
+            400,
+            "malformed-host",
+        ),
+        (
+            format!("{post}Transfer-Encoding: chunked\r\n\r\nzz\r\n{{}}\r\n0\r\n\r\n"),
+            400,
+            "incomplete-body",
+        ),
+        (
+            format!("{post}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{{}}"),
+            415,
+            "unsupported-media-type",
+        ),
+        (
+            format!("{post}Content-Encoding: identity\r\nContent-Length: 2\r\n\r\n{{}}"),
+            201,
+            "\"version\":1",
+        ),
     ] {
-        let answer = String::from_utf8_lossy(&send_bytes(service.address(), request.as_bytes())).into_owned();
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(code), "{request} → {answer}");
+        let answer = String::from_utf8_lossy(&send_bytes(service.address(), request.as_bytes()))
+            .into_owned();
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(code),
+            "{request} → {answer}"
+        );
     }
 }
 
@@ -169,17 +212,25 @@ fn many_small_chunks_take_no_more_than_their_sum() {
     let service = Service::start(Store::Sqlite);
     let body = object_of(40_000);
     let chunks: Vec<_> = body.chars().map(|byte| format!("1\r\n{byte}\r\n")).collect();
-    let head =
-        "POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
-    let answer = send_bytes(service.address(), format!("{head}{}0\r\n\r\n", chunks.concat()).as_bytes());
-    assert!(answer.starts_with(b"HTTP/1.1 201"), "{}", answer[..answer.len().min(300)].escape_ascii());
+    let head = "POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
+    let answer =
+        send_bytes(service.address(), format!("{head}{}0\r\n\r\n", chunks.concat()).as_bytes());
+    assert!(
+        answer.starts_with(b"HTTP/1.1 201"),
+        "{}",
+        answer[..answer.len().min(300)].escape_ascii()
+    );
 }
 
 #[test]
 fn patches_make_no_item_that_could_not_be_put_back() {
     let service = Service::start(Store::Sqlite);
     let item = service.create("/v1/files", &object_of(LIMIT / 2));
-    let refused = service.patch(&item.path).json(object_of(LIMIT / 2 + 100).replacen("text", "more", 1)).send().expect(422);
+    let refused = service
+        .patch(&item.path)
+        .json(object_of(LIMIT / 2 + 100).replacen("text", "more", 1))
+        .send()
+        .expect(422);
     assert_eq!(refused.value()["errors"][0]["code"], "item_too_large", "{refused}");
     assert_eq!(service.get(&item.path).send().expect(200).etag(), item.etag);
 }

@@ -84,11 +84,24 @@ fn the_order_is_that_of_creation_unless_asked_otherwise() {
 #[test]
 fn several_keys_are_compared_one_after_the_other() {
     on_each_store(|service| {
-        for (n, (date, title)) in
-            [("2026-01-02", "b"), ("2026-01-01", "a"), ("2026-01-02", "a"), ("", "A"), ("2026-01-01", "B"), ("", "z")].iter().enumerate()
+        for (n, (date, title)) in [
+            ("2026-01-02", "b"),
+            ("2026-01-01", "a"),
+            ("2026-01-02", "a"),
+            ("", "A"),
+            ("2026-01-01", "B"),
+            ("", "z"),
+        ]
+        .iter()
+        .enumerate()
         {
             let date = if date.is_empty() { "null".to_owned() } else { format!("\"{date}\"") };
-            service.create(PROPOSALS, &format!(r#"{{"proposal_type":{n},"project_title":"{title}","start_date":{date}}}"#));
+            service.create(
+                PROPOSALS,
+                &format!(
+                    r#"{{"proposal_type":{n},"project_title":"{title}","start_date":{date}}}"#
+                ),
+            );
         }
         for (query, expected) in [
             ("sort=-start_date,project_title", "2 0 4 1 3 5"),
@@ -99,7 +112,11 @@ fn several_keys_are_compared_one_after_the_other() {
             ("sort=-start_date", "0 2 1 4 3 5"),
         ] {
             let types = service.list(PROPOSALS, query).each("proposal_type");
-            assert_eq!(types.iter().map(Value::to_string).collect::<Vec<_>>().join(" "), expected, "{query}");
+            assert_eq!(
+                types.iter().map(Value::to_string).collect::<Vec<_>>().join(" "),
+                expected,
+                "{query}"
+            );
         }
     });
 }
@@ -111,12 +128,20 @@ fn every_field_of_a_proposal_sorts() {
         let ids = |query: &str| service.list(PROPOSALS, query).embedded_ids("proposals");
         for field in [TEXT, TEXT_OR_TEXTS, TEXT_OR_INTEGER, DATES].concat() {
             for direction in ["", "-"] {
-                assert_eq!(ids(&format!("sort={direction}{field}")), [full.clone(), bare.clone()], "{direction}{field}");
+                assert_eq!(
+                    ids(&format!("sort={direction}{field}")),
+                    [full.clone(), bare.clone()],
+                    "{direction}{field}"
+                );
             }
         }
         for field in REQUIRED {
             for direction in ["", "-"] {
-                assert_eq!(ids(&format!("sort={direction}{field}")), [bare.clone(), full.clone()], "{direction}{field}: a tie");
+                assert_eq!(
+                    ids(&format!("sort={direction}{field}")),
+                    [bare.clone(), full.clone()],
+                    "{direction}{field}: a tie"
+                );
             }
         }
     });
@@ -125,13 +150,24 @@ fn every_field_of_a_proposal_sorts() {
 #[test]
 fn identifiers_sort_as_numbers_and_then_as_texts() {
     on_each_store(|service| {
-        for (n, value) in [r#""b""#, "10", "9", r#""10""#, "-3", r#""9""#, "9007199254740993", "9007199254740992"].iter().enumerate() {
-            let body = format!(r#"{{"proposal_type":{n},"project_title":"T","researcher_id":{value}}}"#);
+        for (n, value) in
+            [r#""b""#, "10", "9", r#""10""#, "-3", r#""9""#, "9007199254740993", "9007199254740992"]
+                .iter()
+                .enumerate()
+        {
+            let body =
+                format!(r#"{{"proposal_type":{n},"project_title":"T","researcher_id":{value}}}"#);
             service.create(PROPOSALS, &body);
         }
-        for (query, expected) in [("sort=researcher_id", "4 2 1 7 6 3 5 0"), ("sort=-researcher_id", "0 5 3 6 7 1 2 4")] {
+        for (query, expected) in
+            [("sort=researcher_id", "4 2 1 7 6 3 5 0"), ("sort=-researcher_id", "0 5 3 6 7 1 2 4")]
+        {
             let types = service.list(PROPOSALS, query).each("proposal_type");
-            assert_eq!(types.iter().map(Value::to_string).collect::<Vec<_>>().join(" "), expected, "{query}");
+            assert_eq!(
+                types.iter().map(Value::to_string).collect::<Vec<_>>().join(" "),
+                expected,
+                "{query}"
+            );
         }
     });
 }
@@ -142,8 +178,11 @@ fn members_with_odd_names_sort() {
         // A comma parts names, and a hyphen before one is a direction.
         for name in ODD_NAMES.iter().filter(|name| !name.contains([',', '-'])) {
             let member = Value::from(*name).to_string();
-            let items = [2, 1, 3].map(|n| service.create(FILES, &format!(r#"{{{member}:{n},"n":{n}}}"#)));
-            for (sort, expected) in [(encoded(name), "1 2 3"), (format!("-{}", encoded(name)), "3 2 1")] {
+            let items =
+                [2, 1, 3].map(|n| service.create(FILES, &format!(r#"{{{member}:{n},"n":{n}}}"#)));
+            for (sort, expected) in
+                [(encoded(name), "1 2 3"), (format!("-{}", encoded(name)), "3 2 1")]
+            {
                 let query = format!("sort={sort}&filter[{}][exists]=true", encoded(name));
                 assert_eq!(found(service, &query), expected, "{query}");
             }
@@ -159,9 +198,13 @@ fn every_collection_is_sorted() {
     on_each_store(|service| {
         for collection in every_collection(service) {
             for title in ["b", "c", "a"] {
-                service.create(&collection, &format!(r#"{{"proposal_type":"sorted","project_title":"{title}"}}"#));
+                service.create(
+                    &collection,
+                    &format!(r#"{{"proposal_type":"sorted","project_title":"{title}"}}"#),
+                );
             }
-            let answer = service.list(&collection, "sort=-project_title&filter[proposal_type]=sorted");
+            let answer =
+                service.list(&collection, "sort=-project_title&filter[proposal_type]=sorted");
             assert_eq!(answer.each("project_title"), ["c", "b", "a"], "{answer}");
         }
     });
@@ -173,7 +216,8 @@ fn pages_of_an_order_follow_each_other() {
         store_values(service, VALUES);
         for order in ["x", "-x", "-x,-n", "-id", "updated_at"] {
             let whole = found(service, &format!("sort={order}"));
-            let pages = (1..=8).map(|page| found(service, &format!("sort={order}&page_size=3&page={page}")));
+            let pages = (1..=8)
+                .map(|page| found(service, &format!("sort={order}&page_size=3&page={page}")));
             assert_eq!(pages.collect::<Vec<_>>().join(" "), whole, "{order}");
         }
     });

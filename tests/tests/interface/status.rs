@@ -8,12 +8,26 @@ const NAMES: [&str; 3] = ["proposedprograms", "gadscores", "proposals"];
 fn any_of_the_three_names_may_be_sent_and_asked_for() {
     on_each_store(|service| {
         for sent in NAMES {
-            let created = service.post("/status").body(&vendor_type(sent), r#"{"subject":"Received"}"#).send().expect(201);
+            let created = service
+                .post("/status")
+                .body(&vendor_type(sent), r#"{"subject":"Received"}"#)
+                .send()
+                .expect(201);
             let path = format!("/status/{}", created.id());
             for asked in NAMES {
-                let answer = service.get(&path).accept(vendor_type(asked)).send().expect(200).of_type(&vendor_type(asked));
+                let answer = service
+                    .get(&path)
+                    .accept(vendor_type(asked))
+                    .send()
+                    .expect(200)
+                    .of_type(&vendor_type(asked));
                 assert_eq!(answer.text(), created.text(), "the item is the same under {asked}");
-                service.get("/status").accept(vendor_type(asked)).send().expect(200).of_type(&vendor_type(asked));
+                service
+                    .get("/status")
+                    .accept(vendor_type(asked))
+                    .send()
+                    .expect(200)
+                    .of_type(&vendor_type(asked));
             }
         }
         assert_eq!(service.get("/status").send().expect(200).embedded("status").len(), NAMES.len());

@@ -20,7 +20,8 @@ fn store_many(service: &Service) {
     assert_eq!(answer.value()["total_items"], MANY, "{answer}");
 }
 
-/// What a page says of totals: `total_items`, `page_count`, `_meta`, and whether there is a `last` page.
+/// What a page says of totals: `total_items`, `page_count`, `_meta`, and whether there is a `last`
+/// page.
 fn totals(answer: &Answer) -> (Value, Value, Value, bool) {
     let value = answer.value();
     let member = |name: &str| value.get(name).cloned().unwrap_or(json!("left out"));
@@ -70,13 +71,23 @@ fn matches_are_counted_up_to_ten_thousand() {
 fn a_walk_goes_on_beyond_what_is_counted() {
     on_each_store(|service| {
         store_many(service);
-        for query in ["filter[x]=a&sort=n", "filter[x]=a&sort=-n&total=none", "sort=n", "filter[x]=a"] {
+        for query in
+            ["filter[x]=a&sort=n", "filter[x]=a&sort=-n&total=none", "sort=n", "filter[x]=a"]
+        {
             let answer = service.list(COLLECTION, &format!("{query}&page_size=250&page=40"));
             assert_eq!(answer.items().len(), 250, "{query}");
             let next = answer.link("next").unwrap_or_else(|| panic!("a page after {query}"));
             let last = service.get(&next).send().expect(200);
-            assert_eq!((last.items().len(), last.value()["page"].as_u64(), last.link("next")), (1, Some(41), None), "{query}");
-            assert_eq!(last.items(), service.list(COLLECTION, &format!("{query}&page_size=250&page=41")).items(), "{query}");
+            assert_eq!(
+                (last.items().len(), last.value()["page"].as_u64(), last.link("next")),
+                (1, Some(41), None),
+                "{query}"
+            );
+            assert_eq!(
+                last.items(),
+                service.list(COLLECTION, &format!("{query}&page_size=250&page=41")).items(),
+                "{query}"
+            );
             let before = service.get(&last.link("prev").unwrap()).send().expect(200);
             assert_eq!(before.items(), answer.items(), "{query}");
             service.get(&format!("{COLLECTION}?{query}&page_size=250&page=42")).send().expect(409);
@@ -89,9 +100,17 @@ fn the_whole_of_a_large_selection_is_walked() {
     on_each_store(|service| {
         store_many(service);
         let mut expected = (0..MANY as u64).rev();
-        let pages = crate::queries::walk(service, &format!("{COLLECTION}?filter[x]=a&sort=-n&page_size=250&fields=n"), "next", |_| {});
+        let pages = crate::queries::walk(
+            service,
+            &format!("{COLLECTION}?filter[x]=a&sort=-n&page_size=250&fields=n"),
+            "next",
+            |_| {},
+        );
         assert_eq!(pages.len(), 41);
-        assert!(pages.iter().flatten().all(|item| item["n"].as_u64() == expected.next()) && expected.next().is_none());
+        assert!(
+            pages.iter().flatten().all(|item| item["n"].as_u64() == expected.next())
+                && expected.next().is_none()
+        );
     });
 }
 
@@ -101,7 +120,11 @@ fn what_is_not_counted_is_left_out() {
         for n in 0..5 {
             service.create(COLLECTION, &format!(r#"{{"n":{n}}}"#));
         }
-        for query in ["total=none&page_size=2", "total=none&page_size=2&filter[n][gte]=0", "total=none&page_size=2&sort=-n"] {
+        for query in [
+            "total=none&page_size=2",
+            "total=none&page_size=2&filter[n][gte]=0",
+            "total=none&page_size=2&sort=-n",
+        ] {
             let first = service.list(COLLECTION, query);
             assert_eq!(totals(&first), not_counted(), "{first}");
             assert!(first.link("first").is_some() && first.link("next").is_some(), "{first}");
@@ -109,11 +132,20 @@ fn what_is_not_counted_is_left_out() {
             assert_eq!((last.items().len(), last.link("next")), (1, None), "{last}");
             service.get(&format!("{COLLECTION}?{query}&page=4")).send().expect(409);
         }
-        for (query, expected) in [("total=exact&page_size=2", exactly(5, 3)), ("filter[n][lt]=3&page_size=2", exactly(3, 2))] {
+        for (query, expected) in [
+            ("total=exact&page_size=2", exactly(5, 3)),
+            ("filter[n][lt]=3&page_size=2", exactly(3, 2)),
+        ] {
             assert_eq!(totals(&service.list(COLLECTION, query)), expected, "{query}");
         }
         assert_eq!(totals(&service.list("/v1/files", "total=none")), not_counted());
-        for total in ["total=", "total=None", "total=approximate", "total=none,exact", "total=none&total=none"] {
+        for total in [
+            "total=",
+            "total=None",
+            "total=approximate",
+            "total=none,exact",
+            "total=none&total=none",
+        ] {
             service.get(&format!("{COLLECTION}?{total}")).send().refusing_query(&["`total`"]);
         }
     });
@@ -123,7 +155,8 @@ fn what_is_not_counted_is_left_out() {
 fn totals_follow_every_write() {
     on_each_store(|service| {
         let total = |query: &str| service.list(COLLECTION, query).value()["total_items"].as_u64();
-        let items: Vec<_> = (0..4).map(|n| service.create(COLLECTION, &format!(r#"{{"n":{n}}}"#))).collect();
+        let items: Vec<_> =
+            (0..4).map(|n| service.create(COLLECTION, &format!(r#"{{"n":{n}}}"#))).collect();
         assert_eq!((total(""), total("filter[n][gt]=0")), (Some(4), Some(3)));
         service.put(&items[3].path).json(r#"{"n":-1}"#).send().expect(200);
         assert_eq!((total(""), total("filter[n][gt]=0")), (Some(4), Some(2)));

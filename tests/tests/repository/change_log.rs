@@ -21,7 +21,11 @@ async fn every_write_is_logged_with_what_it_superseded(store: &TestStore) {
     let scope = all(Collection::FILES);
     let first = store.insert(scope, r#"{"b":1.0,"a":1}"#).await;
     let second = store.update(scope, &first, r#"{"b":2.0}"#).await.unwrap();
-    let patched = store.items.update(scope, replacement(&second, r#"{"b":3.0}"#), ChangeKind::Patched, at(NOW)).await.unwrap();
+    let patched = store
+        .items
+        .update(scope, replacement(&second, r#"{"b":3.0}"#), ChangeKind::Patched, at(NOW))
+        .await
+        .unwrap();
     store.delete(scope, &patched).await.unwrap();
     let expected = [
         row(1, "created", None),
@@ -30,18 +34,30 @@ async fn every_write_is_logged_with_what_it_superseded(store: &TestStore) {
         row(4, "deleted", Some(r#"{"b":3.0}"#)),
     ];
     assert_eq!(store.changes(), expected);
-    let when = store.database.query("SELECT CAST(time AS TEXT), collection FROM changes ORDER BY sequence");
-    let expected = (NOW..NOW + 4).map(|time| vec![Some(time.to_string()), Some("files".to_owned())]);
-    assert_eq!(when, expected.collect::<Vec<_>>(), "each write has a time of its own, after those before it");
+    let when = store
+        .database
+        .query("SELECT CAST(time AS TEXT), collection FROM changes ORDER BY sequence");
+    let expected =
+        (NOW..NOW + 4).map(|time| vec![Some(time.to_string()), Some("files".to_owned())]);
+    assert_eq!(
+        when,
+        expected.collect::<Vec<_>>(),
+        "each write has a time of its own, after those before it"
+    );
 }
 
 async fn the_log_names_the_caller(store: &TestStore) {
     let by = |name: &str| Change { caller: Some(name.into()), ..at(NOW) };
     let scope = all(Collection::FILES);
     let shown = store.items.insert(scope, new_item("{}"), by("ana")).await.unwrap();
-    let shown = store.items.update(scope, replacement(&shown, "{}"), ChangeKind::Replaced, by("ben")).await.unwrap();
+    let shown = store
+        .items
+        .update(scope, replacement(&shown, "{}"), ChangeKind::Replaced, by("ben"))
+        .await
+        .unwrap();
     store.items.delete(scope, shown.item.id, shown.item.version, by("carla")).await.unwrap();
-    let callers: Vec<_> = store.changes().into_iter().filter_map(|mut change| change.remove(2)).collect();
+    let callers: Vec<_> =
+        store.changes().into_iter().filter_map(|mut change| change.remove(2)).collect();
     assert_eq!(callers, ["ana", "ben", "carla"]);
 }
 
@@ -52,8 +68,13 @@ async fn items_removed_with_their_parent_are_logged_each(store: &TestStore) {
     store.delete(all(Collection::PROPOSALS), &proposal).await.unwrap();
     let mut deletions = store.changes().split_off(3);
     deletions.sort();
-    assert_eq!(deletions, [row(2, "deleted", Some(r#"{"p":1}"#)), row(3, "deleted", Some(r#"{"n":2}"#))]);
-    let parents = store.database.query("SELECT collection FROM changes WHERE parent IS NOT NULL AND kind = 'deleted'");
+    assert_eq!(
+        deletions,
+        [row(2, "deleted", Some(r#"{"p":1}"#)), row(3, "deleted", Some(r#"{"n":2}"#))]
+    );
+    let parents = store
+        .database
+        .query("SELECT collection FROM changes WHERE parent IS NOT NULL AND kind = 'deleted'");
     assert_eq!(parents, [[Some("lib".to_owned())]]);
 }
 
@@ -61,9 +82,21 @@ async fn a_replacement_logs_every_item_it_wrote(store: &TestStore) {
     let scope = all(Collection::CASH_PROGRAM);
     let kept = store.insert(scope, r#"{"n":1}"#).await;
     store.insert(scope, r#"{"n":2}"#).await;
-    store.items.replace_all(scope.collection, content(vec![replacement(&kept, "{}")], vec![new_item("{}")]), at(NOW)).await.unwrap();
+    store
+        .items
+        .replace_all(
+            scope.collection,
+            content(vec![replacement(&kept, "{}")], vec![new_item("{}")]),
+            at(NOW),
+        )
+        .await
+        .unwrap();
     let written = store.changes().split_off(2);
-    let expected = [row(2, "replaced", Some(r#"{"n":1}"#)), row(1, "created", None), row(2, "deleted", Some(r#"{"n":2}"#))];
+    let expected = [
+        row(2, "replaced", Some(r#"{"n":1}"#)),
+        row(1, "created", None),
+        row(2, "deleted", Some(r#"{"n":2}"#)),
+    ];
     assert_eq!(written, expected);
 }
 

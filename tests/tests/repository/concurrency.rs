@@ -67,7 +67,9 @@ async fn inserts_into_a_proposal_being_deleted_leave_no_orphan(store: &TestStore
         let mut writers = JoinSet::new();
         for _ in 0..16 {
             let (items, scope) = (Arc::clone(&store.items), lib_of(&proposal));
-            writers.spawn(async move { items.insert(scope, new_item("{}"), at(NOW)).await.map(|_| ()) });
+            writers.spawn(
+                async move { items.insert(scope, new_item("{}"), at(NOW)).await.map(|_| ()) },
+            );
         }
         tokio::task::yield_now().await;
         store.delete(proposals, &proposal).await.unwrap();
@@ -83,26 +85,42 @@ async fn concurrent_replacements_leave_one_of_them(store: &TestStore) {
     let mut writers = JoinSet::new();
     for writer in 0..8 {
         let items = Arc::clone(&store.items);
-        let additions: Vec<_> = (0..5).map(|_| new_item(&format!(r#"{{"writer":{writer}}}"#))).collect();
-        writers.spawn(async move { items.replace_all(Collection::CASH_PROGRAM, content(vec![], additions), at(NOW)).await.unwrap() });
+        let additions: Vec<_> =
+            (0..5).map(|_| new_item(&format!(r#"{{"writer":{writer}}}"#))).collect();
+        writers.spawn(async move {
+            items
+                .replace_all(Collection::CASH_PROGRAM, content(vec![], additions), at(NOW))
+                .await
+                .unwrap()
+        });
     }
     writers.join_all().await;
     let page = store.list(all(Collection::CASH_PROGRAM)).await;
     assert_eq!((page.total_items, page.items.len()), (5, 5));
-    assert!(page.items.windows(2).all(|pair| pair[0].item.members == pair[1].item.members), "{:?}", page.items);
+    assert!(
+        page.items.windows(2).all(|pair| pair[0].item.members == pair[1].item.members),
+        "{:?}",
+        page.items
+    );
 }
 
-/// An id that is taken is no refusal but a fault: the writes that share its transaction must not suffer.
+/// An id that is taken is no refusal but a fault: the writes that share its transaction must not
+/// suffer.
 async fn a_failing_write_does_not_harm_its_neighbours(store: &TestStore) {
     let scope = all(Collection::STATUS);
     let taken = store.insert(scope, "{}").await;
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
         let items = Arc::clone(&store.items);
-        let item = if writer % 8 == 3 { NewItem { id: taken.item.id, ..new_item("{}") } } else { new_item("{}") };
+        let item = if writer % 8 == 3 {
+            NewItem { id: taken.item.id, ..new_item("{}") }
+        } else {
+            new_item("{}")
+        };
         writers.spawn(async move { items.insert(scope, item, at(NOW)).await.map(|_| ()) });
     }
-    let (sound, faulty): (Vec<_>, Vec<_>) = writers.join_all().await.into_iter().partition(Result::is_ok);
+    let (sound, faulty): (Vec<_>, Vec<_>) =
+        writers.join_all().await.into_iter().partition(Result::is_ok);
     assert_eq!((sound.len(), faulty), (56, vec![Err(RepositoryError::Corrupt); 8]));
     assert_eq!(store.list(scope).await.total_items, 57);
     assert_eq!(store.changes().len(), 57);
@@ -132,7 +150,10 @@ async fn reads_that_share_a_statement_see_what_was_written_before(store: &TestSt
         readers.spawn(async move {
             for _ in 0..8 {
                 let written = items.insert(scope, new_item("{}"), at(NOW)).await.unwrap();
-                let (found, missing) = tokio::join!(items.find(scope, written.item.id), items.find(scope, new_item("{}").id));
+                let (found, missing) = tokio::join!(
+                    items.find(scope, written.item.id),
+                    items.find(scope, new_item("{}").id)
+                );
                 assert_eq!((found.unwrap(), missing.unwrap()), (Some(written), None));
             }
         });

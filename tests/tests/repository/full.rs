@@ -1,5 +1,6 @@
-//! A `PostgreSQL` whose disk is full (SQLSTATE 53100): every kind of write says so and leaves nothing behind, reads go on, and
-//! writes too when there is room again. A full disk under an `SQLite` file is a test of the real binary.
+//! A `PostgreSQL` whose disk is full (SQLSTATE 53100): every kind of write says so and leaves
+//! nothing behind, reads go on, and writes too when there is room again. A full disk under an
+//! `SQLite` file is a test of the real binary.
 
 use application::{ChangeKind, RepositoryError};
 use domain::Collection;
@@ -25,14 +26,27 @@ async fn on_a_full_disk_of_postgresql_writes_are_refused_as_such_and_leave_nothi
     }
     let full = Some(RepositoryError::Full);
     assert_eq!(store.try_insert(files, new_item("{}")).await.err(), full);
-    assert_eq!(store.items.update(files, replacement(&kept, "{}"), ChangeKind::Replaced, at(NOW)).await.err(), full);
+    assert_eq!(
+        store
+            .items
+            .update(files, replacement(&kept, "{}"), ChangeKind::Replaced, at(NOW))
+            .await
+            .err(),
+        full
+    );
     assert_eq!(store.delete(files, &kept).await.err(), full);
     let rows = content(Vec::new(), vec![new_item("{}"), new_item("{}")]);
     assert_eq!(store.items.replace_all(cash, rows.clone(), at(NOW)).await.err(), full);
     assert_eq!(store.find(files, &kept).await.as_ref(), Some(&kept));
-    assert_eq!((store.list(files).await.total_items, store.list(all(cash)).await.total_items), (1, 0));
+    assert_eq!(
+        (store.list(files).await.total_items, store.list(all(cash)).await.total_items),
+        (1, 0)
+    );
     assert_eq!(store.changes(), before);
     let _ = store.database.query(EMPTY);
     store.items.replace_all(cash, rows, at(NOW)).await.unwrap();
-    assert_eq!((store.list(all(cash)).await.total_items, store.changes().len()), (2, before.len() + 2));
+    assert_eq!(
+        (store.list(all(cash)).await.total_items, store.changes().len()),
+        (2, before.len() + 2)
+    );
 }

@@ -1,13 +1,19 @@
-//! `look_up`, and the writes that were decided on what it found: each is made only while it finds the same.
+//! `look_up`, and the writes that were decided on what it found: each is made only while it finds
+//! the same.
 
 use std::sync::Arc;
 
-use application::{Change, ChangeKind, Ground, IdempotencyKey, ItemRepository, NewItem, RepositoryError, Scope, ShownItem};
+use application::{
+    Change, ChangeKind, Ground, IdempotencyKey, ItemRepository, NewItem, RepositoryError, Scope,
+    ShownItem,
+};
 use domain::{Collection, Found, Item, ItemId, Lookup, LookupKey};
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
-use crate::store::{NOW, TestStore, all, at, connect, content, ids, lib_of, new_item, next_id, replacement};
+use crate::store::{
+    NOW, TestStore, all, at, connect, content, ids, lib_of, new_item, next_id, replacement,
+};
 
 on_both_stores! {
     an_item_is_looked_up_by_its_id
@@ -42,7 +48,11 @@ on_both_stores! {
 const CASH: Collection = Collection::CASH_PROGRAM;
 
 fn member(collection: Collection, name: &str, value: &str) -> Lookup {
-    Lookup { collection, key: LookupKey::Member { name: name.into(), value: value.into() }, without: next_id() }
+    Lookup {
+        collection,
+        key: LookupKey::Member { name: name.into(), value: value.into() },
+        without: next_id(),
+    }
 }
 
 fn by_id(collection: Collection, id: ItemId) -> Lookup {
@@ -50,7 +60,11 @@ fn by_id(collection: Collection, id: ItemId) -> Lookup {
 }
 
 fn owned_by(owner: &ShownItem) -> Lookup {
-    Lookup { collection: Collection::LIB, key: LookupKey::Parent(owner.item.id), without: next_id() }
+    Lookup {
+        collection: Collection::LIB,
+        key: LookupKey::Parent(owner.item.id),
+        without: next_id(),
+    }
 }
 
 async fn found(items: &Arc<dyn ItemRepository>, lookup: &Lookup) -> Vec<Item> {
@@ -80,9 +94,17 @@ async fn an_item_is_looked_up_by_its_id(store: &TestStore) {
     for _ in 0..2 {
         assert_eq!(found(&store.items, &lookup).await, std::slice::from_ref(&file.item));
     }
-    assert_eq!(found_ids(store, &by_id(Collection::STATUS, file.item.id)).await, [], "it is of another collection");
+    assert_eq!(
+        found_ids(store, &by_id(Collection::STATUS, file.item.id)).await,
+        [],
+        "it is of another collection"
+    );
     assert_eq!(found_ids(store, &by_id(Collection::FILES, next_id())).await, []);
-    assert_eq!(found_ids(store, &Lookup { without: file.item.id, ..lookup.clone() }).await, [], "it is left out");
+    assert_eq!(
+        found_ids(store, &Lookup { without: file.item.id, ..lookup.clone() }).await,
+        [],
+        "it is left out"
+    );
     store.delete(all(Collection::FILES), &file).await.unwrap();
     assert_eq!(found_ids(store, &lookup).await, []);
 }
@@ -100,18 +122,34 @@ async fn items_are_looked_up_by_their_owner(store: &TestStore) {
     assert_eq!(found(&store.items, &owned_by(&one)).await, expected);
     let without = Lookup { without: own[1].item.id, ..owned_by(&one) };
     assert_eq!(found_ids(store, &without).await, [own[0].item.id, own[2].item.id]);
-    assert_eq!(found_ids(store, &Lookup { collection: Collection::FILES, ..owned_by(&one) }).await, []);
+    assert_eq!(
+        found_ids(store, &Lookup { collection: Collection::FILES, ..owned_by(&one) }).await,
+        []
+    );
 }
 
 async fn items_are_looked_up_by_a_text_or_a_number_as_it_is_written(store: &TestStore) {
-    let values =
-        [r#""7""#, "7", "7.0", r#""7.0""#, "1.50", "1e2", "true", "null", r#"["7"]"#, r#"{"a":7}"#, r#""Ñandú \"x\" \\""#, r#""""#];
+    let values = [
+        r#""7""#,
+        "7",
+        "7.0",
+        r#""7.0""#,
+        "1.50",
+        "1e2",
+        "true",
+        "null",
+        r#"["7"]"#,
+        r#"{"a":7}"#,
+        r#""Ñandú \"x\" \\""#,
+        r#""""#,
+    ];
     let huge = "123456789012345678901234567890";
     // One without an index, and one with.
     for name in ["m", "proposal_id"] {
         let mut inserted = Vec::new();
         for value in values.into_iter().chain([huge]) {
-            inserted.push(store.insert(all(CASH), &format!(r#"{{"{name}":{value}}}"#)).await.item.id);
+            inserted
+                .push(store.insert(all(CASH), &format!(r#"{{"{name}":{value}}}"#)).await.item.id);
         }
         store.insert(all(CASH), r#"{"other":"7"}"#).await;
         store.insert(all(Collection::GAD_SCORES), &format!(r#"{{"{name}":"7"}}"#)).await;
@@ -140,18 +178,44 @@ async fn assert_found_as_written(store: &TestStore, name: &str, inserted: &[Item
         let expected: Vec<_> = expected.into_iter().map(|place: usize| inserted[place]).collect();
         assert_eq!(found_ids(store, &member(CASH, name, value)).await, expected, "{name} {value}");
         let grounds = decided_on(&store.items, &[member(CASH, name, value)]).await;
-        assert_eq!(store.items.insert(all(Collection::FILES), new_item("{}"), grounds).await.map(|_| ()), Ok(()), "{name} {value}");
+        assert_eq!(
+            store.items.insert(all(Collection::FILES), new_item("{}"), grounds).await.map(|_| ()),
+            Ok(()),
+            "{name} {value}"
+        );
     }
 }
 
 async fn members_of_any_name_are_looked_up(store: &TestStore) {
-    for name in ["a\"b", "a.b", "$[0]", "'; DROP TABLE items; --", "back\\slash", "ñ", "", " ", "a\nb", "$1", "?1", "%s", "id", "parent"] {
+    for name in [
+        "a\"b",
+        "a.b",
+        "$[0]",
+        "'; DROP TABLE items; --",
+        "back\\slash",
+        "ñ",
+        "",
+        " ",
+        "a\nb",
+        "$1",
+        "?1",
+        "%s",
+        "id",
+        "parent",
+    ] {
         let members = format!("{{{}:\"x\"}}", domain::json::encode_text(name));
         let shown = store.insert(all(CASH), &members).await;
         let lookup = member(CASH, name, "x");
         assert_eq!(found_ids(store, &lookup).await, [shown.item.id], "{name}");
         let grounds = decided_on(&store.items, std::slice::from_ref(&lookup)).await;
-        assert!(store.items.insert(all(Collection::FILES), new_item("{}"), grounds.clone()).await.is_ok(), "{name}");
+        assert!(
+            store
+                .items
+                .insert(all(Collection::FILES), new_item("{}"), grounds.clone())
+                .await
+                .is_ok(),
+            "{name}"
+        );
         store.delete(all(CASH), &shown).await.unwrap();
         let refused = store.items.insert(all(Collection::FILES), new_item("{}"), grounds).await;
         assert_eq!(refused, Err(RepositoryError::VersionConflict), "{name}");
@@ -169,20 +233,33 @@ async fn members_with_an_index_are_looked_up_whatever_their_length(store: &TestS
                 let lookup = member(collection, name, value);
                 assert_eq!(found_ids(store, &lookup).await, [shown.item.id], "{name} {value}");
                 let grounds = decided_on(&store.items, &[lookup]).await;
-                assert!(store.items.insert(all(Collection::LIB), new_item("{}"), grounds).await.is_ok(), "{name} {value}");
+                assert!(
+                    store.items.insert(all(Collection::LIB), new_item("{}"), grounds).await.is_ok(),
+                    "{name} {value}"
+                );
             }
         }
     }
     let number = store.insert(all(Collection::PROPOSALS), r#"{"program_id":12}"#).await;
-    assert_eq!(found_ids(store, &member(Collection::PROPOSALS, "program_id", "12")).await, [number.item.id]);
+    assert_eq!(
+        found_ids(store, &member(Collection::PROPOSALS, "program_id", "12")).await,
+        [number.item.id]
+    );
     let elsewhere = store.insert(all(CASH), r#"{"program_id":"7"}"#).await;
-    assert_eq!(found_ids(store, &member(CASH, "program_id", "7")).await, [elsewhere.item.id], "it is a key of proposals alone");
+    assert_eq!(
+        found_ids(store, &member(CASH, "program_id", "7")).await,
+        [elsewhere.item.id],
+        "it is a key of proposals alone"
+    );
 }
 
 async fn what_is_about_the_same_is_told_apart_by_its_collection(store: &TestStore) {
     let (files, status) = (Collection::FILES, Collection::STATUS);
     let members = r#"{"proposal_id":"x","subject":"y"}"#;
-    let (file, message) = (store.insert(all(files), members).await.item.id, store.insert(all(status), members).await.item.id);
+    let (file, message) = (
+        store.insert(all(files), members).await.item.id,
+        store.insert(all(status), members).await.item.id,
+    );
     store.insert(all(Collection::GAD_SCORES), members).await;
     for (lookup, expected) in [
         (member(files, "proposal_id", "x"), vec![file]),
@@ -205,9 +282,17 @@ async fn a_key_follows_its_item(store: &TestStore) {
     let shown = store.insert(scope, r#"{"subject":"a"}"#).await;
     let id = shown.item.id;
     let mut now = shown;
-    for (members, found) in [(r#"{"subject":"b"}"#, vec![id]), (r#"{"message":"b"}"#, vec![]), (r#"{"subject":"b"}"#, vec![id])] {
+    for (members, found) in [
+        (r#"{"subject":"b"}"#, vec![id]),
+        (r#"{"message":"b"}"#, vec![]),
+        (r#"{"subject":"b"}"#, vec![id]),
+    ] {
         now = store.update(scope, &now, members).await.unwrap();
-        assert_eq!((found_ids(store, &by("a")).await, found_ids(store, &by("b")).await), (vec![], found), "{members}");
+        assert_eq!(
+            (found_ids(store, &by("a")).await, found_ids(store, &by("b")).await),
+            (vec![], found),
+            "{members}"
+        );
     }
     store.delete(scope, &now).await.unwrap();
     assert_eq!(found_ids(store, &by("b")).await, []);
@@ -222,11 +307,13 @@ async fn a_key_follows_its_item(store: &TestStore) {
     assert_eq!(found_ids(store, &by("c")).await, expected);
 }
 
-/// The server counts how often it used an index, and has counted when the store's connections are gone.
+/// The server counts how often it used an index, and has counted when the store's connections are
+/// gone.
 #[tokio::test]
 async fn postgresql_looks_into_the_index_both_times() {
     let TestStore { store, items, database } = TestStore::open(TestDatabase::postgres()).await;
-    let additions = (0..5_000).map(|number| new_item(&format!("{{\"subject\":\"{number}\"}}"))).collect();
+    let additions =
+        (0..5_000).map(|number| new_item(&format!("{{\"subject\":\"{number}\"}}"))).collect();
     items.replace_all(Collection::STATUS, content(vec![], additions), at(NOW)).await.unwrap();
     let _ = database.query("ANALYZE items");
     let grounds = decided_on(&items, &[member(Collection::STATUS, "subject", "7")]).await;
@@ -241,8 +328,12 @@ async fn postgresql_looks_into_the_index_both_times() {
 
 async fn lists_are_no_texts(store: &TestStore) {
     store.insert(all(Collection::PROPOSALS), r#"{"implementation_sites":["Bato","Pili"]}"#).await;
-    let single = store.insert(all(Collection::PROPOSALS), r#"{"implementation_sites":"Bato"}"#).await;
-    assert_eq!(found_ids(store, &member(Collection::PROPOSALS, "implementation_sites", "Bato")).await, [single.item.id]);
+    let single =
+        store.insert(all(Collection::PROPOSALS), r#"{"implementation_sites":"Bato"}"#).await;
+    assert_eq!(
+        found_ids(store, &member(Collection::PROPOSALS, "implementation_sites", "Bato")).await,
+        [single.item.id]
+    );
 }
 
 async fn where_there_is_nothing_to_look_for_nothing_is_found(store: &TestStore) {
@@ -269,7 +360,11 @@ async fn what_is_looked_up_is_there_as_it_was_last_written(store: &TestStore) {
     for lookup in &lookups {
         assert_eq!(found(&store.items, lookup).await, std::slice::from_ref(&second.item));
     }
-    assert_eq!(store.find(scope, &second).await.unwrap().relations.continued_by, [continued_by.item.id], "looking up hides no links");
+    assert_eq!(
+        store.find(scope, &second).await.unwrap().relations.continued_by,
+        [continued_by.item.id],
+        "looking up hides no links"
+    );
     assert_eq!(found(&store.items, &by_id(CASH, continued_by.item.id)).await, [continued_by.item]);
 }
 
@@ -285,7 +380,10 @@ async fn a_thousand_items_are_found_and_no_more(store: &TestStore) {
     let one_more = store.insert(all(CASH), r#"{"m":"x"}"#).await;
     assert_eq!(store.items.look_up(&lookup).await, Ok(Found::TooMany));
     assert_eq!(found_ids(store, &Lookup { without: one_more.item.id, ..lookup }).await, expected);
-    assert_eq!(store.items.insert(all(CASH), new_item("{}"), grounds).await, Err(RepositoryError::VersionConflict));
+    assert_eq!(
+        store.items.insert(all(CASH), new_item("{}"), grounds).await,
+        Err(RepositoryError::VersionConflict)
+    );
 }
 
 async fn four_mebibytes_are_found_and_no_more(store: &TestStore) {
@@ -300,7 +398,11 @@ async fn four_mebibytes_are_found_and_no_more(store: &TestStore) {
     assert_eq!(found_ids(store, &by_id(CASH, whole.item.id)).await, [whole.item.id]);
     let beyond = store.update(all(CASH), &whole, &members(Lookup::MOST_BYTES + 1)).await.unwrap();
     assert_eq!(store.items.look_up(&lookup).await, Ok(Found::TooLarge));
-    assert_eq!(store.items.look_up(&by_id(CASH, whole.item.id)).await, Ok(Found::TooLarge), "whether it is known already or not");
+    assert_eq!(
+        store.items.look_up(&by_id(CASH, whole.item.id)).await,
+        Ok(Found::TooLarge),
+        "whether it is known already or not"
+    );
     store.update(all(CASH), &beyond, &half).await.unwrap();
     store.insert(all(CASH), &half).await;
     assert_eq!(found_ids(store, &lookup).await.len(), 2);
@@ -309,8 +411,12 @@ async fn four_mebibytes_are_found_and_no_more(store: &TestStore) {
     assert_eq!(found_ids(store, &Lookup { without: last.item.id, ..lookup }).await.len(), 2);
 }
 
-/// One write of every kind that there is, to another collection than the lookups of these cases look in.
-async fn each_write(store: &TestStore, change: &Change) -> Vec<(&'static str, Result<(), RepositoryError>)> {
+/// One write of every kind that there is, to another collection than the lookups of these cases
+/// look in.
+async fn each_write(
+    store: &TestStore,
+    change: &Change,
+) -> Vec<(&'static str, Result<(), RepositoryError>)> {
     let scope = all(Collection::STATUS);
     let (shown, removed) = (store.insert(scope, "{}").await, store.insert(scope, "{}").await);
     store.delete(scope, &removed).await.unwrap();
@@ -320,13 +426,28 @@ async fn each_write(store: &TestStore, change: &Change) -> Vec<(&'static str, Re
     let mut done = vec![
         ("insert", items.insert(scope, new_item("{}"), change.clone()).await.map(drop)),
         ("restore", items.restore(scope, restored, change.clone()).await.map(drop)),
-        ("update", items.update(scope, replacement(&shown, "{}"), ChangeKind::Replaced, change.clone()).await.map(drop)),
+        (
+            "update",
+            items
+                .update(scope, replacement(&shown, "{}"), ChangeKind::Replaced, change.clone())
+                .await
+                .map(drop),
+        ),
     ];
     let version = if done[2].1.is_ok() { shown.item.version.next() } else { shown.item.version };
     done.push(("delete", items.delete(scope, shown.item.id, version, change.clone()).await));
-    done.push(("replace_all", items.replace_all(scope.collection, content(vec![], vec![new_item("{}")]), change.clone()).await));
+    done.push((
+        "replace_all",
+        items
+            .replace_all(scope.collection, content(vec![], vec![new_item("{}")]), change.clone())
+            .await,
+    ));
     if done.iter().all(|(_, done)| done.is_err()) {
-        assert_eq!((store.list(scope).await, store.changes()), before, "what is refused changes nothing");
+        assert_eq!(
+            (store.list(scope).await, store.changes()),
+            before,
+            "what is refused changes nothing"
+        );
     }
     done
 }
@@ -402,7 +523,10 @@ async fn no_write_is_made_when_an_owner_got_another_item(store: &TestStore) {
     let lookups = [owned_by(&owner)];
     let change = decided_on(&store.items, &lookups).await;
     store.insert(lib_of(&other), "{}").await;
-    assert!(store.items.insert(all(CASH), new_item("{}"), change.clone()).await.is_ok(), "the other's is not looked for");
+    assert!(
+        store.items.insert(all(CASH), new_item("{}"), change.clone()).await.is_ok(),
+        "the other's is not looked for"
+    );
     let second = store.insert(lib_of(&owner), "{}").await;
     assert_refused(store, &change).await;
     let change = decided_on(&store.items, &lookups).await;
@@ -416,7 +540,10 @@ async fn no_write_is_made_when_an_owner_got_another_item(store: &TestStore) {
 
 async fn every_ground_of_a_write_must_hold(store: &TestStore) {
     let owner = store.insert(all(Collection::PROPOSALS), r#"{"program_id":"p"}"#).await;
-    let (one, other) = (store.insert(all(CASH), r#"{"m":"x"}"#).await, store.insert(all(CASH), r#"{"m":"y"}"#).await);
+    let (one, other) = (
+        store.insert(all(CASH), r#"{"m":"x"}"#).await,
+        store.insert(all(CASH), r#"{"m":"y"}"#).await,
+    );
     store.insert(lib_of(&owner), "{}").await;
     let lookups = [
         member(CASH, "m", "x"),
@@ -444,27 +571,60 @@ async fn every_ground_of_a_write_must_hold(store: &TestStore) {
 async fn what_is_left_out_may_change(store: &TestStore) {
     let shown = store.insert(all(CASH), r#"{"m":"x"}"#).await;
     let lookup = Lookup { without: shown.item.id, ..member(CASH, "m", "x") };
-    let change = decided_on(&store.items, &[lookup, Lookup { without: shown.item.id, ..by_id(CASH, shown.item.id) }]).await;
-    let second = store.items.update(all(CASH), replacement(&shown, r#"{"m":"x"}"#), ChangeKind::Replaced, change.clone()).await.unwrap();
-    assert!(store.items.delete(all(CASH), second.item.id, second.item.version, change).await.is_ok());
+    let change = decided_on(
+        &store.items,
+        &[lookup, Lookup { without: shown.item.id, ..by_id(CASH, shown.item.id) }],
+    )
+    .await;
+    let second = store
+        .items
+        .update(
+            all(CASH),
+            replacement(&shown, r#"{"m":"x"}"#),
+            ChangeKind::Replaced,
+            change.clone(),
+        )
+        .await
+        .unwrap();
+    assert!(
+        store.items.delete(all(CASH), second.item.id, second.item.version, change).await.is_ok()
+    );
 }
 
 fn keyed(change: Change, remarks: &str) -> Change {
     let [path, key, fingerprint] = ["/v1/status", "k", "f"].map(Into::into);
     let expires = change.time + jiff::SignedDuration::from_hours(1);
-    Change { key: Some(Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks: remarks.into() })), ..change }
+    Change {
+        key: Some(Box::new(IdempotencyKey {
+            path,
+            key,
+            fingerprint,
+            expires,
+            remarks: remarks.into(),
+        })),
+        ..change
+    }
 }
 
 async fn a_key_is_answered_before_grounds_are_asked(store: &TestStore) {
     let scope = all(Collection::STATUS);
     let stale = keyed(decided_on(&store.items, &[member(CASH, "m", "x")]).await, "");
     store.insert(all(CASH), r#"{"m":"x"}"#).await;
-    assert_eq!(store.items.insert(scope, new_item("{}"), stale.clone()).await, Err(RepositoryError::VersionConflict));
+    assert_eq!(
+        store.items.insert(scope, new_item("{}"), stale.clone()).await,
+        Err(RepositoryError::VersionConflict)
+    );
     assert_eq!(store.items.answered(&stale).await, Ok(None), "what was refused is not remembered");
     let fresh = keyed(decided_on(&store.items, &[member(CASH, "m", "x")]).await, "");
     let written = store.items.insert(scope, new_item("{}"), fresh).await.unwrap();
-    assert_eq!(store.items.insert(scope, new_item("{}"), stale.clone()).await, Err(RepositoryError::AnsweredBefore));
-    assert_eq!(store.items.answered(&stale).await.unwrap().map(|answered| answered.shown), Some(written));
+    assert_eq!(
+        store.items.insert(scope, new_item("{}"), stale.clone()).await,
+        Err(RepositoryError::AnsweredBefore)
+    );
+    assert_eq!(
+        store.items.answered(&stale).await.unwrap().map(|answered| answered.shown),
+        Some(written)
+    );
 }
 
 async fn remarks_are_given_back(store: &TestStore) {
@@ -472,16 +632,23 @@ async fn remarks_are_given_back(store: &TestStore) {
     let remarks = "[{\"code\":\"late\",\"message\":\"Año ' \\\" \\\\ {}\"}]";
     let change = keyed(at(NOW), remarks);
     store.items.insert(scope, new_item("{}"), change.clone()).await.unwrap();
-    assert_eq!(store.items.answered(&change).await.unwrap().map(|answered| answered.remarks), Some(remarks.into()));
+    assert_eq!(
+        store.items.answered(&change).await.unwrap().map(|answered| answered.remarks),
+        Some(remarks.into())
+    );
     let mut other = keyed(at(NOW), "");
     if let Some(key) = &mut other.key {
         key.key = "another".into();
     }
     store.items.insert(scope, new_item("{}"), other.clone()).await.unwrap();
-    assert_eq!(store.items.answered(&other).await.unwrap().map(|answered| answered.remarks), Some("".into()));
+    assert_eq!(
+        store.items.answered(&other).await.unwrap().map(|answered| answered.remarks),
+        Some("".into())
+    );
 }
 
-/// Who looks, decides that there may be one at most, and inserts on these grounds, until nobody came in between.
+/// Who looks, decides that there may be one at most, and inserts on these grounds, until nobody
+/// came in between.
 async fn insert_the_only_one(items: Arc<dyn ItemRepository>) -> bool {
     let lookup = member(CASH, "m", "x");
     loop {
@@ -500,12 +667,17 @@ async fn insert_the_only_one(items: Arc<dyn ItemRepository>) -> bool {
 const WRITERS: usize = 32;
 
 async fn of_many_who_look_before_they_insert_one_inserts(store: &TestStore) {
-    let second = if store.database.is_sqlite() { None } else { Some(connect(&store.database).await) };
+    let second =
+        if store.database.is_sqlite() { None } else { Some(connect(&store.database).await) };
     let other = second.as_ref().map_or_else(|| Arc::clone(&store.items), |second| second.items());
     for _ in 0..4 {
         let mut writers = JoinSet::new();
         for writer in 0..WRITERS {
-            writers.spawn(insert_the_only_one(Arc::clone(if writer % 2 == 0 { &store.items } else { &other })));
+            writers.spawn(insert_the_only_one(Arc::clone(if writer % 2 == 0 {
+                &store.items
+            } else {
+                &other
+            })));
         }
         let inserted = writers.join_all().await.into_iter().filter(|inserted| *inserted).count();
         assert_eq!((inserted, store.list(all(CASH)).await.total_items), (1, 1));
@@ -516,19 +688,25 @@ async fn of_many_who_look_before_they_insert_one_inserts(store: &TestStore) {
     }
 }
 
-/// A transaction that would keep to what was there when it began would not see what the turn before it wrote.
+/// A transaction that would keep to what was there when it began would not see what the turn before
+/// it wrote.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_default_isolation_of_the_database_changes_nothing() {
     let database = TestDatabase::postgres();
     let name = database.query("SELECT CAST(current_database() AS TEXT)")[0][0].clone().unwrap();
-    let _ = database.query(&format!("ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'"));
+    let _ = database.query(&format!(
+        "ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'"
+    ));
     let store = TestStore::open(database).await;
     of_many_who_look_before_they_insert_one_inserts(&store).await;
     store.store.close().await;
 }
 
 /// Asks for the inserts at a time when no write goes through, so that they wait for each other.
-async fn together(store: &TestStore, inserts: Vec<(Scope, NewItem, Change)>) -> Vec<Result<ShownItem, RepositoryError>> {
+async fn together(
+    store: &TestStore,
+    inserts: Vec<(Scope, NewItem, Change)>,
+) -> Vec<Result<ShownItem, RepositoryError>> {
     let mut writers = Vec::new();
     tokio::task::block_in_place(|| {
         store.database.while_no_write_goes_through(|| {
@@ -556,10 +734,18 @@ async fn of_many_inserts_that_are_done_together_one_is_made(store: &TestStore) {
         inserts.push((all(CASH), new_item(r#"{"m":"x"}"#), change));
         inserts.push((all(CASH), new_item(r#"{"m":"y"}"#), at(NOW)));
     }
-    let (with, without): (Vec<_>, Vec<_>) = together(store, inserts).await.into_iter().enumerate().partition(|(place, _)| place % 2 == 0);
+    let (with, without): (Vec<_>, Vec<_>) = together(store, inserts)
+        .await
+        .into_iter()
+        .enumerate()
+        .partition(|(place, _)| place % 2 == 0);
     assert!(without.iter().all(|(_, done)| done.is_ok()), "{without:?}");
-    let (made, refused): (Vec<_>, Vec<_>) = with.into_iter().map(|(_, done)| done).partition(Result::is_ok);
-    assert_eq!((made.len(), refused), (1, vec![Err(RepositoryError::VersionConflict); WRITERS - 1]));
+    let (made, refused): (Vec<_>, Vec<_>) =
+        with.into_iter().map(|(_, done)| done).partition(Result::is_ok);
+    assert_eq!(
+        (made.len(), refused),
+        (1, vec![Err(RepositoryError::VersionConflict); WRITERS - 1])
+    );
     assert_eq!(found_ids(store, &member(CASH, "m", "x")).await.len(), 1);
     assert_eq!(store.changes().len(), WRITERS + 1);
 }
@@ -579,23 +765,33 @@ async fn writes_that_touch_no_grounds_of_each_other_are_all_made(store: &TestSto
 
 /// The same by a member with an index, where writes that leave another value go together.
 async fn of_many_inserts_with_one_key_that_are_done_together_one_is_made(store: &TestStore) {
-    for (collection, name) in [(Collection::PROPOSALS, "program_id"), (Collection::STATUS, "subject")] {
+    for (collection, name) in
+        [(Collection::PROPOSALS, "program_id"), (Collection::STATUS, "subject")]
+    {
         let mut inserts = Vec::new();
         for number in 0..WRITERS {
-            let value = format!("{}{}", "é".repeat(if number % 2 == 0 { 1 } else { 300 }), number / 8);
+            let value =
+                format!("{}{}", "é".repeat(if number % 2 == 0 { 1 } else { 300 }), number / 8);
             let members = format!("{{\"{name}\":\"{value}\"}}");
             let change = decided_on(&store.items, &[member(collection, name, &value)]).await;
             inserts.push((all(collection), new_item(&members), change));
         }
-        let (made, refused): (Vec<_>, Vec<_>) = together(store, inserts).await.into_iter().partition(Result::is_ok);
-        assert_eq!((made.len(), refused), (8, vec![Err(RepositoryError::VersionConflict); WRITERS - 8]));
-        let values = store.list(all(collection)).await.items.into_iter().map(|shown| shown.item.members);
+        let (made, refused): (Vec<_>, Vec<_>) =
+            together(store, inserts).await.into_iter().partition(Result::is_ok);
+        assert_eq!(
+            (made.len(), refused),
+            (8, vec![Err(RepositoryError::VersionConflict); WRITERS - 8])
+        );
+        let values =
+            store.list(all(collection)).await.items.into_iter().map(|shown| shown.item.members);
         assert_eq!(values.collect::<std::collections::HashSet<_>>().len(), 8);
     }
 }
 
 /// An update away from, and one to, what others were decided on.
-async fn updates_that_are_done_together_with_what_was_decided_on_them_come_one_after_the_other(store: &TestStore) {
+async fn updates_that_are_done_together_with_what_was_decided_on_them_come_one_after_the_other(
+    store: &TestStore,
+) {
     let proposals = all(Collection::PROPOSALS);
     for _ in 0..4 {
         let shown = store.insert(proposals, r#"{"program_id":"x"}"#).await;
@@ -615,7 +811,9 @@ async fn updates_that_are_done_together_with_what_was_decided_on_them_come_one_a
         let done = writers.join_all().await;
         let away = store.find(proposals, &shown).await.unwrap().item;
         for done in &done {
-            let is_before = done.as_ref().is_ok_and(|written| written.item.id == away.id || written.item.updated_at <= away.updated_at);
+            let is_before = done.as_ref().is_ok_and(|written| {
+                written.item.id == away.id || written.item.updated_at <= away.updated_at
+            });
             assert!(is_before || *done == Err(RepositoryError::VersionConflict), "{done:?}");
         }
         store.items.delete(proposals, away.id, away.version, at(NOW)).await.unwrap();
@@ -633,7 +831,8 @@ async fn a_write_whose_grounds_fail_does_not_harm_its_neighbours(store: &TestSto
         store.insert(all(CASH), r#"{"m":"x3"}"#).await;
     }
     let done = together(store, inserts).await;
-    let refused: Vec<_> = done.iter().enumerate().filter(|(_, done)| done.is_err()).map(|(place, _)| place).collect();
+    let refused: Vec<_> =
+        done.iter().enumerate().filter(|(_, done)| done.is_err()).map(|(place, _)| place).collect();
     assert_eq!((refused, &done[3]), (vec![3], &Err(RepositoryError::VersionConflict)));
     let made: Vec<_> = done.into_iter().flatten().collect();
     assert_eq!(ids(&store.list(all(Collection::STATUS)).await.items).len(), made.len());

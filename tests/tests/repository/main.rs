@@ -1,6 +1,8 @@
-//! Every obligation of the repository ports, a named case each, on `SQLite` and on a real `PostgreSQL`.
+//! Every obligation of the repository ports, a named case each, on `SQLite` and on a real
+//! `PostgreSQL`.
 //!
-//! A case is a function over a [`TestStore`]; [`on_both_stores`] makes two tests of it, `sqlite::…` and `postgres::…`.
+//! A case is a function over a [`TestStore`]; [`on_both_stores`] makes two tests of it, `sqlite::…`
+//! and `postgres::…`.
 
 #![expect(clippy::unwrap_used, reason = "a case fails where it cannot go on")]
 

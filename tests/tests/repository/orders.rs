@@ -72,7 +72,10 @@ async fn numbers_come_before_texts_and_nothing_comes_last(store: &TestStore) {
 async fn texts_are_ordered_by_code_point(store: &TestStore) {
     let scope = all(Collection::PROPOSALS);
     let titles = ["b", "B", "é", "a\u{ffff}", "a😀", "a", "a b", "a!", ""];
-    let members: Vec<_> = titles.iter().map(|title| format!("\"project_title\":\"{title}\",\"y\":\"{title}\"")).collect();
+    let members: Vec<_> = titles
+        .iter()
+        .map(|title| format!("\"project_title\":\"{title}\",\"y\":\"{title}\""))
+        .collect();
     store_all(store, scope, &members.iter().map(String::as_str).collect::<Vec<_>>()).await;
     for name in ["project_title", "y"] {
         assert_eq!(numbers(store, scope, &[key(name, false)]).await, "8 1 5 6 7 3 4 0 2", "{name}");
@@ -80,7 +83,12 @@ async fn texts_are_ordered_by_code_point(store: &TestStore) {
 }
 
 async fn several_keys_break_ties_and_the_id_breaks_the_last(store: &TestStore) {
-    store_all(store, COLLECTION, &[r#""a":2,"b":1"#, r#""a":1,"b":1"#, r#""a":2,"b":2"#, r#""a":1,"b":1"#]).await;
+    store_all(
+        store,
+        COLLECTION,
+        &[r#""a":2,"b":1"#, r#""a":1,"b":1"#, r#""a":2,"b":2"#, r#""a":1,"b":1"#],
+    )
+    .await;
     assert_eq!(numbers(store, COLLECTION, &[key("a", true), key("b", false)]).await, "0 2 1 3");
     assert_eq!(numbers(store, COLLECTION, &[key("a", false), key("b", true)]).await, "1 3 2 0");
     assert_eq!(numbers(store, COLLECTION, &[key("a", false), key("id", true)]).await, "3 1 2 0");
@@ -110,17 +118,28 @@ async fn every_order_can_be_walked_in_both_directions(store: &TestStore) {
     }
 }
 
-/// Walks by fives from the beginning, or backward from a place; the items seen in their order, and the last place.
-async fn walk(store: &TestStore, order: &[SortKey], from: Option<Position>) -> (String, Option<Position>) {
+/// Walks by fives from the beginning, or backward from a place; the items seen in their order, and
+/// the last place.
+async fn walk(
+    store: &TestStore,
+    order: &[SortKey],
+    from: Option<Position>,
+) -> (String, Option<Position>) {
     let is_backward = from.is_some();
-    let mut query = PageQuery { limit: 5, position: from.unwrap_or(Position::Offset(0)), ..ordered(COLLECTION, order) };
+    let mut query = PageQuery {
+        limit: 5,
+        position: from.unwrap_or(Position::Offset(0)),
+        ..ordered(COLLECTION, order)
+    };
     let mut pages = Vec::new();
     loop {
         let page = store.select(COLLECTION, &query).await;
-        let seen: Vec<_> = page.items.iter().map(|listed| number(&listed.shown.item.members)).collect();
+        let seen: Vec<_> =
+            page.items.iter().map(|listed| number(&listed.shown.item.members)).collect();
         pages.push(seen.join(" "));
         let (first, last) = (page.first.clone().unwrap(), page.last.clone().unwrap());
-        query.position = if is_backward { Position::Before(first) } else { Position::After(last.clone()) };
+        query.position =
+            if is_backward { Position::Before(first) } else { Position::After(last.clone()) };
         if !page.goes_on {
             if is_backward {
                 pages.reverse();

@@ -68,12 +68,21 @@ async fn a_parents_totals_are_its_own(store: &TestStore) {
     assert_eq!((page.total_items, ids(&page.items)), (2, ids([&first, &second])));
     assert_eq!(store.list(all(Collection::LIB)).await.total_items, 4);
     store.delete(all(Collection::LIB), &first).await.unwrap();
-    assert_eq!((store.list(lib_of(&one)).await.total_items, store.list(all(Collection::LIB)).await.total_items), (1, 3));
+    assert_eq!(
+        (
+            store.list(lib_of(&one)).await.total_items,
+            store.list(all(Collection::LIB)).await.total_items
+        ),
+        (1, 3)
+    );
 }
 
 async fn the_page_of_an_unknown_owner_is_refused(store: &TestStore) {
     let scope = Scope { collection: Collection::LIB, parent: Some(next_id()) };
-    assert_eq!(store.items.page(scope, &everything(scope)).await, Err(RepositoryError::OwnerMissing));
+    assert_eq!(
+        store.items.page(scope, &everything(scope)).await,
+        Err(RepositoryError::OwnerMissing)
+    );
 }
 
 async fn the_page_of_a_removed_owner_is_refused(store: &TestStore) {
@@ -81,13 +90,19 @@ async fn the_page_of_a_removed_owner_is_refused(store: &TestStore) {
     let scope = lib_of(&proposal);
     store.insert(scope, "{}").await;
     store.delete(all(Collection::PROPOSALS), &proposal).await.unwrap();
-    assert_eq!(store.items.page(scope, &everything(scope)).await, Err(RepositoryError::OwnerMissing));
+    assert_eq!(
+        store.items.page(scope, &everything(scope)).await,
+        Err(RepositoryError::OwnerMissing)
+    );
 }
 
 async fn a_collection_without_owners_has_no_parents(store: &TestStore) {
     let file = store.insert(all(Collection::FILES), "{}").await;
     let scope = Scope { collection: Collection::FILES, parent: Some(file.item.id) };
-    assert_eq!(store.items.page(scope, &everything(scope)).await, Err(RepositoryError::OwnerMissing));
+    assert_eq!(
+        store.items.page(scope, &everything(scope)).await,
+        Err(RepositoryError::OwnerMissing)
+    );
 }
 
 async fn the_revision_differs_after_every_write(store: &TestStore) {
@@ -100,13 +115,17 @@ async fn the_revision_differs_after_every_write(store: &TestStore) {
     seen.push((store.list(whole).await.revision, store.list(own).await.revision));
     store.delete(own, &shown).await.unwrap();
     seen.push((store.list(whole).await.revision, store.list(own).await.revision));
-    assert!(seen.is_sorted_by(|before, after| before.0.0 < after.0.0 && before.1.0 < after.1.0), "{seen:?}");
+    assert!(
+        seen.is_sorted_by(|before, after| before.0.0 < after.0.0 && before.1.0 < after.1.0),
+        "{seen:?}"
+    );
 }
 
 async fn a_page_shows_relations(store: &TestStore) {
     let scope = all(Collection::CASH_PROGRAM);
     let first = store.insert(scope, "{}").await;
-    let amended = application::NewItem { continues: Some(first.item.id), ..crate::store::new_item("{}") };
+    let amended =
+        application::NewItem { continues: Some(first.item.id), ..crate::store::new_item("{}") };
     let second = store.try_insert(scope, amended).await.unwrap();
     let page = store.list(scope).await;
     assert_eq!(page.items[0].relations.continued_by, [second.item.id]);
@@ -122,5 +141,9 @@ async fn what_pages_link_to_counts_in_their_revision(store: &TestStore) {
     assert_ne!(before.0.revision, after.0.revision);
     assert_eq!((before.0.total_items, after.0.total_items), (1, 1));
     store.insert(proposals, "{}").await;
-    assert_eq!(store.list(programmes).await.revision, after.1, "a proposal changes nothing on a page of programmes");
+    assert_eq!(
+        store.list(programmes).await.revision,
+        after.1,
+        "a proposal changes nothing on a page of programmes"
+    );
 }

@@ -33,8 +33,12 @@ async fn members_come_back_to_the_byte(store: &TestStore) {
     let inserted = store.insert(all(Collection::FILES), &members).await;
     assert_eq!(*inserted.item.members, *members);
     assert_eq!(store.find(all(Collection::FILES), &inserted).await.unwrap(), inserted);
-    let updated = store.update(all(Collection::FILES), &inserted, r#"{"b":1.50,"a":2}"#).await.unwrap();
-    assert_eq!(*store.find(all(Collection::FILES), &updated).await.unwrap().item.members, *r#"{"b":1.50,"a":2}"#);
+    let updated =
+        store.update(all(Collection::FILES), &inserted, r#"{"b":1.50,"a":2}"#).await.unwrap();
+    assert_eq!(
+        *store.find(all(Collection::FILES), &updated).await.unwrap().item.members,
+        *r#"{"b":1.50,"a":2}"#
+    );
 }
 
 async fn a_new_item_has_version_one_and_its_times(store: &TestStore) {
@@ -50,7 +54,10 @@ async fn another_collection_does_not_see_an_item(store: &TestStore) {
 }
 
 async fn a_parent_sees_its_own_items_only(store: &TestStore) {
-    let (one, other) = (store.insert(all(Collection::PROPOSALS), "{}").await, store.insert(all(Collection::PROPOSALS), "{}").await);
+    let (one, other) = (
+        store.insert(all(Collection::PROPOSALS), "{}").await,
+        store.insert(all(Collection::PROPOSALS), "{}").await,
+    );
     let own = store.insert(lib_of(&one), "{}").await;
     assert_eq!(own.item.parent, Some(one.item.id));
     assert_eq!(store.find(lib_of(&one), &own).await.as_ref(), Some(&own));
@@ -70,8 +77,14 @@ async fn an_item_names_what_continues_it_oldest_first(store: &TestStore) {
     let first = store.insert(proposals, "{}").await;
     let mut continued_by = Vec::new();
     for _ in 0..3 {
-        let next = store.try_insert(proposals, NewItem { continues: Some(first.item.id), ..new_item("{}") }).await.unwrap();
-        assert_eq!(next.relations, Relations { continues: Some(first.item.id), ..Relations::default() });
+        let next = store
+            .try_insert(proposals, NewItem { continues: Some(first.item.id), ..new_item("{}") })
+            .await
+            .unwrap();
+        assert_eq!(
+            next.relations,
+            Relations { continues: Some(first.item.id), ..Relations::default() }
+        );
         continued_by.push(next.item.id);
     }
     assert_eq!(
@@ -85,7 +98,10 @@ async fn an_item_names_what_continues_it_oldest_first(store: &TestStore) {
 async fn an_item_names_what_it_continues_while_that_exists(store: &TestStore) {
     let proposals = all(Collection::PROPOSALS);
     let first = store.insert(proposals, "{}").await;
-    let second = store.try_insert(proposals, NewItem { continues: Some(first.item.id), ..new_item("{}") }).await.unwrap();
+    let second = store
+        .try_insert(proposals, NewItem { continues: Some(first.item.id), ..new_item("{}") })
+        .await
+        .unwrap();
     store.delete(proposals, &first).await.unwrap();
     let second = store.find(proposals, &second).await.unwrap();
     assert_eq!((second.relations.continues, second.item.continues), (None, Some(first.item.id)));
@@ -98,7 +114,10 @@ async fn a_programme_is_named_while_it_exists(store: &TestStore) {
     let proposal = store.try_insert(proposals, named.clone()).await.unwrap();
     assert_eq!(proposal.relations.program, None);
     let program = store.try_insert(programs, program).await.unwrap();
-    assert_eq!(store.find(proposals, &proposal).await.unwrap().relations.program, Some(program.item.id));
+    assert_eq!(
+        store.find(proposals, &proposal).await.unwrap().relations.program,
+        Some(program.item.id)
+    );
     let other = store.try_insert(proposals, NewItem { id: next_id(), ..named }).await.unwrap();
     assert_eq!(other.relations.program, Some(program.item.id));
     let updated = store.update(proposals, &other, "{}").await.unwrap();
@@ -121,10 +140,20 @@ async fn many_items_are_found_in_one_call(store: &TestStore) {
 
 async fn many_items_are_found_within_the_scope(store: &TestStore) {
     let proposal = store.insert(all(Collection::PROPOSALS), "{}").await;
-    let (own, free) = (store.insert(lib_of(&proposal), "{}").await, store.insert(all(Collection::LIB), "{}").await);
+    let (own, free) = (
+        store.insert(lib_of(&proposal), "{}").await,
+        store.insert(all(Collection::LIB), "{}").await,
+    );
     let asked = ids([&own, &free]);
     assert_eq!(store.items.find_many(lib_of(&proposal), &asked).await.unwrap(), [own]);
-    assert_eq!(store.items.find_many(Scope { collection: Collection::FILES, parent: None }, &asked).await.unwrap(), []);
+    assert_eq!(
+        store
+            .items
+            .find_many(Scope { collection: Collection::FILES, parent: None }, &asked)
+            .await
+            .unwrap(),
+        []
+    );
 }
 
 async fn the_store_is_ready(store: &TestStore) {

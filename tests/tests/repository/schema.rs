@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use application::query::{Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total};
+use application::query::{
+    Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total,
+};
 use application::{Change, IdempotencyKey, RepositoryError, Search};
 use domain::Collection;
 use domain::proposal::FieldKind;
@@ -27,7 +29,8 @@ on_both_stores! {
 
 async fn a_fresh_database_is_not_migrated(store: &TestStore) {
     assert!(store.store.is_migrated().await.unwrap());
-    let fresh = if store.database.is_sqlite() { TestDatabase::sqlite() } else { TestDatabase::postgres() };
+    let fresh =
+        if store.database.is_sqlite() { TestDatabase::sqlite() } else { TestDatabase::postgres() };
     let store = connect(&fresh).await;
     assert!(!store.is_migrated().await.unwrap());
     assert!(store.readiness().check().await.is_err());
@@ -48,10 +51,13 @@ async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore
     for _ in 0..4 {
         let (url, all_are_open) = (fresh.url().to_owned(), std::sync::Arc::clone(&all_are_open));
         instances.spawn(async move {
-            let options = StoreOptions { url, connections: 2, acquire_timeout: Duration::from_secs(10) };
+            let options =
+                StoreOptions { url, connections: 2, acquire_timeout: Duration::from_secs(10) };
             let store = Store::connect(&options).await;
             all_are_open.wait().await;
-            let store = store.map_err(|error| assert!(matches!(error, StoreError::InUse(_)), "{error}")).ok()?;
+            let store = store
+                .map_err(|error| assert!(matches!(error, StoreError::InUse(_)), "{error}"))
+                .ok()?;
             store.migrate().await.unwrap();
             assert!(store.is_migrated().await.unwrap());
             store.close().await;
@@ -87,20 +93,33 @@ const FIRST_SCHEMA: [&str; 18] = [
 /// The totals as the first migration makes them, spread over shards.
 fn first_totals(database: &TestDatabase) -> [String; 2] {
     let uuid = if database.is_sqlite() { "BLOB" } else { "uuid" };
-    let nil = if database.is_sqlite() { "zeroblob(16)" } else { "'00000000-0000-0000-0000-000000000000'" };
+    let nil = if database.is_sqlite() {
+        "zeroblob(16)"
+    } else {
+        "'00000000-0000-0000-0000-000000000000'"
+    };
     [
         format!(
             "CREATE TABLE collection_totals (collection TEXT NOT NULL, parent {uuid} NOT NULL, shard INTEGER NOT NULL, \
              items BIGINT NOT NULL, writes BIGINT NOT NULL, PRIMARY KEY (collection, parent, shard))"
         ),
-        format!("INSERT INTO collection_totals VALUES ('proposals', {nil}, 0, 2, 5), ('proposals', {nil}, 3, 1, 2)"),
+        format!(
+            "INSERT INTO collection_totals VALUES ('proposals', {nil}, 0, 2, 5), ('proposals', {nil}, 3, 1, 2)"
+        ),
     ]
 }
 
 async fn a_store_of_the_first_schema_is_brought_up_to_date(store: &TestStore) {
     let scope = all(Collection::PROPOSALS);
     for number in 0..3 {
-        store.insert(scope, &format!("{{\"text\":\"Peñaranda {number}\",\"research_type\":\"Applied {number}\"}}")).await;
+        store
+            .insert(
+                scope,
+                &format!(
+                    "{{\"text\":\"Peñaranda {number}\",\"research_type\":\"Applied {number}\"}}"
+                ),
+            )
+            .await;
     }
     let [table, rows] = first_totals(&store.database);
     for statement in FIRST_SCHEMA {
@@ -110,7 +129,11 @@ async fn a_store_of_the_first_schema_is_brought_up_to_date(store: &TestStore) {
         let _ = store.database.query(statement);
     }
     let _ = store.database.query(&rows);
-    let more = if store.database.is_sqlite() { "DROP TABLE search_words" } else { "DROP SEQUENCE write_clock" };
+    let more = if store.database.is_sqlite() {
+        "DROP TABLE search_words"
+    } else {
+        "DROP SEQUENCE write_clock"
+    };
     let _ = store.database.query(more);
     store.store.clone().close().await;
     let reopened = connect(&store.database).await;
@@ -124,22 +147,36 @@ async fn a_store_of_the_first_schema_is_brought_up_to_date(store: &TestStore) {
     let operand = Operand::read(&subject, "Applied 1").unwrap();
     let applied = Filter { subject, condition: Condition::Compare(Comparison::Equal, operand) };
     assert_eq!(found(vec![applied], None).await.items.len(), 1, "proposals have their keys");
-    assert_eq!(found(vec![], Some(Search::read("penaranda").unwrap())).await.items.len(), 3, "and are indexed");
+    assert_eq!(
+        found(vec![], Some(Search::read("penaranda").unwrap())).await.items.len(),
+        3,
+        "and are indexed"
+    );
     let page = found(vec![], None).await;
-    assert_eq!((page.total, page.revision.0), (Total::Exact(3), 7), "the shards of the totals are added up");
+    assert_eq!(
+        (page.total, page.revision.0),
+        (Total::Exact(3), 7),
+        "the shards of the totals are added up"
+    );
     reopened.items().insert(scope, new_item("{}"), at(NOW)).await.unwrap();
     reopened.close().await;
 }
 
-/// A service that was stopped and started again, in a newer version, answers what it was asked before.
+/// A service that was stopped and started again, in a newer version, answers what it was asked
+/// before.
 async fn keys_of_the_fourth_schema_are_kept(store: &TestStore) {
     let [path, key, fingerprint, remarks] = ["/v1/files", "k", "f", ""].map(Into::into);
     let expires = at(NOW + 1_000_000).time;
-    let change = Change { key: Some(Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks })), ..at(NOW) };
-    let shown = store.items.insert(all(Collection::FILES), new_item("{}"), change.clone()).await.unwrap();
-    for statement in
-        ["ALTER TABLE idempotency_keys DROP COLUMN remarks", "DELETE FROM seaql_migrations WHERE version LIKE '%_000005_rules'"]
-    {
+    let change = Change {
+        key: Some(Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks })),
+        ..at(NOW)
+    };
+    let shown =
+        store.items.insert(all(Collection::FILES), new_item("{}"), change.clone()).await.unwrap();
+    for statement in [
+        "ALTER TABLE idempotency_keys DROP COLUMN remarks",
+        "DELETE FROM seaql_migrations WHERE version LIKE '%_000005_rules'",
+    ] {
         let _ = store.database.query(statement);
     }
     store.store.clone().close().await;
@@ -154,20 +191,42 @@ async fn keys_of_the_fourth_schema_are_kept(store: &TestStore) {
 /// The engine gives them what the service gives those that are written now.
 async fn items_of_the_fifth_schema_are_given_their_subjects(store: &TestStore) {
     let (long, huge) = (format!("\"{}\"", "é".repeat(300)), "123456789012345678901234567890");
-    let values =
-        [r#""a""#, r#""Añ \" \\ \n ' 💧""#, r#""""#, &long, "7", "1.50", "-0", "1e2", huge, "true", "null", r#"["a"]"#, r#"{"a":"b"}"#];
+    let values = [
+        r#""a""#,
+        r#""Añ \" \\ \n ' 💧""#,
+        r#""""#,
+        &long,
+        "7",
+        "1.50",
+        "-0",
+        "1e2",
+        huge,
+        "true",
+        "null",
+        r#"["a"]"#,
+        r#"{"a":"b"}"#,
+    ];
     for collection in Collection::ALL {
         for name in ["proposal_id", "subject", "other"] {
             for value in values {
-                store.insert(all(collection), &format!("{{\"first\":[1],\"{name}\":{value}}}")).await;
+                store
+                    .insert(all(collection), &format!("{{\"first\":[1],\"{name}\":{value}}}"))
+                    .await;
             }
         }
     }
-    let subjects = || store.database.query("SELECT CAST(members AS TEXT), collection, subject FROM items ORDER BY id");
+    let subjects = || {
+        store
+            .database
+            .query("SELECT CAST(members AS TEXT), collection, subject FROM items ORDER BY id")
+    };
     let given = subjects();
     assert_eq!(given.iter().filter(|row| row[2].is_some()).count(), 4 * 9);
     let taken_back = ["DROP INDEX items_by_subject", "ALTER TABLE items DROP COLUMN subject"];
-    for statement in taken_back.into_iter().chain(["DELETE FROM seaql_migrations WHERE version LIKE '%_000006_subjects'"]) {
+    for statement in taken_back
+        .into_iter()
+        .chain(["DELETE FROM seaql_migrations WHERE version LIKE '%_000006_subjects'"])
+    {
         let _ = store.database.query(statement);
     }
     store.store.clone().close().await;
@@ -189,7 +248,8 @@ fn view_columns(database: &TestDatabase) -> Vec<String> {
 
 async fn the_view_has_one_column_per_field(store: &TestStore) {
     let fields = FIELDS.iter().map(|field| field.name);
-    let expected: Vec<_> = ["id", "version", "created_at", "updated_at"].into_iter().chain(fields).collect();
+    let expected: Vec<_> =
+        ["id", "version", "created_at", "updated_at"].into_iter().chain(fields).collect();
     assert_eq!(view_columns(&store.database), expected);
 }
 
@@ -212,12 +272,23 @@ async fn the_view_shows_fields_as_columns(store: &TestStore) {
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     assert_eq!(row[0], Some(shown.item.id.to_string()));
     assert!(row[1].as_ref().is_some_and(|time| time.starts_with("2026-09-2")), "{row:?}");
-    assert_eq!(row[2..5], [Some("Sweetpotato".to_owned()), Some("7".to_owned()), Some(r#"["Bato","Pili"]"#.to_owned())]);
+    assert_eq!(
+        row[2..5],
+        [
+            Some("Sweetpotato".to_owned()),
+            Some("7".to_owned()),
+            Some(r#"["Bato","Pili"]"#.to_owned())
+        ]
+    );
     assert_eq!(row[5], None);
 }
 
 async fn refusal(url: &str) -> String {
-    let options = StoreOptions { url: url.to_owned(), connections: 2, acquire_timeout: Duration::from_secs(1) };
+    let options = StoreOptions {
+        url: url.to_owned(),
+        connections: 2,
+        acquire_timeout: Duration::from_secs(1),
+    };
     match Store::connect(&options).await {
         Ok(_) => panic!("{url} was opened"),
         Err(error) => error.to_string(),
@@ -228,10 +299,19 @@ async fn refusal(url: &str) -> String {
 async fn a_store_that_cannot_be_opened_says_why_in_one_line_without_the_password() {
     let folder = tempfile::tempdir().unwrap();
     let absent = format!("sqlite://{}/absent/p.db", folder.path().display());
-    let urls = ["mysql://u:secret@h/d", "postgres://u:secret@127.0.0.1:1/d", "postgres://u:secret@h:port/d", "sqlite::memory:", &absent];
+    let urls = [
+        "mysql://u:secret@h/d",
+        "postgres://u:secret@127.0.0.1:1/d",
+        "postgres://u:secret@h:port/d",
+        "sqlite::memory:",
+        &absent,
+    ];
     for url in urls {
         let message = refusal(url).await;
-        assert!(!message.is_empty() && !message.contains("secret") && !message.contains('\n'), "{message}");
+        assert!(
+            !message.is_empty() && !message.contains("secret") && !message.contains('\n'),
+            "{message}"
+        );
         println!("{message}");
     }
 }
@@ -249,7 +329,8 @@ async fn the_folder_of_a_database_file_is_made() {
 
 /// What a restart of the server does to a pool.
 fn cut_all_connections(database: &TestDatabase) {
-    let others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let others =
+        "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let cut = format!("SELECT CAST(pg_terminate_backend(pid) AS TEXT) {others}");
     while !database.query(&cut).is_empty() {}
 }
@@ -259,13 +340,16 @@ async fn reads_go_through_after_a_restart_of_the_server_and_writes_recover() {
     let store = TestStore::open(TestDatabase::postgres()).await;
     let shown = store.insert(all(Collection::FILES), "{}").await;
     let id = shown.item.id;
-    let readers: JoinSet<_> =
-        (0..8).map(|_| store.items.clone()).map(|items| async move { items.find(all(Collection::FILES), id).await }).collect();
+    let readers: JoinSet<_> = (0..8)
+        .map(|_| store.items.clone())
+        .map(|items| async move { items.find(all(Collection::FILES), id).await })
+        .collect();
     readers.join_all().await;
     for _ in 0..4 {
         cut_all_connections(&store.database);
         assert!(store.find(all(Collection::FILES), &shown).await.is_some());
-        // A connection on its way back into the pool at the cut is found dead by the first to use it.
+        // A connection on its way back into the pool at the cut is found dead by the first to use
+        // it.
         let first = store.try_insert(all(Collection::FILES), new_item("{}")).await;
         assert!(matches!(first, Ok(_) | Err(RepositoryError::Unavailable)), "{first:?}");
         let second = store.try_insert(all(Collection::FILES), new_item("{}")).await;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use application::query::{Comparison, Condition, Filter, Operand, PageQuery, Position, Selection, Subject};
+use application::query::{
+    Comparison, Condition, Filter, Operand, PageQuery, Position, Selection, Subject,
+};
 use application::{Scope, Search};
 use domain::Collection;
 use tokio::task::JoinSet;
@@ -37,8 +39,14 @@ fn best_first(query: PageQuery) -> PageQuery {
 /// The texts of the items found.
 async fn found(store: &TestStore, scope: Scope, written: &str) -> String {
     let page = store.select(scope, &searching(scope, written)).await;
-    assert!(page.items.iter().all(|listed| listed.score.is_some_and(|score| score > 0.0)), "{page:?}");
-    let texts = page.items.iter().map(|listed| listed.shown.item.members.split('"').nth(3).unwrap().to_owned());
+    assert!(
+        page.items.iter().all(|listed| listed.score.is_some_and(|score| score > 0.0)),
+        "{page:?}"
+    );
+    let texts = page
+        .items
+        .iter()
+        .map(|listed| listed.shown.item.members.split('"').nth(3).unwrap().to_owned());
     texts.collect::<Vec<_>>().join("|")
 }
 
@@ -49,7 +57,8 @@ async fn store_texts(store: &TestStore, texts: &[&str]) {
 }
 
 async fn every_word_must_be_found_and_no_word_is_too_common(store: &TestStore) {
-    store_texts(store, &["the rice", "the wheat of the north", "a rice of the north", "ricefield"]).await;
+    store_texts(store, &["the rice", "the wheat of the north", "a rice of the north", "ricefield"])
+        .await;
     for (written, expected) in [
         ("rice", "the rice|a rice of the north"),
         ("the", "the rice|the wheat of the north|a rice of the north"),
@@ -68,7 +77,10 @@ async fn phrases_are_found_in_one_text(store: &TestStore) {
     store.insert(COLLECTION, r#"{"x":"sweet","y":"potato"}"#).await;
     assert_eq!(found(store, COLLECTION, "\"sweet potato\"").await, "sweet potato|sweet-potato pie");
     assert_eq!(found(store, COLLECTION, "sweet-potato pie").await, "sweet-potato pie");
-    assert_eq!(found(store, COLLECTION, "potato sweet").await, "sweet potato|potato, sweet|sweet-potato pie|sweet");
+    assert_eq!(
+        found(store, COLLECTION, "potato sweet").await,
+        "sweet potato|potato, sweet|sweet-potato pie|sweet"
+    );
 }
 
 async fn case_and_accents_are_folded(store: &TestStore) {
@@ -83,9 +95,11 @@ async fn case_and_accents_are_folded(store: &TestStore) {
 
 async fn the_best_match_comes_first(store: &TestStore) {
     let filler = "about other things ".repeat(40);
-    store_texts(store, &[&format!("{filler} rice"), "rice and rice", "rice and wheat", &filler]).await;
+    store_texts(store, &[&format!("{filler} rice"), "rice and rice", "rice and wheat", &filler])
+        .await;
     let page = store.select(COLLECTION, &best_first(searching(COLLECTION, "rice"))).await;
-    let members: Vec<_> = page.items.iter().map(|listed| listed.shown.item.members.to_string()).collect();
+    let members: Vec<_> =
+        page.items.iter().map(|listed| listed.shown.item.members.to_string()).collect();
     assert_eq!(members.len(), 3);
     assert!(members[0].contains("rice and rice") && members[2].contains(&filler), "{members:?}");
     assert!(page.items.is_sorted_by(|one, next| one.score >= next.score));
@@ -94,21 +108,34 @@ async fn the_best_match_comes_first(store: &TestStore) {
 async fn every_write_keeps_the_index_in_step(store: &TestStore) {
     let shown = store.insert(COLLECTION, r#"{"text":"before"}"#).await;
     let updated = store.update(COLLECTION, &shown, r#"{"text":"after"}"#).await.unwrap();
-    assert_eq!((found(store, COLLECTION, "before").await, found(store, COLLECTION, "after").await), (String::new(), "after".to_owned()));
+    assert_eq!(
+        (found(store, COLLECTION, "before").await, found(store, COLLECTION, "after").await),
+        (String::new(), "after".to_owned())
+    );
     store.delete(COLLECTION, &updated).await.unwrap();
     assert_eq!(found(store, COLLECTION, "after").await, "");
     let proposal = store.insert(all(Collection::PROPOSALS), r#"{"text":"owner"}"#).await;
     store.insert(lib_of(&proposal), r#"{"text":"owned"}"#).await;
     store.delete(all(Collection::PROPOSALS), &proposal).await.unwrap();
     assert_eq!(
-        (found(store, all(Collection::LIB), "owned").await, found(store, all(Collection::PROPOSALS), "owner").await),
+        (
+            found(store, all(Collection::LIB), "owned").await,
+            found(store, all(Collection::PROPOSALS), "owner").await
+        ),
         Default::default()
     );
     let cash = all(Collection::CASH_PROGRAM);
-    let (kept, gone) = (store.insert(cash, r#"{"text":"kept"}"#).await, store.insert(cash, r#"{"text":"gone"}"#).await);
-    let whole = content(vec![replacement(&kept, r#"{"text":"changed"}"#)], vec![new_item(r#"{"text":"added"}"#)]);
+    let (kept, gone) = (
+        store.insert(cash, r#"{"text":"kept"}"#).await,
+        store.insert(cash, r#"{"text":"gone"}"#).await,
+    );
+    let whole = content(
+        vec![replacement(&kept, r#"{"text":"changed"}"#)],
+        vec![new_item(r#"{"text":"added"}"#)],
+    );
     store.items.replace_all(Collection::CASH_PROGRAM, whole, at(NOW)).await.unwrap();
-    for (word, expected) in [("kept", ""), ("gone", ""), ("changed", "changed"), ("added", "added")] {
+    for (word, expected) in [("kept", ""), ("gone", ""), ("changed", "changed"), ("added", "added")]
+    {
         assert_eq!(found(store, cash, word).await, expected, "{word}");
     }
     assert_eq!(store.find(cash, &gone).await, None);
@@ -129,8 +156,20 @@ async fn a_search_finds_what_was_acknowledged_while_others_write(store: &TestSto
         writers.spawn(async move {
             for number in 0..8 {
                 let word = format!("word{writer}x{number}");
-                items.insert(COLLECTION, new_item(&format!("{{\"text\":\"{word}\"}}")), at(NOW)).await.unwrap();
-                assert_eq!(items.page(COLLECTION, &searching(COLLECTION, &word)).await.unwrap().items.len(), 1, "{word}");
+                items
+                    .insert(COLLECTION, new_item(&format!("{{\"text\":\"{word}\"}}")), at(NOW))
+                    .await
+                    .unwrap();
+                assert_eq!(
+                    items
+                        .page(COLLECTION, &searching(COLLECTION, &word))
+                        .await
+                        .unwrap()
+                        .items
+                        .len(),
+                    1,
+                    "{word}"
+                );
             }
         });
     }
@@ -142,7 +181,13 @@ async fn a_refused_write_leaves_the_index_alone(store: &TestStore) {
     let second = store.update(COLLECTION, &first, r#"{"text":"second"}"#).await.unwrap();
     assert!(store.update(COLLECTION, &first, r#"{"text":"stale"}"#).await.is_err());
     assert!(store.delete(COLLECTION, &first).await.is_err());
-    assert_eq!((found(store, COLLECTION, "stale").await.as_str(), found(store, COLLECTION, "second").await.as_str()), ("", "second"));
+    assert_eq!(
+        (
+            found(store, COLLECTION, "stale").await.as_str(),
+            found(store, COLLECTION, "second").await.as_str()
+        ),
+        ("", "second")
+    );
     assert_eq!(store.find(COLLECTION, &second).await.as_ref(), Some(&second));
 }
 
@@ -152,8 +197,15 @@ async fn a_search_goes_with_filters_and_scopes(store: &TestStore) {
     store.insert(lib_of(&proposal), r#"{"text":"rice","year":2025}"#).await;
     store.insert(all(Collection::LIB), r#"{"text":"rice","year":2026}"#).await;
     let subject = Subject::Member { name: "year".into(), kind: None };
-    let year = Filter { condition: Condition::Compare(Comparison::Equal, Operand::read(&subject, "2026").unwrap()), subject };
-    for (scope, all, of_the_year) in [(lib_of(&proposal), 2, 1), (all(Collection::LIB), 3, 2), (all(Collection::PROPOSALS), 1, 0)] {
+    let year = Filter {
+        condition: Condition::Compare(Comparison::Equal, Operand::read(&subject, "2026").unwrap()),
+        subject,
+    };
+    for (scope, all, of_the_year) in [
+        (lib_of(&proposal), 2, 1),
+        (all(Collection::LIB), 3, 2),
+        (all(Collection::PROPOSALS), 1, 0),
+    ] {
         let mut query = searching(scope, "rice");
         assert_eq!(store.select(scope, &query).await.items.len(), all);
         query.selection.filters.push(year.clone());
@@ -167,13 +219,19 @@ async fn texts_of_any_size_are_indexed(store: &TestStore) {
     store.insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", "x".repeat(3_000_000))).await;
     store.insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", "same ".repeat(100_000))).await;
     for word in ["w0", "w59999", "same"] {
-        assert_eq!(store.select(COLLECTION, &searching(COLLECTION, word)).await.items.len(), 1, "{word}");
+        assert_eq!(
+            store.select(COLLECTION, &searching(COLLECTION, word)).await.items.len(),
+            1,
+            "{word}"
+        );
     }
 }
 
 async fn matches_can_be_walked(store: &TestStore) {
     for number in 0..23 {
-        store.insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", "rice ".repeat(1 + number % 5))).await;
+        store
+            .insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", "rice ".repeat(1 + number % 5)))
+            .await;
     }
     let whole = store.select(COLLECTION, &best_first(searching(COLLECTION, "rice"))).await;
     let expected: Vec<_> = whole.items.iter().map(|listed| listed.shown.item.id).collect();

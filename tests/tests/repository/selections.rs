@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use application::query::{Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total};
+use application::query::{
+    Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total,
+};
 use application::{ChangeKind, Scope};
 use domain::Collection;
 use domain::proposal::{FIELDS, FieldKind};
@@ -60,20 +62,32 @@ fn selecting(scope: Scope, filters: Vec<Filter>) -> PageQuery {
 async fn found(store: &TestStore, scope: Scope, filters: Vec<Filter>) -> String {
     let page = store.select(scope, &selecting(scope, filters)).await;
     assert_eq!(page.total, Total::Exact(page.items.len() as u64));
-    let number = |members: &str| members.rsplit("\"n\":").next().unwrap().trim_end_matches('}').to_owned();
+    let number =
+        |members: &str| members.rsplit("\"n\":").next().unwrap().trim_end_matches('}').to_owned();
     page.items.iter().map(|listed| number(&listed.shown.item.members)).collect::<Vec<_>>().join(" ")
 }
 
 /// Stores an item for each value of the member `x`; `-` is none.
 async fn store_values(store: &TestStore, values: &[&str]) {
     for (number, value) in values.iter().enumerate() {
-        let members = if *value == "-" { format!("{{\"n\":{number}}}") } else { format!("{{\"x\":{value},\"n\":{number}}}") };
+        let members = if *value == "-" {
+            format!("{{\"n\":{number}}}")
+        } else {
+            format!("{{\"x\":{value},\"n\":{number}}}")
+        };
         store.insert(COLLECTION, &members).await;
     }
 }
 
 async fn numbers_compare_as_numbers_and_texts_as_texts(store: &TestStore) {
-    store_values(store, &["9", "10", "14.50", "-2", "1e1", r#""9""#, r#""10""#, r#""b""#, r#""Z""#, "true", "null", "-", "{}"]).await;
+    store_values(
+        store,
+        &[
+            "9", "10", "14.50", "-2", "1e1", r#""9""#, r#""10""#, r#""b""#, r#""Z""#, "true",
+            "null", "-", "{}",
+        ],
+    )
+    .await;
     let x = member("x");
     for (comparison, written, expected) in [
         (Comparison::Less, "10", "0 3"),
@@ -84,14 +98,31 @@ async fn numbers_compare_as_numbers_and_texts_as_texts(store: &TestStore) {
         (Comparison::Less, "b", "5 6 8"),
         (Comparison::AtLeast, "Z", "7 8"),
     ] {
-        assert_eq!(found(store, COLLECTION, vec![compare(&x, comparison, written)]).await, expected, "{comparison:?} {written}");
+        assert_eq!(
+            found(store, COLLECTION, vec![compare(&x, comparison, written)]).await,
+            expected,
+            "{comparison:?} {written}"
+        );
     }
 }
 
 async fn equality_knows_the_type_of_what_is_stored(store: &TestStore) {
     store_values(
         store,
-        &["7", r#""7""#, "7.0", "14.5", r#""14.50""#, "true", r#""true""#, "9007199254740993", "9007199254740992", "null", "-", r#""""#],
+        &[
+            "7",
+            r#""7""#,
+            "7.0",
+            "14.5",
+            r#""14.50""#,
+            "true",
+            r#""true""#,
+            "9007199254740993",
+            "9007199254740992",
+            "null",
+            "-",
+            r#""""#,
+        ],
     )
     .await;
     let x = member("x");
@@ -107,19 +138,46 @@ async fn equality_knows_the_type_of_what_is_stored(store: &TestStore) {
     ] {
         assert_eq!(found(store, COLLECTION, vec![equal(&x, written)]).await, expected, "{written}");
     }
-    assert_eq!(found(store, COLLECTION, vec![compare(&x, Comparison::NotEqual, "7")]).await, "3 4 5 6 7 8 11");
-    let operands = ["7", "true", "nothing"].map(|written| Operand::read(&x, written).unwrap()).to_vec();
-    assert_eq!(found(store, COLLECTION, vec![Filter { subject: x, condition: Condition::In(operands) }]).await, "0 1 2 5 6");
+    assert_eq!(
+        found(store, COLLECTION, vec![compare(&x, Comparison::NotEqual, "7")]).await,
+        "3 4 5 6 7 8 11"
+    );
+    let operands =
+        ["7", "true", "nothing"].map(|written| Operand::read(&x, written).unwrap()).to_vec();
+    assert_eq!(
+        found(store, COLLECTION, vec![Filter { subject: x, condition: Condition::In(operands) }])
+            .await,
+        "0 1 2 5 6"
+    );
 }
 
 async fn a_list_matches_when_an_element_does(store: &TestStore) {
-    store_values(store, &[r#"["a","B"]"#, r#"["c",7]"#, "[]", r#"[["a"]]"#, r#"{"a":"a"}"#, r#""a""#, "[null]", "[1,20]"]).await;
+    store_values(
+        store,
+        &[
+            r#"["a","B"]"#,
+            r#"["c",7]"#,
+            "[]",
+            r#"[["a"]]"#,
+            r#"{"a":"a"}"#,
+            r#""a""#,
+            "[null]",
+            "[1,20]",
+        ],
+    )
+    .await;
     let x = member("x");
     assert_eq!(found(store, COLLECTION, vec![equal(&x, "a")]).await, "0 5");
     assert_eq!(found(store, COLLECTION, vec![equal(&x, "7")]).await, "1");
     assert_eq!(found(store, COLLECTION, vec![contains(&x, "b")]).await, "0");
-    assert_eq!(found(store, COLLECTION, vec![compare(&x, Comparison::Greater, "8")]).await, "0 1 5 7");
-    assert_eq!(found(store, COLLECTION, vec![compare(&x, Comparison::NotEqual, "a")]).await, "1 2 3 4 6 7");
+    assert_eq!(
+        found(store, COLLECTION, vec![compare(&x, Comparison::Greater, "8")]).await,
+        "0 1 5 7"
+    );
+    assert_eq!(
+        found(store, COLLECTION, vec![compare(&x, Comparison::NotEqual, "a")]).await,
+        "1 2 3 4 6 7"
+    );
 }
 
 async fn presence_is_a_value_that_is_not_null(store: &TestStore) {
@@ -129,7 +187,11 @@ async fn presence_is_a_value_that_is_not_null(store: &TestStore) {
 }
 
 async fn pieces_are_found_without_regard_to_case_and_without_wildcards(store: &TestStore) {
-    store_values(store, &[r#""100 % Peñaranda""#, r#""PEÑARANDA""#, r#""a_b*c?[d]^e\\f.g""#, r#""axbyc""#, "100"]).await;
+    store_values(
+        store,
+        &[r#""100 % Peñaranda""#, r#""PEÑARANDA""#, r#""a_b*c?[d]^e\\f.g""#, r#""axbyc""#, "100"],
+    )
+    .await;
     for (piece, expected) in [
         ("peñaranda", "0 1"),
         ("Peña", "0 1"),
@@ -143,21 +205,43 @@ async fn pieces_are_found_without_regard_to_case_and_without_wildcards(store: &T
         ("x.y", ""),
         ("]^", "2"),
     ] {
-        assert_eq!(found(store, COLLECTION, vec![contains(&member("x"), piece)]).await, expected, "{piece}");
+        assert_eq!(
+            found(store, COLLECTION, vec![contains(&member("x"), piece)]).await,
+            expected,
+            "{piece}"
+        );
     }
 }
 
 async fn names_may_have_any_characters(store: &TestStore) {
-    for (number, name) in [r#"a\"b"#, "a.b", "$[0]", "a'b", "", "ñ 😀", r"a\\b", "a]b[", "tab\\t"].iter().enumerate() {
+    for (number, name) in
+        [r#"a\"b"#, "a.b", "$[0]", "a'b", "", "ñ 😀", r"a\\b", "a]b[", "tab\\t"].iter().enumerate()
+    {
         store.insert(COLLECTION, &format!("{{\"{name}\":\"here\",\"n\":{number}}}")).await;
     }
-    for (name, expected) in
-        [("a\"b", "0"), ("a.b", "1"), ("$[0]", "2"), ("a'b", "3"), ("", "4"), ("ñ 😀", "5"), ("a\\b", "6"), ("a]b[", "7"), ("tab\t", "8")]
-    {
+    for (name, expected) in [
+        ("a\"b", "0"),
+        ("a.b", "1"),
+        ("$[0]", "2"),
+        ("a'b", "3"),
+        ("", "4"),
+        ("ñ 😀", "5"),
+        ("a\\b", "6"),
+        ("a]b[", "7"),
+        ("tab\t", "8"),
+    ] {
         let name = member(name);
-        assert_eq!(found(store, COLLECTION, vec![equal(&name, "here")]).await, expected, "{name:?}");
+        assert_eq!(
+            found(store, COLLECTION, vec![equal(&name, "here")]).await,
+            expected,
+            "{name:?}"
+        );
         assert_eq!(found(store, COLLECTION, vec![exists(&name, true)]).await, expected, "{name:?}");
-        assert_eq!(found(store, COLLECTION, vec![contains(&name, "ER")]).await, expected, "{name:?}");
+        assert_eq!(
+            found(store, COLLECTION, vec![contains(&name, "ER")]).await,
+            expected,
+            "{name:?}"
+        );
     }
 }
 
@@ -194,17 +278,47 @@ async fn fields_of_proposals_are_found_by_their_kind(store: &TestStore) {
 async fn long_values_of_indexed_fields_are_told_apart(store: &TestStore) {
     let scope = all(Collection::PROPOSALS);
     let (beginning, whole) = ("ñ".repeat(200), "ñ".repeat(5_000));
-    for (number, value) in
-        [&beginning[..398], &beginning, &format!("{beginning}a"), &format!("{whole}a"), &format!("{whole}b")].iter().enumerate()
+    for (number, value) in [
+        &beginning[..398],
+        &beginning,
+        &format!("{beginning}a"),
+        &format!("{whole}a"),
+        &format!("{whole}b"),
+    ]
+    .iter()
+    .enumerate()
     {
-        store.insert(scope, &format!("{{\"researcher_id\":\"{value}\",\"research_type\":\"{value}\",\"n\":{number}}}")).await;
+        store
+            .insert(
+                scope,
+                &format!(
+                    "{{\"researcher_id\":\"{value}\",\"research_type\":\"{value}\",\"n\":{number}}}"
+                ),
+            )
+            .await;
     }
     for name in ["researcher_id", "research_type"] {
         let field = field(name);
-        for (number, value) in [&beginning[..398], &beginning, &format!("{beginning}a"), &format!("{whole}a")].iter().enumerate() {
-            assert_eq!(found(store, scope, vec![equal(&field, value)]).await, number.to_string(), "{name}");
+        for (number, value) in
+            [&beginning[..398], &beginning, &format!("{beginning}a"), &format!("{whole}a")]
+                .iter()
+                .enumerate()
+        {
+            assert_eq!(
+                found(store, scope, vec![equal(&field, value)]).await,
+                number.to_string(),
+                "{name}"
+            );
         }
-        assert_eq!(found(store, scope, vec![Filter { subject: field, condition: Condition::Contains("ñb".into()) }]).await, "4");
+        assert_eq!(
+            found(
+                store,
+                scope,
+                vec![Filter { subject: field, condition: Condition::Contains("ñb".into()) }]
+            )
+            .await,
+            "4"
+        );
     }
     let kind = field("research_type");
     for (comparison, value, expected) in [
@@ -214,7 +328,12 @@ async fn long_values_of_indexed_fields_are_told_apart(store: &TestStore) {
         (Comparison::AtMost, &format!("{beginning}a"), "0 1 2"),
         (Comparison::Greater, &format!("{whole}a"), "4"),
     ] {
-        assert_eq!(found(store, scope, vec![compare(&kind, comparison, value)]).await, expected, "{comparison:?} {}", value.len());
+        assert_eq!(
+            found(store, scope, vec![compare(&kind, comparison, value)]).await,
+            expected,
+            "{comparison:?} {}",
+            value.len()
+        );
     }
 }
 
@@ -224,12 +343,33 @@ async fn times_are_compared(store: &TestStore) {
         items.push(store.insert(COLLECTION, &format!("{{\"n\":{number}}}")).await);
     }
     let later = at(NOW + 1_000_000);
-    store.items.update(COLLECTION, replacement(&items[1], r#"{"n":1}"#), ChangeKind::Replaced, later.clone()).await.unwrap();
+    store
+        .items
+        .update(
+            COLLECTION,
+            replacement(&items[1], r#"{"n":1}"#),
+            ChangeKind::Replaced,
+            later.clone(),
+        )
+        .await
+        .unwrap();
     let (now, later) = (items[2].item.created_at.to_string(), later.time.to_string());
-    assert_eq!(found(store, COLLECTION, vec![compare(&Subject::UpdatedAt, Comparison::Greater, &now)]).await, "1");
+    assert_eq!(
+        found(store, COLLECTION, vec![compare(&Subject::UpdatedAt, Comparison::Greater, &now)])
+            .await,
+        "1"
+    );
     assert_eq!(found(store, COLLECTION, vec![equal(&Subject::UpdatedAt, &later)]).await, "1");
-    assert_eq!(found(store, COLLECTION, vec![compare(&Subject::CreatedAt, Comparison::AtMost, &now)]).await, "0 1 2");
-    assert_eq!(found(store, COLLECTION, vec![compare(&Subject::CreatedAt, Comparison::NotEqual, &now)]).await, "0 1");
+    assert_eq!(
+        found(store, COLLECTION, vec![compare(&Subject::CreatedAt, Comparison::AtMost, &now)])
+            .await,
+        "0 1 2"
+    );
+    assert_eq!(
+        found(store, COLLECTION, vec![compare(&Subject::CreatedAt, Comparison::NotEqual, &now)])
+            .await,
+        "0 1"
+    );
 }
 
 async fn filters_hold_together_and_stay_in_their_scope(store: &TestStore) {
@@ -251,11 +391,22 @@ async fn filters_hold_together_and_stay_in_their_scope(store: &TestStore) {
 async fn matches_are_counted_up_to_a_limit(store: &TestStore) {
     let members = "{\"x\":1}";
     let additions = (0..10_001).map(|_| crate::store::new_item(members)).collect();
-    store.items.replace_all(Collection::CASH_PROGRAM, crate::store::content(Vec::new(), additions), at(NOW)).await.unwrap();
+    store
+        .items
+        .replace_all(
+            Collection::CASH_PROGRAM,
+            crate::store::content(Vec::new(), additions),
+            at(NOW),
+        )
+        .await
+        .unwrap();
     let scope = all(Collection::CASH_PROGRAM);
     let query = PageQuery { limit: 5, ..selecting(scope, vec![exists(&member("x"), true)]) };
     assert_eq!(store.select(scope, &query).await.total, Total::AtLeast(10_000));
-    assert_eq!(store.select(scope, &PageQuery { is_counted: false, ..query }).await.total, Total::NotCounted);
+    assert_eq!(
+        store.select(scope, &PageQuery { is_counted: false, ..query }).await.total,
+        Total::NotCounted
+    );
     let first = store.page(scope, 0, 1).await;
     assert_eq!(first.total_items, 10_001);
     store.delete(scope, &first.items[0]).await.unwrap();

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use application::query::{PageQuery, Position, Selection, Total};
 use application::{
-    Change, ChangeKind, CollectionContent, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError, Revision, Scope, ShownItem,
+    Change, ChangeKind, CollectionContent, ItemRepository, ListedPage, NewItem, Replacement,
+    RepositoryError, Revision, Scope, ShownItem,
 };
 use domain::{Collection, ItemId};
 use jiff::Timestamp;
@@ -27,14 +28,22 @@ pub fn lib_of(proposal: &ShownItem) -> Scope {
 }
 
 /// An identifier nobody else has; later ones sort after earlier ones.
-#[expect(clippy::disallowed_methods, reason = "a test has no generator of its own, and its ids must sort by time")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test has no generator of its own, and its ids must sort by time"
+)]
 pub fn next_id() -> ItemId {
     ItemId::from_uuid(Uuid::now_v7())
 }
 
 /// A change made at a microsecond, by nobody in particular.
 pub fn at(microsecond: i64) -> Change {
-    Change { time: Timestamp::from_microsecond(microsecond).unwrap(), caller: None, key: None, grounds: Vec::new() }
+    Change {
+        time: Timestamp::from_microsecond(microsecond).unwrap(),
+        caller: None,
+        key: None,
+        grounds: Vec::new(),
+    }
 }
 
 /// A new item that refers to nothing.
@@ -44,7 +53,12 @@ pub fn new_item(members: &str) -> NewItem {
 
 /// New members for an item as it was shown.
 pub fn replacement(shown: &ShownItem, members: &str) -> Replacement {
-    Replacement { id: shown.item.id, expected: shown.item.version, members: members.into(), program: None }
+    Replacement {
+        id: shown.item.id,
+        expected: shown.item.version,
+        members: members.into(),
+        program: None,
+    }
 }
 
 /// What a collection is to hold, whatever it was at.
@@ -100,11 +114,20 @@ impl TestStore {
         self.try_insert(scope, new_item(members)).await.unwrap()
     }
 
-    pub async fn try_insert(&self, scope: Scope, item: NewItem) -> Result<ShownItem, RepositoryError> {
+    pub async fn try_insert(
+        &self,
+        scope: Scope,
+        item: NewItem,
+    ) -> Result<ShownItem, RepositoryError> {
         self.items.insert(scope, item, at(NOW)).await
     }
 
-    pub async fn update(&self, scope: Scope, shown: &ShownItem, members: &str) -> Result<ShownItem, RepositoryError> {
+    pub async fn update(
+        &self,
+        scope: Scope,
+        shown: &ShownItem,
+        members: &str,
+    ) -> Result<ShownItem, RepositoryError> {
         self.items.update(scope, replacement(shown, members), ChangeKind::Replaced, at(NOW)).await
     }
 
@@ -118,7 +141,14 @@ impl TestStore {
     }
 
     pub async fn page(&self, scope: Scope, offset: u64, limit: u64) -> Page {
-        Page::of(self.select(scope, &PageQuery { position: Position::Offset(offset), limit, ..everything(scope) }).await.as_ref())
+        Page::of(
+            self.select(
+                scope,
+                &PageQuery { position: Position::Offset(offset), limit, ..everything(scope) },
+            )
+            .await
+            .as_ref(),
+        )
     }
 
     pub async fn select(&self, scope: Scope, query: &PageQuery) -> Arc<ListedPage> {
@@ -143,6 +173,10 @@ pub fn ids<'a>(items: impl IntoIterator<Item = &'a ShownItem>) -> Vec<ItemId> {
 
 /// Opens a database, which may have no schema yet.
 pub async fn connect(database: &TestDatabase) -> Store {
-    let options = StoreOptions { url: database.url().to_owned(), connections: 8, acquire_timeout: Duration::from_secs(10) };
+    let options = StoreOptions {
+        url: database.url().to_owned(),
+        connections: 8,
+        acquire_timeout: Duration::from_secs(10),
+    };
     Store::connect(&options).await.unwrap_or_else(|error| panic!("{error}"))
 }

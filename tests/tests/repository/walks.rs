@@ -42,30 +42,48 @@ async fn a_walk_skips_and_repeats_nothing_while_others_write(store: &TestStore) 
 async fn every_bare_page_number_finds_its_items(store: &TestStore) {
     let additions: Vec<_> = (0..103).map(|_| new_item("{}")).collect();
     let expected: Vec<_> = additions.iter().map(|item| item.id).collect();
-    store.items.replace_all(Collection::CASH_PROGRAM, content(Vec::new(), additions), at(NOW)).await.unwrap();
+    store
+        .items
+        .replace_all(Collection::CASH_PROGRAM, content(Vec::new(), additions), at(NOW))
+        .await
+        .unwrap();
     let scope = all(Collection::CASH_PROGRAM);
     for offset in [0, 10, 49, 50, 60, 90, 95, 100, 102] {
-        let query = PageQuery { position: Position::Offset(offset), limit: 10, ..everything(scope) };
+        let query =
+            PageQuery { position: Position::Offset(offset), limit: 10, ..everything(scope) };
         let page = store.select(scope, &query).await;
         let found: Vec<_> = page.items.iter().map(|listed| listed.shown.item.id).collect();
         let from = usize::try_from(offset).unwrap();
         assert_eq!(found, expected[from..(from + 10).min(103)], "{offset}");
         assert_eq!(page.goes_on, offset + 10 < 103, "{offset}");
-        assert_eq!((page.first.as_ref().unwrap().id, page.last.as_ref().unwrap().id), (found[0], *found.last().unwrap()));
+        assert_eq!(
+            (page.first.as_ref().unwrap().id, page.last.as_ref().unwrap().id),
+            (found[0], *found.last().unwrap())
+        );
     }
 }
 
 async fn only_the_members_asked_for_come_back(store: &TestStore) {
     let scope = all(Collection::FILES);
-    let shown = store.insert(scope, r#"{"z":100.10,"a\"b":"é\n","l":[1.50,{"x":null}],"none":null,"other":1}"#).await;
+    let shown = store
+        .insert(scope, r#"{"z":100.10,"a\"b":"é\n","l":[1.50,{"x":null}],"none":null,"other":1}"#)
+        .await;
     let fields = ["l", "a\"b", "missing", "z", "none"].map(std::sync::Arc::from).to_vec().into();
     let expected = r#"{"l":[1.50,{"x":null}],"a\"b":"é\n","z":100.10,"none":null}"#;
     let found = store.items.find_fields(scope, shown.item.id, &fields).await.unwrap().unwrap();
-    assert_eq!((&*found.item.members, found.item.version, &found.relations), (expected, shown.item.version, &shown.relations));
-    let page = store.select(scope, &PageQuery { fields: Some(fields.clone()), ..everything(scope) }).await;
+    assert_eq!(
+        (&*found.item.members, found.item.version, &found.relations),
+        (expected, shown.item.version, &shown.relations)
+    );
+    let page =
+        store.select(scope, &PageQuery { fields: Some(fields.clone()), ..everything(scope) }).await;
     assert_eq!(&*page.items[0].shown.item.members, expected);
-    assert_eq!(store.items.find_fields(all(Collection::STATUS), shown.item.id, &fields).await, Ok(None));
-    let none = store.items.find_fields(scope, shown.item.id, &Vec::new().into()).await.unwrap().unwrap();
+    assert_eq!(
+        store.items.find_fields(all(Collection::STATUS), shown.item.id, &fields).await,
+        Ok(None)
+    );
+    let none =
+        store.items.find_fields(scope, shown.item.id, &Vec::new().into()).await.unwrap().unwrap();
     assert_eq!(&*none.item.members, "{}");
 }
 
@@ -80,13 +98,16 @@ async fn items_are_found_by_their_owners(store: &TestStore) {
         owners.push(proposal.item.id);
     }
     store.insert(all(Collection::LIB), "{}").await;
-    assert_eq!(store.items.belonging_to(Collection::LIB, &owners[..2], 10).await.unwrap(), owned[..4]);
+    assert_eq!(
+        store.items.belonging_to(Collection::LIB, &owners[..2], 10).await.unwrap(),
+        owned[..4]
+    );
     assert_eq!(store.items.belonging_to(Collection::LIB, &owners, 5).await.unwrap(), owned[..5]);
     assert_eq!(store.items.belonging_to(Collection::FILES, &owners, 5).await.unwrap(), []);
 }
 
-/// Readers fill whatever is kept in memory while writers write; after every acknowledged write the item, its page and its
-/// neighbours' relations must be as written.
+/// Readers fill whatever is kept in memory while writers write; after every acknowledged write the
+/// item, its page and its neighbours' relations must be as written.
 async fn nobody_who_was_answered_reads_what_was_before(store: &TestStore) {
     let scope = all(Collection::CASH_PROGRAM);
     let mut tasks = JoinSet::new();
@@ -97,10 +118,21 @@ async fn nobody_who_was_answered_reads_what_was_before(store: &TestStore) {
             let change = || -> Change { at(NOW) };
             for number in 1..60 {
                 let members = format!("{{\"n\":{number}}}");
-                shown = items.update(scope, replacement(&shown, &members), application::ChangeKind::Replaced, change()).await.unwrap();
+                shown = items
+                    .update(
+                        scope,
+                        replacement(&shown, &members),
+                        application::ChangeKind::Replaced,
+                        change(),
+                    )
+                    .await
+                    .unwrap();
                 assert_eq!(items.find(scope, shown.item.id).await.unwrap().as_ref(), Some(&shown));
                 let page = items.page(scope, &everything(scope)).await.unwrap();
-                assert!(page.items.iter().any(|listed| listed.shown == shown), "a page is older than a write that was answered");
+                assert!(
+                    page.items.iter().any(|listed| listed.shown == shown),
+                    "a page is older than a write that was answered"
+                );
             }
             let next = NewItem { continues: Some(shown.item.id), ..new_item("{}") };
             let next = items.insert(scope, next, change()).await.unwrap();

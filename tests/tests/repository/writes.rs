@@ -32,7 +32,10 @@ async fn an_insert_under_an_unknown_owner_is_refused(store: &TestStore) {
 
 async fn an_item_of_another_collection_owns_nothing(store: &TestStore) {
     let file = store.insert(all(Collection::FILES), "{}").await;
-    assert_eq!(store.try_insert(lib_of(&file), new_item("{}")).await, Err(RepositoryError::OwnerMissing));
+    assert_eq!(
+        store.try_insert(lib_of(&file), new_item("{}")).await,
+        Err(RepositoryError::OwnerMissing)
+    );
 }
 
 async fn an_insert_that_continues_an_unknown_item_is_refused(store: &TestStore) {
@@ -45,23 +48,39 @@ async fn an_insert_that_continues_an_unknown_item_is_refused(store: &TestStore) 
 async fn an_item_of_another_collection_is_not_continued(store: &TestStore) {
     let file = store.insert(all(Collection::FILES), "{}").await;
     let item = NewItem { continues: Some(file.item.id), ..new_item("{}") };
-    assert_eq!(store.try_insert(all(Collection::PROPOSALS), item).await, Err(RepositoryError::ItemMissing));
+    assert_eq!(
+        store.try_insert(all(Collection::PROPOSALS), item).await,
+        Err(RepositoryError::ItemMissing)
+    );
 }
 
 async fn an_update_gives_the_next_version(store: &TestStore) {
     let scope = all(Collection::FILES);
     let first = store.insert(scope, r#"{"a":1}"#).await;
     let later = at(NOW + 1_000_001);
-    let second = store.items.update(scope, replacement(&first, r#"{"a":2}"#), ChangeKind::Patched, later.clone()).await.unwrap();
-    assert_eq!((second.item.version, second.item.updated_at), (Version::from_number(2), later.time));
-    assert_eq!((second.item.created_at, &*second.item.members), (first.item.created_at, r#"{"a":2}"#));
+    let second = store
+        .items
+        .update(scope, replacement(&first, r#"{"a":2}"#), ChangeKind::Patched, later.clone())
+        .await
+        .unwrap();
+    assert_eq!(
+        (second.item.version, second.item.updated_at),
+        (Version::from_number(2), later.time)
+    );
+    assert_eq!(
+        (second.item.created_at, &*second.item.members),
+        (first.item.created_at, r#"{"a":2}"#)
+    );
     assert_eq!(store.find(scope, &first).await, Some(second));
 }
 
 async fn an_update_of_an_unknown_item_is_refused(store: &TestStore) {
     let file = store.insert(all(Collection::FILES), "{}").await;
     store.delete(all(Collection::FILES), &file).await.unwrap();
-    assert_eq!(store.update(all(Collection::FILES), &file, "{}").await, Err(RepositoryError::ItemMissing));
+    assert_eq!(
+        store.update(all(Collection::FILES), &file, "{}").await,
+        Err(RepositoryError::ItemMissing)
+    );
 }
 
 async fn an_update_outside_the_scope_is_refused(store: &TestStore) {
@@ -70,7 +89,10 @@ async fn an_update_outside_the_scope_is_refused(store: &TestStore) {
     let own = store.insert(lib_of(&one), "{}").await;
     assert_eq!(store.update(lib_of(&other), &own, "{}").await, Err(RepositoryError::ItemMissing));
     assert_eq!(store.delete(lib_of(&other), &own).await, Err(RepositoryError::ItemMissing));
-    assert_eq!(store.update(all(Collection::FILES), &own, "{}").await, Err(RepositoryError::ItemMissing));
+    assert_eq!(
+        store.update(all(Collection::FILES), &own, "{}").await,
+        Err(RepositoryError::ItemMissing)
+    );
     assert!(store.update(lib_of(&one), &own, "{}").await.is_ok());
 }
 
@@ -78,7 +100,10 @@ async fn an_update_of_another_version_is_refused(store: &TestStore) {
     let scope = all(Collection::FILES);
     let first = store.insert(scope, "{}").await;
     store.update(scope, &first, r#"{"a":1}"#).await.unwrap();
-    assert_eq!(store.update(scope, &first, r#"{"a":2}"#).await, Err(RepositoryError::VersionConflict));
+    assert_eq!(
+        store.update(scope, &first, r#"{"a":2}"#).await,
+        Err(RepositoryError::VersionConflict)
+    );
 }
 
 async fn a_refused_update_changes_nothing(store: &TestStore) {
@@ -95,14 +120,21 @@ async fn a_refused_update_changes_nothing(store: &TestStore) {
 async fn time_never_goes_back(store: &TestStore) {
     let scope = all(Collection::FILES);
     let first = store.insert(scope, "{}").await;
-    let early = store.items.update(scope, replacement(&first, "{}"), ChangeKind::Replaced, at(NOW - 5_000_000)).await.unwrap();
+    let early = store
+        .items
+        .update(scope, replacement(&first, "{}"), ChangeKind::Replaced, at(NOW - 5_000_000))
+        .await
+        .unwrap();
     assert!(early.item.updated_at > first.item.updated_at);
     assert_eq!(store.find(scope, &first).await, Some(early));
 }
 
 async fn a_delete_of_an_unknown_item_is_refused(store: &TestStore) {
     let scope = all(Collection::FILES);
-    assert_eq!(store.items.delete(scope, next_id(), Version::FIRST, at(NOW)).await, Err(RepositoryError::ItemMissing));
+    assert_eq!(
+        store.items.delete(scope, next_id(), Version::FIRST, at(NOW)).await,
+        Err(RepositoryError::ItemMissing)
+    );
 }
 
 async fn a_delete_of_another_version_is_refused(store: &TestStore) {
@@ -125,7 +157,10 @@ async fn a_deleted_item_is_gone(store: &TestStore) {
 async fn a_proposal_takes_its_library_items_along(store: &TestStore) {
     let (proposals, lib) = (all(Collection::PROPOSALS), all(Collection::LIB));
     let (one, other) = (store.insert(proposals, "{}").await, store.insert(proposals, "{}").await);
-    let owned = [store.insert(lib_of(&one), r#"{"n":1}"#).await, store.insert(lib_of(&one), r#"{"n":2}"#).await];
+    let owned = [
+        store.insert(lib_of(&one), r#"{"n":1}"#).await,
+        store.insert(lib_of(&one), r#"{"n":2}"#).await,
+    ];
     let (kept, free) = (store.insert(lib_of(&other), "{}").await, store.insert(lib, "{}").await);
     store.delete(proposals, &one).await.unwrap();
     for gone in &owned {
@@ -134,7 +169,8 @@ async fn a_proposal_takes_its_library_items_along(store: &TestStore) {
     let page = store.list(lib).await;
     assert_eq!((page.total_items, page.items), (2, vec![kept, free]));
     let totals = "SELECT CAST(items AS TEXT), CAST(writes AS TEXT) FROM collection_totals WHERE collection = 'lib' ORDER BY writes";
-    let expected = [["1", "1"], ["0", "4"], ["2", "6"]].map(|row| row.map(|text| Some(text.to_owned())).to_vec());
+    let expected = [["1", "1"], ["0", "4"], ["2", "6"]]
+        .map(|row| row.map(|text| Some(text.to_owned())).to_vec());
     assert_eq!(
         store.database.query(totals),
         expected,
@@ -158,8 +194,14 @@ async fn a_closed_store_is_unavailable(store: &TestStore) {
     });
     waiting.await.unwrap().unwrap();
     store.store.clone().close().await;
-    assert_eq!(items.insert(all(Collection::FILES), new_item("{}"), at(NOW)).await, Err(RepositoryError::Unavailable));
-    assert_eq!(items.find(all(Collection::FILES), next_id()).await, Err(RepositoryError::Unavailable));
+    assert_eq!(
+        items.insert(all(Collection::FILES), new_item("{}"), at(NOW)).await,
+        Err(RepositoryError::Unavailable)
+    );
+    assert_eq!(
+        items.find(all(Collection::FILES), next_id()).await,
+        Err(RepositoryError::Unavailable)
+    );
     assert_eq!(readiness.check().await, Err(RepositoryError::Unavailable));
     let stored = store.database.query("SELECT CAST(COUNT(*) AS TEXT) FROM items");
     assert_eq!(stored[0][0].as_deref(), Some("1"));

@@ -1,4 +1,5 @@
-//! What items were: their versions, what differs between two, what there was at a time, and the way back.
+//! What items were: their versions, what differs between two, what there was at a time, and the way
+//! back.
 
 use application::{Caller, Relations, ShownItem, View, WriteOptions};
 use domain::{Item, ItemId, Value, Version, Violations, json_patch};
@@ -13,14 +14,18 @@ use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, VersionsQuery, difference_from, refuse_parameters, version};
 use crate::representation::{self, Moment, Shown, TIME};
 
-/// What two versions that are compared may take of the memory for that: they are known when they were read.
+/// What two versions that are compared may take of the memory for that: they are known when they
+/// were read.
 const COMPARED: usize = 16 << 20;
 
 impl<G: Group> GroupApi<G> {
     pub(super) async fn list_versions(&self, request: &Request) -> Result<Response, Problem> {
         let query = VersionsQuery::read(query_of(request))?;
         let (owner, id) = target::<G>(request)?;
-        let page = self.service.versions(&Caller::Anonymous, owner, id, query.page, query.page_size).await?;
+        let page = self
+            .service
+            .versions(&Caller::Anonymous, owner, id, query.page, query.page_size)
+            .await?;
         let item_url = representation::item_url::<G>(&self.surroundings.base_url, owner, id);
         self.show_text(request, representation::versions(&item_url, &query, &page)).await
     }
@@ -28,7 +33,8 @@ impl<G: Group> GroupApi<G> {
     pub(super) async fn get_version(&self, request: &Request) -> Result<Response, Problem> {
         refuse_parameters(query_of(request))?;
         let (owner, id) = target::<G>(request)?;
-        let (past, item) = self.service.version(&Caller::Anonymous, owner, id, version_of(request)?).await?;
+        let (past, item) =
+            self.service.version(&Caller::Anonymous, owner, id, version_of(request)?).await?;
         self.show_past(request, owner, item, Moment::Version(&past)).await
     }
 
@@ -36,21 +42,33 @@ impl<G: Group> GroupApi<G> {
         let from = difference_from(query_of(request))?;
         let (owner, id) = target::<G>(request)?;
         let _share = self.surroundings.comparisons.take(COMPARED).await?;
-        let [from, to] = self.service.versions_to_compare(&Caller::Anonymous, owner, id, from, version_of(request)?).await?;
+        let [from, to] = self
+            .service
+            .versions_to_compare(&Caller::Anonymous, owner, id, from, version_of(request)?)
+            .await?;
         let compare = move || json_patch(Value::from_encoded(&from), Value::from_encoded(&to));
         // Large values keep no other request waiting.
-        let text = tokio::task::spawn_blocking(compare).await.map_err(|_| Problem::unavailable("The versions were not compared."))?;
+        let text = tokio::task::spawn_blocking(compare)
+            .await
+            .map_err(|_| Problem::unavailable("The versions were not compared."))?;
         self.show_text(request, text).await
     }
 
-    pub(super) async fn restore(&self, request: &Request, options: &WriteOptions) -> Result<Response, Problem> {
+    pub(super) async fn restore(
+        &self,
+        request: &Request,
+        options: &WriteOptions,
+    ) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
         let (owner, id) = target::<G>(request)?;
         // What was removed cannot be overwritten.
-        if self.surroundings.requires_condition && self.service.versions(&Caller::Anonymous, owner, id, 1, 1).await?.exists {
+        if self.surroundings.requires_condition
+            && self.service.versions(&Caller::Anonymous, owner, id, 1, 1).await?.exists
+        {
             self.required(condition.clone())?;
         }
-        let restored = self.service.restore(options, owner, id, version_of(request)?, &condition).await?;
+        let restored =
+            self.service.restore(options, owner, id, version_of(request)?, &condition).await?;
         let status = if restored.is_created { StatusCode::CREATED } else { StatusCode::OK };
         self.show_written(status, owner, &restored.written, options).await
     }
@@ -63,7 +81,8 @@ impl<G: Group> GroupApi<G> {
         time: Timestamp,
         view: &View,
     ) -> Result<Response, Problem> {
-        let (_, item) = self.service.get_at(&Caller::Anonymous, owner, id, time, view.fields.as_ref()).await?;
+        let (_, item) =
+            self.service.get_at(&Caller::Anonymous, owner, id, time, view.fields.as_ref()).await?;
         self.show_past(request, owner, item, Moment::At(&TIME.timestamp_to_string(&time))).await
     }
 
@@ -75,7 +94,8 @@ impl<G: Group> GroupApi<G> {
         query: &CollectionQuery<'_>,
     ) -> Result<Response, Problem> {
         let listing = self.service.list_at(&Caller::Anonymous, owner, time, &query.request).await?;
-        let share = self.surroundings.share_for(representation::collection_size::<G>(&listing)).await?;
+        let share =
+            self.surroundings.share_for(representation::collection_size::<G>(&listing)).await?;
         let time = TIME.timestamp_to_string(&time);
         let text = representation::collection::<G>(
             &self.surroundings.base_url,
@@ -92,10 +112,17 @@ impl<G: Group> GroupApi<G> {
         Ok(with_tag(Response::builder().body(held(share, text)), &tag))
     }
 
-    async fn show_past(&self, request: &Request, owner: Option<ItemId>, item: Item, moment: Moment<'_>) -> Result<Response, Problem> {
+    async fn show_past(
+        &self,
+        request: &Request,
+        owner: Option<ItemId>,
+        item: Item,
+        moment: Moment<'_>,
+    ) -> Result<Response, Problem> {
         let shown = ShownItem { item, relations: Relations::default() };
         let shown = Shown::written(&shown, moment);
-        // What is shown of a version beside the item changes when another follows; of a time, never.
+        // What is shown of a version beside the item changes when another follows; of a time,
+        // never.
         let tag = EntityTag::of_past(shown.item.item.version, moment.latest());
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
@@ -116,5 +143,7 @@ impl<G: Group> GroupApi<G> {
 /// The version in the path. A text that is no number names none.
 fn version_of(request: &Request) -> Result<Version, Problem> {
     let named = request.raw_path_param(VERSION_PARAMETER).and_then(version);
-    named.ok_or_else(|| Problem::new(&kinds::VERSION_NOT_FOUND, "Versions are numbered 1, 2, 3 and so on."))
+    named.ok_or_else(|| {
+        Problem::new(&kinds::VERSION_NOT_FOUND, "Versions are numbered 1, 2, 3 and so on.")
+    })
 }

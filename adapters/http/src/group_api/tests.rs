@@ -1,9 +1,13 @@
-//! What a query means to a whole request, over a mocked store: in which order faults are found, and what is never asked.
+//! What a query means to a whole request, over a mocked store: in which order faults are found, and
+//! what is never asked.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::ports::{MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness, MockRuleBook};
+use application::ports::{
+    MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness,
+    MockRuleBook,
+};
 use application::query::{PageQuery, Total};
 use application::{ListedPage, Relations, Revision, ShownItem, Totals};
 use domain::{Collection, Item, ItemId, Version};
@@ -28,12 +32,25 @@ fn shown(id: &str, version: i64) -> ShownItem {
         parent: None,
         continues: None,
     };
-    ShownItem { item, relations: Relations { program: ItemId::parse(PROGRAM).filter(|_| id == PROPOSAL), ..Relations::default() } }
+    ShownItem {
+        item,
+        relations: Relations {
+            program: ItemId::parse(PROGRAM).filter(|_| id == PROPOSAL),
+            ..Relations::default()
+        },
+    }
 }
 
 fn page(items: u64) -> Arc<ListedPage> {
     let (total, revision) = (Total::Exact(items), Revision(7));
-    Arc::new(ListedPage { total, revision, items: Vec::new(), first: None, last: None, goes_on: false })
+    Arc::new(ListedPage {
+        total,
+        revision,
+        items: Vec::new(),
+        first: None,
+        last: None,
+        goes_on: false,
+    })
 }
 
 async fn answer(items: MockItemRepository, request: Request) -> Response {
@@ -81,21 +98,36 @@ async fn a_query_is_refused_before_the_store_is_asked() {
         (Method::OPTIONS, "/v1/files?x", StatusCode::NO_CONTENT),
     ] {
         let request = request(method.clone(), target).finish();
-        assert_eq!(answer(MockItemRepository::new(), request).await.status(), expected, "{method} {target}");
+        assert_eq!(
+            answer(MockItemRepository::new(), request).await.status(),
+            expected,
+            "{method} {target}"
+        );
     }
-    for (method, target) in
-        [(Method::POST, "/v1/files?fields=a"), (Method::PUT, "/v1/files/none?x"), (Method::PATCH, "/v1/files/none?page=1")]
-    {
+    for (method, target) in [
+        (Method::POST, "/v1/files?fields=a"),
+        (Method::PUT, "/v1/files/none?x"),
+        (Method::PATCH, "/v1/files/none?page=1"),
+    ] {
         let request = request(method.clone(), target).content_type("application/json").body("{}");
-        assert_eq!(answer(MockItemRepository::new(), request).await.status(), StatusCode::BAD_REQUEST, "{method} {target}");
+        assert_eq!(
+            answer(MockItemRepository::new(), request).await.status(),
+            StatusCode::BAD_REQUEST,
+            "{method} {target}"
+        );
     }
 }
 
 #[tokio::test]
 async fn whoever_has_the_current_page_costs_no_look_at_the_items() {
-    for target in ["/v1/files", "/v1/files?filter[a]=1&sort=-a&q=rice", "/v1/files?page=2&page_size=5"] {
+    for target in
+        ["/v1/files", "/v1/files?filter[a]=1&sort=-a&q=rice", "/v1/files?page=2&page_size=5"]
+    {
         let mut items = MockItemRepository::new();
-        items.expect_totals().once().returning(|_, _| Ok(Totals { items: 9, revision: Revision(7) }));
+        items
+            .expect_totals()
+            .once()
+            .returning(|_, _| Ok(Totals { items: 9, revision: Revision(7) }));
         items.expect_page().never();
         let request = request(Method::GET, target).header(IF_NONE_MATCH, "\"r7\"").finish();
         assert_eq!(answer(items, request).await.status(), StatusCode::NOT_MODIFIED, "{target}");
@@ -110,7 +142,10 @@ async fn a_page_is_listed_when_it_may_have_changed_or_may_not_exist() {
         ("/v1/files?page=3&page_size=5", "\"r7\"", StatusCode::CONFLICT),
     ] {
         let mut items = MockItemRepository::new();
-        items.expect_totals().once().returning(|_, _| Ok(Totals { items: 9, revision: Revision(7) }));
+        items
+            .expect_totals()
+            .once()
+            .returning(|_, _| Ok(Totals { items: 9, revision: Revision(7) }));
         items.expect_page().once().returning(|_, _| Ok(page(9)));
         let request = request(Method::GET, target).header(IF_NONE_MATCH, tag).finish();
         assert_eq!(answer(items, request).await.status(), expected, "{target}");
@@ -120,7 +155,8 @@ async fn a_page_is_listed_when_it_may_have_changed_or_may_not_exist() {
 #[tokio::test]
 async fn what_is_embedded_counts_in_what_a_page_depends_on() {
     let mut items = MockItemRepository::new();
-    let is_related = |_: &application::Scope, query: &PageQuery| query.related.contains(&Collection::LIB);
+    let is_related =
+        |_: &application::Scope, query: &PageQuery| query.related.contains(&Collection::LIB);
     items.expect_page().once().withf(is_related).returning(|_, _| Ok(page(0)));
     let response = answer(items, request(Method::GET, "/v1/proposals?embed=lib").finish()).await;
     assert_eq!((response.status(), response.header(ETAG)), (StatusCode::OK, Some("\"r7\"")));
@@ -133,7 +169,11 @@ async fn an_items_tag_changes_with_what_is_embedded_in_it() {
         let mut items = MockItemRepository::new();
         items.expect_find().once().returning(|_, _| Ok(Some(shown(PROPOSAL, 3))));
         items.expect_find_many().once().returning(move |_, _| Ok(vec![shown(PROGRAM, version)]));
-        let response = answer(items, request(Method::GET, &format!("/v1/proposals/{PROPOSAL}?embed=program")).finish()).await;
+        let response = answer(
+            items,
+            request(Method::GET, &format!("/v1/proposals/{PROPOSAL}?embed=program")).finish(),
+        )
+        .await;
         tags.push(response.header(ETAG).unwrap().to_owned());
     }
     assert!(tags[0] != tags[1] && tags.iter().all(|tag| tag.starts_with("\"3-")), "{tags:?}");

@@ -2,7 +2,9 @@
 
 use application::Sequence;
 use domain::Collection;
-use poem_openapi::registry::{MetaOperation, MetaOperationParam, MetaParamIn, MetaPath, MetaSchema, Registry};
+use poem_openapi::registry::{
+    MetaOperation, MetaOperationParam, MetaParamIn, MetaPath, MetaSchema, Registry,
+};
 use serde_json::{Value, json};
 
 use super::operations::parameter;
@@ -37,9 +39,16 @@ pub fn paths() -> [MetaPath; 2] {
     let streamed = MetaOperation {
         description: Some(STREAM),
         params: vec![group(), last_event_id()],
-        ..operation("streamChanges", "Every write as it happens", &[MediaType::EVENT_STREAM], &reference(EVENTS), &[400, 414, 503])
+        ..operation(
+            "streamChanges",
+            "Every write as it happens",
+            &[MediaType::EVENT_STREAM],
+            &reference(EVENTS),
+            &[400, 414, 503],
+        )
     };
-    let path = |path: &str, operation| MetaPath { path: path.to_owned(), operations: vec![operation] };
+    let path =
+        |path: &str, operation| MetaPath { path: path.to_owned(), operations: vec![operation] };
     [path(changes::PATH, listed), path(change_stream::PATH, streamed)]
 }
 
@@ -55,15 +64,28 @@ fn text(example: impl Into<Value>) -> MetaSchema {
 }
 
 fn cursor() -> MetaSchema {
-    MetaSchema { pattern: Some("^[A-Za-z0-9_-]+$".to_owned()), ..text(change_cursor::write(Sequence(0))) }
+    MetaSchema {
+        pattern: Some("^[A-Za-z0-9_-]+$".to_owned()),
+        ..text(change_cursor::write(Sequence(0)))
+    }
 }
 
 fn after() -> MetaOperationParam {
-    parameter("after", MetaParamIn::Query, "The cursor of a change: those after it. Without it, from the first on.", cursor())
+    parameter(
+        "after",
+        MetaParamIn::Query,
+        "The cursor of a change: those after it. Without it, from the first on.",
+        cursor(),
+    )
 }
 
 fn last_event_id() -> MetaOperationParam {
-    parameter("Last-Event-ID", MetaParamIn::Header, "The `id` of the last event that was received.", cursor())
+    parameter(
+        "Last-Event-ID",
+        MetaParamIn::Header,
+        "The `id` of the last event that was received.",
+        cursor(),
+    )
 }
 
 fn groups() -> MetaSchema {
@@ -88,28 +110,52 @@ fn page_size() -> MetaOperationParam {
 }
 
 fn page() -> MetaSchema {
-    let links = object(&["self", "next", "up"], ["self", "next", "up"].map(|relation| (relation, reference("Link"))).to_vec());
+    let links = object(
+        &["self", "next", "up"],
+        ["self", "next", "up"].map(|relation| (relation, reference("Link"))).to_vec(),
+    );
     let embedded = object(&["changes"], vec![("changes", inline(array(reference(CHANGE))))]);
     let size = described(MetaSchema::new("integer"), "Most changes on a page.");
-    let properties = vec![("_links", inline(links)), ("_embedded", inline(embedded)), ("page_size", size)];
-    MetaSchema { description: Some("Some changes, the oldest first."), ..object(&["_links", "_embedded", "page_size"], properties) }
+    let properties =
+        vec![("_links", inline(links)), ("_embedded", inline(embedded)), ("page_size", size)];
+    MetaSchema {
+        description: Some("Some changes, the oldest first."),
+        ..object(&["_links", "_embedded", "page_size"], properties)
+    }
 }
 
 fn change() -> MetaSchema {
-    let number = MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") };
-    let links = object(&["item", "version"], vec![("item", reference("Link")), ("version", reference("Link"))]);
+    let number =
+        MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") };
+    let links = object(
+        &["item", "version"],
+        vec![("item", reference("Link")), ("version", reference("Link"))],
+    );
     let properties = vec![
-        ("group", described(groups(), "The group of the item; library items of proposals are in `lib`.")),
-        ("item_id", described(MetaSchema::new_with_format("string", "uuid"), "The item that was written.")),
+        (
+            "group",
+            described(groups(), "The group of the item; library items of proposals are in `lib`."),
+        ),
+        (
+            "item_id",
+            described(MetaSchema::new_with_format("string", "uuid"), "The item that was written."),
+        ),
         ("version", described(number, "The version that was made.")),
         ("kind", inline(change_kind("What was done."))),
-        ("time", described(MetaSchema::new_with_format("string", "date-time"), "When (RFC 3339, UTC).")),
+        (
+            "time",
+            described(MetaSchema::new_with_format("string", "date-time"), "When (RFC 3339, UTC)."),
+        ),
         ("caller", inline(caller("Who did it; `null` for an anonymous caller."))),
         ("cursor", described(MetaSchema::new("string"), "With which `after` goes on behind it.")),
         ("_links", inline(links)),
     ];
     let required = ["group", "item_id", "version", "kind", "time", "caller", "cursor", "_links"];
-    MetaSchema { description: Some("A write of an item."), example: Some(example()), ..object(&required, properties) }
+    MetaSchema {
+        description: Some("A write of an item."),
+        example: Some(example()),
+        ..object(&required, properties)
+    }
 }
 
 fn example() -> Value {
@@ -128,6 +174,9 @@ fn events() -> MetaSchema {
         "type": "research-proposal-service.item.patched", "subject": "/v1/proposals/01890a5d-ac96-774b-bcce-b302099a8050",
         "time": change["time"], "datacontenttype": "application/json", "data": change,
     });
-    let example = format!("retry: 2000\n\nid: {}\ndata: {event}\n\n:\n\n", event["id"].as_str().unwrap_or_default());
+    let example = format!(
+        "retry: 2000\n\nid: {}\ndata: {event}\n\n:\n\n",
+        event["id"].as_str().unwrap_or_default()
+    );
     MetaSchema { description: Some("Server-sent events."), ..text(example) }
 }

@@ -2,7 +2,8 @@
 
 use application::query::Total;
 use application::{
-    ChangeKind, Embedded, ListedItem, ListedPage, Listing, LoggedChange, PastVersion, Relations, Revision, Sequence, ShownItem, VersionPage,
+    ChangeKind, Embedded, ListedItem, ListedPage, Listing, LoggedChange, PastVersion, Relations,
+    Revision, Sequence, ShownItem, VersionPage,
 };
 use domain::proposal::FIELDS;
 use domain::{Item, ItemId, Version, Violation, Violations};
@@ -21,8 +22,12 @@ use crate::representation::{self, Moment, Shown};
 #[must_use]
 pub fn members<G: Group>() -> String {
     let pairs: Vec<_> = match G::MEMBERS {
-        Members::Proposal => FIELDS.iter().map(|field| format!("\"{}\":{}", field.name, field.example)).collect(),
-        Members::Open(known) => known.iter().map(|member| format!("\"{}\":{}", member.name, member.example)).collect(),
+        Members::Proposal => {
+            FIELDS.iter().map(|field| format!("\"{}\":{}", field.name, field.example)).collect()
+        }
+        Members::Open(known) => {
+            known.iter().map(|member| format!("\"{}\":{}", member.name, member.example)).collect()
+        }
     };
     format!("{{{}}}", pairs.join(","))
 }
@@ -41,8 +46,14 @@ pub fn request<G: Group>(operation: Operation) -> Value {
 /// A patch of one member, so that the example shows that the others stay.
 fn first_text(whole: &Value) -> Value {
     let members = whole.as_object().into_iter().flatten();
-    let text = members.filter(|(name, value)| value.is_string() && !name.ends_with("_id") && !name.ends_with("_date")).nth(1);
-    text.map_or(Value::Null, |(name, value)| Value::Object(Map::from_iter([(name.clone(), value.clone())])))
+    let text = members
+        .filter(|(name, value)| {
+            value.is_string() && !name.ends_with("_id") && !name.ends_with("_date")
+        })
+        .nth(1);
+    text.map_or(Value::Null, |(name, value)| {
+        Value::Object(Map::from_iter([(name.clone(), value.clone())]))
+    })
 }
 
 /// The example of a successful response.
@@ -87,9 +98,20 @@ fn change<G: Group>(shown: &ShownItem) -> LoggedChange {
 fn page_of(shown: ShownItem) -> Listing {
     let (total, revision) = (Total::Exact(1), Revision(1));
     let items = vec![ListedItem { shown, score: None, snippet: None }];
-    let content = ListedPage { total, revision, items, first: None, last: None, goes_on: false }.into();
+    let content =
+        ListedPage { total, revision, items, first: None, last: None, goes_on: false }.into();
     let (page, page_size, page_count) = (1, DEFAULT_PAGE_SIZE, Some(1));
-    Listing { page, page_size, page_count, total, revision, content, previous: None, next: None, embedded: Embedded::default() }
+    Listing {
+        page,
+        page_size,
+        page_count,
+        total,
+        revision,
+        content,
+        previous: None,
+        next: None,
+        embedded: Embedded::default(),
+    }
 }
 
 fn shown<G: Group>(owner: Option<ItemId>) -> ShownItem {
@@ -106,14 +128,19 @@ fn shown<G: Group>(owner: Option<ItemId>) -> ShownItem {
     ShownItem { item, relations: Relations::default() }
 }
 
-/// An example of every error, by status. Where several problems share a status, the first of the list stands for them.
+/// An example of every error, by status. Where several problems share a status, the first of the
+/// list stands for them.
 #[must_use]
 pub fn problems(base_url: &BaseUrl) -> Vec<(u16, Value)> {
     let mut examples: Vec<(u16, Value)> = Vec::new();
     for kind in kinds::ALL.iter().filter(|kind| kind.code != kinds::NO_ROUTE.code) {
         let status = kind.status.as_u16();
         if examples.iter().all(|(known, _)| *known != status) {
-            let problem = if kind.status == StatusCode::UNPROCESSABLE_ENTITY { refusal() } else { Problem::new(kind, kind.explanation) };
+            let problem = if kind.status == StatusCode::UNPROCESSABLE_ENTITY {
+                refusal()
+            } else {
+                Problem::new(kind, kind.explanation)
+            };
             examples.push((status, problem.to_json(base_url, Proposals::PATH)));
         }
     }
@@ -123,7 +150,15 @@ pub fn problems(base_url: &BaseUrl) -> Vec<(u16, Value)> {
 
 fn refusal() -> Problem {
     let mut violations = Violations::default();
-    violations.push(Violation::of_member("project_title", "required", "`project_title` is required; send a text"));
-    violations.push(Violation::of_member("end_date", "invalid_date", "there is no such day in the calendar; send a day as \"YYYY-MM-DD\""));
+    violations.push(Violation::of_member(
+        "project_title",
+        "required",
+        "`project_title` is required; send a text",
+    ));
+    violations.push(Violation::of_member(
+        "end_date",
+        "invalid_date",
+        "there is no such day in the calendar; send a day as \"YYYY-MM-DD\"",
+    ));
     Problem::invalid(violations)
 }

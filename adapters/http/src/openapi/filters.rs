@@ -41,17 +41,25 @@ impl Compared {
             Self::Text => text,
             Self::TextOrInteger => json!({ "anyOf": [text, { "type": "integer" }] }),
             Self::Day => json!({ "type": "string", "format": "date" }),
-            Self::Time => json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "string", "format": "date" }] }),
-            Self::Anything => json!({ "anyOf": [text, { "type": "number" }, { "type": "boolean" }] }),
+            Self::Time => {
+                json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "string", "format": "date" }] })
+            }
+            Self::Anything => {
+                json!({ "anyOf": [text, { "type": "number" }, { "type": "boolean" }] })
+            }
         }
     }
 
     /// The operators, each with what it takes.
     fn conditions(self) -> Value {
-        let offered = OPERATORS.iter().filter(|(name, ..)| !matches!((self, *name), (Self::Time, "contains")));
+        let offered = OPERATORS
+            .iter()
+            .filter(|(name, ..)| !matches!((self, *name), (Self::Time, "contains")));
         let properties = offered.map(|(name, _, description)| {
             let mut schema = match *name {
-                "in" | "contains" => json!({ "type": "string", "minLength": 1, "maxLength": MOST_VALUE }),
+                "in" | "contains" => {
+                    json!({ "type": "string", "minLength": 1, "maxLength": MOST_VALUE })
+                }
                 "exists" => json!({ "type": "boolean" }),
                 _ => self.value(),
             };
@@ -76,7 +84,9 @@ pub fn name<G: Group>() -> String {
 /// Adds the schemas to the document.
 pub fn add<G: Group>(document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
-    for compared in [Compared::Text, Compared::TextOrInteger, Compared::Day, Compared::Time, Compared::Anything] {
+    for compared in
+        [Compared::Text, Compared::TextOrInteger, Compared::Day, Compared::Time, Compared::Anything]
+    {
         let conditions = format!("{}Conditions", compared.name().trim_end_matches("Filter"));
         schemas[&conditions] = compared.conditions();
         let reference = json!({ "$ref": format!("#/components/schemas/{conditions}") });
@@ -91,10 +101,17 @@ pub fn add<G: Group>(document: &mut Value) {
 fn filters<G: Group>() -> Value {
     let times = TIMES.map(|(name, _)| (name.to_owned(), reference(Compared::Time)));
     let (members, others): (Vec<_>, Value) = match G::MEMBERS {
-        Members::Proposal => (FIELDS.iter().map(|field| (field.name, Compared::of(field.kind))).collect(), false.into()),
-        Members::Open(known) => (known.iter().map(|member| (member.name, Compared::Anything)).collect(), reference(Compared::Anything)),
+        Members::Proposal => (
+            FIELDS.iter().map(|field| (field.name, Compared::of(field.kind))).collect(),
+            false.into(),
+        ),
+        Members::Open(known) => (
+            known.iter().map(|member| (member.name, Compared::Anything)).collect(),
+            reference(Compared::Anything),
+        ),
     };
-    let members = members.into_iter().map(|(name, compared)| (name.to_owned(), reference(compared)));
+    let members =
+        members.into_iter().map(|(name, compared)| (name.to_owned(), reference(compared)));
     json!({
         "type": "object",
         "properties": members.chain(times).collect::<Map<_, _>>(),

@@ -8,13 +8,19 @@ use crate::base_url::BaseUrl;
 use crate::group::{Group, Members, Operation};
 use crate::groups::for_each_group;
 
-/// Adds examples, query parameters, links between operations and schema keywords to the document that poem-openapi wrote.
+/// Adds examples, query parameters, links between operations and schema keywords to the document
+/// that poem-openapi wrote.
 #[must_use]
 pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     let mut document: Value = serde_json::from_str(document).unwrap_or_default();
     document["openapi"] = "3.0.3".into();
-    // Relative to where the document was read, so that a browser's requests stay on the host it came from.
-    let prefix = base_url.as_str().splitn(4, '/').nth(3).map_or_else(|| "/".to_owned(), |path| format!("/{path}"));
+    // Relative to where the document was read, so that a browser's requests stay on the host it
+    // came from.
+    let prefix = base_url
+        .as_str()
+        .splitn(4, '/')
+        .nth(3)
+        .map_or_else(|| "/".to_owned(), |path| format!("/{path}"));
     document["servers"] = json!([{ "url": prefix, "description": "This service" }]);
     document["security"] = json!([]);
     macro_rules! finish_groups {
@@ -22,20 +28,23 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     }
     for_each_group!(finish_groups);
     for (status, example) in examples::problems(base_url) {
-        document["components"]["examples"][problem_example_name(status)] = json!({ "value": example });
+        document["components"]["examples"][problem_example_name(status)] =
+            json!({ "value": example });
     }
     share_headers(&mut document);
     document["tags"] = in_order_of_groups(document["tags"].take());
     document
 }
 
-/// The groups as the specification lists them, then what is beside them; poem-openapi sorts by name.
+/// The groups as the specification lists them, then what is beside them; poem-openapi sorts by
+/// name.
 fn in_order_of_groups(mut tags: Value) -> Value {
     macro_rules! names {
         ($($group:path,)*) => { [$(<$group>::NAME),*] };
     }
     let names = for_each_group!(names);
-    let place = |tag: &Value| names.iter().position(|name| tag["name"] == *name).unwrap_or(names.len());
+    let place =
+        |tag: &Value| names.iter().position(|name| tag["name"] == *name).unwrap_or(names.len());
     if let Some(tags) = tags.as_array_mut() {
         tags.sort_by_key(place);
     }
@@ -52,7 +61,12 @@ fn finish_group<G: Group>(document: &mut Value, base_url: &BaseUrl) {
             refer_to_example(&mut entry["requestBody"], &request_example_name::<G>(operation));
         }
         for status in statuses::<G>(operation) {
-            finish_response::<G>(document, &mut entry["responses"][status.to_string()], operation, status);
+            finish_response::<G>(
+                document,
+                &mut entry["responses"][status.to_string()],
+                operation,
+                status,
+            );
         }
         document["paths"][&path][&method] = entry;
     }
@@ -62,11 +76,19 @@ fn finish_group<G: Group>(document: &mut Value, base_url: &BaseUrl) {
 
 fn add_examples<G: Group>(document: &mut Value, base_url: &BaseUrl) {
     let examples = &mut document["components"]["examples"];
-    for operation in [Operation::Get, Operation::List, Operation::GetVersion, Operation::ListVersions, Operation::Compare] {
-        examples[response_example_name::<G>(operation)] = json!({ "value": examples::response::<G>(base_url, operation) });
+    for operation in [
+        Operation::Get,
+        Operation::List,
+        Operation::GetVersion,
+        Operation::ListVersions,
+        Operation::Compare,
+    ] {
+        examples[response_example_name::<G>(operation)] =
+            json!({ "value": examples::response::<G>(base_url, operation) });
     }
     for operation in G::operations().filter(|operation| operation.takes_body()) {
-        examples[request_example_name::<G>(operation)] = json!({ "value": examples::request::<G>(operation) });
+        examples[request_example_name::<G>(operation)] =
+            json!({ "value": examples::request::<G>(operation) });
     }
 }
 
@@ -82,12 +104,22 @@ fn response_example_name<G: Group>(operation: Operation) -> String {
 
 fn request_example_name<G: Group>(operation: Operation) -> String {
     // What is sent to replace or continue an item is what is sent to create one.
-    let operation = if matches!(operation, Operation::Patch | Operation::ReplaceAll) { operation } else { Operation::Create };
+    let operation = if matches!(operation, Operation::Patch | Operation::ReplaceAll) {
+        operation
+    } else {
+        Operation::Create
+    };
     schemas::body_name::<G>(operation)
 }
 
-/// Gives a response its example and links. Errors are the same for all operations of a group, so they stand once.
-fn finish_response<G: Group>(document: &mut Value, response: &mut Value, operation: Operation, status: u16) {
+/// Gives a response its example and links. Errors are the same for all operations of a group, so
+/// they stand once.
+fn finish_response<G: Group>(
+    document: &mut Value,
+    response: &mut Value,
+    operation: Operation,
+    status: u16,
+) {
     match status {
         200 | 201 => refer_to_example(response, &response_example_name::<G>(operation)),
         204 | 304 | 414 => {}
@@ -108,7 +140,12 @@ fn problem_example_name(status: u16) -> String {
 }
 
 fn refer_to_example(holder: &mut Value, name: &str) {
-    for media in holder.get_mut("content").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+    for media in holder
+        .get_mut("content")
+        .and_then(Value::as_object_mut)
+        .into_iter()
+        .flat_map(Map::values_mut)
+    {
         media["examples"] = json!({ name: { "$ref": format!("#/components/examples/{name}") } });
     }
 }
@@ -122,7 +159,8 @@ fn close_bodies<G: Group>(document: &mut Value) {
         }
     } else {
         // The service makes ids: a create that names one is refused.
-        schemas[schemas::body_name::<G>(Operation::Create)]["not"] = json!({ "properties": { "id": {} }, "required": ["id"] });
+        schemas[schemas::body_name::<G>(Operation::Create)]["not"] =
+            json!({ "properties": { "id": {} }, "required": ["id"] });
     }
 }
 
@@ -140,7 +178,8 @@ fn share_headers_within(value: &mut Value, shared: &mut Map<String, Value>) {
                 match member {
                     Value::Object(headers) if name == "headers" => {
                         for (header, definition) in headers {
-                            let reference = json!({ "$ref": format!("#/components/headers/{header}") });
+                            let reference =
+                                json!({ "$ref": format!("#/components/headers/{header}") });
                             shared.insert(header.clone(), std::mem::replace(definition, reference));
                         }
                     }
@@ -148,7 +187,9 @@ fn share_headers_within(value: &mut Value, shared: &mut Map<String, Value>) {
                 }
             }
         }
-        Value::Array(elements) => elements.iter_mut().for_each(|element| share_headers_within(element, shared)),
+        Value::Array(elements) => {
+            elements.iter_mut().for_each(|element| share_headers_within(element, shared))
+        }
         _ => {}
     }
 }
@@ -157,9 +198,13 @@ fn share_headers_within(value: &mut Value, shared: &mut Map<String, Value>) {
 fn links<G: Group>() -> Value {
     let next = [Operation::Get, Operation::Patch, Operation::Replace, Operation::Delete];
     let links = next.map(|operation| {
-        let mut parameters = Map::from_iter([(G::ITEM_PARAMETER.to_owned(), Value::from("$response.body#/id"))]);
+        let mut parameters =
+            Map::from_iter([(G::ITEM_PARAMETER.to_owned(), Value::from("$response.body#/id"))]);
         if let Some(owner) = G::OWNER {
-            parameters.insert(owner.parameter.to_owned(), format!("$request.path.{}", owner.parameter).into());
+            parameters.insert(
+                owner.parameter.to_owned(),
+                format!("$request.path.{}", owner.parameter).into(),
+            );
         }
         let id = operation_id::<G>(operation);
         (id.clone(), json!({ "operationId": id, "parameters": parameters }))

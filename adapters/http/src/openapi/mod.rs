@@ -1,8 +1,8 @@
 //! The `OpenAPI` document: what each group contributes, and how the whole is finished.
 //!
-//! poem-openapi collects the paths and schemas of every [`GroupApi`](crate::group_api::GroupApi) and writes the document.
-//! Examples, query parameters, links between operations and a few schema keywords are beyond its model; [`finish`] adds them
-//! once, at start.
+//! poem-openapi collects the paths and schemas of every [`GroupApi`](crate::group_api::GroupApi)
+//! and writes the document. Examples, query parameters, links between operations and a few schema
+//! keywords are beyond its model; [`finish`] adds them once, at start.
 
 mod change_paths;
 mod examples;
@@ -21,7 +21,8 @@ pub use rules::add as add_rules;
 pub use schemas::register;
 pub use service_paths::ServicePaths;
 
-/// Text that lives as long as the process. poem-openapi's model holds `&'static str`; the document is made once.
+/// Text that lives as long as the process. poem-openapi's model holds `&'static str`; the document
+/// is made once.
 fn keep(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }

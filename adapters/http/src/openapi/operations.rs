@@ -1,8 +1,8 @@
 //! The operations of a group, as poem-openapi's model has them.
 
 use poem_openapi::registry::{
-    MetaApi, MetaHeader, MetaMediaType, MetaOperation, MetaOperationParam, MetaParamIn, MetaPath, MetaRequest, MetaResponse, MetaResponses,
-    MetaSchema, MetaSchemaRef,
+    MetaApi, MetaHeader, MetaMediaType, MetaOperation, MetaOperationParam, MetaParamIn, MetaPath,
+    MetaRequest, MetaResponse, MetaResponses, MetaSchema, MetaSchemaRef,
 };
 
 use super::schemas::{self, PROBLEM};
@@ -16,7 +16,10 @@ use crate::media::MediaType;
 pub fn paths<G: Group>() -> MetaApi {
     let paths = PathForm::ALL.map(|form| MetaPath {
         path: documented_path(&G::path_of(form)),
-        operations: G::operations().filter(|operation| operation.form() == form).map(operation::<G>).collect(),
+        operations: G::operations()
+            .filter(|operation| operation.form() == form)
+            .map(operation::<G>)
+            .collect(),
     });
     MetaApi { paths: paths.into() }
 }
@@ -32,7 +35,10 @@ fn operation<G: Group>(operation: Operation) -> MetaOperation {
         params: parameters::<G>(operation),
         request: operation.takes_body().then(|| request::<G>(operation)),
         responses: MetaResponses {
-            responses: statuses::<G>(operation).into_iter().map(|status| response::<G>(operation, status)).collect(),
+            responses: statuses::<G>(operation)
+                .into_iter()
+                .map(|status| response::<G>(operation, status))
+                .collect(),
         },
         deprecated: false,
         security: Vec::new(),
@@ -49,7 +55,9 @@ pub fn operation_id<G: Group>(operation: Operation) -> String {
         Operation::List => format!("list{stem}s"),
         Operation::ReplaceAll => format!("replaceAll{stem}s"),
         Operation::ListVersions => format!("list{stem}Versions"),
-        Operation::GetVersion | Operation::Restore => format!("{}{stem}Version", words::<G>(operation).verb),
+        Operation::GetVersion | Operation::Restore => {
+            format!("{}{stem}Version", words::<G>(operation).verb)
+        }
         Operation::Compare => format!("compare{stem}Versions"),
         _ => format!("{}{stem}", words::<G>(operation).verb),
     }
@@ -86,20 +94,50 @@ fn parameters<G: Group>(operation: Operation) -> Vec<MetaOperationParam> {
     if let Some(owner) = G::OWNER {
         parameters.push(identifier(owner.parameter, "The proposal.", owner.example_id));
     }
-    if matches!(operation.form(), PathForm::Item | PathForm::Versions | PathForm::Version | PathForm::Difference) {
+    if matches!(
+        operation.form(),
+        PathForm::Item | PathForm::Versions | PathForm::Version | PathForm::Difference
+    ) {
         parameters.push(identifier(G::ITEM_PARAMETER, "The item.", G::EXAMPLE_ID));
     }
     if matches!(operation.form(), PathForm::Version | PathForm::Difference) {
-        let schema = MetaSchema { minimum: Some(1.0), example: Some(1.into()), ..MetaSchema::new_with_format("integer", "int64") };
-        parameters.push(parameter(VERSION_PARAMETER, MetaParamIn::Path, "The number of the version.", schema));
+        let schema = MetaSchema {
+            minimum: Some(1.0),
+            example: Some(1.into()),
+            ..MetaSchema::new_with_format("integer", "int64")
+        };
+        parameters.push(parameter(
+            VERSION_PARAMETER,
+            MetaParamIn::Path,
+            "The number of the version.",
+            schema,
+        ));
     }
     match operation {
-        Operation::List | Operation::Get | Operation::ListVersions | Operation::GetVersion | Operation::Compare => {
-            parameters.push(condition("If-None-Match", "Entity tags the client has: 304 when one is current."));
+        Operation::List
+        | Operation::Get
+        | Operation::ListVersions
+        | Operation::GetVersion
+        | Operation::Compare => {
+            parameters.push(condition(
+                "If-None-Match",
+                "Entity tags the client has: 304 when one is current.",
+            ));
         }
-        Operation::Patch | Operation::Replace | Operation::Delete | Operation::ReplaceAll | Operation::Continue | Operation::Restore => {
-            parameters.push(condition("If-Match", "The entity tag that was read: 412 when it has changed since."));
-            parameters.push(condition("If-None-Match", "Entity tags that must not be current: 412 when one is."));
+        Operation::Patch
+        | Operation::Replace
+        | Operation::Delete
+        | Operation::ReplaceAll
+        | Operation::Continue
+        | Operation::Restore => {
+            parameters.push(condition(
+                "If-Match",
+                "The entity tag that was read: 412 when it has changed since.",
+            ));
+            parameters.push(condition(
+                "If-None-Match",
+                "Entity tags that must not be current: 412 when one is.",
+            ));
         }
         Operation::Create => {}
     }
@@ -111,7 +149,10 @@ fn parameters<G: Group>(operation: Operation) -> Vec<MetaOperationParam> {
 
 fn idempotency_key() -> MetaOperationParam {
     let schema = MetaSchema {
-        pattern: Some(r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[A-Za-z0-9!#$%&'*+.^_`|~:/=@-]{1,255})$"#.to_owned()),
+        pattern: Some(
+            r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[A-Za-z0-9!#$%&'*+.^_`|~:/=@-]{1,255})$"#
+                .to_owned(),
+        ),
         ..MetaSchema::new("string")
     };
     let description = "A name for this request, best a new UUID in double quotes (draft-ietf-httpapi-idempotency-key-header-07). Sent again with the same body it is not done again: the answer is that of the first. With another body it is 422, while the first is at work 409.";
@@ -119,18 +160,29 @@ fn idempotency_key() -> MetaOperationParam {
 }
 
 fn identifier(name: &str, description: &str, example: &str) -> MetaOperationParam {
-    let schema = MetaSchema { example: Some(example.into()), ..MetaSchema::new_with_format("string", "uuid") };
+    let schema = MetaSchema {
+        example: Some(example.into()),
+        ..MetaSchema::new_with_format("string", "uuid")
+    };
     parameter(name, MetaParamIn::Path, description, schema)
 }
 
 fn condition(name: &str, description: &str) -> MetaOperationParam {
-    let schema = MetaSchema { pattern: Some(r#"^(\*|(W/)?"[!#-~]*"(, ?(W/)?"[!#-~]*")*)$"#.to_owned()), ..MetaSchema::new("string") };
+    let schema = MetaSchema {
+        pattern: Some(r#"^(\*|(W/)?"[!#-~]*"(, ?(W/)?"[!#-~]*")*)$"#.to_owned()),
+        ..MetaSchema::new("string")
+    };
     parameter(name, MetaParamIn::Header, description, schema)
 }
 
 /// A parameter of an operation.
 #[must_use]
-pub fn parameter(name: &str, in_type: MetaParamIn, description: &str, schema: MetaSchema) -> MetaOperationParam {
+pub fn parameter(
+    name: &str,
+    in_type: MetaParamIn,
+    description: &str,
+    schema: MetaSchema,
+) -> MetaOperationParam {
     MetaOperationParam {
         name: name.to_owned(),
         schema: MetaSchemaRef::Inline(Box::new(schema)),
@@ -145,11 +197,18 @@ pub fn parameter(name: &str, in_type: MetaParamIn, description: &str, schema: Me
 
 fn request<G: Group>(operation: Operation) -> MetaRequest {
     let schema = schemas::body_name::<G>(operation);
-    MetaRequest { description: None, content: content(&G::request_types(), &schema), required: true }
+    MetaRequest {
+        description: None,
+        content: content(&G::request_types(), &schema),
+        required: true,
+    }
 }
 
 fn content(types: &[MediaType], schema: &str) -> Vec<MetaMediaType> {
-    let entry = |media: &MediaType| MetaMediaType { content_type: media.name(), schema: MetaSchemaRef::Reference(schema.to_owned()) };
+    let entry = |media: &MediaType| MetaMediaType {
+        content_type: media.name(),
+        schema: MetaSchemaRef::Reference(schema.to_owned()),
+    };
     types.iter().map(entry).collect()
 }
 
@@ -209,13 +268,19 @@ pub const fn meaning(status: u16) -> &'static str {
         404 => "Not found: no such item, no such version, or no such proposal.",
         406 => "Not acceptable: the Accept header admits none of the path's media types.",
         408 => "Request timeout: the body did not arrive in time.",
-        409 => "Conflict: the page lies beyond the last one, or a request with the same `Idempotency-Key` is at work.",
+        409 => {
+            "Conflict: the page lies beyond the last one, or a request with the same `Idempotency-Key` is at work."
+        }
         410 => "Gone: with this version the item was removed.",
-        412 => "Precondition failed: the item or collection is not as `If-Match` says, or as `If-None-Match` says it must not be.",
+        412 => {
+            "Precondition failed: the item or collection is not as `If-Match` says, or as `If-None-Match` says it must not be."
+        }
         413 => "Payload too large.",
         414 => "URI too long: the request is refused before it is known what it asks for.",
         415 => "Unsupported media type of the request's body.",
-        422 => "Unprocessable entity: `errors` lists every fault, and links the business rule that found it.",
+        422 => {
+            "Unprocessable entity: `errors` lists every fault, and links the business rule that found it."
+        }
         428 => "Precondition required: this service is run so that a change needs `If-Match`.",
         507 => "Insufficient storage: the store has no room for the write.",
         _ => "Service unavailable: try again after the seconds in `Retry-After`.",
@@ -226,14 +291,21 @@ fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
     if status == 414 {
         return Vec::new();
     }
-    let mut headers =
-        vec![header("Allow", "The methods this path serves."), header("X-Request-Id", "Names the request in the service's log.")];
-    // Of what was removed there is no tag, and a replacement may be followed by another write before it is shown.
-    let has_none = matches!((operation, status), (Operation::ReplaceAll, 200) | (Operation::Restore, 412));
+    let mut headers = vec![
+        header("Allow", "The methods this path serves."),
+        header("X-Request-Id", "Names the request in the service's log."),
+    ];
+    // Of what was removed there is no tag, and a replacement may be followed by another write
+    // before it is shown.
+    let has_none =
+        matches!((operation, status), (Operation::ReplaceAll, 200) | (Operation::Restore, 412));
     if matches!(status, 200 | 201 | 304 | 412) && !has_none {
         headers.push(header("ETag", "Strong entity tag of the current representation."));
     }
-    let shows_item = !matches!(operation, Operation::List | Operation::ReplaceAll | Operation::ListVersions | Operation::Compare);
+    let shows_item = !matches!(
+        operation,
+        Operation::List | Operation::ReplaceAll | Operation::ListVersions | Operation::Compare
+    );
     if matches!(status, 200 | 201) && shows_item {
         headers.push(header("Last-Modified", "When the item was last written."));
     }

@@ -1,14 +1,17 @@
 //! The parameters of queries. They stand once, under `components`, and operations refer to them.
 //!
-//! `sort`, `fields` and `embed` are texts with commas in them rather than arrays: most generated clients repeat the name of
-//! an array's parameter, whatever the document says.
+//! `sort`, `fields` and `embed` are texts with commas in them rather than arrays: most generated
+//! clients repeat the name of an array's parameter, whatever the document says.
 
 use domain::proposal::FIELDS;
 use serde_json::{Value, json};
 
 use super::{documented_path, filters};
 use crate::group::{Group, Members, Operation};
-use crate::query::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS, MOST_VALUE, SWITCH, TIMES, TOTALS};
+use crate::query::{
+    DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS, MOST_VALUE, SWITCH,
+    TIMES, TOTALS,
+};
 
 /// Adds the parameters of a group's operations to the document.
 pub fn add<G: Group>(document: &mut Value) {
@@ -44,9 +47,11 @@ fn refer<G: Group>(document: &mut Value, operation: Operation, parameters: Vec<N
         document["components"]["parameters"][name] = parameter;
     }
     let path = documented_path(&G::path_of(operation.form()));
-    let entry = &mut document["paths"][path][operation.method().as_str().to_lowercase()]["parameters"];
+    let entry =
+        &mut document["paths"][path][operation.method().as_str().to_lowercase()]["parameters"];
     if let Some(own) = entry.as_array_mut() {
-        let place = own.iter().position(|parameter| parameter["in"] == "header").unwrap_or(own.len());
+        let place =
+            own.iter().position(|parameter| parameter["in"] == "header").unwrap_or(own.len());
         own.splice(place..place, references);
     }
 }
@@ -67,36 +72,73 @@ fn paging() -> [Named; 3] {
     let cursor = json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": 1500 });
     let of_cursor = "A place in the collection, as `_links.next` and `_links.prev` have it; not to be made up. It goes with the collection, filters, search and order it was given for. `page` beside it is but the number shown.";
     [
-        ("Page".to_owned(), parameter("page", "Which page, from 1. To walk through a collection follow `_links.next` instead.", &page)),
+        (
+            "Page".to_owned(),
+            parameter(
+                "page",
+                "Which page, from 1. To walk through a collection follow `_links.next` instead.",
+                &page,
+            ),
+        ),
         ("PageSize".to_owned(), parameter("page_size", "Items per page, 1 to 250.", &size)),
         ("Cursor".to_owned(), parameter("cursor", of_cursor, &cursor)),
     ]
 }
 
 fn total() -> Named {
-    let description =
-        "`none` leaves the items uncounted, which a page of many matches is sooner there for: no `total_items`, `page_count` and `last`.";
-    ("Total".to_owned(), parameter("total", description, &json!({ "type": "string", "enum": TOTALS, "default": TOTALS[0] })))
+    let description = "`none` leaves the items uncounted, which a page of many matches is sooner there for: no `total_items`, `page_count` and `last`.";
+    (
+        "Total".to_owned(),
+        parameter(
+            "total",
+            description,
+            &json!({ "type": "string", "enum": TOTALS, "default": TOTALS[0] }),
+        ),
+    )
 }
 
 fn as_of() -> Named {
     let description = "What there was at this time (RFC 3339), which is not in the future. Of a collection it goes with `page`, `page_size`, `cursor`, `fields` and `total`, of an item with `fields`.";
-    ("AsOf".to_owned(), parameter("as_of", description, &json!({ "type": "string", "format": "date-time" })))
+    (
+        "AsOf".to_owned(),
+        parameter("as_of", description, &json!({ "type": "string", "format": "date-time" })),
+    )
 }
 
 fn from() -> Named {
     let description = "The version to compare with; the one before when it is left out, and nothing before the first.";
-    ("From".to_owned(), parameter("from", description, &json!({ "type": "integer", "format": "int64", "minimum": 1 })))
+    (
+        "From".to_owned(),
+        parameter(
+            "from",
+            description,
+            &json!({ "type": "integer", "format": "int64", "minimum": 1 }),
+        ),
+    )
 }
 
 fn dry_run() -> Named {
     let description = "`true` tries the write: everything is checked, the answer is the one the write would have given, with `_meta.dry_run`, and nothing is stored.";
-    ("DryRun".to_owned(), parameter("dry_run", description, &json!({ "type": "string", "enum": SWITCH, "default": "false" })))
+    (
+        "DryRun".to_owned(),
+        parameter(
+            "dry_run",
+            description,
+            &json!({ "type": "string", "enum": SWITCH, "default": "false" }),
+        ),
+    )
 }
 
 fn check() -> Named {
     let description = "`true` asks the business rules what they would say if the item were replaced by itself now: `_meta.errors` and `_meta.warnings` have all of it. It goes with `embed`, not with `fields` or `as_of`.";
-    ("Check".to_owned(), parameter("check", description, &json!({ "type": "string", "enum": SWITCH, "default": "false" })))
+    (
+        "Check".to_owned(),
+        parameter(
+            "check",
+            description,
+            &json!({ "type": "string", "enum": SWITCH, "default": "false" }),
+        ),
+    )
 }
 
 fn filter<G: Group>() -> Named {
@@ -127,9 +169,13 @@ fn sort<G: Group>() -> Named {
 }
 
 fn fields<G: Group>() -> Named {
-    let description = format!("Only these members, at most {MOST_FIELDS}, parted by commas; `id`, `_links` and `_meta` are always shown.");
+    let description = format!(
+        "Only these members, at most {MOST_FIELDS}, parted by commas; `id`, `_links` and `_meta` are always shown."
+    );
     let (name, example) = match G::MEMBERS {
-        Members::Proposal => (format!("({})", proposal_names(&[])), "project_title,start_date".to_owned()),
+        Members::Proposal => {
+            (format!("({})", proposal_names(&[])), "project_title,start_date".to_owned())
+        }
         Members::Open(known) => {
             let names: Vec<_> = known.iter().take(2).map(|member| member.name).collect();
             ("[^,]+".to_owned(), names.join(","))
@@ -160,7 +206,8 @@ fn list_pattern(name: &str, most: usize) -> String {
 
 /// The names of a proposal's fields, of `id`, and others, as alternatives of a pattern.
 fn proposal_names(others: &[&'static str]) -> String {
-    let names: Vec<_> = FIELDS.iter().map(|field| field.name).chain(["id"]).chain(others.iter().copied()).collect();
+    let names: Vec<_> =
+        FIELDS.iter().map(|field| field.name).chain(["id"]).chain(others.iter().copied()).collect();
     names.join("|")
 }
 
@@ -169,8 +216,11 @@ fn arrangements(names: &[&str]) -> Vec<String> {
     let mut all: Vec<Vec<&str>> = vec![Vec::new()];
     let mut from = 0;
     while from < all.len() {
-        let longer: Vec<_> =
-            names.iter().filter(|name| !all[from].contains(name)).map(|name| [&all[from][..], &[*name]].concat()).collect();
+        let longer: Vec<_> = names
+            .iter()
+            .filter(|name| !all[from].contains(name))
+            .map(|name| [&all[from][..], &[*name]].concat())
+            .collect();
         all.extend(longer);
         from += 1;
     }
@@ -180,7 +230,11 @@ fn arrangements(names: &[&str]) -> Vec<String> {
 /// A member of the group's example and its value, by which a filter finds it.
 fn filtered<G: Group>() -> (&'static str, String) {
     let known: Vec<_> = match G::MEMBERS {
-        Members::Proposal => FIELDS.iter().map(|field| (field.name, field.example)).filter(|(name, _)| *name == "research_type").collect(),
+        Members::Proposal => FIELDS
+            .iter()
+            .map(|field| (field.name, field.example))
+            .filter(|(name, _)| *name == "research_type")
+            .collect(),
         Members::Open(known) => known.iter().map(|member| (member.name, member.example)).collect(),
     };
     texts(&known).into_iter().next().unwrap_or(("id", String::new()))
@@ -189,17 +243,28 @@ fn filtered<G: Group>() -> (&'static str, String) {
 /// A word of the group's example, by which a search finds it.
 fn looked_for<G: Group>() -> String {
     let known: Vec<_> = match G::MEMBERS {
-        Members::Proposal => FIELDS.iter().map(|field| (field.name, field.example)).filter(|(name, _)| *name == "project_title").collect(),
+        Members::Proposal => FIELDS
+            .iter()
+            .map(|field| (field.name, field.example))
+            .filter(|(name, _)| *name == "project_title")
+            .collect(),
         Members::Open(known) => known.iter().map(|member| (member.name, member.example)).collect(),
     };
-    let words: Vec<_> = texts(&known).into_iter().flat_map(|(_, text)| domain::words::words(&text)).collect();
-    let is_plain = |word: &&String| word.len() > 3 && *word != "example" && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let words: Vec<_> =
+        texts(&known).into_iter().flat_map(|(_, text)| domain::words::words(&text)).collect();
+    let is_plain = |word: &&String| {
+        word.len() > 3 && *word != "example" && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+    };
     words.iter().find(is_plain).cloned().unwrap_or_default()
 }
 
 /// The members that are texts for people to read, no identifiers.
 fn texts(known: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
-    let text = |example: &str| serde_json::from_str::<String>(example).ok().filter(|text| domain::ItemId::parse(text).is_none());
+    let text = |example: &str| {
+        serde_json::from_str::<String>(example)
+            .ok()
+            .filter(|text| domain::ItemId::parse(text).is_none())
+    };
     known.iter().filter_map(|(name, example)| Some((*name, text(example)?))).collect()
 }
 
@@ -216,13 +281,24 @@ mod tests {
     /// The examples of an operation's parameters, as a query.
     fn examples<G: Group>(operation: Operation) -> Vec<String> {
         let path = documented_path(&G::path_of(operation.form()));
-        let mut document = serde_json::json!({ "paths": { path.clone(): { "get": { "parameters": [] } } } });
+        let mut document =
+            serde_json::json!({ "paths": { path.clone(): { "get": { "parameters": [] } } } });
         add::<G>(&mut document);
         let references = document["paths"][path]["get"]["parameters"].as_array().unwrap().clone();
-        let parameter = |reference: &Value| document.pointer(reference["$ref"].as_str().unwrap().trim_start_matches('#')).cloned().unwrap();
+        let parameter = |reference: &Value| {
+            document
+                .pointer(reference["$ref"].as_str().unwrap().trim_start_matches('#'))
+                .cloned()
+                .unwrap()
+        };
         let written = |parameter: Value| match (&parameter["name"], &parameter["example"]) {
-            (Value::String(name), Value::String(example)) => Some(format!("{name}={}", example.replace('&', "%26"))),
-            (_, Value::Object(members)) => members.iter().next().map(|(name, value)| format!("filter[{name}]={}", value.as_str().unwrap())),
+            (Value::String(name), Value::String(example)) => {
+                Some(format!("{name}={}", example.replace('&', "%26")))
+            }
+            (_, Value::Object(members)) => members
+                .iter()
+                .next()
+                .map(|(name, value)| format!("filter[{name}]={}", value.as_str().unwrap())),
             _ => None,
         };
         references.iter().map(parameter).filter_map(written).collect()

@@ -52,7 +52,11 @@ pub fn body_name<G: Group>(operation: Operation) -> String {
 
 /// Registers a group's tag and schemas, and those that all groups share.
 pub fn register<G: Group>(registry: &mut Registry) {
-    registry.create_tag(MetaTag { name: G::NAME, description: Some(G::DESCRIPTION), external_docs: None });
+    registry.create_tag(MetaTag {
+        name: G::NAME,
+        description: Some(G::DESCRIPTION),
+        external_docs: None,
+    });
     let mut add = |name: String, schema: MetaSchema| {
         registry.schemas.insert(name, schema);
     };
@@ -102,7 +106,10 @@ pub fn described(schema: MetaSchema, description: &'static str) -> MetaSchemaRef
 
 /// An object with these members.
 #[must_use]
-pub fn object(required: &[&'static str], properties: Vec<(&'static str, MetaSchemaRef)>) -> MetaSchema {
+pub fn object(
+    required: &[&'static str],
+    properties: Vec<(&'static str, MetaSchemaRef)>,
+) -> MetaSchema {
     MetaSchema { required: required.to_vec(), properties, ..MetaSchema::new("object") }
 }
 
@@ -130,26 +137,36 @@ fn body<G: Group>(operation: Operation) -> MetaSchema {
     let usage = if operation == Operation::Patch { Use::Patch } else { Use::Body };
     let mut schema = members::<G>(usage);
     if operation != Operation::Create {
-        let id = described(MetaSchema::new_with_format("string", "uuid"), "If sent, the identifier in the path.");
+        let id = described(
+            MetaSchema::new_with_format("string", "uuid"),
+            "If sent, the identifier in the path.",
+        );
         schema.properties.push(("id", id));
     }
-    for (name, description) in [("_links", "Ignored."), ("_embedded", "Ignored."), ("_meta", "Ignored.")] {
+    for (name, description) in
+        [("_links", "Ignored."), ("_embedded", "Ignored."), ("_meta", "Ignored.")]
+    {
         schema.properties.push((name, described(MetaSchema::ANY, description)));
     }
     schema.description = Some(match G::MEMBERS {
         Members::Proposal => {
             "The 21 fields of a proposal. `null` means absent. Any other member is refused; `_links`, `_embedded` and `_meta` are ignored, so that a proposal that was read can be edited and sent back."
         }
-        Members::Open(_) => "Any JSON object. The members named here are usual; none is required, and none is checked.",
+        Members::Open(_) => {
+            "Any JSON object. The members named here are usual; none is required, and none is checked."
+        }
     });
     schema
 }
 
-/// The schemas of a collection's replacement. Each has a name: generators of clients make a class of each.
+/// The schemas of a collection's replacement. Each has a name: generators of clients make a class
+/// of each.
 fn replacement_parts<G: Group>() -> [(String, MetaSchema); 3] {
-    let [element, embedded, whole] = ["Element", "Embedded", "Whole"].map(|part| format!("{}{part}", G::STEM));
+    let [element, embedded, whole] =
+        ["Element", "Embedded", "Whole"].map(|part| format!("{}{part}", G::STEM));
     let name = G::COLLECTION.name();
-    let description = Some("An item: with the `id` of an existing one it replaces it, without it is new.");
+    let description =
+        Some("An item: with the `id` of an existing one it replaces it, without it is new.");
     let element_schema = MetaSchema { description, ..members::<G>(Use::Body) };
     let embedded_schema = object(&[name], vec![(name, inline(array(reference(&element))))]);
     let whole_schema = object(&["_embedded"], vec![("_embedded", reference(&embedded))]);
@@ -159,7 +176,9 @@ fn replacement_parts<G: Group>() -> [(String, MetaSchema); 3] {
 fn replacement<G: Group>() -> MetaSchema {
     let [(element, _), _, (whole, _)] = replacement_parts::<G>();
     MetaSchema {
-        description: Some("An array of items, or a HAL collection as GET returns it; at most 50,000 items."),
+        description: Some(
+            "An array of items, or a HAL collection as GET returns it; at most 50,000 items.",
+        ),
         any_of: vec![inline(array(reference(&element))), reference(&whole)],
         ..MetaSchema::ANY
     }
@@ -167,9 +186,16 @@ fn replacement<G: Group>() -> MetaSchema {
 
 fn item<G: Group>() -> MetaSchema {
     let mut schema = members::<G>(Use::Shown);
-    schema
-        .properties
-        .insert(0, ("id", described(MetaSchema::new_with_format("string", "uuid"), "Identifier, made by the service (UUID version 7).")));
+    schema.properties.insert(
+        0,
+        (
+            "id",
+            described(
+                MetaSchema::new_with_format("string", "uuid"),
+                "Identifier, made by the service (UUID version 7).",
+            ),
+        ),
+    );
     schema.properties.push(("_links", inline(item_links::<G>())));
     if !G::EMBEDS.is_empty() {
         schema.properties.push(("_embedded", reference(&embedded_name::<G>())));
@@ -192,26 +218,43 @@ fn embedded<G: Group>() -> MetaSchema {
         Embed::Proposal => reference(&item_name::<Proposals>()),
     };
     let properties = G::EMBEDS.iter().map(|(name, embed)| (*name, schema(embed))).collect();
-    MetaSchema { description: Some("What `embed` asked for, as far as there is any."), ..object(&[], properties) }
+    MetaSchema {
+        description: Some("What `embed` asked for, as far as there is any."),
+        ..object(&[], properties)
+    }
 }
 
 fn members<G: Group>(usage: Use) -> MetaSchema {
     match G::MEMBERS {
         Members::Proposal => {
-            let required = FIELDS.iter().filter(|field| field.is_required && usage != Use::Patch).map(|field| field.name).collect();
-            let properties = FIELDS.iter().map(|field| (field.name, proposal_field(field, usage))).collect();
+            let required = FIELDS
+                .iter()
+                .filter(|field| field.is_required && usage != Use::Patch)
+                .map(|field| field.name)
+                .collect();
+            let properties =
+                FIELDS.iter().map(|field| (field.name, proposal_field(field, usage))).collect();
             MetaSchema { required, properties, ..MetaSchema::new("object") }
         }
         Members::Open(known) => {
             let properties = known.iter().map(|member| (member.name, well_known(member))).collect();
-            MetaSchema { properties, additional_properties: Some(Box::new(inline(MetaSchema::ANY))), ..MetaSchema::new("object") }
+            MetaSchema {
+                properties,
+                additional_properties: Some(Box::new(inline(MetaSchema::ANY))),
+                ..MetaSchema::new("object")
+            }
         }
     }
 }
 
 fn well_known(member: &WellKnownMember) -> MetaSchemaRef {
-    // No `type`: what is usual is documented and never enforced, so a response may hold anything here.
-    inline(MetaSchema { description: Some(member.description), example: serde_json::from_str(member.example).ok(), ..MetaSchema::ANY })
+    // No `type`: what is usual is documented and never enforced, so a response may hold anything
+    // here.
+    inline(MetaSchema {
+        description: Some(member.description),
+        example: serde_json::from_str(member.example).ok(),
+        ..MetaSchema::ANY
+    })
 }
 
 fn proposal_field(field: &Field, usage: Use) -> MetaSchemaRef {
@@ -225,8 +268,12 @@ fn proposal_field(field: &Field, usage: Use) -> MetaSchemaRef {
     let schema = match field.kind {
         FieldKind::Date => MetaSchema { nullable, ..MetaSchema::new_with_format("string", "date") },
         FieldKind::Text => text(),
-        FieldKind::TextOrInteger => either(text(), MetaSchema { nullable, ..MetaSchema::new("integer") }),
-        FieldKind::TextOrTexts => either(text(), MetaSchema { nullable, ..array(inline(MetaSchema::new("string"))) }),
+        FieldKind::TextOrInteger => {
+            either(text(), MetaSchema { nullable, ..MetaSchema::new("integer") })
+        }
+        FieldKind::TextOrTexts => {
+            either(text(), MetaSchema { nullable, ..array(inline(MetaSchema::new("string"))) })
+        }
     };
     let example = serde_json::from_str::<Value>(field.example).ok();
     inline(MetaSchema { description: Some(field.description), example, ..schema })
@@ -237,7 +284,15 @@ fn either(one: MetaSchema, other: MetaSchema) -> MetaSchema {
 }
 
 fn item_links<G: Group>() -> MetaSchema {
-    let own = ["self", "collection", "version-history", "latest-version", "predecessor-version", "memento", "diff"];
+    let own = [
+        "self",
+        "collection",
+        "version-history",
+        "latest-version",
+        "predecessor-version",
+        "memento",
+        "diff",
+    ];
     let mut properties = own.map(|relation| (relation, reference(LINK))).to_vec();
     for link in G::LINKS {
         match link {
@@ -257,12 +312,23 @@ fn item_links<G: Group>() -> MetaSchema {
 }
 
 fn collection<G: Group>() -> MetaSchema {
-    let embedded = object(&[G::COLLECTION.name()], vec![(G::COLLECTION.name(), inline(array(reference(&item_name::<G>()))))]);
-    let count = |description| described(MetaSchema { minimum: Some(0.0), ..MetaSchema::new_with_format("integer", "int64") }, description);
+    let embedded = object(
+        &[G::COLLECTION.name()],
+        vec![(G::COLLECTION.name(), inline(array(reference(&item_name::<G>()))))],
+    );
+    let count = |description| {
+        described(
+            MetaSchema { minimum: Some(0.0), ..MetaSchema::new_with_format("integer", "int64") },
+            description,
+        )
+    };
     let properties = vec![
         ("_links", reference(COLLECTION_LINKS)),
         ("_embedded", inline(embedded)),
-        ("page_count", count("How many pages there are; left out where nobody counted, or not to the end.")),
+        (
+            "page_count",
+            count("How many pages there are; left out where nobody counted, or not to the end."),
+        ),
         ("page_size", count("Items per page.")),
         ("total_items", count("How many items there are; left out with `total=none`.")),
         ("page", count("This page, from 1.")),
@@ -277,7 +343,10 @@ fn collection<G: Group>() -> MetaSchema {
 fn collection_links() -> MetaSchema {
     let relations = ["self", "first", "prev", "next", "last", "up"];
     let properties = relations.map(|relation| (relation, reference(LINK))).into();
-    MetaSchema { description: Some("Links to the other pages, as far as there are any."), ..object(&["self"], properties) }
+    MetaSchema {
+        description: Some("Links to the other pages, as far as there are any."),
+        ..object(&["self"], properties)
+    }
 }
 
 fn collection_meta() -> MetaSchema {
@@ -287,32 +356,52 @@ fn collection_meta() -> MetaSchema {
         ("dry_run", dry_run()),
         ("warnings", remarks(WARNINGS)),
     ];
-    MetaSchema { description: Some("What there is to say of the numbers; mostly nothing."), ..object(&[], properties) }
+    MetaSchema {
+        description: Some("What there is to say of the numbers; mostly nothing."),
+        ..object(&[], properties)
+    }
 }
 
 fn link() -> MetaSchema {
-    object(&["href"], vec![("href", described(MetaSchema::new_with_format("string", "uri"), "Where it leads."))])
+    object(
+        &["href"],
+        vec![("href", described(MetaSchema::new_with_format("string", "uri"), "Where it leads."))],
+    )
 }
 
-const SNIPPET: &str = "A piece of its texts as HTML, what was found within `<mark>`. Only in the answer to a search.";
+const SNIPPET: &str =
+    "A piece of its texts as HTML, what was found within `<mark>`. Only in the answer to a search.";
 
 fn meta() -> MetaSchema {
-    let time = |description| described(MetaSchema::new_with_format("string", "date-time"), description);
+    let time =
+        |description| described(MetaSchema::new_with_format("string", "date-time"), description);
     let properties = vec![
         (
             "version",
             described(
-                MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") },
+                MetaSchema {
+                    minimum: Some(1.0),
+                    ..MetaSchema::new_with_format("integer", "int64")
+                },
                 "How often the item was written.",
             ),
         ),
         ("created_at", time("When it was created (RFC 3339, UTC).")),
         ("updated_at", time("When it was last written (RFC 3339, UTC).")),
-        ("score", described(MetaSchema::new("number"), "How well it matches `q`: greater is better. Only in the answer to a search.")),
+        (
+            "score",
+            described(
+                MetaSchema::new("number"),
+                "How well it matches `q`: greater is better. Only in the answer to a search.",
+            ),
+        ),
         ("snippet", described(MetaSchema::new("string"), SNIPPET)),
         ("dry_run", dry_run()),
         ("warnings", remarks(WARNINGS)),
-        ("errors", remarks("What refuses a replacement by the same members now. Only with `check=true`.")),
+        (
+            "errors",
+            remarks("What refuses a replacement by the same members now. Only with `check=true`."),
+        ),
         ("kind", inline(change_kind("What made the version. Only in a version of its own."))),
         ("caller", inline(caller("Who made the version. Only in a version of its own."))),
     ];
@@ -320,14 +409,19 @@ fn meta() -> MetaSchema {
 }
 
 fn dry_run() -> MetaSchemaRef {
-    described(MetaSchema { enum_items: vec![true.into()], ..MetaSchema::new("boolean") }, "Nothing was stored: the write was only tried.")
+    described(
+        MetaSchema { enum_items: vec![true.into()], ..MetaSchema::new("boolean") },
+        "Nothing was stored: the write was only tried.",
+    )
 }
 
-const WARNINGS: &str =
-    "What business rules have to say that does not refuse the write. Only where there is something, and with `check=true`.";
+const WARNINGS: &str = "What business rules have to say that does not refuse the write. Only where there is something, and with `check=true`.";
 
 fn remarks(description: &'static str) -> MetaSchemaRef {
-    described(MetaSchema { max_items: Some(Violations::LIMIT), ..array(reference(REMARK)) }, description)
+    described(
+        MetaSchema { max_items: Some(Violations::LIMIT), ..array(reference(REMARK)) },
+        description,
+    )
 }
 
 fn remark() -> MetaSchema {
@@ -342,7 +436,10 @@ fn remark() -> MetaSchema {
 }
 
 fn rule_page() -> MetaSchemaRef {
-    described(MetaSchema::new_with_format("string", "uri"), "The page of the business rule, where it is one.")
+    described(
+        MetaSchema::new_with_format("string", "uri"),
+        "The page of the business rule, where it is one.",
+    )
 }
 
 /// What was done to make a version.
@@ -360,7 +457,12 @@ pub fn caller(description: &'static str) -> MetaSchema {
 
 fn versions() -> MetaSchema {
     let embedded = object(&["versions"], vec![("versions", inline(array(reference(VERSION))))]);
-    let count = |description| described(MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") }, description);
+    let count = |description| {
+        described(
+            MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") },
+            description,
+        )
+    };
     let properties = vec![
         ("_links", reference(COLLECTION_LINKS)),
         ("_embedded", inline(embedded)),
@@ -371,31 +473,55 @@ fn versions() -> MetaSchema {
     ];
     MetaSchema {
         description: Some("The versions of an item, the newest first."),
-        ..object(&["_links", "_embedded", "page_count", "page_size", "total_items", "page"], properties)
+        ..object(
+            &["_links", "_embedded", "page_count", "page_size", "total_items", "page"],
+            properties,
+        )
     }
 }
 
 fn version() -> MetaSchema {
-    let number = MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") };
-    let links = ["self", "predecessor-version", "diff"].map(|relation| (relation, reference(LINK))).to_vec();
+    let number =
+        MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") };
+    let links = ["self", "predecessor-version", "diff"]
+        .map(|relation| (relation, reference(LINK)))
+        .to_vec();
     let properties = vec![
         ("version", described(number, "Its number: 1, 2, 3….")),
-        ("time", described(MetaSchema::new_with_format("string", "date-time"), "When it was made (RFC 3339, UTC).")),
+        (
+            "time",
+            described(
+                MetaSchema::new_with_format("string", "date-time"),
+                "When it was made (RFC 3339, UTC).",
+            ),
+        ),
         ("kind", inline(change_kind("What was done."))),
         ("caller", inline(caller("Who did it; `null` for an anonymous caller."))),
         ("_links", inline(object(&["self"], links))),
     ];
-    MetaSchema { description: Some("What made a version."), ..object(&["version", "time", "kind", "caller", "_links"], properties) }
+    MetaSchema {
+        description: Some("What made a version."),
+        ..object(&["version", "time", "kind", "caller", "_links"], properties)
+    }
 }
 
 fn json_patch() -> MetaSchema {
-    MetaSchema { description: Some("A JSON Patch (RFC 6902)."), ..array(reference(PATCH_OPERATION)) }
+    MetaSchema {
+        description: Some("A JSON Patch (RFC 6902)."),
+        ..array(reference(PATCH_OPERATION))
+    }
 }
 
 fn patch_operation() -> MetaSchema {
     let operations = ["add", "remove", "replace"].map(Into::into).to_vec();
     let properties = vec![
-        ("op", described(MetaSchema { enum_items: operations, ..MetaSchema::new("string") }, "What is done.")),
+        (
+            "op",
+            described(
+                MetaSchema { enum_items: operations, ..MetaSchema::new("string") },
+                "What is done.",
+            ),
+        ),
         ("path", described(MetaSchema::new("string"), "Where, as a JSON Pointer (RFC 6901).")),
         ("value", described(MetaSchema::ANY, "What is there then; not with `remove`.")),
     ];
@@ -404,17 +530,41 @@ fn patch_operation() -> MetaSchema {
 
 fn problem() -> MetaSchema {
     let text = |description| described(MetaSchema::new("string"), description);
-    let messages = MetaSchema { additional_properties: Some(Box::new(inline(MetaSchema::new("string")))), ..MetaSchema::new("object") };
-    let by_field = MetaSchema { additional_properties: Some(Box::new(inline(messages))), ..MetaSchema::new("object") };
+    let messages = MetaSchema {
+        additional_properties: Some(Box::new(inline(MetaSchema::new("string")))),
+        ..MetaSchema::new("object")
+    };
+    let by_field = MetaSchema {
+        additional_properties: Some(Box::new(inline(messages))),
+        ..MetaSchema::new("object")
+    };
     let properties = vec![
-        ("type", described(MetaSchema::new_with_format("string", "uri"), "A page that explains the problem and its mend.")),
+        (
+            "type",
+            described(
+                MetaSchema::new_with_format("string", "uri"),
+                "A page that explains the problem and its mend.",
+            ),
+        ),
         ("title", text("What happened, in a phrase.")),
         ("status", described(MetaSchema::new_with_format("integer", "int32"), "The HTTP status.")),
         ("code", text("A stable word for programs.")),
         ("detail", text("What is wrong with this request.")),
-        ("instance", described(MetaSchema::new_with_format("string", "uri"), "The path asked for.")),
-        ("errors", described(MetaSchema { max_items: Some(Violations::LIMIT), ..array(reference(FAULT)) }, "Every fault of the body.")),
-        ("validation_messages", described(by_field, "The same by field and code, for Laminas clients.")),
+        (
+            "instance",
+            described(MetaSchema::new_with_format("string", "uri"), "The path asked for."),
+        ),
+        (
+            "errors",
+            described(
+                MetaSchema { max_items: Some(Violations::LIMIT), ..array(reference(FAULT)) },
+                "Every fault of the body.",
+            ),
+        ),
+        (
+            "validation_messages",
+            described(by_field, "The same by field and code, for Laminas clients."),
+        ),
     ];
     MetaSchema {
         description: Some("Problem details (RFC 9457)."),

@@ -15,7 +15,10 @@ const GOES_WITH: [&str; 5] = ["page", "page_size", "cursor", "fields", "total"];
 /// 400 for what is no time, and beside a parameter that asks for what is now.
 pub fn read(parameters: &Parameters<'_>) -> Result<Option<Timestamp>, Problem> {
     let Some(written) = parameters.get("as_of") else { return Ok(None) };
-    let time = written.parse::<Timestamp>().ok().and_then(|time| Timestamp::from_microsecond(time.as_microsecond()).ok());
+    let time = written
+        .parse::<Timestamp>()
+        .ok()
+        .and_then(|time| Timestamp::from_microsecond(time.as_microsecond()).ok());
     let time = time.ok_or_else(|| {
         invalid("`as_of` takes a time as RFC 3339 writes it, such as 2026-11-20T10:00:00Z; a `+` before an offset is written %2B.")
     })?;
@@ -40,7 +43,10 @@ mod tests {
         for (query, expected) in [
             ("page=2", Some(None)),
             ("as_of=2026-11-20T10:00:00Z", Some(Some("2026-11-20T10:00:00Z"))),
-            ("as_of=2026-11-20T10:00:00.1234567%2B02:00&page=2", Some(Some("2026-11-20T08:00:00.123456Z"))),
+            (
+                "as_of=2026-11-20T10:00:00.1234567%2B02:00&page=2",
+                Some(Some("2026-11-20T08:00:00.123456Z")),
+            ),
             ("as_of=2026-11-20T10:00:00+02:00", None),
             ("as_of=2026-11-20", None),
             ("as_of=yesterday", None),
@@ -50,8 +56,13 @@ mod tests {
             ("as_of=2026-11-20T10:00:00Z&filter[a]=1", None),
             ("as_of=2026-11-20T10:00:00Z&q=a", None),
         ] {
-            let found = Parameters::read(query, known).and_then(|parameters| read(&parameters)).ok();
-            assert_eq!(found.map(|time| time.map(|time| time.to_string())), expected.map(|time| time.map(str::to_owned)), "{query}");
+            let found =
+                Parameters::read(query, known).and_then(|parameters| read(&parameters)).ok();
+            assert_eq!(
+                found.map(|time| time.map(|time| time.to_string())),
+                expected.map(|time| time.map(str::to_owned)),
+                "{query}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `after`: a place in the change log, as text for the next request. It is opaque to clients and checked like any cursor.
+//! `after`: a place in the change log, as text for the next request. It is opaque to clients and
+//! checked like any cursor.
 
 use application::Sequence;
 use base64::Engine as _;

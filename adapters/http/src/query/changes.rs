@@ -14,8 +14,7 @@ use crate::problem::Problem;
 pub const CHANGES_PARAMETERS: [&str; 3] = ["after", "group", "page_size"];
 
 /// Why a place in the log is refused that the log does not reach.
-pub const BEYOND_THE_LOG: &str =
-    "the cursor is beyond the end of the change log: it is of another store, or this one is a copy made before it; begin without it.";
+pub const BEYOND_THE_LOG: &str = "the cursor is beyond the end of the change log: it is of another store, or this one is a copy made before it; begin without it.";
 
 /// Which changes are asked for.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +52,9 @@ impl ChangesQuery {
 
 fn collection(group: &str) -> Result<Collection, Problem> {
     collection_of(group).map_err(|nearest| {
-        let mend = mend(nearest, || format!("there are {}.", listed(Collection::ALL.map(Collection::name))));
+        let mend = mend(nearest, || {
+            format!("there are {}.", listed(Collection::ALL.map(Collection::name)))
+        });
         invalid(format!("`group` names {}, which is none; {mend}", quoted(group)))
     })
 }

@@ -1,8 +1,9 @@
 //! `cursor`: a place in the order of a collection, as text for the next request.
 //!
-//! It is opaque to clients. Within base64url it holds a version, a direction, the fingerprint of the query it belongs to,
-//! the item's id, the values of the order's keys, and a checksum of all that. It is no secret, and a client that makes its
-//! own gets no more than a place of its choice; so every part is checked before the store sees it.
+//! It is opaque to clients. Within base64url it holds a version, a direction, the fingerprint of
+//! the query it belongs to, the item's id, the values of the order's keys, and a checksum of all
+//! that. It is no secret, and a client that makes its own gets no more than a place of its choice;
+//! so every part is checked before the store sees it.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use super::fault::invalid;
 use super::fingerprint::{Fingerprint, Fnv};
 use crate::problem::Problem;
 
-/// Most characters of a cursor. A place with longer keys has none, and its page is reached by number.
+/// Most characters of a cursor. A place with longer keys has none, and its page is reached by
+/// number.
 const LONGEST: usize = 1_500;
 
 /// Of the layout below.
@@ -59,13 +61,18 @@ pub fn write(position: &Position, fingerprint: Fingerprint) -> Option<String> {
 ///
 /// # Errors
 /// 400 for what is no cursor, and for one that belongs to another query.
-pub fn read(cursor: &str, fingerprint: Fingerprint, subjects: &[&Subject]) -> Result<Position, Problem> {
+pub fn read(
+    cursor: &str,
+    fingerprint: Fingerprint,
+    subjects: &[&Subject],
+) -> Result<Position, Problem> {
     let Decoded { fingerprint: own, is_backward, place } = decode(cursor).ok_or_else(damaged)?;
     if own != fingerprint {
         let detail = "`cursor` belongs to another collection, filter, search or order; follow the links of this one, or ask for a `page`.";
         return Err(invalid(detail));
     }
-    let are_sound = place.keys.len() == subjects.len() && place.keys.iter().zip(subjects).all(|(value, subject)| is_sound(value, subject));
+    let are_sound = place.keys.len() == subjects.len()
+        && place.keys.iter().zip(subjects).all(|(value, subject)| is_sound(value, subject));
     match (are_sound, is_backward) {
         (false, _) => Err(damaged()),
         (true, false) => Ok(Position::After(place)),
@@ -74,7 +81,9 @@ pub fn read(cursor: &str, fingerprint: Fingerprint, subjects: &[&Subject]) -> Re
 }
 
 fn damaged() -> Problem {
-    invalid("`cursor` is none that this service gave; start again from the collection itself, or from a `page`.")
+    invalid(
+        "`cursor` is none that this service gave; start again from the collection itself, or from a `page`.",
+    )
 }
 
 struct Decoded {
@@ -97,7 +106,11 @@ fn decode(cursor: &str) -> Option<Decoded> {
         keys.push(take_value(&mut rest)?);
     }
     let is_ours = version == VERSION && matches!(direction, AFTER | BEFORE);
-    is_ours.then_some(Decoded { fingerprint, is_backward: direction == BEFORE, place: Place { keys, id } })
+    is_ours.then_some(Decoded {
+        fingerprint,
+        is_backward: direction == BEFORE,
+        place: Place { keys, id },
+    })
 }
 
 fn take<'a, const LENGTH: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; LENGTH]> {
@@ -124,11 +137,15 @@ fn take_value(rest: &mut &[u8]) -> Option<SortValue> {
 /// Whether the subject can have such a value, and the store can be asked for it.
 fn is_sound(value: &SortValue, subject: &Subject) -> bool {
     match (subject, value) {
-        (Subject::CreatedAt | Subject::UpdatedAt, SortValue::Number(micros)) => micros.parse::<i64>().is_ok(),
+        (Subject::CreatedAt | Subject::UpdatedAt, SortValue::Number(micros)) => {
+            micros.parse::<i64>().is_ok()
+        }
         (Subject::Score, SortValue::Number(score)) => is_json(score, &[Kind::Number]),
         (Subject::Member { .. }, SortValue::Number(number)) => is_json(number, &[Kind::Number]),
         (Subject::Member { .. }, SortValue::Text(text)) => !text.contains('\0'),
-        (Subject::Member { .. }, SortValue::Other(json)) => is_json(json, &[Kind::Boolean, Kind::Array, Kind::Object]),
+        (Subject::Member { .. }, SortValue::Other(json)) => {
+            is_json(json, &[Kind::Boolean, Kind::Array, Kind::Object])
+        }
         (Subject::Member { .. }, SortValue::Absent) => true,
         _ => false,
     }
@@ -137,7 +154,9 @@ fn is_sound(value: &SortValue, subject: &Subject) -> bool {
 /// Whether it is JSON of such a kind, and nothing in it is beyond the store.
 fn is_json(text: &str, kinds: &[Kind]) -> bool {
     let is_bare = !text.starts_with(char::is_whitespace) && !text.ends_with(char::is_whitespace);
-    is_bare && domain::json::read(text.as_bytes()).is_ok_and(|read| !read.has_unstorable && kinds.contains(&read.value().kind()))
+    is_bare
+        && domain::json::read(text.as_bytes())
+            .is_ok_and(|read| !read.has_unstorable && kinds.contains(&read.value().kind()))
 }
 
 /// Tells a cursor that was cut off or mistyped.
@@ -169,7 +188,8 @@ mod tests {
 
     #[test]
     fn a_cursor_is_the_same_in_every_build() {
-        let cursor = write(&Position::After(place(vec![SortValue::Text("rice".into())])), QUERY).unwrap();
+        let cursor =
+            write(&Position::After(place(vec![SortValue::Text("rice".into())])), QUERY).unwrap();
         assert_eq!(cursor, "AQAAAAAAAAAABwGJCl2slndLvM6zAgmagFABAARyaWNl7dKvTA");
     }
 
@@ -205,7 +225,11 @@ mod tests {
             (Subject::Score, other("[]"), false),
         ] {
             let cursor = write(&Position::Before(place(vec![value.clone()])), QUERY).unwrap();
-            assert_eq!(read(&cursor, QUERY, &[&subject]).is_ok(), expected, "{value:?} of {subject:?}");
+            assert_eq!(
+                read(&cursor, QUERY, &[&subject]).is_ok(),
+                expected,
+                "{value:?} of {subject:?}"
+            );
         }
     }
 
@@ -224,7 +248,9 @@ mod tests {
 
     #[test]
     fn long_keys_have_no_cursor() {
-        let of_length = |length: usize| write(&Position::After(place(vec![SortValue::Text("x".repeat(length).into())])), QUERY);
+        let of_length = |length: usize| {
+            write(&Position::After(place(vec![SortValue::Text("x".repeat(length).into())])), QUERY)
+        };
         assert!(of_length(1_000).is_some_and(|cursor| cursor.len() <= 1_500));
         assert_eq!((of_length(1_200), of_length(100_000)), (None, None));
         assert_eq!(write(&Position::Offset(3), QUERY), None);

@@ -39,8 +39,12 @@ mod tests {
 
     #[test]
     fn lists_read_like_sentences() {
-        for (names, expected) in [(&[][..], "nothing"), (&["a"], "`a`"), (&["a", "b"], "`a` or `b`"), (&["a", "b", "c"], "`a`, `b` or `c`")]
-        {
+        for (names, expected) in [
+            (&[][..], "nothing"),
+            (&["a"], "`a`"),
+            (&["a", "b"], "`a` or `b`"),
+            (&["a", "b", "c"], "`a`, `b` or `c`"),
+        ] {
             assert_eq!(listed(names.iter().copied()), expected);
         }
     }

@@ -1,7 +1,8 @@
 //! `filter[member][operator]=value`: which items are wanted.
 //!
-//! A value that is a JSON object of nothing but operators stands for as many filters: Swagger UI sends
-//! `filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}` where the document describes an object.
+//! A value that is a JSON object of nothing but operators stands for as many filters: Swagger UI
+//! sends `filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}` where the document describes
+//! an object.
 
 use application::query::{Comparison, Condition, Filter, Operand, OperandFault, Subject};
 use domain::json::Kind;
@@ -48,13 +49,22 @@ pub const OPERATORS: [(&str, Operator, &str); 9] = [
 /// Understands the filters of a request.
 ///
 /// # Errors
-/// 400 for an unknown name or operator, a value that is not of the member's type, and too much of anything.
+/// 400 for an unknown name or operator, a value that is not of the member's type, and too much of
+/// anything.
 pub fn read(filters: &[FilterParameter<'_>], names: Names) -> Result<Vec<Filter>, Problem> {
     let mut read = Vec::with_capacity(filters.len());
     for filter in filters {
         let subject = subject(&filter.member, names)?;
         for (operator, value) in conditions(filter) {
-            read.push(Wanted { member: &filter.member, subject: &subject, operator: &operator, value: &value }.read()?);
+            read.push(
+                Wanted {
+                    member: &filter.member,
+                    subject: &subject,
+                    operator: &operator,
+                    value: &value,
+                }
+                .read()?,
+            );
         }
         if read.len() > MOST_FILTERS {
             return Err(invalid(format!("there are more than {MOST_FILTERS} filters.")));
@@ -65,7 +75,9 @@ pub fn read(filters: &[FilterParameter<'_>], names: Names) -> Result<Vec<Filter>
 
 fn subject(member: &str, names: Names) -> Result<Subject, Problem> {
     if member == "id" {
-        return Err(invalid("`filter` does not take `id`; read an item by its path, `<collection>/<id>`."));
+        return Err(invalid(
+            "`filter` does not take `id`; read an item by its path, `<collection>/<id>`.",
+        ));
     }
     names.subject("filter", member)
 }
@@ -74,7 +86,9 @@ fn subject(member: &str, names: Names) -> Result<Subject, Problem> {
 fn conditions(filter: &FilterParameter<'_>) -> Vec<(String, String)> {
     match &filter.operator {
         Some(operator) => vec![(operator.clone(), filter.value.clone().into_owned())],
-        None => in_object(&filter.value).unwrap_or_else(|| vec![(OPERATORS[0].0.to_owned(), filter.value.clone().into_owned())]),
+        None => in_object(&filter.value).unwrap_or_else(|| {
+            vec![(OPERATORS[0].0.to_owned(), filter.value.clone().into_owned())]
+        }),
     }
 }
 
@@ -112,10 +126,14 @@ impl Wanted<'_> {
     fn read(&self) -> Result<Filter, Problem> {
         let operator = operator(self.operator).ok_or_else(|| self.unknown_operator())?;
         if self.value.chars().count() > MOST_VALUE || self.value.contains('\0') {
-            return Err(self.refuse(&format!("takes at most {MOST_VALUE} characters, none of them U+0000")));
+            return Err(
+                self.refuse(&format!("takes at most {MOST_VALUE} characters, none of them U+0000"))
+            );
         }
         let condition = match operator {
-            Operator::Compare(comparison) => Condition::Compare(comparison, self.operand(self.value)?),
+            Operator::Compare(comparison) => {
+                Condition::Compare(comparison, self.operand(self.value)?)
+            }
             Operator::In => self.list()?,
             Operator::Contains => self.piece()?,
             Operator::Exists => match self.value {
@@ -128,21 +146,30 @@ impl Wanted<'_> {
     }
 
     fn operand(&self, written: &str) -> Result<Operand, Problem> {
-        Operand::read(self.subject, written).map_err(|OperandFault { wanted }| self.refuse(&format!("takes {wanted}")))
+        Operand::read(self.subject, written)
+            .map_err(|OperandFault { wanted }| self.refuse(&format!("takes {wanted}")))
     }
 
     fn list(&self) -> Result<Condition, Problem> {
         if self.value.split(',').count() > MOST_IN_LIST {
             return Err(self.refuse(&format!("takes at most {MOST_IN_LIST} values")));
         }
-        self.value.split(',').map(|value| self.operand(value)).collect::<Result<_, _>>().map(Condition::In)
+        self.value
+            .split(',')
+            .map(|value| self.operand(value))
+            .collect::<Result<_, _>>()
+            .map(Condition::In)
     }
 
     fn piece(&self) -> Result<Condition, Problem> {
         match self.subject {
-            Subject::Member { .. } if self.value.is_empty() => Err(self.refuse("takes a text that is not empty")),
+            Subject::Member { .. } if self.value.is_empty() => {
+                Err(self.refuse("takes a text that is not empty"))
+            }
             Subject::Member { .. } => Ok(Condition::Contains(self.value.into())),
-            _ => Err(self.refuse("looks for a piece of a text, and this is a time; compare it with `gte` and `lt`")),
+            _ => Err(self.refuse(
+                "looks for a piece of a text, and this is a time; compare it with `gte` and `lt`",
+            )),
         }
     }
 
@@ -153,7 +180,8 @@ impl Wanted<'_> {
 
     fn unknown_operator(&self) -> Problem {
         let names = || OPERATORS.iter().map(|(name, ..)| *name);
-        let mend = mend(nearest(self.operator, names()), || format!("it takes {}.", listed(names())));
+        let mend =
+            mend(nearest(self.operator, names()), || format!("it takes {}.", listed(names())));
         invalid(format!("{} is no operator of a filter; {mend}", quoted(self.operator)))
     }
 }
@@ -168,13 +196,16 @@ mod tests {
     use crate::query::parameters::Parameters;
 
     fn filters<G: Group>(query: &str) -> Result<Vec<Filter>, String> {
-        let read = Parameters::read(query, &["filter"]).and_then(|parameters| read(&parameters.filters, Names::of::<G>()));
+        let read = Parameters::read(query, &["filter"])
+            .and_then(|parameters| read(&parameters.filters, Names::of::<G>()));
         read.map_err(|problem| problem.to_string())
     }
 
     fn shown<G: Group>(query: &str) -> Result<String, String> {
         let show = |filter: &Filter| match &filter.condition {
-            Condition::Compare(comparison, operand) => format!("{comparison:?} {:?}", operand.text.as_ref().or(operand.number.as_ref())),
+            Condition::Compare(comparison, operand) => {
+                format!("{comparison:?} {:?}", operand.text.as_ref().or(operand.number.as_ref()))
+            }
             other => format!("{other:?}"),
         };
         filters::<G>(query).map(|filters| filters.iter().map(show).collect::<Vec<_>>().join(" & "))
@@ -193,7 +224,10 @@ mod tests {
             ("filter[created_at][exists]=true", "Exists(true)"),
             ("filter[literature][exists]=false", "Exists(false)"),
             ("filter[start_date][contains]=2026-", "Contains(\"2026-\")"),
-            (r#"filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}"#, "AtLeast Some(\"2026-01-01\") & Less Some(\"2027-01-01\")"),
+            (
+                r#"filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}"#,
+                "AtLeast Some(\"2026-01-01\") & Less Some(\"2027-01-01\")",
+            ),
             (r#"filter[project_id]={"gt":7,"exists":true}"#, "Greater Some(\"7\") & Exists(true)"),
             (r#"filter[research_type]={"than":"x"}"#, "Equal Some(\"{\\\"than\\\":\\\"x\\\"}\")"),
             ("filter[research_type]={}", "Equal Some(\"{}\")"),
@@ -208,14 +242,20 @@ mod tests {
     fn a_list_is_parted_by_commas() {
         let filters = filters::<Files>("filter[n][in]=1,x%2Cy").unwrap();
         let Condition::In(operands) = &filters[0].condition else { panic!("{filters:?}") };
-        assert_eq!(operands.iter().map(|operand| operand.text.as_deref()).collect::<Vec<_>>(), [Some("1"), Some("x"), Some("y")]);
+        assert_eq!(
+            operands.iter().map(|operand| operand.text.as_deref()).collect::<Vec<_>>(),
+            [Some("1"), Some("x"), Some("y")]
+        );
     }
 
     #[test]
     fn open_groups_have_any_member() {
         for name in ["any%20thing", "_meta", "%5Ba%5D", "%E2%82%B1", "a.b"] {
             let filters = filters::<Files>(&format!("filter[{name}]=1")).unwrap();
-            assert!(matches!(filters[0].condition, Condition::Compare(Comparison::Equal, _)), "{name}");
+            assert!(
+                matches!(filters[0].condition, Condition::Compare(Comparison::Equal, _)),
+                "{name}"
+            );
         }
     }
 

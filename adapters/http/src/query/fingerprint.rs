@@ -1,11 +1,12 @@
-//! What a cursor depends on, as a number: the collection, and the query as far as it selects and orders.
+//! What a cursor depends on, as a number: the collection, and the query as far as it selects and
+//! orders.
 
 use domain::{Collection, ItemId};
 
 use super::parameters::{FilterParameter, Parameters};
 
-/// Differs, in all likelihood, between two queries that select or order differently. It is the same in every process and
-/// every build.
+/// Differs, in all likelihood, between two queries that select or order differently. It is the same
+/// in every process and every build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub u64);
 

@@ -1,8 +1,9 @@
-//! What a client says after the `?`: which parameters an operation knows, and what it makes of them.
+//! What a client says after the `?`: which parameters an operation knows, and what it makes of
+//! them.
 //!
-//! An unknown parameter, a parameter given twice and a value that makes no sense are all 400, with the nearest right name
-//! where there is one: a misspelt filter that was ignored would show items nobody asked for. A request without a query is
-//! not parsed at all.
+//! An unknown parameter, a parameter given twice and a value that makes no sense are all 400, with
+//! the nearest right name where there is one: a misspelt filter that was ignored would show items
+//! nobody asked for. A request without a query is not parsed at all.
 
 mod as_of;
 pub mod change_cursor;
@@ -49,7 +50,8 @@ use pairs::{Name, Pair, pieces};
 use parameters::Parameters;
 
 /// What a collection's GET knows; `filter` is followed by names in brackets.
-const OF_COLLECTION: &[&str] = &["page", "page_size", "cursor", "filter", "sort", "fields", "embed", "q", "total", "as_of"];
+const OF_COLLECTION: &[&str] =
+    &["page", "page_size", "cursor", "filter", "sort", "fields", "embed", "q", "total", "as_of"];
 
 /// What an item's GET knows.
 const OF_ITEM: &[&str] = &["fields", "embed", "as_of", "check"];
@@ -84,10 +86,18 @@ impl ItemQuery {
         }
         let parameters = Parameters::read(query, OF_ITEM)?;
         let is_checked = write::is_set(&parameters, "check")?;
-        if is_checked && ["fields", "as_of"].into_iter().any(|other| parameters.get(other).is_some()) {
-            return Err(invalid("`check` asks the rules about the whole item as it is now; leave `fields` and `as_of` out."));
+        if is_checked
+            && ["fields", "as_of"].into_iter().any(|other| parameters.get(other).is_some())
+        {
+            return Err(invalid(
+                "`check` asks the rules about the whole item as it is now; leave `fields` and `as_of` out.",
+            ));
         }
-        Ok(Self { view: view::read::<G>(&parameters)?, as_of: as_of::read(&parameters)?, is_checked })
+        Ok(Self {
+            view: view::read::<G>(&parameters)?,
+            as_of: as_of::read(&parameters)?,
+            is_checked,
+        })
     }
 }
 
@@ -107,7 +117,12 @@ impl<'a> CollectionQuery<'a> {
     #[must_use]
     pub fn plain<G: Group>(owner: Option<ItemId>) -> Self {
         let fingerprint = Fingerprint::of(G::COLLECTION, owner, &Parameters::default());
-        Self { request: PageRequest::plain(1, DEFAULT_PAGE_SIZE), as_of: None, raw: "", fingerprint }
+        Self {
+            request: PageRequest::plain(1, DEFAULT_PAGE_SIZE),
+            as_of: None,
+            raw: "",
+            fingerprint,
+        }
     }
 
     /// Reads the query of a collection, or of the part of it that belongs to `owner`.
@@ -122,7 +137,10 @@ impl<'a> CollectionQuery<'a> {
         let names = Names::of::<G>();
         let (page, page_size) = paging::read(&parameters)?;
         let mut request = PageRequest::plain(page, page_size);
-        request.selection = Selection { filters: filter::read(&parameters.filters, names)?, search: search::read(&parameters)? };
+        request.selection = Selection {
+            filters: filter::read(&parameters.filters, names)?,
+            search: search::read(&parameters)?,
+        };
         request.order = sort::read(&parameters, names)?;
         request.is_counted = paging::is_counted(&parameters)?;
         request.view = view::read::<G>(&parameters)?;
@@ -140,8 +158,8 @@ impl<'a> CollectionQuery<'a> {
     }
 }
 
-/// Whether a collection that was asked for with this query may lack items or members that it has: it is not to be put
-/// back as a whole.
+/// Whether a collection that was asked for with this query may lack items or members that it has:
+/// it is not to be put back as a whole.
 #[must_use]
 pub fn shows_a_part(query: &str) -> bool {
     let is_part = |name: &Name<'_>| match name {
@@ -151,11 +169,16 @@ pub fn shows_a_part(query: &str) -> bool {
     pieces(query).any(|piece| Pair::read(piece).is_ok_and(|pair| is_part(&pair.name)))
 }
 
-/// What a place in the order remembers beside the id. The id is the last key of any order; what would come after it sorts
-/// nothing.
+/// What a place in the order remembers beside the id. The id is the last key of any order; what
+/// would come after it sorts nothing.
 fn remembered(request: &PageRequest) -> Vec<&Subject> {
     if request.order.is_empty() && request.selection.search.is_some() {
         return vec![&Subject::Score];
     }
-    request.order.iter().map(|key| &key.subject).take_while(|subject| **subject != Subject::Id).collect()
+    request
+        .order
+        .iter()
+        .map(|key| &key.subject)
+        .take_while(|subject| **subject != Subject::Id)
+        .collect()
 }

@@ -1,7 +1,8 @@
 //! The names of what items hold, as filters, orders and lists of fields use them.
 //!
-//! Lists of names are parted by commas, which are parted after decoding: most clients encode a comma that stands between
-//! two names. So a member with a comma in its name can be filtered by, but neither sorted by nor picked.
+//! Lists of names are parted by commas, which are parted after decoding: most clients encode a
+//! comma that stands between two names. So a member with a comma in its name can be filtered by,
+//! but neither sorted by nor picked.
 
 use std::sync::Arc;
 
@@ -14,8 +15,10 @@ use super::filter::MOST_VALUE;
 use crate::group::{Group, Members};
 use crate::problem::Problem;
 
-/// The times of an item, which stand in `_meta`. A member that has one of these names cannot be filtered or sorted by.
-pub const TIMES: [(&str, Subject); 2] = [("created_at", Subject::CreatedAt), ("updated_at", Subject::UpdatedAt)];
+/// The times of an item, which stand in `_meta`. A member that has one of these names cannot be
+/// filtered or sorted by.
+pub const TIMES: [(&str, Subject); 2] =
+    [("created_at", Subject::CreatedAt), ("updated_at", Subject::UpdatedAt)];
 
 /// Most characters of a list of names.
 pub const MOST_IN_NAMES: usize = 2_000;
@@ -24,9 +27,15 @@ pub const MOST_IN_NAMES: usize = 2_000;
 ///
 /// # Errors
 /// 400 for more than `most`, or a list that is too long.
-pub fn split<'a>(parameter: &str, written: &'a str, most: usize) -> Result<impl Iterator<Item = &'a str>, Problem> {
+pub fn split<'a>(
+    parameter: &str,
+    written: &'a str,
+    most: usize,
+) -> Result<impl Iterator<Item = &'a str>, Problem> {
     if written.split(',').count() > most || written.chars().count() > MOST_IN_NAMES {
-        return Err(invalid(format!("`{parameter}` takes at most {most} names, and {MOST_IN_NAMES} characters in all.")));
+        return Err(invalid(format!(
+            "`{parameter}` takes at most {most} names, and {MOST_IN_NAMES} characters in all."
+        )));
     }
     Ok(written.split(','))
 }
@@ -59,12 +68,22 @@ impl Names {
     ///
     /// # Errors
     /// 400 for a name that is empty or too long, or that no item can have.
-    pub fn member(self, parameter: &str, name: &str, others: &[&'static str]) -> Result<Subject, Problem> {
+    pub fn member(
+        self,
+        parameter: &str,
+        name: &str,
+        others: &[&'static str],
+    ) -> Result<Subject, Problem> {
         if name.is_empty() {
-            return Err(invalid(format!("`{parameter}` has an empty name in it; name a member of {}.", self.item)));
+            return Err(invalid(format!(
+                "`{parameter}` has an empty name in it; name a member of {}.",
+                self.item
+            )));
         }
         if name.chars().count() > MOST_VALUE {
-            return Err(invalid(format!("`{parameter}` has a name of more than {MOST_VALUE} characters.")));
+            return Err(invalid(format!(
+                "`{parameter}` has a name of more than {MOST_VALUE} characters."
+            )));
         }
         let kind = match self.members {
             Members::Open(_) => None,
@@ -78,7 +97,13 @@ impl Names {
 
     fn unknown(self, parameter: &str, name: &str, others: &[&'static str]) -> Problem {
         let known = FIELDS.iter().map(|field| field.name).chain(others.iter().copied());
-        let mend = mend(nearest(name, known), || "see the list of its fields in the documentation.".to_owned());
-        invalid(format!("`{parameter}` names {}, and {} has no such field; {mend}", quoted(name), self.item))
+        let mend = mend(nearest(name, known), || {
+            "see the list of its fields in the documentation.".to_owned()
+        });
+        invalid(format!(
+            "`{parameter}` names {}, and {} has no such field; {mend}",
+            quoted(name),
+            self.item
+        ))
     }
 }

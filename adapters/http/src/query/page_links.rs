@@ -7,8 +7,9 @@ use super::fingerprint::Fingerprint;
 use super::pairs::{is_named, pieces};
 use crate::representation::push_escaped_link;
 
-/// The links of a page: its own query with another page. What leads to a neighbour has the place beside the number, so
-/// that it costs the same however deep the page lies, and skips and repeats nothing when items come and go.
+/// The links of a page: its own query with another page. What leads to a neighbour has the place
+/// beside the number, so that it costs the same however deep the page lies, and skips and repeats
+/// nothing when items come and go.
 #[derive(Clone, Copy, Debug)]
 pub struct PageLinks<'a> {
     query: &'a str,
@@ -23,10 +24,16 @@ impl<'a> PageLinks<'a> {
 
     /// Appends self, first, prev, next and last, as far as they apply, each followed by a comma.
     pub fn push(&self, out: &mut String, collection_url: &str, listing: &Listing) {
-        let own = if self.query.is_empty() { collection_url.to_owned() } else { format!("{collection_url}?{}", self.query) };
+        let own = if self.query.is_empty() {
+            collection_url.to_owned()
+        } else {
+            format!("{collection_url}?{}", self.query)
+        };
         push_escaped_link(out, "self", &own);
         let Listing { page_count, previous, next, .. } = listing;
-        let neighbour = |neighbour: &application::Neighbour| (neighbour.page, cursor::write(&neighbour.position, self.fingerprint));
+        let neighbour = |neighbour: &application::Neighbour| {
+            (neighbour.page, cursor::write(&neighbour.position, self.fingerprint))
+        };
         let linked = [
             ("first", page_count.is_none_or(|count| count > 0).then_some((1, None))),
             ("prev", previous.as_ref().map(neighbour)),
@@ -35,14 +42,20 @@ impl<'a> PageLinks<'a> {
         ];
         for (relation, target) in linked {
             if let Some((page, cursor)) = target {
-                push_escaped_link(out, relation, &format!("{collection_url}?{}", self.with_page(page, cursor.as_deref())));
+                push_escaped_link(
+                    out,
+                    relation,
+                    &format!("{collection_url}?{}", self.with_page(page, cursor.as_deref())),
+                );
             }
         }
     }
 
     fn with_page(&self, page: u64, cursor: Option<&str>) -> String {
         let mut query = String::new();
-        for piece in pieces(self.query).filter(|piece| !is_named(piece, "page") && !is_named(piece, "cursor")) {
+        for piece in pieces(self.query)
+            .filter(|piece| !is_named(piece, "page") && !is_named(piece, "cursor"))
+        {
             query.push_str(piece);
             query.push('&');
         }

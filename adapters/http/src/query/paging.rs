@@ -34,15 +34,28 @@ pub fn page_size(parameters: &Parameters<'_>) -> Result<u64, Problem> {
 /// 400 for another word.
 pub fn is_counted(parameters: &Parameters<'_>) -> Result<bool, Problem> {
     let wanted = parameters.get("total").unwrap_or(TOTALS[0]);
-    if TOTALS.contains(&wanted) { Ok(wanted == TOTALS[0]) } else { Err(invalid(format!("`total` takes {}.", listed(TOTALS)))) }
+    if TOTALS.contains(&wanted) {
+        Ok(wanted == TOTALS[0])
+    } else {
+        Err(invalid(format!("`total` takes {}.", listed(TOTALS))))
+    }
 }
 
 fn number(parameters: &Parameters<'_>, name: &str, most: u64) -> Result<Option<u64>, Problem> {
     let Some(written) = parameters.get(name) else { return Ok(None) };
     match written.parse::<u64>() {
-        Ok(number) if (1..=most).contains(&number) && written.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Some(number)),
+        Ok(number)
+            if (1..=most).contains(&number)
+                && written.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            Ok(Some(number))
+        }
         _ => {
-            let limit = if most == u64::MAX { "of 1 or more".to_owned() } else { format!("from 1 to {most}") };
+            let limit = if most == u64::MAX {
+                "of 1 or more".to_owned()
+            } else {
+                format!("from 1 to {most}")
+            };
             Err(invalid(format!("`{name}` is wrong; it takes one whole number {limit}.")))
         }
     }
@@ -74,17 +87,23 @@ mod tests {
             ("page_size=251", None),
             ("page_size=0", None),
         ] {
-            let found = Parameters::read(query, &KNOWN).and_then(|parameters| read(&parameters)).ok();
+            let found =
+                Parameters::read(query, &KNOWN).and_then(|parameters| read(&parameters)).ok();
             assert_eq!(found, expected, "{query}");
         }
     }
 
     #[test]
     fn items_are_counted_unless_the_client_says_otherwise() {
-        for (query, expected) in
-            [("", Some(true)), ("total=exact", Some(true)), ("total=none", Some(false)), ("total=", None), ("total=None", None)]
-        {
-            let found = Parameters::read(query, &KNOWN).and_then(|parameters| is_counted(&parameters)).ok();
+        for (query, expected) in [
+            ("", Some(true)),
+            ("total=exact", Some(true)),
+            ("total=none", Some(false)),
+            ("total=", None),
+            ("total=None", None),
+        ] {
+            let found =
+                Parameters::read(query, &KNOWN).and_then(|parameters| is_counted(&parameters)).ok();
             assert_eq!(found, expected, "{query}");
         }
     }

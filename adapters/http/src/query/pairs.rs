@@ -1,13 +1,14 @@
 //! A query as names and values.
 //!
-//! It is split at `&`, each piece at its first `=`; what has none has an empty value. Then both sides are decoded as the
-//! URL standard decodes forms (`application/x-www-form-urlencoded`): `+` is a space, `%XX` a byte, a `%` without two
-//! hexadecimal digits stands for itself, and the bytes must be UTF-8. U+0000 is in nothing the service stores, so it is
-//! refused.
+//! It is split at `&`, each piece at its first `=`; what has none has an empty value. Then both
+//! sides are decoded as the URL standard decodes forms (`application/x-www-form-urlencoded`): `+`
+//! is a space, `%XX` a byte, a `%` without two hexadecimal digits stands for itself, and the bytes
+//! must be UTF-8. U+0000 is in nothing the service stores, so it is refused.
 //!
-//! A filter's name has brackets, `filter[member]` or `filter[member][operator]`. They are looked for before anything is
-//! decoded, so that a member's own brackets can be told apart: percent-encoded, they belong to its name. Many clients
-//! encode every bracket; a name with no bare `[` at all is decoded first and taken apart then.
+//! A filter's name has brackets, `filter[member]` or `filter[member][operator]`. They are looked
+//! for before anything is decoded, so that a member's own brackets can be told apart:
+//! percent-encoded, they belong to its name. Many clients encode every bracket; a name with no bare
+//! `[` at all is decoded first and taken apart then.
 
 use std::borrow::Cow;
 
@@ -49,7 +50,9 @@ impl<'a> Pair<'a> {
     /// 400 for what is no text, and for brackets that are none of a filter's.
     pub fn read(piece: &'a str) -> Result<Self, Problem> {
         let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
-        let refuse = |part: &str, fault: Undecodable| invalid(format!("{part} {} {}.", quoted(name), fault.0));
+        let refuse = |part: &str, fault: Undecodable| {
+            invalid(format!("{part} {} {}.", quoted(name), fault.0))
+        };
         let value = decoded(value).map_err(|fault| refuse("the value of", fault))?;
         let name = Name::read(name).map_err(|fault| refuse("the parameter", fault))?;
         Ok(Self { name, value })
@@ -59,7 +62,9 @@ impl<'a> Pair<'a> {
 impl<'a> Name<'a> {
     fn read(raw: &'a str) -> Result<Self, Undecodable> {
         match raw.split_once('[') {
-            Some((start, inside)) if decoded(start)? == "filter" => Self::filter(inside, |part| decoded(part).map(Cow::into_owned)),
+            Some((start, inside)) if decoded(start)? == "filter" => {
+                Self::filter(inside, |part| decoded(part).map(Cow::into_owned))
+            }
             Some(_) => decoded(raw).map(Name::Plain),
             None => {
                 let whole = decoded(raw)?;
@@ -72,13 +77,19 @@ impl<'a> Name<'a> {
     }
 
     /// Takes apart what follows `filter[`.
-    fn filter(inside: &str, decode: impl Fn(&str) -> Result<String, Undecodable>) -> Result<Self, Undecodable> {
-        let malformed =
-            Undecodable("is no filter; write filter[member] or filter[member][operator], and %5B and %5D for the brackets of a name");
+    fn filter(
+        inside: &str,
+        decode: impl Fn(&str) -> Result<String, Undecodable>,
+    ) -> Result<Self, Undecodable> {
+        let malformed = Undecodable(
+            "is no filter; write filter[member] or filter[member][operator], and %5B and %5D for the brackets of a name",
+        );
         let mut parts = inside.strip_suffix(']').ok_or(malformed)?.split("][");
         let (member, operator) = (parts.next().unwrap_or_default(), parts.next());
         if parts.next().is_some() {
-            return Err(Undecodable("names more than a member and an operator; only members at the top level are filtered by"));
+            return Err(Undecodable(
+                "names more than a member and an operator; only members at the top level are filtered by",
+            ));
         }
         Ok(Name::Filter { member: decode(member)?, operator: operator.map(decode).transpose()? })
     }
@@ -91,7 +102,12 @@ struct Undecodable(&'static str);
 fn decoded(text: &str) -> Result<Cow<'_, str>, Undecodable> {
     let not_utf8 = |_| Undecodable("is not UTF-8 once it is decoded");
     let text = if text.contains('+') {
-        Cow::Owned(percent_decode_str(&text.replace('+', " ")).decode_utf8().map_err(not_utf8)?.into_owned())
+        Cow::Owned(
+            percent_decode_str(&text.replace('+', " "))
+                .decode_utf8()
+                .map_err(not_utf8)?
+                .into_owned(),
+        )
     } else {
         percent_decode_str(text).decode_utf8().map_err(not_utf8)?
     };
@@ -155,7 +171,11 @@ mod tests {
             ("a=%E2%82", None),
             ("a=%00", None),
         ] {
-            assert_eq!(Pair::read(piece).ok().map(|pair| pair.value.into_owned()).as_deref(), expected, "{piece}");
+            assert_eq!(
+                Pair::read(piece).ok().map(|pair| pair.value.into_owned()).as_deref(),
+                expected,
+                "{piece}"
+            );
         }
     }
 

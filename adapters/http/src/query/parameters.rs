@@ -49,10 +49,19 @@ impl<'a> Parameters<'a> {
         self.values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_ref())
     }
 
-    fn add(&mut self, name: &str, value: Cow<'a, str>, known: &[&'static str]) -> Result<(), Problem> {
-        let Some(name) = known.iter().copied().find(|known| *known == name) else { return Err(unknown(name, known)) };
+    fn add(
+        &mut self,
+        name: &str,
+        value: Cow<'a, str>,
+        known: &[&'static str],
+    ) -> Result<(), Problem> {
+        let Some(name) = known.iter().copied().find(|known| *known == name) else {
+            return Err(unknown(name, known));
+        };
         if name == "filter" {
-            return Err(invalid("`filter` needs the name of a member in brackets: filter[member]=value or filter[member][gte]=value."));
+            return Err(invalid(
+                "`filter` needs the name of a member in brackets: filter[member]=value or filter[member][gte]=value.",
+            ));
         }
         if self.get(name).is_some() {
             return Err(invalid(format!("`{name}` stands twice in the query; give it once.")));
@@ -63,7 +72,11 @@ impl<'a> Parameters<'a> {
 }
 
 fn unknown(name: &str, known: &[&'static str]) -> Problem {
-    let filters = if known.contains(&"filter") { "; a member is filtered by with filter[member]=value" } else { "" };
+    let filters = if known.contains(&"filter") {
+        "; a member is filtered by with filter[member]=value"
+    } else {
+        ""
+    };
     let mend = mend(nearest(name, known.iter().copied()), || match known {
         [] => "it takes none.".to_owned(),
         known => format!("it takes {}{filters}.", listed(known.iter().copied())),

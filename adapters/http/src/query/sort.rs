@@ -1,7 +1,7 @@
 //! `sort`: the order of a collection.
 //!
-//! Names parted by commas, the greatest first where a `-` stands before one. A member whose own name begins with `-` can
-//! therefore only be sorted by with the greatest first.
+//! Names parted by commas, the greatest first where a `-` stands before one. A member whose own
+//! name begins with `-` can therefore only be sorted by with the greatest first.
 
 use application::query::{SortKey, Subject};
 
@@ -21,7 +21,8 @@ pub fn read(parameters: &Parameters<'_>, names: Names) -> Result<Vec<SortKey>, P
     let Some(written) = parameters.get("sort") else { return Ok(Vec::new()) };
     let mut keys: Vec<SortKey> = Vec::new();
     for written in split("sort", written, MOST_KEYS)? {
-        let (descending, name) = written.strip_prefix('-').map_or((false, written), |name| (true, name));
+        let (descending, name) =
+            written.strip_prefix('-').map_or((false, written), |name| (true, name));
         let subject = subject(names, name)?;
         if keys.iter().any(|key| key.subject == subject) {
             return Err(invalid(format!("`sort` names {} twice; name it once.", quoted(name))));
@@ -48,7 +49,8 @@ mod tests {
     use crate::groups::{Files, Proposals};
 
     fn order(query: &str, names: Names) -> Result<String, String> {
-        let keys = Parameters::read(query, &["sort"]).and_then(|parameters| read(&parameters, names));
+        let keys =
+            Parameters::read(query, &["sort"]).and_then(|parameters| read(&parameters, names));
         let written = |key: &SortKey| {
             let name = match &key.subject {
                 Subject::Member { name, .. } => name.to_string(),
@@ -56,7 +58,8 @@ mod tests {
             };
             format!("{}{name}", if key.descending { "-" } else { "" })
         };
-        keys.map(|keys| keys.iter().map(written).collect::<Vec<_>>().join("|")).map_err(|problem| problem.to_string())
+        keys.map(|keys| keys.iter().map(written).collect::<Vec<_>>().join("|"))
+            .map_err(|problem| problem.to_string())
     }
 
     #[test]
@@ -79,7 +82,9 @@ mod tests {
         ] {
             match (order(query, proposals), expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{query}"),
-                (Err(found), Err(expected)) => assert!(found.contains(expected), "{query}: {found}"),
+                (Err(found), Err(expected)) => {
+                    assert!(found.contains(expected), "{query}: {found}")
+                }
                 (found, _) => panic!("{query}: {found:?}"),
             }
         }
@@ -87,7 +92,11 @@ mod tests {
 
     #[test]
     fn open_groups_are_sorted_by_any_member() {
-        for (query, expected) in [("sort=x+y,-%E2%82%B1", Some("x y|-₱")), ("sort=--x", Some("--x")), ("sort=a,,b", None)] {
+        for (query, expected) in [
+            ("sort=x+y,-%E2%82%B1", Some("x y|-₱")),
+            ("sort=--x", Some("--x")),
+            ("sort=a,,b", None),
+        ] {
             assert_eq!(order(query, Names::of::<Files>()).ok().as_deref(), expected, "{query}");
         }
     }

@@ -9,18 +9,30 @@ use super::{ChangesQuery, CollectionQuery, ItemQuery, refuse_parameters, shows_a
 use crate::groups::{Files, Library, Proposals};
 
 fn fault(query: &str) -> String {
-    CollectionQuery::read::<Proposals>(query, None).err().map(|problem| problem.to_string()).unwrap_or_default()
+    CollectionQuery::read::<Proposals>(query, None)
+        .err()
+        .map(|problem| problem.to_string())
+        .unwrap_or_default()
 }
 
 #[test]
 fn a_query_is_read_as_a_whole() {
     let raw = "filter[research_type]=Applied&sort=-start_date&fields=project_title&embed=lib&q=rice&page=2&page_size=10&total=none";
     let request = CollectionQuery::read::<Proposals>(raw, None).unwrap().request;
-    assert_eq!((request.page, request.page_size, request.is_counted, request.position), (2, 10, false, None));
+    assert_eq!(
+        (request.page, request.page_size, request.is_counted, request.position),
+        (2, 10, false, None)
+    );
     assert_eq!(request.selection.filters.len(), 1);
     assert_eq!(request.selection.search, Search::read("rice").ok());
-    assert!(matches!(&request.order[..], [SortKey { subject: Subject::Member { .. }, descending: true }]));
-    assert_eq!((request.view.fields.map(|fields| fields.len()), request.view.embed), (Some(1), vec![Embed::Library]));
+    assert!(matches!(
+        &request.order[..],
+        [SortKey { subject: Subject::Member { .. }, descending: true }]
+    ));
+    assert_eq!(
+        (request.view.fields.map(|fields| fields.len()), request.view.embed),
+        (Some(1), vec![Embed::Library])
+    );
 }
 
 #[test]
@@ -39,8 +51,18 @@ fn faults_name_what_is_wrong() {
 
 #[test]
 fn writes_know_no_parameters_and_items_two() {
-    assert!(refuse_parameters("").is_ok() && refuse_parameters("a=1").is_err() && refuse_parameters("filter[a]=1").is_err());
-    for (query, expected) in [("", true), ("&", true), ("fields=a&embed=proposal", true), ("page=1", false), ("filter[a]=1", false)] {
+    assert!(
+        refuse_parameters("").is_ok()
+            && refuse_parameters("a=1").is_err()
+            && refuse_parameters("filter[a]=1").is_err()
+    );
+    for (query, expected) in [
+        ("", true),
+        ("&", true),
+        ("fields=a&embed=proposal", true),
+        ("page=1", false),
+        ("filter[a]=1", false),
+    ] {
         assert_eq!(ItemQuery::read::<Library>(query).is_ok(), expected, "{query}");
     }
 }
@@ -84,8 +106,15 @@ fn linked(raw: &str, keys: Vec<application::query::SortValue>) -> (String, Posit
     };
     let mut out = String::new();
     query.links().push(&mut out, "/v1/files", &listing);
-    let next = out.split("\"next\":{\"href\":\"/v1/files?").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
-    assert!(out.contains("\"first\"") && !out.contains("\"last\"") && !out.contains("\"prev\""), "{out}");
+    let next = out
+        .split("\"next\":{\"href\":\"/v1/files?")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .unwrap();
+    assert!(
+        out.contains("\"first\"") && !out.contains("\"last\"") && !out.contains("\"prev\""),
+        "{out}"
+    );
     (next.to_owned(), position)
 }
 
@@ -105,7 +134,10 @@ fn the_next_link_leads_to_its_place() {
         assert_eq!((request.page, request.position), (2, Some(position)), "{next}");
         let elsewhere = CollectionQuery::read::<Library>(&next, None);
         assert!(elsewhere.is_err(), "another collection: {next}");
-        assert!(CollectionQuery::read::<Files>(&format!("{next}&filter[b]=1"), None).is_err(), "another selection: {next}");
+        assert!(
+            CollectionQuery::read::<Files>(&format!("{next}&filter[b]=1"), None).is_err(),
+            "another selection: {next}"
+        );
         let bare = next.replace("page=2&", "");
         assert_eq!(CollectionQuery::read::<Files>(&bare, None).unwrap().request.page, 1, "{bare}");
     }

@@ -34,7 +34,8 @@ impl VersionsQuery {
 pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
     let parameters = Parameters::read(query, &["from"])?;
     let Some(from) = parameters.get("from") else { return Ok(None) };
-    let from = version(from).ok_or_else(|| invalid("`from` takes the number of a version, from 1."))?;
+    let from =
+        version(from).ok_or_else(|| invalid("`from` takes the number of a version, from 1."))?;
     Ok(Some(from))
 }
 

@@ -20,8 +20,10 @@ pub const MOST_FIELDS: usize = 100;
 /// # Errors
 /// 400 for a name that is not known.
 pub fn read<G: Group>(parameters: &Parameters<'_>) -> Result<View, Problem> {
-    let fields = parameters.get("fields").map(|written| fields(written, Names::of::<G>())).transpose()?;
-    let embed = parameters.get("embed").map(|written| embed::<G>(written)).transpose()?.unwrap_or_default();
+    let fields =
+        parameters.get("fields").map(|written| fields(written, Names::of::<G>())).transpose()?;
+    let embed =
+        parameters.get("embed").map(|written| embed::<G>(written)).transpose()?.unwrap_or_default();
     Ok(View { fields, embed })
 }
 
@@ -46,7 +48,11 @@ fn embed<G: Group>(written: &str) -> Result<Vec<Embed>, Problem> {
             let mend = mend(nearest(name, known()), || format!("it takes {}.", listed(known())));
             return Err(match G::EMBEDS {
                 [] => invalid(format!("{} embeds nothing; leave `embed` out.", G::ITEM_NAME)),
-                _ => invalid(format!("`embed` names {}, which {} does not embed; {mend}", quoted(name), G::ITEM_NAME)),
+                _ => invalid(format!(
+                    "`embed` names {}, which {} does not embed; {mend}",
+                    quoted(name),
+                    G::ITEM_NAME
+                )),
             });
         };
         if embed.contains(wanted) {
@@ -66,12 +72,15 @@ mod tests {
     use crate::groups::{Files, Library, ProposalLibrary, Proposals};
 
     fn fields<G: Group>(query: &str) -> Option<String> {
-        let view = Parameters::read(query, &["fields"]).and_then(|parameters| read::<G>(&parameters)).ok()?;
+        let view = Parameters::read(query, &["fields"])
+            .and_then(|parameters| read::<G>(&parameters))
+            .ok()?;
         Some(view.fields.map_or_else(|| "all".to_owned(), |names| names.join("|")))
     }
 
     fn embedded<G: Group>(query: &str) -> Result<Vec<Embed>, String> {
-        let view = Parameters::read(query, &["embed"]).and_then(|parameters| read::<G>(&parameters));
+        let view =
+            Parameters::read(query, &["embed"]).and_then(|parameters| read::<G>(&parameters));
         view.map(|view| view.embed).map_err(|problem| problem.to_string())
     }
 
@@ -95,7 +104,10 @@ mod tests {
 
     #[test]
     fn groups_embed_what_they_know() {
-        assert_eq!(embedded::<Proposals>("embed=program,lib"), Ok(vec![Embed::Program, Embed::Library]));
+        assert_eq!(
+            embedded::<Proposals>("embed=program,lib"),
+            Ok(vec![Embed::Program, Embed::Library])
+        );
         assert_eq!(embedded::<Library>("embed=proposal"), Ok(vec![Embed::Proposal]));
         assert_eq!(embedded::<ProposalLibrary>("embed=proposal"), Ok(vec![Embed::Proposal]));
         for (found, expected) in [

@@ -12,7 +12,11 @@ pub const SWITCH: [&str; 2] = ["true", "false"];
 /// # Errors
 /// 400 for another parameter, and another word.
 pub fn is_dry_run(query: &str) -> Result<bool, Problem> {
-    if query.is_empty() { Ok(false) } else { is_set(&Parameters::read(query, &["dry_run"])?, "dry_run") }
+    if query.is_empty() {
+        Ok(false)
+    } else {
+        is_set(&Parameters::read(query, &["dry_run"])?, "dry_run")
+    }
 }
 
 /// Whether a switch is on.

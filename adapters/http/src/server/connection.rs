@@ -1,4 +1,5 @@
-//! The life of one connection: wait for its first byte, let hyper speak HTTP on it, close it without losing an answer.
+//! The life of one connection: wait for its first byte, let hyper speak HTTP on it, close it
+//! without losing an answer.
 
 use std::convert::Infallible;
 use std::io;
@@ -37,7 +38,11 @@ pub(super) struct Connection<E> {
 
 impl<E> Clone for Connection<E> {
     fn clone(&self) -> Self {
-        Self { endpoint: Arc::clone(&self.endpoint), limits: Arc::clone(&self.limits), stages: self.stages.clone() }
+        Self {
+            endpoint: Arc::clone(&self.endpoint),
+            limits: Arc::clone(&self.limits),
+            stages: self.stages.clone(),
+        }
     }
 }
 
@@ -46,7 +51,8 @@ impl<E: Endpoint + 'static> Connection<E> {
         let (Ok(local), Ok(remote)) = (stream.local_addr(), stream.peer_addr()) else {
             return; // the client is gone
         };
-        // An answer is one write: there is nothing to wait for that Nagle's algorithm could join to it.
+        // An answer is one write: there is nothing to wait for that Nagle's algorithm could join to
+        // it.
         let _ = stream.set_nodelay(true);
         if self.has_first_byte(&stream).await {
             // Boxed, so that a connection that says nothing costs a small task.
@@ -54,7 +60,8 @@ impl<E: Endpoint + 'static> Connection<E> {
         }
     }
 
-    /// Waits for the first byte. It is only looked at: `readable` would not do, as tokio takes a new socket to be readable.
+    /// Waits for the first byte. It is only looked at: `readable` would not do, as tokio takes a
+    /// new socket to be readable.
     async fn has_first_byte(&mut self, stream: &TcpStream) -> bool {
         let mut byte = [0];
         tokio::select! {
@@ -66,7 +73,8 @@ impl<E: Endpoint + 'static> Connection<E> {
 
     async fn converse(mut self, stream: TcpStream, local: SocketAddr, remote: SocketAddr) {
         let progress = Arc::new(Progress::default());
-        let mut io = TokioIo::new(TimedStream::new(stream, Arc::clone(&progress), Arc::clone(&self.limits)));
+        let mut io =
+            TokioIo::new(TimedStream::new(stream, Arc::clone(&progress), Arc::clone(&self.limits)));
         let Some(outcome) = self.speak_http(&mut io, &progress, local, remote).await else {
             return; // cut off
         };
@@ -75,7 +83,9 @@ impl<E: Endpoint + 'static> Connection<E> {
         let mut stream = timed.into_stream();
         let ending = async {
             if let Some(status) = refusal {
-                let _ = timeout(self.limits.write_timeout, stream.write_all(&refusal::answer(status))).await;
+                let _ =
+                    timeout(self.limits.write_timeout, stream.write_all(&refusal::answer(status)))
+                        .await;
             }
             let _ = stream.shutdown().await;
             if unread {
@@ -100,7 +110,8 @@ impl<E: Endpoint + 'static> Connection<E> {
         let endpoint = Arc::clone(&self.endpoint);
         let addresses = (LocalAddr(local.into()), RemoteAddr(remote.into()));
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let (endpoint, progress, (local, remote)) = (Arc::clone(&endpoint), Arc::clone(progress), addresses.clone());
+            let (endpoint, progress, (local, remote)) =
+                (Arc::clone(&endpoint), Arc::clone(progress), addresses.clone());
             let has_body = !request.body().is_end_stream();
             progress.request_begins(has_body);
             let mut request = Request::from((request, local, remote, Scheme::HTTP));
@@ -132,8 +143,9 @@ fn watch_body(request: &mut Request, progress: &Arc<Progress>) {
     request.set_body(BoxBody::new(WatchedBody { body, progress: Arc::clone(progress) }));
 }
 
-/// HTTP/1.1 as it is spoken here. Clients may close their half after the request. Timeouts are [`TimedStream`]'s. The
-/// number of headers stays at hyper's 100: setting any number, even the same, costs an allocation per request.
+/// HTTP/1.1 as it is spoken here. Clients may close their half after the request. Timeouts are
+/// [`TimedStream`]'s. The number of headers stays at hyper's 100: setting any number, even the
+/// same, costs an allocation per request.
 fn protocol() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.half_close(true).header_read_timeout(None).max_buf_size(MAX_HEAD);

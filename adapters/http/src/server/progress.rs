@@ -1,4 +1,5 @@
-//! Where a connection is in the exchange of requests and answers: what its timeouts and its end depend on.
+//! Where a connection is in the exchange of requests and answers: what its timeouts and its end
+//! depend on.
 
 use std::io;
 use std::pin::Pin;
@@ -26,7 +27,8 @@ pub(super) enum Phase {
 
 const PHASES: [Phase; 5] = [Phase::Quiet, Phase::Head, Phase::Body, Phase::Exchange, Phase::Unread];
 
-/// The phase, which the stream, the service and the request's body share. One task polls them all, so nothing races.
+/// The phase, which the stream, the service and the request's body share. One task polls them all,
+/// so nothing races.
 #[derive(Debug, Default)]
 pub(super) struct Progress(AtomicU8);
 
@@ -71,7 +73,10 @@ impl<B: Body<Data = Bytes, Error = io::Error> + Unpin> Body for WatchedBody<B> {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
             self.progress.body_is_read();

@@ -1,4 +1,5 @@
-//! Answers to what never became a request: hyper could not read its head, so neither the endpoint nor its frame saw it.
+//! Answers to what never became a request: hyper could not read its head, so neither the endpoint
+//! nor its frame saw it.
 
 use hyper::StatusCode;
 use jiff::Timestamp;
@@ -6,14 +7,19 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 
 use super::connection::MAX_HEAD;
 
-/// The whole answer, after which the connection ends. Like any other it is a problem (RFC 9457) and names the methods of
-/// the path, of which there are none. Its problem type is `about:blank`: the status says it all.
+/// The whole answer, after which the connection ends. Like any other it is a problem (RFC 9457) and
+/// names the methods of the path, of which there are none. Its problem type is `about:blank`: the
+/// status says it all.
 pub(super) fn answer(status: StatusCode) -> Vec<u8> {
     let title = status.canonical_reason().unwrap_or_default();
     let (code, number, detail) = (code(status), status.as_u16(), detail(status));
-    let body = format!(r#"{{"type":"about:blank","title":"{title}","status":{number},"code":"{code}","detail":"{detail}"}}"#);
+    let body = format!(
+        r#"{{"type":"about:blank","title":"{title}","status":{number},"code":"{code}","detail":"{detail}"}}"#
+    );
     let (length, date) = (body.len(), date());
-    let head = format!("HTTP/1.1 {number} {title}\r\nallow:\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{date}");
+    let head = format!(
+        "HTTP/1.1 {number} {title}\r\nallow:\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{date}"
+    );
     format!("{head}connection: close\r\n\r\n{body}").into_bytes()
 }
 
@@ -42,7 +48,13 @@ fn detail(status: StatusCode) -> String {
 
 /// The `Date` header, which every answer has.
 fn date() -> String {
-    #[expect(clippy::disallowed_methods, reason = "`Date` tells this machine's time, as in hyper's answers; no use case sees it")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "`Date` tells this machine's time, as in hyper's answers; no use case sees it"
+    )]
     let now = Timestamp::now();
-    DateTimePrinter::new().timestamp_to_rfc9110_string(&now).map(|date| format!("date: {date}\r\n")).unwrap_or_default()
+    DateTimePrinter::new()
+        .timestamp_to_rfc9110_string(&now)
+        .map(|date| format!("date: {date}\r\n"))
+        .unwrap_or_default()
 }

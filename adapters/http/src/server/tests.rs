@@ -33,19 +33,23 @@ fn generous() -> ServerLimits {
     }
 }
 
-/// `/` answers at once, `/slow` after [`SHORT`], `/stuck` never, `/big` at length, `/echo` with the body or its error,
-/// `/refuse` without looking at the body.
+/// `/` answers at once, `/slow` after [`SHORT`], `/stuck` never, `/big` at length, `/echo` with the
+/// body or its error, `/refuse` without looking at the body.
 fn endpoint() -> impl Endpoint<Output = Response> + 'static {
     endpoint::make(|mut request: Request| async move {
         match request.uri().path() {
             "/slow" => sleep(SHORT).await,
             "/stuck" => pending().await,
             "/big" => return Ok(Response::builder().body(vec![b'.'; BIG])),
-            "/refuse" => return Ok(Response::builder().status(StatusCode::PAYLOAD_TOO_LARGE).body("no")),
+            "/refuse" => {
+                return Ok(Response::builder().status(StatusCode::PAYLOAD_TOO_LARGE).body("no"));
+            }
             "/echo" => {
                 return Ok(match request.take_body().into_bytes().await {
                     Ok(bytes) => Response::builder().body(bytes),
-                    Err(_) => Response::builder().status(StatusCode::REQUEST_TIMEOUT).body("unread"),
+                    Err(_) => {
+                        Response::builder().status(StatusCode::REQUEST_TIMEOUT).body("unread")
+                    }
                 });
             }
             _ => {}
@@ -65,7 +69,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let ended = tokio::spawn(serve(listener, endpoint(), limits, async { stopped.await.unwrap() }));
+        let ended =
+            tokio::spawn(serve(listener, endpoint(), limits, async { stopped.await.unwrap() }));
         Self { address, stop, ended }
     }
 
@@ -150,7 +155,8 @@ async fn a_head_that_trickles_gets_no_more_time() {
 #[tokio::test]
 async fn a_second_head_sent_by_halves_has_the_time_of_a_head() {
     let server = Server::start(ServerLimits { header_timeout: SHORT, ..generous() }).await;
-    let mut client = server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc").await;
+    let mut client =
+        server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc").await;
     answer(&mut client, "abc").await;
     client.write_all(b"GET /").await.unwrap();
     let text = closed_shortly(&mut client).await;
@@ -159,7 +165,9 @@ async fn a_second_head_sent_by_halves_has_the_time_of_a_head() {
 
 #[tokio::test]
 async fn an_idle_connection_is_kept_for_its_time_and_closed() {
-    let server = Server::start(ServerLimits { idle_timeout: SHORT, header_timeout: LONG, ..generous() }).await;
+    let server =
+        Server::start(ServerLimits { idle_timeout: SHORT, header_timeout: LONG, ..generous() })
+            .await;
     let mut client = server.send(GET).await;
     for _ in 0..4 {
         answer(&mut client, "hello").await;
@@ -173,7 +181,8 @@ async fn an_idle_connection_is_kept_for_its_time_and_closed() {
 #[tokio::test]
 async fn a_body_that_stalls_fails_the_read() {
     let server = Server::start(ServerLimits { body_timeout: SHORT, ..generous() }).await;
-    let mut client = server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nabc").await;
+    let mut client =
+        server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nabc").await;
     let text = closed_shortly(&mut client).await;
     assert!(text.starts_with("HTTP/1.1 408") && text.ends_with("unread"), "{text}");
 }
@@ -181,7 +190,8 @@ async fn a_body_that_stalls_fails_the_read() {
 #[tokio::test]
 async fn a_body_that_progresses_has_all_the_time_it_needs() {
     let server = Server::start(ServerLimits { body_timeout: SHORT, ..generous() }).await;
-    let mut client = server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\n\r\n").await;
+    let mut client =
+        server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\n\r\n").await;
     for byte in b"abcdef" {
         sleep(SHORT / 2).await;
         client.write_all(&[*byte]).await.unwrap();
@@ -202,7 +212,8 @@ async fn a_response_nobody_reads_is_given_up() {
 #[tokio::test]
 async fn a_response_read_slowly_is_sent_whole() {
     let server = Server::start(ServerLimits { write_timeout: SHORT, ..generous() }).await;
-    let mut client = server.send(b"GET /big HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
+    let mut client =
+        server.send(b"GET /big HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
     let (mut received, mut buffer) = (0, vec![0; 4 << 20]);
     loop {
         sleep(SHORT / 8).await;
@@ -243,7 +254,10 @@ async fn an_offer_to_upgrade_is_ignored() {
 #[tokio::test]
 async fn an_early_answer_reaches_a_client_that_is_still_sending() {
     let server = Server::start(generous()).await;
-    let (mut reader, mut writer) = server.send(b"POST /refuse HTTP/1.1\r\nhost: a\r\ncontent-length: 50000000\r\n\r\n").await.into_split();
+    let (mut reader, mut writer) = server
+        .send(b"POST /refuse HTTP/1.1\r\nhost: a\r\ncontent-length: 50000000\r\n\r\n")
+        .await
+        .into_split();
     let sending = tokio::spawn(async move { writer.write_all(&vec![b'.'; 50_000_000]).await });
     sleep(SHORT).await;
     let mut text = String::new();
@@ -255,7 +269,8 @@ async fn an_early_answer_reaches_a_client_that_is_still_sending() {
 #[tokio::test]
 async fn the_rest_after_an_early_answer_is_read_for_a_limited_time() {
     let server = Server::start(ServerLimits { linger_timeout: SHORT, ..generous() }).await;
-    let mut client = server.send(b"POST /refuse HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n.").await;
+    let mut client =
+        server.send(b"POST /refuse HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n.").await;
     rest(&mut client).await;
     sleep(SHORT * 2).await;
     let _ = client.write_all(b"..").await;
@@ -277,7 +292,11 @@ async fn what_cannot_be_read_is_answered_with_a_problem_and_closed() {
         ("a URI with a brace", b"GET /a?b=<c> HTTP/1.1\r\n\r\n", 400),
         ("a header without a name", b"GET / HTTP/1.1\r\n: a\r\n\r\n", 400),
         ("a header with NUL", b"GET / HTTP/1.1\r\na: \0\r\n\r\n", 400),
-        ("lengths that differ", b"POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab", 400),
+        (
+            "lengths that differ",
+            b"POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+            400,
+        ),
         ("a length that is no number", b"POST / HTTP/1.1\r\ncontent-length: +1\r\n\r\na", 400),
         ("an unknown transfer coding", b"POST / HTTP/1.1\r\ntransfer-encoding: zip\r\n\r\na", 400),
         ("too many headers", many_headers.as_bytes(), 431),
@@ -288,9 +307,13 @@ async fn what_cannot_be_read_is_answered_with_a_problem_and_closed() {
     for (what, request, status) in cases {
         let (mut reader, mut writer) = server.connect().await.into_split();
         let request = request.to_vec();
-        let sending = tokio::spawn(async move { writer.write_all(&request).await.map(|()| writer) });
+        let sending =
+            tokio::spawn(async move { writer.write_all(&request).await.map(|()| writer) });
         let mut text = String::new();
-        timeout(LONG, reader.read_to_string(&mut text)).await.unwrap().unwrap_or_else(|error| panic!("{what}: {error}"));
+        timeout(LONG, reader.read_to_string(&mut text))
+            .await
+            .unwrap()
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{what}: {text}");
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         for header in ["allow:", "content-type: application/json", "connection: close", "date: "] {
@@ -355,7 +378,8 @@ async fn draining_closes_what_is_idle_and_accepts_no_more() {
     let address = server.address;
     let (mut silent, mut idle) = (server.connect().await, server.send(GET).await);
     answer(&mut idle, "hello").await;
-    let mut posted = server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc").await;
+    let mut posted =
+        server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc").await;
     answer(&mut posted, "abc").await;
     let (drained, took) = server.stop().await;
     assert_eq!(drained, Drained::Finished);
@@ -370,7 +394,8 @@ async fn draining_closes_what_is_idle_and_accepts_no_more() {
 async fn draining_lets_requests_in_flight_finish() {
     let server = Server::start(generous()).await;
     let mut slow = server.send(b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    let mut posting = server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\n\r\nabc").await;
+    let mut posting =
+        server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\n\r\nabc").await;
     sleep(SHORT / 4).await;
     let stopping = tokio::spawn(server.stop());
     sleep(SHORT / 4).await;
@@ -386,7 +411,8 @@ async fn draining_lets_requests_in_flight_finish() {
 async fn draining_cuts_off_what_does_not_finish() {
     let server = Server::start(ServerLimits { drain_timeout: SHORT, ..generous() }).await;
     let mut stuck = server.send(b"GET /stuck HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    let mut sending = server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\n\r\nabc").await;
+    let mut sending =
+        server.send(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\n\r\nabc").await;
     sleep(SHORT / 4).await;
     let (drained, took) = server.stop().await;
     assert_eq!(drained, Drained::CutOff(2));

@@ -1,8 +1,9 @@
 //! The socket as hyper sees it: no wait on it is without end.
 //!
-//! hyper's `header_read_timeout` starts when hyper begins to wait for a head, not at the head's first byte: it would have
-//! to be one value for an idle connection and for a half-sent head. For bodies and responses hyper has no timeout. Both
-//! are known here, because hyper reads and writes through this type and the service tells where a request begins and ends.
+//! hyper's `header_read_timeout` starts when hyper begins to wait for a head, not at the head's
+//! first byte: it would have to be one value for an idle connection and for a half-sent head. For
+//! bodies and responses hyper has no timeout. Both are known here, because hyper reads and writes
+//! through this type and the service tells where a request begins and ends.
 
 use std::io;
 use std::pin::Pin;
@@ -69,7 +70,11 @@ pub(super) struct TimedStream {
 }
 
 impl TimedStream {
-    pub(super) fn new(stream: TcpStream, progress: Arc<Progress>, limits: Arc<ServerLimits>) -> Self {
+    pub(super) fn new(
+        stream: TcpStream,
+        progress: Arc<Progress>,
+        limits: Arc<ServerLimits>,
+    ) -> Self {
         Self {
             stream,
             progress,
@@ -95,25 +100,31 @@ impl TimedStream {
         }
         match (self.refused, outcome) {
             // hyper has one limit for the whole head.
-            (Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE), _) if !self.request_line_read => Some(StatusCode::URI_TOO_LONG),
+            (Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE), _) if !self.request_line_read => {
+                Some(StatusCode::URI_TOO_LONG)
+            }
             (Some(status), _) => Some(status),
             (None, Ok(())) => None,
             (None, Err(_)) if self.timed_out.is_some() => Some(StatusCode::REQUEST_TIMEOUT),
-            (None, Err(error)) if error.is_parse_version_h2() => Some(StatusCode::HTTP_VERSION_NOT_SUPPORTED),
+            (None, Err(error)) if error.is_parse_version_h2() => {
+                Some(StatusCode::HTTP_VERSION_NOT_SUPPORTED)
+            }
             (None, Err(_)) => Some(StatusCode::BAD_REQUEST),
         }
     }
 
     /// Whether the client may be sending what nobody will read.
     pub(super) fn may_have_unread_input(&self) -> bool {
-        let mid_request = matches!(self.progress.phase(), Phase::Head | Phase::Body | Phase::Unread);
+        let mid_request =
+            matches!(self.progress.phase(), Phase::Head | Phase::Body | Phase::Unread);
         mid_request && !self.ended && self.timed_out.is_none()
     }
 
     fn note_read(&mut self, bytes: &[u8]) {
         match self.progress.phase() {
             _ if bytes.is_empty() => self.ended = true,
-            // The time for a head is not prolonged by its parts: a client could send it byte by byte.
+            // The time for a head is not prolonged by its parts: a client could send it byte by
+            // byte.
             Phase::Head => self.request_line_read |= bytes.contains(&b'\n'),
             Phase::Quiet => {
                 self.reading.stop();
@@ -126,7 +137,9 @@ impl TimedStream {
 
     fn wait_to_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let (wait, limit) = match self.progress.phase() {
-            Phase::Quiet | Phase::Exchange | Phase::Unread => (Wait::Request, self.limits.idle_timeout),
+            Phase::Quiet | Phase::Exchange | Phase::Unread => {
+                (Wait::Request, self.limits.idle_timeout)
+            }
             Phase::Head => (Wait::Head, self.limits.header_timeout),
             Phase::Body => (Wait::Body, self.limits.body_timeout),
         };
@@ -139,11 +152,15 @@ impl TimedStream {
         self.write_blocked = true;
         ready!(self.writing.poll(cx, Wait::Response, self.limits.write_timeout));
         self.timed_out = Some(Wait::Response);
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read the response")))
+        Poll::Ready(Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the client does not read the response",
+        )))
     }
 
-    /// Writes with `write`, unless it is hyper's own answer to a head it refuses: that has neither a body nor the headers
-    /// every answer of this service has. Its status is kept, and the answer written when hyper is done.
+    /// Writes with `write`, unless it is hyper's own answer to a head it refuses: that has neither
+    /// a body nor the headers every answer of this service has. Its status is kept, and the answer
+    /// written when hyper is done.
     fn write(
         &mut self,
         cx: &mut Context<'_>,
@@ -172,7 +189,11 @@ fn status_of(answer: &[u8]) -> Option<StatusCode> {
 }
 
 impl AsyncRead for TimedStream {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
         match Pin::new(&mut this.stream).poll_read(cx, buffer) {
@@ -187,11 +208,19 @@ impl AsyncRead for TimedStream {
 }
 
 impl AsyncWrite for TimedStream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.get_mut().write(cx, bytes, bytes.len(), |stream, cx| stream.poll_write(cx, bytes))
     }
 
-    fn poll_write_vectored(self: Pin<&mut Self>, cx: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let first = slices.first().map_or(&[][..], |slice| slice);
         let len = slices.iter().map(|slice| slice.len()).sum();
         self.get_mut().write(cx, first, len, |stream, cx| stream.poll_write_vectored(cx, slices))
@@ -205,7 +234,8 @@ impl AsyncWrite for TimedStream {
         Pin::new(&mut self.get_mut().stream).poll_flush(cx)
     }
 
-    /// Does nothing: when hyper is done, an answer may still have to be written, and the rest of the input be read.
+    /// Does nothing: when hyper is done, an answer may still have to be written, and the rest of
+    /// the input be read.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

@@ -93,7 +93,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Judges it as the service would judge the write, with what is written in place of what would be looked up.
+    /// Judges it as the service would judge the write, with what is written in place of what would
+    /// be looked up.
     pub fn run(&self) -> CaseOutcome {
         let message = self.judge().err().map(|violation| violation.detail);
         CaseOutcome {
@@ -111,7 +112,12 @@ impl Case {
         if !self.rule.applies(self.occasion.operation, self.occasion.today) {
             return Ok(());
         }
-        let transition = Transition { before: self.before.as_ref(), after: &self.after, occasion: &self.occasion, found: &[] };
+        let transition = Transition {
+            before: self.before.as_ref(),
+            after: &self.after,
+            occasion: &self.occasion,
+            found: &[],
+        };
         // What is looked for must be tellable, though the case says what is found.
         self.rule.lookups(&transition)?;
         self.rule.check(&transition.knowing(&self.found))

@@ -16,7 +16,8 @@ use crate::known_rules::KnownRules;
 use crate::lookup_target::LookupBy;
 use crate::yaml::{Content, Node, write_json};
 
-const KEYS: [&str; 11] = ["rule", "name", "self", "old", "on", "today", "now", "caller", "parent", "lookup", "expect"];
+const KEYS: [&str; 11] =
+    ["rule", "name", "self", "old", "on", "today", "now", "caller", "parent", "lookup", "expect"];
 
 /// The day of a case that names none, of a rule that is in force on any.
 const SOME_DAY: Date = date(2026, 1, 1);
@@ -36,15 +37,26 @@ impl Budget {
 }
 
 /// Reads a case of one of the rules.
-pub(crate) fn read(node: &Node, file: &Arc<str>, rules: &KnownRules, budget: &mut Budget, faults: &mut FileFaults<'_>) -> Option<Case> {
+pub(crate) fn read(
+    node: &Node,
+    file: &Arc<str>,
+    rules: &KnownRules,
+    budget: &mut Budget,
+    faults: &mut FileFaults<'_>,
+) -> Option<Case> {
     let keys = Keys::of(node, "a case", faults)?;
     let rule = named_rule(&keys, rules, faults);
-    let name = keys.required("name", "a budget of zero is refused", faults).and_then(|_| keys.text("name", faults));
+    let name = keys
+        .required("name", "a budget of zero is refused", faults)
+        .and_then(|_| keys.text("name", faults));
     let expected = expectation(&keys, faults);
     let rule = rule?;
     let mut reader = CaseReader { keys, rule: &rule, budget, faults };
     reader.refuse_unknown();
-    let after = reader.keys.required("self", "{project_title: A title}", reader.faults).and_then(|node| reader.written(node));
+    let after = reader
+        .keys
+        .required("self", "{project_title: A title}", reader.faults)
+        .and_then(|node| reader.written(node));
     let old = reader.keys.get("old").filter(|node| !node.is_null());
     let before = old.map(|node| reader.written(node));
     let occasion = reader.occasion(old.is_some(), after.as_ref());
@@ -56,10 +68,24 @@ pub(crate) fn read(node: &Node, file: &Arc<str>, rules: &KnownRules, budget: &mu
         None => (occasion.operation == WriteOperation::Delete).then(|| after.members.clone()),
     };
     let (name, expected, found) = (name?.text.as_str().into(), expected?, found?);
-    Some(Case { file: file.clone(), place: node.place, rule, name, occasion, before, after: after.members, found, expected })
+    Some(Case {
+        file: file.clone(),
+        place: node.place,
+        rule,
+        name,
+        occasion,
+        before,
+        after: after.members,
+        found,
+        expected,
+    })
 }
 
-fn named_rule(keys: &Keys<'_>, rules: &KnownRules, faults: &mut FileFaults<'_>) -> Option<Arc<FileRule>> {
+fn named_rule(
+    keys: &Keys<'_>,
+    rules: &KnownRules,
+    faults: &mut FileFaults<'_>,
+) -> Option<Arc<FileRule>> {
     keys.required("rule", "the_id_of_a_rule", faults)?;
     let scalar = keys.text("rule", faults)?;
     rules.named(&scalar.text).unwrap_or_else(|reason| {
@@ -71,7 +97,13 @@ fn named_rule(keys: &Keys<'_>, rules: &KnownRules, faults: &mut FileFaults<'_>) 
 fn expectation(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Expectation> {
     keys.required("expect", "fail", faults)?;
     let scalar = keys.text("expect", faults)?;
-    keys::word(scalar, "verdict", Expectation::named, &Expectation::ALL.map(Expectation::name), faults)
+    keys::word(
+        scalar,
+        "verdict",
+        Expectation::named,
+        &Expectation::ALL.map(Expectation::name),
+        faults,
+    )
 }
 
 /// An item of a case.
@@ -112,24 +144,37 @@ impl<'a> CaseReader<'a, '_, '_> {
 
     /// What is written, or what such a write is likely to be, among what the rule judges.
     fn operation(&mut self, is_change: bool) -> Option<WriteOperation> {
-        let judged = |candidates: &[WriteOperation]| candidates.iter().copied().find(|operation| self.rule.operations.contains(operation));
+        let judged = |candidates: &[WriteOperation]| {
+            candidates.iter().copied().find(|operation| self.rule.operations.contains(operation))
+        };
         if self.keys.get("on").is_none() {
             let (usual, others) = if is_change {
-                (WriteOperation::Replace, &[WriteOperation::Replace, WriteOperation::Patch, WriteOperation::Delete][..])
+                (
+                    WriteOperation::Replace,
+                    &[WriteOperation::Replace, WriteOperation::Patch, WriteOperation::Delete][..],
+                )
             } else {
                 let only_removals = self.rule.operations == [WriteOperation::Delete];
-                (WriteOperation::Create, if only_removals { &[WriteOperation::Delete][..] } else { &[] })
+                (
+                    WriteOperation::Create,
+                    if only_removals { &[WriteOperation::Delete][..] } else { &[] },
+                )
             };
             return Some(judged(others).unwrap_or(usual));
         }
         let scalar = self.keys.text("on", self.faults)?;
         let known = WriteOperation::ALL.map(WriteOperation::name);
-        let operation = keys::word(scalar, "operation", WriteOperation::named, &known, self.faults)?;
+        let operation =
+            keys::word(scalar, "operation", WriteOperation::named, &known, self.faults)?;
         if operation == WriteOperation::Create && is_change {
-            self.faults.add(scalar.source.place, "a create has no `old`; remove it or write another `on`");
+            self.faults
+                .add(scalar.source.place, "a create has no `old`; remove it or write another `on`");
         }
         if matches!(operation, WriteOperation::Replace | WriteOperation::Patch) && !is_change {
-            self.faults.add(scalar.source.place, format!("a {} needs `old`, the item as it was", operation.name()));
+            self.faults.add(
+                scalar.source.place,
+                format!("a {} needs `old`, the item as it was", operation.name()),
+            );
         }
         Some(operation)
     }
@@ -140,8 +185,13 @@ impl<'a> CaseReader<'a, '_, '_> {
             Some(_) => {
                 let scalar = self.keys.text("now", self.faults)?;
                 let Ok(now) = scalar.text.parse::<Timestamp>() else {
-                    self.faults
-                        .add(scalar.source.place, format!("`now` is a time such as 2026-01-31T12:00:00Z, which `{}` is not", scalar.text));
+                    self.faults.add(
+                        scalar.source.place,
+                        format!(
+                            "`now` is a time such as 2026-01-31T12:00:00Z, which `{}` is not",
+                            scalar.text
+                        ),
+                    );
                     return None;
                 };
                 Some(now)
@@ -156,7 +206,8 @@ impl<'a> CaseReader<'a, '_, '_> {
                 (None, (None, None)) => SOME_DAY,
             },
         };
-        let midnight = || TimeZone::UTC.to_timestamp(today.at(0, 0, 0, 0)).unwrap_or(Timestamp::UNIX_EPOCH);
+        let midnight =
+            || TimeZone::UTC.to_timestamp(today.at(0, 0, 0, 0)).unwrap_or(Timestamp::UNIX_EPOCH);
         Some((now.unwrap_or_else(midnight), today))
     }
 
@@ -179,14 +230,18 @@ impl<'a> CaseReader<'a, '_, '_> {
     /// What the rule's lookups find, in their order.
     fn found(&mut self) -> Option<Vec<Found>> {
         let rule = self.rule;
-        let under = self.keys.get("lookup").and_then(|node| Keys::of(node, "`lookup`", self.faults));
+        let under =
+            self.keys.get("lookup").and_then(|node| Keys::of(node, "`lookup`", self.faults));
         if let Some(keys) = &under {
             let variables: Vec<_> = rule.variables.iter().map(|(name, _)| name.as_str()).collect();
             keys.refuse_unknown(&variables, self.faults);
         }
-        let value = |name: &str| under.as_ref().and_then(|keys| keys.get(name)).or_else(|| self.keys.get(name));
+        let value = |name: &str| {
+            under.as_ref().and_then(|keys| keys.get(name)).or_else(|| self.keys.get(name))
+        };
         let values: Vec<_> = rule.variables.iter().map(|(name, _)| (name, value(name))).collect();
-        let found = values.into_iter().map(|(name, value)| Some(Found::Items(self.found_by(name, value)?)));
+        let found =
+            values.into_iter().map(|(name, value)| Some(Found::Items(self.found_by(name, value)?)));
         // Each is read, so that all faults are told.
         let found: Vec<_> = found.collect();
         found.into_iter().collect()
@@ -195,32 +250,54 @@ impl<'a> CaseReader<'a, '_, '_> {
     fn found_by(&mut self, name: &str, value: Option<&'a Arc<Node>>) -> Option<Vec<Item>> {
         let (lookup, collection, by) = self.rule.lookup(name)?;
         let Some(value) = value else {
-            let reason = format!("the rule looks up `{name}`, and the case does not say what it finds; add `{name}:` under `lookup:`");
+            let reason = format!(
+                "the rule looks up `{name}`, and the case does not say what it finds; add `{name}:` under `lookup:`"
+            );
             self.faults.add(self.keys.place, reason);
             return None;
         };
         let nodes: &[Arc<Node>] = match (&value.content, by) {
-            (Content::Mapping(_), LookupBy::Id) => return self.stored(value, collection, lookup, 0).map(|item| vec![item]),
+            (Content::Mapping(_), LookupBy::Id) => {
+                return self.stored(value, collection, lookup, 0).map(|item| vec![item]);
+            }
             (_, LookupBy::Id) if value.is_null() => return Some(Vec::new()),
             (_, LookupBy::Id) => {
                 self.faults.add(
                     value.place,
-                    format!("`{name}` finds one item by its id: write its members, or null, not {}", value.with_article()),
+                    format!(
+                        "`{name}` finds one item by its id: write its members, or null, not {}",
+                        value.with_article()
+                    ),
                 );
                 return None;
             }
             (Content::List(nodes), _) => nodes,
             _ => {
-                self.faults
-                    .add(value.place, format!("`{name}` finds a list of items: write a list, `[]` for none, not {}", value.with_article()));
+                self.faults.add(
+                    value.place,
+                    format!(
+                        "`{name}` finds a list of items: write a list, `[]` for none, not {}",
+                        value.with_article()
+                    ),
+                );
                 return None;
             }
         };
-        let items: Vec<_> = nodes.iter().enumerate().map(|(index, node)| self.stored(node, collection, lookup, index)).collect();
+        let items: Vec<_> = nodes
+            .iter()
+            .enumerate()
+            .map(|(index, node)| self.stored(node, collection, lookup, index))
+            .collect();
         items.into_iter().collect()
     }
 
-    fn stored(&mut self, node: &Node, collection: Collection, lookup: usize, index: usize) -> Option<Item> {
+    fn stored(
+        &mut self,
+        node: &Node,
+        collection: Collection,
+        lookup: usize,
+        index: usize,
+    ) -> Option<Item> {
         let item = self.item(node, collection, true)?;
         let made_up = || made_up_id(((1 + lookup) << 32) + 1 + index);
         Some(Item {
@@ -239,10 +316,19 @@ impl<'a> CaseReader<'a, '_, '_> {
         self.item(node, self.rule.collection(), false)
     }
 
-    /// The members of an item, without `id` and, where it was looked up, without `parent`, which are no members.
-    fn item(&mut self, node: &Node, collection: Collection, is_looked_up: bool) -> Option<CaseItem> {
+    /// The members of an item, without `id` and, where it was looked up, without `parent`, which
+    /// are no members.
+    fn item(
+        &mut self,
+        node: &Node,
+        collection: Collection,
+        is_looked_up: bool,
+    ) -> Option<CaseItem> {
         let Content::Mapping(entries) = &node.content else {
-            self.faults.add(node.place, format!("an item is a mapping of its members, not {}", node.with_article()));
+            self.faults.add(
+                node.place,
+                format!("an item is a mapping of its members, not {}", node.with_article()),
+            );
             return None;
         };
         let mut json = String::new();
@@ -258,7 +344,11 @@ impl<'a> CaseReader<'a, '_, '_> {
                 return None;
             }
         };
-        let mut taken = |name: &str| match entries.iter().find(|entry| entry.key == name).filter(|entry| !entry.value.is_null()) {
+        let mut taken = |name: &str| match entries
+            .iter()
+            .find(|entry| entry.key == name)
+            .filter(|entry| !entry.value.is_null())
+        {
             Some(entry) => self.id(&entry.value, name).map(Some),
             None => Some(None),
         };
@@ -266,15 +356,17 @@ impl<'a> CaseReader<'a, '_, '_> {
         let parent = if is_looked_up { taken("parent")? } else { None };
         // What is null is absent in a proposal, and is never stored.
         let drops_nulls = collection == Collection::PROPOSALS;
-        let members =
-            members.retain(|name, value| name != "id" && !(is_looked_up && name == "parent") && !(drops_nulls && value.is_null()));
+        let members = members.retain(|name, value| {
+            name != "id" && !(is_looked_up && name == "parent") && !(drops_nulls && value.is_null())
+        });
         Some(CaseItem { id, parent, members })
     }
 
     fn id(&mut self, node: &Node, key: &str) -> Option<ItemId> {
         let id = node.scalar().and_then(|scalar| ItemId::parse(&scalar.text));
         if id.is_none() {
-            let reason = format!("`{key}` is the id of an item, such as {}, or is left out", made_up_id(0));
+            let reason =
+                format!("`{key}` is the id of an item, such as {}, or is left out", made_up_id(0));
             self.faults.add(node.place, reason);
         }
         id

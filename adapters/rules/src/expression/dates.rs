@@ -11,7 +11,9 @@ type Outcome<T> = Result<T, EvaluationFault>;
 /// The day of a text, which has exactly the form `YYYY-MM-DD`.
 pub(super) fn parse(text: &str) -> Option<Date> {
     let has_form = text.len() == 10
-        && text.bytes().enumerate().all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
+        && text.bytes().enumerate().all(|(at, byte)| {
+            if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() }
+        });
     if !has_form {
         return None;
     }
@@ -19,7 +21,9 @@ pub(super) fn parse(text: &str) -> Option<Date> {
 }
 
 pub(super) fn day(text: &str) -> Outcome<Date> {
-    parse(text).ok_or_else(|| failed(format_args!("the text \"{}\" is no day of the form YYYY-MM-DD", shorten(text))))
+    parse(text).ok_or_else(|| {
+        failed(format_args!("the text \"{}\" is no day of the form YYYY-MM-DD", shorten(text)))
+    })
 }
 
 /// The days from the one to the other; negative when the other is earlier.
@@ -27,13 +31,14 @@ pub(super) fn days_between(from: Date, to: Date) -> i64 {
     to.duration_since(from).as_hours() / 24
 }
 
-/// The complete months from the one to the other; negative when the other is earlier. A month is complete on the same day of a later
-/// month, or on its last day when it has no such day.
+/// The complete months from the one to the other; negative when the other is earlier. A month is
+/// complete on the same day of a later month, or on its last day when it has no such day.
 pub(super) fn months_between(from: Date, to: Date) -> i64 {
     if to < from {
         return -months_between(to, from);
     }
-    let months = (i64::from(to.year()) - i64::from(from.year())) * 12 + i64::from(to.month()) - i64::from(from.month());
+    let months = (i64::from(to.year()) - i64::from(from.year())) * 12 + i64::from(to.month())
+        - i64::from(from.month());
     let is_complete = add_months(from, months).is_ok_and(|day| day <= to);
     if is_complete { months } else { months - 1 }
 }
@@ -56,13 +61,20 @@ fn add(date: Date, span: Result<Span, jiff::Error>) -> Outcome<Date> {
 /// A time as RFC 3339 writes it: `2026-02-01T00:00:00Z`.
 pub(super) fn timestamp(text: &str) -> Outcome<Timestamp> {
     let time = if text.len() <= 64 { text.parse().ok() } else { None };
-    time.ok_or_else(|| failed(format_args!("the text \"{}\" is no time such as 2026-02-01T00:00:00Z", shorten(text))))
+    time.ok_or_else(|| {
+        failed(format_args!(
+            "the text \"{}\" is no time such as 2026-02-01T00:00:00Z",
+            shorten(text)
+        ))
+    })
 }
 
 /// A duration such as `24h` or `1h30m`.
 pub(super) fn duration(text: &str) -> Outcome<SignedDuration> {
     let duration = if text.len() <= 64 { text.parse().ok() } else { None };
-    duration.ok_or_else(|| failed(format_args!("the text \"{}\" is no duration such as 24h or 1h30m", shorten(text))))
+    duration.ok_or_else(|| {
+        failed(format_args!("the text \"{}\" is no duration such as 24h or 1h30m", shorten(text)))
+    })
 }
 
 /// A time with its calendar, in UTC.

@@ -1,4 +1,5 @@
-//! The evaluation of an expression. Every node and every byte that it reads or makes is charged before the work is done.
+//! The evaluation of an expression. Every node and every byte that it reads or makes is charged
+//! before the work is done.
 
 use super::functions::{Function, MOST_PARAMETERS};
 use super::meter::{FAULT, Meter, NODE};
@@ -31,7 +32,9 @@ impl<'a> Evaluation<'a> {
         match node {
             Node::Constant(constant) => Ok(constant.value()),
             Node::Variable(variable) => self.variable(*variable),
-            Node::Local(place) => self.locals.get(*place).cloned().ok_or(EvaluationFault::BudgetExhausted),
+            Node::Local(place) => {
+                self.locals.get(*place).cloned().ok_or(EvaluationFault::BudgetExhausted)
+            }
             Node::Member(member) => self.member(member),
             Node::Has(member) => self.has(member).map(Val::Boolean),
             Node::Index(parts) => self.index(&parts[0], &parts[1]),
@@ -63,7 +66,9 @@ impl<'a> Evaluation<'a> {
             Node::Call(function, arguments) => self.call(function, arguments),
             Node::Matches(of, pattern) => {
                 let text = self.value(of)?;
-                let Val::Text(text) = &text else { return Err(needs("matches", of, "a text", &text)) };
+                let Val::Text(text) = &text else {
+                    return Err(needs("matches", of, "a text", &text));
+                };
                 pattern.is_in(text.as_str(), self.meter).map(Val::Boolean)
             }
             Node::Loop(of) => self.repeat(of),
@@ -83,21 +88,32 @@ impl<'a> Evaluation<'a> {
         let occasion = scope.occasion;
         Ok(match variable {
             Variable::After => Val::Map(Map::Written(occasion.id, scope.after)),
-            Variable::Before => scope.before.map_or(Val::Null, |before| Val::Map(Map::Written(occasion.id, before))),
+            Variable::Before => {
+                scope.before.map_or(Val::Null, |before| Val::Map(Map::Written(occasion.id, before)))
+            }
             Variable::Caller => Val::Map(Map::Caller(occasion.caller.as_deref())),
             Variable::Now => Val::Timestamp(occasion.now),
             Variable::Today => return Val::made_text(self.meter, &occasion.today.to_string()),
-            Variable::Parent => return occasion.parent.map_or(Ok(Val::Null), |parent| Val::of_id(self.meter, parent)),
+            Variable::Parent => {
+                return occasion
+                    .parent
+                    .map_or(Ok(Val::Null), |parent| Val::of_id(self.meter, parent));
+            }
             Variable::Lookup(place) => return found(scope, place),
         })
     }
 
     fn member(&mut self, member: &'a Member) -> Outcome<Val<'a>> {
-        let Val::Map(map) = self.holder(member)? else { return Err(EvaluationFault::BudgetExhausted) };
+        let Val::Map(map) = self.holder(member)? else {
+            return Err(EvaluationFault::BudgetExhausted);
+        };
         let value = map.get(&member.name, &member.encoded, self.meter)?;
         value.ok_or_else(|| match &member.path {
             Some(path) => failed(format_args!("`{path}` is missing; test has({path}) first")),
-            None => failed(format_args!("there is no member \"{}\"; test it with has() first", shorten(&member.name))),
+            None => failed(format_args!(
+                "there is no member \"{}\"; test it with has() first",
+                shorten(&member.name)
+            )),
         })
     }
 
@@ -114,9 +130,16 @@ impl<'a> Evaluation<'a> {
         }
         let name = shorten(&member.name);
         Err(match (&holder, described(&member.of)) {
-            (Val::Null, Some(path)) => failed(format_args!("`{path}` is null and has no member \"{name}\"; test {path} != null first")),
-            (_, Some(path)) => failed(format_args!("`{path}` is {} and has no member \"{name}\"", holder.kind().with_article())),
-            (_, None) => failed(format_args!("{} has no member \"{name}\"", holder.kind().with_article())),
+            (Val::Null, Some(path)) => failed(format_args!(
+                "`{path}` is null and has no member \"{name}\"; test {path} != null first"
+            )),
+            (_, Some(path)) => failed(format_args!(
+                "`{path}` is {} and has no member \"{name}\"",
+                holder.kind().with_article()
+            )),
+            (_, None) => {
+                failed(format_args!("{} has no member \"{name}\"", holder.kind().with_article()))
+            }
         })
     }
 
@@ -132,7 +155,9 @@ impl<'a> Evaluation<'a> {
             (Val::Map(map), key) => {
                 let value = map.get_key(key, self.meter)?;
                 value.ok_or_else(|| match key {
-                    Val::Text(name) => failed(format_args!("there is no member \"{}\"", shorten(name.as_str()))),
+                    Val::Text(name) => {
+                        failed(format_args!("there is no member \"{}\"", shorten(name.as_str())))
+                    }
                     _ => failed(format_args!("the map has no such key")),
                 })
             }
@@ -141,7 +166,8 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// `&&` (decided by false) and `||` (decided by true): when a side decides, a fault of the other does not matter.
+    /// `&&` (decided by false) and `||` (decided by true): when a side decides, a fault of the
+    /// other does not matter.
     fn decide(&mut self, sides: &'a [Node; 2], decisive: bool) -> Outcome<bool> {
         let left = self.boolean(&sides[0]);
         if left == Ok(decisive) {
@@ -176,7 +202,8 @@ impl<'a> Evaluation<'a> {
 
     fn list(&mut self, elements: &'a [Node]) -> Outcome<Val<'a>> {
         self.meter.hold(ELEMENT * elements.len())?;
-        let elements: Outcome<Vec<_>> = elements.iter().map(|element| self.value(element)).collect();
+        let elements: Outcome<Vec<_>> =
+            elements.iter().map(|element| self.value(element)).collect();
         elements.map(Val::made_list)
     }
 
@@ -186,7 +213,10 @@ impl<'a> Evaluation<'a> {
         for [key, value] in entries {
             let (key, value) = (self.value(key)?, self.value(value)?);
             if !matches!(key, Val::Text(_) | Val::Integer(_) | Val::Boolean(_)) {
-                return Err(failed(format_args!("the key of a map is a text, an integer or a boolean, not {}", key.kind().with_article())));
+                return Err(failed(format_args!(
+                    "the key of a map is a text, an integer or a boolean, not {}",
+                    key.kind().with_article()
+                )));
             }
             for (earlier, _) in &made {
                 if earlier.equals(&key, self.meter)? {
@@ -198,9 +228,15 @@ impl<'a> Evaluation<'a> {
         Ok(Val::Map(Map::Made(made.into())))
     }
 
-    pub(super) fn call(&mut self, function: &'static Function, arguments: &'a [Node]) -> Outcome<Val<'a>> {
+    pub(super) fn call(
+        &mut self,
+        function: &'static Function,
+        arguments: &'a [Node],
+    ) -> Outcome<Val<'a>> {
         let mut values = [const { Val::Null }; MOST_PARAMETERS];
-        for ((argument, parameter), value) in arguments.iter().zip(function.parameters).zip(&mut values) {
+        for ((argument, parameter), value) in
+            arguments.iter().zip(function.parameters).zip(&mut values)
+        {
             *value = self.value(argument)?;
             if !parameter.has(value.kind()) {
                 return Err(needs(function.name, argument, &parameter.to_string(), value));
@@ -221,7 +257,11 @@ impl<'a> Evaluation<'a> {
         outcome
     }
 
-    fn fold(&mut self, of: &'a Loop, elements: impl Iterator<Item = Outcome<Val<'a>>>) -> Outcome<Val<'a>> {
+    fn fold(
+        &mut self,
+        of: &'a Loop,
+        elements: impl Iterator<Item = Outcome<Val<'a>>>,
+    ) -> Outcome<Val<'a>> {
         let mut outcome = Progress { fault: None, matches: 0, made: Vec::new() };
         self.locals.push(Val::Null);
         for element in elements {
@@ -258,7 +298,8 @@ impl<'a> Evaluation<'a> {
                 }
             }
             Macro::Map => {
-                let is_wanted = of.filter.as_ref().map_or(Ok(true), |filter| self.boolean(filter))?;
+                let is_wanted =
+                    of.filter.as_ref().map_or(Ok(true), |filter| self.boolean(filter))?;
                 if is_wanted {
                     self.meter.hold(ELEMENT)?;
                     let value = self.value(&of.body)?;
@@ -282,7 +323,9 @@ impl<'a> Progress<'a> {
     fn result(self, macro_: Macro) -> Outcome<Val<'a>> {
         let is_decided = self.matches > 0;
         match (macro_, self.fault) {
-            (Macro::All | Macro::Exists, _) if is_decided => Ok(Val::Boolean(macro_ == Macro::Exists)),
+            (Macro::All | Macro::Exists, _) if is_decided => {
+                Ok(Val::Boolean(macro_ == Macro::Exists))
+            }
             (Macro::All | Macro::Exists, Some(fault)) => Err(fault),
             (Macro::All | Macro::Exists, None) => Ok(Val::Boolean(macro_ == Macro::All)),
             (Macro::ExistsOne, _) => Ok(Val::Boolean(self.matches == 1)),
@@ -315,7 +358,10 @@ pub(super) fn described(node: &Node) -> Option<&str> {
 
 fn wanted(node: &Node, wanted: &str, value: &Val<'_>) -> EvaluationFault {
     match described(node) {
-        Some(path) => failed(format_args!("`{path}` must be {wanted} here, and is {}", value.kind().with_article())),
+        Some(path) => failed(format_args!(
+            "`{path}` must be {wanted} here, and is {}",
+            value.kind().with_article()
+        )),
         None => value.is_not(wanted),
     }
 }

@@ -44,22 +44,40 @@ const TYPE: Kinds = Kinds::of(Kind::Type);
 
 type Run = for<'a> fn(&[Val<'a>; 2], &Meter) -> Outcome<Val<'a>>;
 
-const fn both(name: &'static str, parameters: &'static [Kinds], result: Kinds, run: Run) -> Function {
+const fn both(
+    name: &'static str,
+    parameters: &'static [Kinds],
+    result: Kinds,
+    run: Run,
+) -> Function {
     Function { name, style: Style::Both, parameters, result, run }
 }
 
-const fn global(name: &'static str, parameters: &'static [Kinds], result: Kinds, run: Run) -> Function {
+const fn global(
+    name: &'static str,
+    parameters: &'static [Kinds],
+    result: Kinds,
+    run: Run,
+) -> Function {
     Function { name, style: Style::Global, parameters, result, run }
 }
 
-const fn method(name: &'static str, parameters: &'static [Kinds], result: Kinds, run: Run) -> Function {
+const fn method(
+    name: &'static str,
+    parameters: &'static [Kinds],
+    result: Kinds,
+    run: Run,
+) -> Function {
     Function { name, style: Style::Method, parameters, result, run }
 }
 
-/// All functions. `matches`, `has` and the macros on lists are read by the compiler, since they do not take values alone.
+/// All functions. `matches`, `has` and the macros on lists are read by the compiler, since they do
+/// not take values alone.
 pub(super) const FUNCTIONS: &[Function] = &[
     // CEL's own.
-    both("size", &[SIZED], Kinds::INTEGER, |[value, _], meter| size(value, meter).map(Val::Integer)),
+    both("size", &[SIZED], Kinds::INTEGER, |[value, _], meter| {
+        size(value, meter).map(Val::Integer)
+    }),
     method("contains", &[Kinds::TEXT, Kinds::TEXT], Kinds::BOOLEAN, |[text, part], meter| {
         part_of(text, part, meter, |text, part| text.contains(part))
     }),
@@ -69,20 +87,35 @@ pub(super) const FUNCTIONS: &[Function] = &[
     method("endsWith", &[Kinds::TEXT, Kinds::TEXT], Kinds::BOOLEAN, |[text, part], meter| {
         part_of(text, part, meter, |text, part| text.ends_with(part))
     }),
-    global("int", &[NUMERIC.or(Kinds::TIMESTAMP)], Kinds::INTEGER, |[value, _], meter| numbers::to_integer(value, meter).map(Val::Integer)),
-    global("double", &[NUMERIC], DOUBLE, |[value, _], meter| numbers::to_double(value, meter).map(Val::Double)),
-    global("string", &[PRINTABLE], Kinds::TEXT, |[value, _], meter| string(value, meter)),
-    global("bool", &[Kinds::BOOLEAN.or(Kinds::TEXT)], Kinds::BOOLEAN, |[value, _], _| boolean(value)),
-    global("type", &[Kinds::ANY], TYPE, |[value, _], _| Ok(Val::Type(value.kind()))),
-    global("timestamp", &[Kinds::TEXT.or(Kinds::INTEGER).or(Kinds::TIMESTAMP)], Kinds::TIMESTAMP, |[value, _], meter| {
-        timestamp(value, meter)
+    global("int", &[NUMERIC.or(Kinds::TIMESTAMP)], Kinds::INTEGER, |[value, _], meter| {
+        numbers::to_integer(value, meter).map(Val::Integer)
     }),
-    global("duration", &[Kinds::TEXT.or(Kinds::DURATION)], Kinds::DURATION, |[value, _], meter| duration(value, meter)),
-    method("getFullYear", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| part_of_time(time, meter, |time| time.year().into())),
+    global("double", &[NUMERIC], DOUBLE, |[value, _], meter| {
+        numbers::to_double(value, meter).map(Val::Double)
+    }),
+    global("string", &[PRINTABLE], Kinds::TEXT, |[value, _], meter| string(value, meter)),
+    global("bool", &[Kinds::BOOLEAN.or(Kinds::TEXT)], Kinds::BOOLEAN, |[value, _], _| {
+        boolean(value)
+    }),
+    global("type", &[Kinds::ANY], TYPE, |[value, _], _| Ok(Val::Type(value.kind()))),
+    global(
+        "timestamp",
+        &[Kinds::TEXT.or(Kinds::INTEGER).or(Kinds::TIMESTAMP)],
+        Kinds::TIMESTAMP,
+        |[value, _], meter| timestamp(value, meter),
+    ),
+    global("duration", &[Kinds::TEXT.or(Kinds::DURATION)], Kinds::DURATION, |[value, _], meter| {
+        duration(value, meter)
+    }),
+    method("getFullYear", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
+        part_of_time(time, meter, |time| time.year().into())
+    }),
     method("getMonth", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
         part_of_time(time, meter, |time| i64::from(time.month()) - 1)
     }),
-    method("getDate", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| part_of_time(time, meter, |time| time.day().into())),
+    method("getDate", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
+        part_of_time(time, meter, |time| time.day().into())
+    }),
     method("getDayOfMonth", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
         part_of_time(time, meter, |time| i64::from(time.day()) - 1)
     }),
@@ -92,31 +125,53 @@ pub(super) const FUNCTIONS: &[Function] = &[
     method("getDayOfYear", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
         part_of_time(time, meter, |time| i64::from(time.day_of_year()) - 1)
     }),
-    method("getHours", &[CLOCK], Kinds::INTEGER, |[time, _], meter| part_of_clock(time, meter, |time| time.hour().into(), 3_600)),
-    method("getMinutes", &[CLOCK], Kinds::INTEGER, |[time, _], meter| part_of_clock(time, meter, |time| time.minute().into(), 60)),
-    method("getSeconds", &[CLOCK], Kinds::INTEGER, |[time, _], meter| part_of_clock(time, meter, |time| time.second().into(), 1)),
+    method("getHours", &[CLOCK], Kinds::INTEGER, |[time, _], meter| {
+        part_of_clock(time, meter, |time| time.hour().into(), 3_600)
+    }),
+    method("getMinutes", &[CLOCK], Kinds::INTEGER, |[time, _], meter| {
+        part_of_clock(time, meter, |time| time.minute().into(), 60)
+    }),
+    method("getSeconds", &[CLOCK], Kinds::INTEGER, |[time, _], meter| {
+        part_of_clock(time, meter, |time| time.second().into(), 1)
+    }),
     // Texts.
     both("words", &[Kinds::TEXT], Kinds::INTEGER, |[text, _], meter| words(text.as_text()?, meter)),
     both("lower", &[Kinds::TEXT], Kinds::TEXT, |[text, _], meter| lower(text.as_text()?, meter)),
     both("trim", &[Kinds::TEXT], Kinds::TEXT, |[text, _], meter| trim(text, meter)),
     // Days.
-    both("is_date", &[Kinds::TEXT], Kinds::BOOLEAN, |[text, _], _| Ok(Val::Boolean(dates::parse(text.as_text()?).is_some()))),
+    both("is_date", &[Kinds::TEXT], Kinds::BOOLEAN, |[text, _], _| {
+        Ok(Val::Boolean(dates::parse(text.as_text()?).is_some()))
+    }),
     both("date", &[Kinds::TIMESTAMP], Kinds::TEXT, |[time, _], meter| day_of(time, meter)),
-    global("days_between", &[Kinds::TEXT, Kinds::TEXT], Kinds::INTEGER, |[from, to], meter| between(from, to, meter, dates::days_between)),
+    global("days_between", &[Kinds::TEXT, Kinds::TEXT], Kinds::INTEGER, |[from, to], meter| {
+        between(from, to, meter, dates::days_between)
+    }),
     global("months_between", &[Kinds::TEXT, Kinds::TEXT], Kinds::INTEGER, |[from, to], meter| {
         between(from, to, meter, dates::months_between)
     }),
-    global("add_days", &[Kinds::TEXT, Kinds::INTEGER], Kinds::TEXT, |[day, count], meter| later(day, count, meter, dates::add_days)),
-    global("add_months", &[Kinds::TEXT, Kinds::INTEGER], Kinds::TEXT, |[day, count], meter| later(day, count, meter, dates::add_months)),
+    global("add_days", &[Kinds::TEXT, Kinds::INTEGER], Kinds::TEXT, |[day, count], meter| {
+        later(day, count, meter, dates::add_days)
+    }),
+    global("add_months", &[Kinds::TEXT, Kinds::INTEGER], Kinds::TEXT, |[day, count], meter| {
+        later(day, count, meter, dates::add_months)
+    }),
     // Money.
-    global("decimal", &[NUMERIC], Kinds::DECIMAL, |[value, _], meter| numbers::decimal(value, meter).map(Val::Decimal)),
+    global("decimal", &[NUMERIC], Kinds::DECIMAL, |[value, _], meter| {
+        numbers::decimal(value, meter).map(Val::Decimal)
+    }),
     global("round", &[NUMERIC, Kinds::INTEGER], Kinds::DECIMAL, |[value, digits], meter| {
         numbers::round(numbers::decimal(value, meter)?, digits.as_integer()?).map(Val::Decimal)
     }),
     // Lists.
-    both("sum", &[Kinds::LIST], Kinds::DECIMAL, |[list, _], meter| sum(list.as_list()?, meter).map(Val::Decimal)),
-    both("min", &[Kinds::LIST], Kinds::ANY, |[list, _], meter| extreme("min", list.as_list()?, meter, std::cmp::Ordering::is_lt)),
-    both("max", &[Kinds::LIST], Kinds::ANY, |[list, _], meter| extreme("max", list.as_list()?, meter, std::cmp::Ordering::is_gt)),
+    both("sum", &[Kinds::LIST], Kinds::DECIMAL, |[list, _], meter| {
+        sum(list.as_list()?, meter).map(Val::Decimal)
+    }),
+    both("min", &[Kinds::LIST], Kinds::ANY, |[list, _], meter| {
+        extreme("min", list.as_list()?, meter, std::cmp::Ordering::is_lt)
+    }),
+    both("max", &[Kinds::LIST], Kinds::ANY, |[list, _], meter| {
+        extreme("max", list.as_list()?, meter, std::cmp::Ordering::is_gt)
+    }),
     both("unique", &[Kinds::LIST], Kinds::LIST, |[list, _], meter| unique(list.as_list()?, meter)),
 ];
 
@@ -139,7 +194,12 @@ fn size(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
     Ok(i64::try_from(size).unwrap_or(i64::MAX))
 }
 
-fn part_of<'a>(text: &Val<'a>, part: &Val<'a>, meter: &Meter, is_part: impl Fn(&str, &str) -> bool) -> Outcome<Val<'a>> {
+fn part_of<'a>(
+    text: &Val<'a>,
+    part: &Val<'a>,
+    meter: &Meter,
+    is_part: impl Fn(&str, &str) -> bool,
+) -> Outcome<Val<'a>> {
     let (text, part) = (text.as_text()?, part.as_text()?);
     meter.charge(text.len() + part.len())?;
     Ok(Val::Boolean(is_part(text, part)))
@@ -151,8 +211,8 @@ fn words<'a>(text: &str, meter: &Meter) -> Outcome<Val<'a>> {
     Ok(Val::Integer(i64::try_from(count_words(text)).unwrap_or(i64::MAX)))
 }
 
-/// How many words there are between white space, counted many bytes at a time: rules that limit words are the dearest of the
-/// usual ones.
+/// How many words there are between white space, counted many bytes at a time: rules that limit
+/// words are the dearest of the usual ones.
 fn count_words(text: &str) -> usize {
     let bytes = text.as_bytes();
     if has_space_beyond_ascii(bytes) {
@@ -163,13 +223,15 @@ fn count_words(text: &str) -> usize {
     // As many as a byte can count, which are counted in one register.
     let (before, at) = (bytes.chunks(255), bytes.get(1..).unwrap_or_default().chunks(255));
     let begun = |(before, at): (&[u8], &[u8])| {
-        let begins = before.iter().zip(at).map(|(before, at)| u8::from(is_space(*before) && !is_space(*at)));
+        let begins =
+            before.iter().zip(at).map(|(before, at)| u8::from(is_space(*before) && !is_space(*at)));
         usize::from(begins.sum::<u8>())
     };
     usize::from(first) + before.zip(at).map(begun).sum::<usize>()
 }
 
-/// Whether a text has white space that takes more than a byte. Most texts have not even a byte that such a one begins with.
+/// Whether a text has white space that takes more than a byte. Most texts have not even a byte that
+/// such a one begins with.
 fn has_space_beyond_ascii(text: &[u8]) -> bool {
     let may_begin_one = |byte: &u8| matches!(byte, 0xC2 | 0xE1..=0xE3);
     if !text.iter().fold(false, |found, byte| found | may_begin_one(byte)) {
@@ -225,7 +287,10 @@ fn boolean<'a>(value: &Val<'a>) -> Outcome<Val<'a>> {
         _ => match value.as_text()? {
             "true" => Ok(Val::Boolean(true)),
             "false" => Ok(Val::Boolean(false)),
-            text => Err(failed(format_args!("the text \"{}\" is neither true nor false", shorten(text)))),
+            text => Err(failed(format_args!(
+                "the text \"{}\" is neither true nor false",
+                shorten(text)
+            ))),
         },
     }
 }
@@ -236,7 +301,9 @@ fn timestamp<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
         Val::Timestamp(time) => Ok(Val::Timestamp(*time)),
         Val::Integer(seconds) => {
             let time = jiff::Timestamp::from_second(*seconds);
-            time.map(Val::Timestamp).map_err(|_| failed(format_args!("{seconds} seconds are beyond the range of times")))
+            time.map(Val::Timestamp).map_err(|_| {
+                failed(format_args!("{seconds} seconds are beyond the range of times"))
+            })
         }
         _ => dates::timestamp(value.as_text()?).map(Val::Timestamp),
     }
@@ -250,7 +317,11 @@ fn duration<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     }
 }
 
-fn part_of_time<'a>(time: &Val<'a>, meter: &Meter, part: impl Fn(&jiff::Zoned) -> i64) -> Outcome<Val<'a>> {
+fn part_of_time<'a>(
+    time: &Val<'a>,
+    meter: &Meter,
+    part: impl Fn(&jiff::Zoned) -> i64,
+) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
     match time {
         Val::Timestamp(time) => Ok(Val::Integer(part(&dates::in_utc(*time)))),
@@ -259,7 +330,12 @@ fn part_of_time<'a>(time: &Val<'a>, meter: &Meter, part: impl Fn(&jiff::Zoned) -
 }
 
 /// Of a time its hour, minute or second, of a duration all its hours, minutes or seconds.
-fn part_of_clock<'a>(time: &Val<'a>, meter: &Meter, part: impl Fn(&jiff::Zoned) -> i64, seconds: i64) -> Outcome<Val<'a>> {
+fn part_of_clock<'a>(
+    time: &Val<'a>,
+    meter: &Meter,
+    part: impl Fn(&jiff::Zoned) -> i64,
+    seconds: i64,
+) -> Outcome<Val<'a>> {
     match time {
         Val::Duration(duration) => Ok(Val::Integer(duration.as_secs() / seconds)),
         _ => part_of_time(time, meter, part),
@@ -303,7 +379,12 @@ fn sum(list: &List<'_>, meter: &Meter) -> Outcome<Decimal> {
     Ok(sum)
 }
 
-fn extreme<'a>(name: &str, list: &List<'a>, meter: &Meter, is_better: impl Fn(std::cmp::Ordering) -> bool) -> Outcome<Val<'a>> {
+fn extreme<'a>(
+    name: &str,
+    list: &List<'a>,
+    meter: &Meter,
+    is_better: impl Fn(std::cmp::Ordering) -> bool,
+) -> Outcome<Val<'a>> {
     let mut best: Option<Val<'a>> = None;
     for element in list.iter(meter) {
         let element = element?;
@@ -322,7 +403,9 @@ fn extreme<'a>(name: &str, list: &List<'a>, meter: &Meter, is_better: impl Fn(st
             best = Some(element);
         }
     }
-    best.ok_or_else(|| failed(format_args!("{name}() of an empty list is nothing; test size() before")))
+    best.ok_or_else(|| {
+        failed(format_args!("{name}() of an empty list is nothing; test size() before"))
+    })
 }
 
 /// The elements without those that equal an earlier one.

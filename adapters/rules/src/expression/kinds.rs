@@ -100,7 +100,8 @@ impl Kinds {
     pub(super) const DURATION: Self = Self::of(Kind::Duration);
     pub(super) const NUMBER: Self = Self::INTEGER.or(Self::of(Kind::Double)).or(Self::DECIMAL);
     /// What a JSON value can be.
-    pub(super) const JSON: Self = Self::NULL.or(Self::BOOLEAN).or(Self::NUMBER).or(Self::TEXT).or(Self::LIST).or(Self::MAP);
+    pub(super) const JSON: Self =
+        Self::NULL.or(Self::BOOLEAN).or(Self::NUMBER).or(Self::TEXT).or(Self::LIST).or(Self::MAP);
 
     pub(super) const fn of(kind: Kind) -> Self {
         Self(1 << kind as u16)
@@ -127,7 +128,8 @@ impl Kinds {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
-    /// Whether a value of the one may equal a value of the other. Numbers of all kinds compare with each other.
+    /// Whether a value of the one may equal a value of the other. Numbers of all kinds compare with
+    /// each other.
     pub(super) const fn may_equal(self, other: Self) -> bool {
         let are_numbers = !self.and(Self::NUMBER).is_none() && !other.and(Self::NUMBER).is_none();
         are_numbers || !self.and(other).is_none()
@@ -138,7 +140,11 @@ impl fmt::Display for Kinds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.and(Self::NUMBER) == Self::NUMBER {
             let others = Self(self.0 & !Self::NUMBER.0);
-            return if others.is_none() { formatter.write_str("a number") } else { write!(formatter, "{others} or a number") };
+            return if others.is_none() {
+                formatter.write_str("a number")
+            } else {
+                write!(formatter, "{others} or a number")
+            };
         }
         for (index, kind) in self.iter().enumerate() {
             let joint = if index == 0 { "" } else { " or " };

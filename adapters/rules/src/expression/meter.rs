@@ -4,12 +4,13 @@ use std::cell::Cell;
 
 use super::EvaluationFault;
 
-/// Most bytes that the evaluations for one answer of a rule may make, counted as if none were freed before its end.
+/// Most bytes that the evaluations for one answer of a rule may make, counted as if none were freed
+/// before its end.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// What the evaluations for one answer of a rule may take together. A unit of work is about a nanosecond: a node costs
-/// [`NODE`], a byte that is read or written about one. Asking a rule what to look up, and then for its verdict, takes at most the
-/// work of both.
+/// What the evaluations for one answer of a rule may take together. A unit of work is about a
+/// nanosecond: a node costs [`NODE`], a byte that is read or written about one. Asking a rule what
+/// to look up, and then for its verdict, takes at most the work of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Budget {
     /// As much as a thread may do that others wait for.
@@ -32,14 +33,16 @@ impl Budget {
 
 /// The work of evaluating one node of an expression, without what it reads.
 pub(super) const NODE: usize = 16;
-/// The work of taking an element of a list or a key of a map, or of passing over it, without its bytes.
+/// The work of taking an element of a list or a key of a map, or of passing over it, without its
+/// bytes.
 pub(super) const STEP: usize = 32;
 /// The work of writing a fault's text, which `&&`, `||`, `all` and `exists` may then do without.
 pub(super) const FAULT: usize = 400;
 /// The work of reading a number or a date from text, or of computing with a decimal.
 pub(super) const CONVERSION: usize = 100;
 
-/// Counts the work and the memory of evaluations. There is no clock in it: a verdict does not depend on how busy the machine is.
+/// Counts the work and the memory of evaluations. There is no clock in it: a verdict does not
+/// depend on how busy the machine is.
 #[derive(Debug)]
 pub(crate) struct Meter {
     work: Cell<u64>,
@@ -49,7 +52,11 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(crate) const fn of(budget: Budget) -> Self {
-        Self { work: Cell::new(budget.work()), bytes: Cell::new(MOST_BYTES), is_exhausted: Cell::new(false) }
+        Self {
+            work: Cell::new(budget.work()),
+            bytes: Cell::new(MOST_BYTES),
+            is_exhausted: Cell::new(false),
+        }
     }
 
     /// Whether more was wanted than there was.

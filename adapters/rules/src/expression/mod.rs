@@ -1,8 +1,9 @@
 //! Expressions of the Common Expression Language (CEL), bounded in time and memory.
 //!
-//! The grammar is that of the crate `cel`. The evaluation is our own, because a rule from a file may cost at most so much
-//! ([`meter`]) on the largest item there can be, and an evaluator that does not count its work cannot promise that. Beyond CEL
-//! there are decimals for money, and numbers of all kinds compute with each other, since JSON does not tell 100 from 100.0.
+//! The grammar is that of the crate `cel`. The evaluation is our own, because a rule from a file
+//! may cost at most so much ([`meter`]) on the largest item there can be, and an evaluator that
+//! does not count its work cannot promise that. Beyond CEL there are decimals for money, and
+//! numbers of all kinds compute with each other, since JSON does not tell 100 from 100.0.
 
 mod compile;
 mod dates;
@@ -101,7 +102,11 @@ impl Expression {
     ///
     /// # Errors
     /// The first fault, and where it is.
-    pub fn compile(source: &str, wanted: Wanted, lookups: &[(String, Shape)]) -> Result<Self, ExpressionFault> {
+    pub fn compile(
+        source: &str,
+        wanted: Wanted,
+        lookups: &[(String, Shape)],
+    ) -> Result<Self, ExpressionFault> {
         compile::compile(source, wanted.kinds(), lookups).map(Self)
     }
 
@@ -157,11 +162,20 @@ impl Expression {
 }
 
 /// The items that a lookup found, if they are all there are.
-pub(crate) fn complete<'a>(name: &str, found: Option<&'a Found>) -> Result<&'a [Item], EvaluationFault> {
+pub(crate) fn complete<'a>(
+    name: &str,
+    found: Option<&'a Found>,
+) -> Result<&'a [Item], EvaluationFault> {
     match found {
         Some(Found::Items(items)) => Ok(items),
-        Some(Found::TooMany) => Err(failed(format_args!("the lookup `{name}` found more than {} items", Lookup::MOST_ITEMS))),
-        Some(Found::TooLarge) => Err(failed(format_args!("the lookup `{name}` found more than {} bytes", Lookup::MOST_BYTES))),
+        Some(Found::TooMany) => Err(failed(format_args!(
+            "the lookup `{name}` found more than {} items",
+            Lookup::MOST_ITEMS
+        ))),
+        Some(Found::TooLarge) => Err(failed(format_args!(
+            "the lookup `{name}` found more than {} bytes",
+            Lookup::MOST_BYTES
+        ))),
         None => Err(failed(format_args!("the lookup `{name}` was not asked"))),
     }
 }

@@ -9,7 +9,8 @@ use super::{EvaluationFault, failed, numbers};
 
 type Outcome<T> = Result<T, EvaluationFault>;
 
-/// An operator of two values. What takes conditions (`&&`, `||`, `?:`) is none of them, since it does not look at both sides always.
+/// An operator of two values. What takes conditions (`&&`, `||`, `?:`) is none of them, since it
+/// does not look at both sides always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Add,
@@ -67,17 +68,26 @@ impl Operator {
         use Kind::{Boolean, Decimal, Double, Duration, Integer, List, Text, Timestamp};
         let are_numbers = left.is_number() && right.is_number();
         match (self, left, right) {
-            (Self::Equal | Self::NotEqual, ..) => Kinds::of(left).may_equal(Kinds::of(right)).then_some(Boolean),
+            (Self::Equal | Self::NotEqual, ..) => {
+                Kinds::of(left).may_equal(Kinds::of(right)).then_some(Boolean)
+            }
             (Self::Less | Self::LessOrEqual | Self::Greater | Self::GreaterOrEqual, ..) => {
                 let is_ordered = matches!(left, Text | Boolean | Timestamp | Duration);
                 (are_numbers || is_ordered && left == right).then_some(Boolean)
             }
             (Self::Remainder, ..) => (left == Integer && right == Integer).then_some(Integer),
-            _ if are_numbers => Some([Decimal, Double].into_iter().find(|kind| left == *kind || right == *kind).unwrap_or(Integer)),
+            _ if are_numbers => Some(
+                [Decimal, Double]
+                    .into_iter()
+                    .find(|kind| left == *kind || right == *kind)
+                    .unwrap_or(Integer),
+            ),
             (Self::Add, Text, Text) => Some(Text),
             (Self::Add, List, List) => Some(List),
-            (Self::Add | Self::Subtract, Duration, Duration) | (Self::Subtract, Timestamp, Timestamp) => Some(Duration),
-            (Self::Add | Self::Subtract, Timestamp, Duration) | (Self::Add, Duration, Timestamp) => Some(Timestamp),
+            (Self::Add | Self::Subtract, Duration, Duration)
+            | (Self::Subtract, Timestamp, Timestamp) => Some(Duration),
+            (Self::Add | Self::Subtract, Timestamp, Duration)
+            | (Self::Add, Duration, Timestamp) => Some(Timestamp),
             _ => None,
         }
     }
@@ -85,15 +95,27 @@ impl Operator {
     /// What it may give for values of these kinds; none when it can take no such values.
     pub(super) fn results(self, left: Kinds, right: Kinds) -> Kinds {
         let pairs = left.iter().flat_map(|left| right.iter().map(move |right| (left, right)));
-        pairs.filter_map(|(left, right)| self.result(left, right)).fold(Kinds::NONE, |all, kind| all.or(Kinds::of(kind)))
+        pairs
+            .filter_map(|(left, right)| self.result(left, right))
+            .fold(Kinds::NONE, |all, kind| all.or(Kinds::of(kind)))
     }
 
     pub(super) fn cannot_take(self, left: Kind, right: Kind) -> EvaluationFault {
-        failed(format_args!("`{}` does not take {} and {}", self.sign(), left.with_article(), right.with_article()))
+        failed(format_args!(
+            "`{}` does not take {} and {}",
+            self.sign(),
+            left.with_article(),
+            right.with_article()
+        ))
     }
 
     /// Applies it.
-    pub(super) fn apply<'a>(self, left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    pub(super) fn apply<'a>(
+        self,
+        left: &Val<'a>,
+        right: &Val<'a>,
+        meter: &Meter,
+    ) -> Outcome<Val<'a>> {
         match self {
             Self::Equal => left.equals(right, meter).map(Val::Boolean),
             Self::NotEqual => left.equals(right, meter).map(|is_equal| Val::Boolean(!is_equal)),
@@ -101,19 +123,29 @@ impl Operator {
             Self::LessOrEqual => self.order(left, right, meter, Ordering::is_le),
             Self::Greater => self.order(left, right, meter, Ordering::is_gt),
             Self::GreaterOrEqual => self.order(left, right, meter, Ordering::is_ge),
-            _ if left.kind().is_number() && right.kind().is_number() => numbers::compute(self, left, right, meter),
+            _ if left.kind().is_number() && right.kind().is_number() => {
+                numbers::compute(self, left, right, meter)
+            }
             _ => self.combine(left, right, meter),
         }
     }
 
-    fn order<'a>(self, left: &Val<'a>, right: &Val<'a>, meter: &Meter, wanted: impl Fn(Ordering) -> bool) -> Outcome<Val<'a>> {
-        let ordering = compare(left, right, meter)?.ok_or_else(|| self.cannot_take(left.kind(), right.kind()))?;
+    fn order<'a>(
+        self,
+        left: &Val<'a>,
+        right: &Val<'a>,
+        meter: &Meter,
+        wanted: impl Fn(Ordering) -> bool,
+    ) -> Outcome<Val<'a>> {
+        let ordering = compare(left, right, meter)?
+            .ok_or_else(|| self.cannot_take(left.kind(), right.kind()))?;
         Ok(Val::Boolean(wanted(ordering)))
     }
 
     /// Adds and subtracts what is no number.
     fn combine<'a>(self, left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
-        let out_of_range = || failed(format_args!("the result of `{}` is beyond the range of times", self.sign()));
+        let out_of_range =
+            || failed(format_args!("the result of `{}` is beyond the range of times", self.sign()));
         match (self, left, right) {
             (Self::Add, Val::Text(left), Val::Text(right)) => {
                 let (left, right) = (left.as_str(), right.as_str());
@@ -128,17 +160,22 @@ impl Operator {
                 }
                 Ok(Val::made_list(elements))
             }
-            (Self::Add, Val::Duration(left), Val::Duration(right)) => left.checked_add(*right).map(Val::Duration).ok_or_else(out_of_range),
+            (Self::Add, Val::Duration(left), Val::Duration(right)) => {
+                left.checked_add(*right).map(Val::Duration).ok_or_else(out_of_range)
+            }
             (Self::Subtract, Val::Duration(left), Val::Duration(right)) => {
                 left.checked_sub(*right).map(Val::Duration).ok_or_else(out_of_range)
             }
-            (Self::Add, Val::Timestamp(time), Val::Duration(duration)) | (Self::Add, Val::Duration(duration), Val::Timestamp(time)) => {
+            (Self::Add, Val::Timestamp(time), Val::Duration(duration))
+            | (Self::Add, Val::Duration(duration), Val::Timestamp(time)) => {
                 time.checked_add(*duration).map(Val::Timestamp).map_err(|_| out_of_range())
             }
             (Self::Subtract, Val::Timestamp(time), Val::Duration(duration)) => {
                 time.checked_sub(*duration).map(Val::Timestamp).map_err(|_| out_of_range())
             }
-            (Self::Subtract, Val::Timestamp(left), Val::Timestamp(right)) => Ok(Val::Duration(left.duration_since(*right))),
+            (Self::Subtract, Val::Timestamp(left), Val::Timestamp(right)) => {
+                Ok(Val::Duration(left.duration_since(*right)))
+            }
             _ => Err(self.cannot_take(left.kind(), right.kind())),
         }
     }
@@ -155,7 +192,9 @@ pub(super) fn compare(left: &Val<'_>, right: &Val<'_>, meter: &Meter) -> Outcome
         (Val::Boolean(left), Val::Boolean(right)) => Some(left.cmp(right)),
         (Val::Timestamp(left), Val::Timestamp(right)) => Some(left.cmp(right)),
         (Val::Duration(left), Val::Duration(right)) => Some(left.cmp(right)),
-        _ if left.kind().is_number() && right.kind().is_number() => numbers::compare(left, right, meter)?,
+        _ if left.kind().is_number() && right.kind().is_number() => {
+            numbers::compare(left, right, meter)?
+        }
         _ => None,
     })
 }

@@ -1,4 +1,5 @@
-//! Regular expressions, as tables: a match takes one step for each byte of the text, whatever the expression.
+//! Regular expressions, as tables: a match takes one step for each byte of the text, whatever the
+//! expression.
 
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::util::syntax;
@@ -27,9 +28,15 @@ impl Pattern {
             .start_kind(StartKind::Unanchored)
             .match_kind(MatchKind::LeftmostFirst)
             .accelerate(true);
-        let automaton = thompson::Config::new().nfa_size_limit(Some(MOST_AUTOMATON)).which_captures(thompson::WhichCaptures::None);
+        let automaton = thompson::Config::new()
+            .nfa_size_limit(Some(MOST_AUTOMATON))
+            .which_captures(thompson::WhichCaptures::None);
         let syntax = syntax::Config::new().nest_limit(50);
-        let dfa = dense::Builder::new().configure(limits).thompson(automaton).syntax(syntax).build(source);
+        let dfa = dense::Builder::new()
+            .configure(limits)
+            .thompson(automaton)
+            .syntax(syntax)
+            .build(source);
         dfa.map(|dfa| Self(Box::new(dfa))).map_err(|error| reason(source, &error))
     }
 
@@ -37,7 +44,9 @@ impl Pattern {
     pub(super) fn is_in(&self, text: &str, meter: &Meter) -> Result<bool, EvaluationFault> {
         meter.charge(text.len())?;
         let found = self.0.try_search_fwd(&Input::new(text).earliest(true));
-        found.map(|found| found.is_some()).map_err(|error| failed(format_args!("the regular expression cannot be searched for: {error}")))
+        found.map(|found| found.is_some()).map_err(|error| {
+            failed(format_args!("the regular expression cannot be searched for: {error}"))
+        })
     }
 }
 
@@ -45,7 +54,10 @@ fn reason(source: &str, error: &dense::BuildError) -> String {
     if let Err(fault) = regex_automata::util::syntax::parse(source) {
         let detail = fault.to_string();
         let last = detail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        return format!("this is no regular expression: {}", last.trim().trim_start_matches("error: "));
+        return format!(
+            "this is no regular expression: {}",
+            last.trim().trim_start_matches("error: ")
+        );
     }
     if error.is_size_limit_exceeded() {
         return "the regular expression is too large; use smaller repetitions, or (?-u:\\w) and (?-u:\\d) for ASCII only".to_owned();

@@ -1,7 +1,8 @@
 //! The values that an expression computes with.
 //!
-//! What comes out of an item stays a view of its JSON text and is read when it is asked for, so that a large item costs a rule only
-//! what the rule looks at. What an expression makes is counted ([`Meter::hold`]).
+//! What comes out of an item stays a view of its JSON text and is read when it is asked for, so
+//! that a large item costs a rule only what the rule looks at. What an expression makes is counted
+//! ([`Meter::hold`]).
 
 use std::rc::Rc;
 
@@ -112,7 +113,11 @@ impl<'a> Val<'a> {
     }
 
     pub(super) fn as_integer(&self) -> Outcome<i64> {
-        if let Self::Integer(integer) = self { Ok(*integer) } else { Err(self.is_not("an integer")) }
+        if let Self::Integer(integer) = self {
+            Ok(*integer)
+        } else {
+            Err(self.is_not("an integer"))
+        }
     }
 
     pub(super) fn as_list(&self) -> Outcome<&List<'a>> {
@@ -193,7 +198,10 @@ impl<'a> List<'a> {
     }
 
     /// The elements one after the other, each charged when it is taken.
-    pub(super) fn iter<'m>(&self, meter: &'m Meter) -> impl Iterator<Item = Outcome<Val<'a>>> + use<'a, 'm> {
+    pub(super) fn iter<'m>(
+        &self,
+        meter: &'m Meter,
+    ) -> impl Iterator<Item = Outcome<Val<'a>>> + use<'a, 'm> {
         let list = self.clone();
         let mut json = if let Self::Json(value) = self { value.elements() } else { None };
         let mut at = 0;
@@ -217,7 +225,11 @@ impl<'a> List<'a> {
         match self {
             Self::Json(value) => {
                 meter.charge(2 * value.encoded().len())?;
-                value.elements().and_then(|mut elements| elements.nth(at)).map(|value| Val::of_json(meter, value)).transpose()
+                value
+                    .elements()
+                    .and_then(|mut elements| elements.nth(at))
+                    .map(|value| Val::of_json(meter, value))
+                    .transpose()
             }
             Self::Items(items) => Ok(items.get(at).map(|item| Val::Map(Map::Item(item)))),
             Self::Made(elements) => Ok(elements.get(at).cloned()),
@@ -250,7 +262,8 @@ impl<'a> List<'a> {
     }
 }
 
-/// Whether two JSON values are written alike, which is quickly told; if not they may still be equal.
+/// Whether two JSON values are written alike, which is quickly told; if not they may still be
+/// equal.
 fn same_text(left: Value<'_>, right: Value<'_>, meter: &Meter) -> Outcome<bool> {
     meter.scan(left.encoded().len().min(right.encoded().len()))?;
     Ok(left == right)
@@ -260,7 +273,8 @@ const ID: &str = "id";
 const PARENT: &str = "parent";
 
 impl<'a> Map<'a> {
-    /// The members that are not among the JSON ones: what an item is beside its members. They hide members of the same name.
+    /// The members that are not among the JSON ones: what an item is beside its members. They hide
+    /// members of the same name.
     fn own(&self) -> &'static [&'static str] {
         match self {
             Self::Json(_) | Self::Made(_) => &[],
@@ -273,7 +287,9 @@ impl<'a> Map<'a> {
         match (self, name) {
             (Self::Written(id, _), ID) => Val::of_id(meter, *id),
             (Self::Item(item), ID) => Val::of_id(meter, item.id),
-            (Self::Item(item), PARENT) => item.parent.map_or(Ok(Val::Null), |parent| Val::of_id(meter, parent)),
+            (Self::Item(item), PARENT) => {
+                item.parent.map_or(Ok(Val::Null), |parent| Val::of_id(meter, parent))
+            }
             (Self::Caller(Some(id)), ID) => Ok(Val::Text(Text::Borrowed(id))),
             _ => Ok(Val::Null),
         }
@@ -301,7 +317,12 @@ impl<'a> Map<'a> {
     }
 
     /// The value of the member of this name, which is given plain and in canonical escaping.
-    pub(super) fn get(&self, name: &str, encoded_name: &str, meter: &Meter) -> Outcome<Option<Val<'a>>> {
+    pub(super) fn get(
+        &self,
+        name: &str,
+        encoded_name: &str,
+        meter: &Meter,
+    ) -> Outcome<Option<Val<'a>>> {
         if let Self::Made(entries) = self {
             for (key, value) in &**entries {
                 meter.charge(NODE)?;
@@ -346,7 +367,10 @@ impl<'a> Map<'a> {
     }
 
     /// The keys in order, each charged when it is taken.
-    pub(super) fn keys<'m>(&self, meter: &'m Meter) -> impl Iterator<Item = Outcome<Val<'a>>> + use<'a, 'm> {
+    pub(super) fn keys<'m>(
+        &self,
+        meter: &'m Meter,
+    ) -> impl Iterator<Item = Outcome<Val<'a>>> + use<'a, 'm> {
         let own = self.own();
         let mut made = 0;
         let map = self.clone();
@@ -388,7 +412,11 @@ impl<'a> Map<'a> {
         }
         for key in self.keys(meter) {
             let key = key?;
-            let (Some(left), Some(right)) = (self.get_key(&key, meter)?, other.get_key(&key, meter)?) else { return Ok(false) };
+            let (Some(left), Some(right)) =
+                (self.get_key(&key, meter)?, other.get_key(&key, meter)?)
+            else {
+                return Ok(false);
+            };
             if !left.equals(&right, meter)? {
                 return Ok(false);
             }

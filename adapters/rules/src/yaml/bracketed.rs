@@ -1,8 +1,9 @@
 //! Lookups as they are naturally written: `lookup: {program: proposedprograms[self.program_id]}`.
 //!
-//! This is no YAML: within `{…}` a plain scalar holds no brackets. In a file that is no YAML otherwise, the brackets that follow a
-//! word there, and the signs within them, are therefore written as characters of the private use area while it is parsed. Each is
-//! one character like the one it stands for, so that places stay what they are.
+//! This is no YAML: within `{…}` a plain scalar holds no brackets. In a file that is no YAML
+//! otherwise, the brackets that follow a word there, and the signs within them, are therefore
+//! written as characters of the private use area while it is parsed. Each is one character like the
+//! one it stands for, so that places stay what they are.
 
 /// What has a meaning within `{…}`, and what stands for it meanwhile.
 const SIGNS: [(char, char); 9] = [
@@ -19,7 +20,8 @@ const SIGNS: [(char, char); 9] = [
 
 const KEY: &str = "lookup:";
 
-/// The text with the bracketed parts of its lookups protected; `None` when it has none, or has our characters already.
+/// The text with the bracketed parts of its lookups protected; `None` when it has none, or has our
+/// characters already.
 pub(super) fn protect(text: &str) -> Option<String> {
     if text.contains(|character| SIGNS.iter().any(|(_, ours)| *ours == character)) {
         return None;
@@ -31,7 +33,10 @@ pub(super) fn protect(text: &str) -> Option<String> {
         let (before, after) = rest.split_at(start + KEY.len());
         out.push_str(before);
         rest = after;
-        if let Some(brace) = rest.find(|character: char| !character.is_whitespace()).filter(|at| rest[*at..].starts_with('{')) {
+        if let Some(brace) = rest
+            .find(|character: char| !character.is_whitespace())
+            .filter(|at| rest[*at..].starts_with('{'))
+        {
             let (before, mapping) = rest.split_at(brace);
             out.push_str(before);
             let length = protect_mapping(mapping, &mut out);
@@ -79,7 +84,12 @@ fn stand_in(character: char) -> char {
 
 /// A scalar as it was written.
 pub(super) fn restore(value: &str) -> String {
-    value.chars().map(|character| SIGNS.iter().find(|(_, ours)| *ours == character).map_or(character, |(sign, _)| *sign)).collect()
+    value
+        .chars()
+        .map(|character| {
+            SIGNS.iter().find(|(_, ours)| *ours == character).map_or(character, |(sign, _)| *sign)
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,14 +5,24 @@ use domain::json::push_text;
 use super::{Content, Node, Scalar, ScalarKind};
 use crate::fault::Place;
 
-/// Appends the value, every digit of a number kept. What a place cannot say in JSON is told with it.
-pub(crate) fn write_json(node: &Node, most_bytes: usize, out: &mut String) -> Result<(), (Place, String)> {
+/// Appends the value, every digit of a number kept. What a place cannot say in JSON is told with
+/// it.
+pub(crate) fn write_json(
+    node: &Node,
+    most_bytes: usize,
+    out: &mut String,
+) -> Result<(), (Place, String)> {
     // Aliases let a short text stand for a long one.
     if out.len() > most_bytes {
-        return Err((node.place, format!("the items of all cases together are larger than {most_bytes} bytes")));
+        return Err((
+            node.place,
+            format!("the items of all cases together are larger than {most_bytes} bytes"),
+        ));
     }
     match &node.content {
-        Content::Scalar(scalar) => write_scalar(scalar, out).map_err(|reason| (node.place, reason))?,
+        Content::Scalar(scalar) => {
+            write_scalar(scalar, out).map_err(|reason| (node.place, reason))?
+        }
         Content::List(elements) => {
             out.push('[');
             for (index, element) in elements.iter().enumerate() {
@@ -45,7 +55,10 @@ fn write_scalar(scalar: &Scalar, out: &mut String) -> Result<(), String> {
         ScalarKind::Boolean => out.push_str(&scalar.text.to_ascii_lowercase()),
         ScalarKind::Number => out.push_str(&scalar.text),
         ScalarKind::OddNumber => {
-            return Err(format!("JSON does not write a number as `{}`; write it as JSON does, or in quotes if it is a text", scalar.text));
+            return Err(format!(
+                "JSON does not write a number as `{}`; write it as JSON does, or in quotes if it is a text",
+                scalar.text
+            ));
         }
         ScalarKind::Text => push_text(out, &scalar.text),
     }

@@ -26,14 +26,18 @@ pub(crate) enum Quotes {
 impl Source {
     /// Where the byte of the text stands.
     ///
-    /// Whatever the style, a text and its source differ in white space, quotes and escapes only. So the byte's character is the
-    /// one that has as many before it that are no white space.
+    /// Whatever the style, a text and its source differ in white space, quotes and escapes only. So
+    /// the byte's character is the one that has as many before it that are no white space.
     pub fn place_of(&self, text: &str, offset: usize) -> Place {
-        let wanted =
-            text.char_indices().take_while(|(index, _)| *index < offset).filter(|(_, character)| !character.is_whitespace()).count();
+        let wanted = text
+            .char_indices()
+            .take_while(|(index, _)| *index < offset)
+            .filter(|(_, character)| !character.is_whitespace())
+            .count();
         let raw = self.file.get(self.start..self.end).unwrap_or_default();
         let (mut seen, mut end) = (0, None);
-        let characters = Characters { raw, quotes: self.quotes, at: usize::from(self.quotes != Quotes::None) };
+        let characters =
+            Characters { raw, quotes: self.quotes, at: usize::from(self.quotes != Quotes::None) };
         for (index, length, is_visible) in characters {
             if is_visible && seen == wanted {
                 return self.advance(&raw[..index]);
@@ -59,7 +63,8 @@ impl Source {
     }
 }
 
-/// The characters that a source writes: where each begins, how long it is there, and whether it is no white space.
+/// The characters that a source writes: where each begins, how long it is there, and whether it is
+/// no white space.
 struct Characters<'a> {
     raw: &'a str,
     quotes: Quotes,
@@ -88,8 +93,12 @@ impl Iterator for Characters<'_> {
 fn escape(after: &str) -> (usize, bool) {
     let Some(sign) = after.chars().next() else { return (1, false) };
     let code = |digits: usize| {
-        let code_point = after.get(1..=digits).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        (2 + digits, code_point.and_then(char::from_u32).is_some_and(|character| !character.is_whitespace()))
+        let code_point =
+            after.get(1..=digits).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        (
+            2 + digits,
+            code_point.and_then(char::from_u32).is_some_and(|character| !character.is_whitespace()),
+        )
     };
     match sign {
         'x' => code(2),

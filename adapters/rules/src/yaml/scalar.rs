@@ -1,4 +1,5 @@
-//! A scalar as it is written, and what it stands for in the core schema of YAML 1.2 (section 10.3.2).
+//! A scalar as it is written, and what it stands for in the core schema of YAML 1.2 (section
+//! 10.3.2).
 
 use super::offsets::Source;
 use crate::fault::Place;
@@ -8,7 +9,8 @@ use crate::fault::Place;
 pub(crate) struct Scalar {
     /// Its characters, without quotes, indentation and the like.
     pub text: String,
-    /// Whether it has neither quotes nor the sign of a block: then it may stand for something else than a text.
+    /// Whether it has neither quotes nor the sign of a block: then it may stand for something else
+    /// than a text.
     pub is_plain: bool,
     /// How it stands in the file.
     pub source: Source,
@@ -85,11 +87,15 @@ fn is_json_number(text: &str) -> bool {
 
 /// What else the core schema takes for a number.
 fn is_odd_number(text: &str) -> bool {
-    let is_of = |digits: &str, radix| !digits.is_empty() && digits.chars().all(|character| character.is_digit(radix));
+    let is_of = |digits: &str, radix| {
+        !digits.is_empty() && digits.chars().all(|character| character.is_digit(radix))
+    };
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let after = match unsigned.strip_prefix('.') {
         Some(fraction) => digits(fraction),
-        None => digits(unsigned).map(|after| after.strip_prefix('.').map_or(after, |fraction| digits(fraction).unwrap_or(fraction))),
+        None => digits(unsigned).map(|after| {
+            after.strip_prefix('.').map_or(after, |fraction| digits(fraction).unwrap_or(fraction))
+        }),
     };
     after.is_some_and(is_exponent)
         || matches!(unsigned, ".inf" | ".Inf" | ".INF")
@@ -107,10 +113,35 @@ mod tests {
         for (texts, kind) in [
             (&["", "~", "null", "Null", "NULL"][..], ScalarKind::Null),
             (&["true", "True", "TRUE", "false", "False", "FALSE"], ScalarKind::Boolean),
-            (&["0", "-0", "12", "1.50", "-1e5", "1E+10", "123456789012345678901234567890"], ScalarKind::Number),
-            (&["007", "+1", "1.", ".5", "-.5e3", "0x1F", "0o17", ".inf", "-.INF", ".nan", "01.5"], ScalarKind::OddNumber),
             (
-                &["2026-01-01", "1.2.3", "yes", "on", "No", "tRue", "nULL", "1e", "e5", ".", "-", "+", "1_000", "0x", "12:30"],
+                &["0", "-0", "12", "1.50", "-1e5", "1E+10", "123456789012345678901234567890"],
+                ScalarKind::Number,
+            ),
+            (
+                &[
+                    "007", "+1", "1.", ".5", "-.5e3", "0x1F", "0o17", ".inf", "-.INF", ".nan",
+                    "01.5",
+                ],
+                ScalarKind::OddNumber,
+            ),
+            (
+                &[
+                    "2026-01-01",
+                    "1.2.3",
+                    "yes",
+                    "on",
+                    "No",
+                    "tRue",
+                    "nULL",
+                    "1e",
+                    "e5",
+                    ".",
+                    "-",
+                    "+",
+                    "1_000",
+                    "0x",
+                    "12:30",
+                ],
                 ScalarKind::Text,
             ),
         ] {

@@ -10,7 +10,8 @@ use super::offsets::{Quotes, Source};
 use super::{Content, Entry, Node, Scalar, bracketed};
 use crate::fault::{FileFaults, Place};
 
-/// How many values may still be read: what bounds the memory of trees, which are many times the size of their texts.
+/// How many values may still be read: what bounds the memory of trees, which are many times the
+/// size of their texts.
 pub(crate) struct Budget {
     values: usize,
 }
@@ -24,18 +25,27 @@ impl Budget {
     }
 
     fn spend(&mut self) -> Result<(), String> {
-        self.values = self.values.checked_sub(1).ok_or_else(|| format!("there are more than {} values in the files", Self::VALUES))?;
+        self.values = self
+            .values
+            .checked_sub(1)
+            .ok_or_else(|| format!("there are more than {} values in the files", Self::VALUES))?;
         Ok(())
     }
 }
 
-/// Reads the one document of a file. `None` when it holds nothing, or has a fault that nothing can be read after.
-pub(crate) fn parse(text: &str, budget: &mut Budget, faults: &mut FileFaults<'_>) -> Option<Arc<Node>> {
+/// Reads the one document of a file. `None` when it holds nothing, or has a fault that nothing can
+/// be read after.
+pub(crate) fn parse(
+    text: &str,
+    budget: &mut Budget,
+    faults: &mut FileFaults<'_>,
+) -> Option<Arc<Node>> {
     // Only what is no YAML is read with protected lookups.
-    let read = read(&text.into(), str::to_owned, budget).or_else(|fault| match bracketed::protect(text) {
-        Some(protected) => read(&protected.into(), bracketed::restore, budget),
-        None => Err(fault),
-    });
+    let read =
+        read(&text.into(), str::to_owned, budget).or_else(|fault| match bracketed::protect(text) {
+            Some(protected) => read(&protected.into(), bracketed::restore, budget),
+            None => Err(fault),
+        });
     let (tree, duplicates) = match read {
         Ok(read) => read,
         Err(Misfit { place, reason }) => {
@@ -49,7 +59,9 @@ pub(crate) fn parse(text: &str, budget: &mut Budget, faults: &mut FileFaults<'_>
     }
     tree.or_else(|| {
         if !has_duplicates {
-            faults.add_to_file("the file is empty; write the list `rules:`, the list `cases:`, or both");
+            faults.add_to_file(
+                "the file is empty; write the list `rules:`, the list `cases:`, or both",
+            );
         }
         None
     })
@@ -67,8 +79,14 @@ type Read = (Option<Arc<Node>>, Vec<Misfit>);
 type Restore = fn(&str) -> String;
 
 fn read(text: &Arc<str>, restore: Restore, budget: &mut Budget) -> Result<Read, Misfit> {
-    let mut builder =
-        Builder { text: text.clone(), restore, open: Vec::new(), anchors: HashMap::new(), root: None, duplicates: Vec::new() };
+    let mut builder = Builder {
+        text: text.clone(),
+        restore,
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        root: None,
+        duplicates: Vec::new(),
+    };
     let limits = options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
     for event in Parser::new_from_str_with_options(text, limits) {
         match event {
@@ -79,7 +97,10 @@ fn read(text: &Arc<str>, restore: Restore, budget: &mut Budget) -> Result<Read, 
             Err(error) => {
                 let place = place(&Span::empty(*error.marker()));
                 let line = text.lines().nth(place.line as usize - 1).unwrap_or_default();
-                return Err(Misfit { place, reason: format!("no YAML: {}{}", error.info(), hint(line)) });
+                return Err(Misfit {
+                    place,
+                    reason: format!("no YAML: {}{}", error.info(), hint(line)),
+                });
             }
         }
     }
@@ -88,13 +109,21 @@ fn read(text: &Arc<str>, restore: Restore, budget: &mut Budget) -> Result<Read, 
 
 fn place(span: &Span) -> Place {
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    Place { line: number(span.start.line()).max(1), column: number(span.start.col()).saturating_add(1) }
+    Place {
+        line: number(span.start.line()).max(1),
+        column: number(span.start.col()).saturating_add(1),
+    }
 }
 
 /// What the author of an expression may have stumbled over.
 fn hint(line: &str) -> &'static str {
-    let key = line.trim_start_matches(['-', ' ', '\t', '"', '{', ',']).split([':', '"']).next().unwrap_or_default();
-    if matches!(key, "check" | "when" | "message_expression" | "message" | "description" | "source") {
+    let key = line
+        .trim_start_matches(['-', ' ', '\t', '"', '{', ','])
+        .split([':', '"'])
+        .next()
+        .unwrap_or_default();
+    if matches!(key, "check" | "when" | "message_expression" | "message" | "description" | "source")
+    {
         "; a value with `: ` or ` #` in it, or that begins with one of `! & * [ ] { } > | @ % \" '`, is written in the lines below `|`"
     } else {
         ""
@@ -103,8 +132,18 @@ fn hint(line: &str) -> &'static str {
 
 /// A list or mapping that is not at its end.
 enum Open {
-    List { place: Place, anchor: usize, elements: Vec<Arc<Node>> },
-    Mapping { place: Place, anchor: usize, entries: Vec<Entry>, names: HashMap<String, u32>, key: Option<(String, Place)> },
+    List {
+        place: Place,
+        anchor: usize,
+        elements: Vec<Arc<Node>>,
+    },
+    Mapping {
+        place: Place,
+        anchor: usize,
+        entries: Vec<Entry>,
+        names: HashMap<String, u32>,
+        key: Option<(String, Place)>,
+    },
 }
 
 struct Builder {
@@ -128,12 +167,20 @@ impl Builder {
         match event {
             Event::Scalar(value, style, anchor, _) => {
                 budget.spend()?;
-                let node = Node { place, content: Content::Scalar(self.scalar(&value, style, span, place)), depth: 0 };
+                let node = Node {
+                    place,
+                    content: Content::Scalar(self.scalar(&value, style, span, place)),
+                    depth: 0,
+                };
                 self.close(Arc::new(node), anchor)
             }
             Event::Alias(anchor) => {
                 budget.spend()?;
-                let node = self.anchors.get(&anchor).cloned().ok_or("the alias stands within the value that it names; write it out")?;
+                let node = self
+                    .anchors
+                    .get(&anchor)
+                    .cloned()
+                    .ok_or("the alias stands within the value that it names; write it out")?;
                 self.close(node, 0)
             }
             Event::SequenceStart(_, anchor, _) => {
@@ -145,11 +192,19 @@ impl Builder {
             Event::MappingStart(_, anchor, _) => {
                 budget.spend()?;
                 self.refuse_as_key()?;
-                self.open.push(Open::Mapping { place, anchor, entries: Vec::new(), names: HashMap::new(), key: None });
+                self.open.push(Open::Mapping {
+                    place,
+                    anchor,
+                    entries: Vec::new(),
+                    names: HashMap::new(),
+                    key: None,
+                });
                 Ok(())
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(),
-            Event::DocumentStart(..) if self.root.is_some() => Err("a file holds one YAML document; remove what follows `---`".to_owned()),
+            Event::DocumentStart(..) if self.root.is_some() => {
+                Err("a file holds one YAML document; remove what follows `---`".to_owned())
+            }
             _ => Ok(()),
         }
     }
@@ -161,14 +216,17 @@ impl Builder {
             _ => Quotes::None,
         };
         let range = span.byte_range().unwrap_or_default();
-        let source = Source { file: self.text.clone(), start: range.start, end: range.end, place, quotes };
+        let source =
+            Source { file: self.text.clone(), start: range.start, end: range.end, place, quotes };
         Scalar { text: (self.restore)(value), is_plain: style == ScalarStyle::Plain, source }
     }
 
     /// Only scalars are keys.
     fn refuse_as_key(&self) -> Result<(), String> {
         match self.open.last() {
-            Some(Open::Mapping { key: None, .. }) => Err("a key is a text, not a list or a mapping".to_owned()),
+            Some(Open::Mapping { key: None, .. }) => {
+                Err("a key is a text, not a list or a mapping".to_owned())
+            }
             _ => Ok(()),
         }
     }
@@ -202,13 +260,16 @@ impl Builder {
             None => self.root = Some(node),
             Some(Open::List { elements, .. }) => elements.push(node),
             Some(Open::Mapping { key: key @ None, .. }) => {
-                let text = node.scalar().ok_or("a key is a text, not a list or a mapping")?.text.clone();
+                let text =
+                    node.scalar().ok_or("a key is a text, not a list or a mapping")?.text.clone();
                 *key = Some((text, node.place));
             }
             Some(Open::Mapping { entries, names, key, .. }) => {
                 let Some((key, place)) = key.take() else { return Ok(()) };
                 if let Some(line) = names.get(&key) {
-                    let reason = format!("the key `{key}` stands here a second time, first in line {line}; remove one of the two");
+                    let reason = format!(
+                        "the key `{key}` stands here a second time, first in line {line}; remove one of the two"
+                    );
                     self.duplicates.push(Misfit { place, reason });
                 } else {
                     names.insert(key.clone(), place.line);

@@ -1,7 +1,9 @@
-//! Storing a history in an empty store, as if it had been written there: in one transaction, so whole or not at all.
+//! Storing a history in an empty store, as if it had been written there: in one transaction, so
+//! whole or not at all.
 //!
-//! Items follow the changes one by one, because each change keeps what the item was before. The totals are counted at the end,
-//! from what was stored. The full-text index follows by itself when the service is started, as after any write.
+//! Items follow the changes one by one, because each change keeps what the item was before. The
+//! totals are counted at the end, from what was stored. The full-text index follows by itself when
+//! the service is started, as after any write.
 
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Value};
@@ -21,7 +23,8 @@ pub(super) const WRITTEN: &str = "SELECT 1 FROM changes UNION ALL SELECT 1 FROM 
 
 pub(super) const STEP: &str = "store the changes";
 
-/// What the engines do in their own ways, all in one transaction, which a target that is dropped takes back.
+/// What the engines do in their own ways, all in one transaction, which a target that is dropped
+/// takes back.
 #[async_trait]
 pub(super) trait Target: Send {
     /// Stores changes after those before them.
@@ -38,8 +41,9 @@ pub struct Import {
 }
 
 impl Import {
-    /// Prepares the store's schema and begins the transaction. Nobody else writes to the store until it ends: on `SQLite` nobody
-    /// opens the file, on `PostgreSQL` others wait for their turn.
+    /// Prepares the store's schema and begins the transaction. Nobody else writes to the store
+    /// until it ends: on `SQLite` nobody opens the file, on `PostgreSQL` others wait for their
+    /// turn.
     ///
     /// # Errors
     /// Where the store cannot be opened or prepared, or is not empty.
@@ -73,7 +77,8 @@ impl Import {
     }
 }
 
-/// Makes sure that a store is one that [`Import::begin`] would take, and neither makes nor changes anything.
+/// Makes sure that a store is one that [`Import::begin`] would take, and neither makes nor changes
+/// anything.
 ///
 /// # Errors
 /// Where the store cannot be reached, or is not empty.
@@ -92,7 +97,12 @@ fn is_file_written(url: &str) -> Result<bool, CopyError> {
         Err(CopyError::Missing(_)) => return Ok(false),
         opened => opened?,
     };
-    let finds = |text: &str| connection.prepare(text).and_then(|mut statement| statement.exists([])).map_err(CopyError::sqlite(STEP));
+    let finds = |text: &str| {
+        connection
+            .prepare(text)
+            .and_then(|mut statement| statement.exists([]))
+            .map_err(CopyError::sqlite(STEP))
+    };
     Ok(finds(SQLITE.has_log)? && finds(WRITTEN)?)
 }
 
@@ -107,12 +117,13 @@ async fn is_database_written(options: &StoreOptions) -> Result<bool, CopyError> 
 
 /// The programme that a proposal names, whether or not it exists.
 pub(super) fn program(record: &ChangeRecord) -> Option<ItemId> {
-    let members = record.members.as_deref().filter(|_| record.collection == Collection::PROPOSALS)?;
+    let members =
+        record.members.as_deref().filter(|_| record.collection == Collection::PROPOSALS)?;
     ItemId::parse(&Value::from_encoded(members).member("program_id")?.as_text()?)
 }
 
-/// Counts every scope from what is stored. The writes to what belongs to an item begin anew when the item is deleted, with
-/// those that went with it; and then they count only if it exists again.
+/// Counts every scope from what is stored. The writes to what belongs to an item begin anew when
+/// the item is deleted, with those that went with it; and then they count only if it exists again.
 pub(super) fn count_totals(dialect: &Dialect) -> String {
     format!(
         "INSERT INTO collection_totals (collection, parent, items, writes) \

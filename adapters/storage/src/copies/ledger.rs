@@ -1,9 +1,10 @@
-//! Whether changes can follow each other as they are told: what is checked is the same whatever they are to be stored in, and
-//! also when they are not to be stored at all.
+//! Whether changes can follow each other as they are told: what is checked is the same whatever
+//! they are to be stored in, and also when they are not to be stored at all.
 //!
-//! The rules of the business are not judged, because what was once accepted is history. The ledger knows of every item its last
-//! version, in an `SQLite` database of its own that is made in the folder for temporary files and is gone with the process: memory
-//! does not grow with the number of items.
+//! The rules of the business are not judged, because what was once accepted is history. The ledger
+//! knows of every item its last version, in an `SQLite` database of its own that is made in the
+//! folder for temporary files and is gone with the process: memory does not grow with the number of
+//! items.
 
 use application::{ChangeKind, Sequence};
 use domain::{Collection, ItemId, Version};
@@ -20,7 +21,8 @@ const TABLE: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA
     ended BIGINT NULL, parent BLOB NULL, predecessor BLOB NULL, line BIGINT NOT NULL) WITHOUT ROWID;
     BEGIN";
 
-const FIND: &str = "SELECT collection, version, since, ended, parent, predecessor FROM known WHERE id = ?1";
+const FIND: &str =
+    "SELECT collection, version, since, ended, parent, predecessor FROM known WHERE id = ?1";
 
 const KEEP: &str = "INSERT OR REPLACE INTO known VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
@@ -51,7 +53,9 @@ impl CheckedChange {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Flaw {
     /// The log would not be in order.
-    #[error("`sequence` {found} comes after {last}: numbers must grow from line to line; put the lines in their order")]
+    #[error(
+        "`sequence` {found} comes after {last}: numbers must grow from line to line; put the lines in their order"
+    )]
     Sequence {
         /// The number told.
         found: i64,
@@ -59,7 +63,9 @@ pub enum Flaw {
         last: i64,
     },
     /// Time would go back.
-    #[error("`time` {found} is before {last} of an earlier line: times must not go back; put the lines in their order")]
+    #[error(
+        "`time` {found} is before {last} of an earlier line: times must not go back; put the lines in their order"
+    )]
     Time {
         /// The time told.
         found: Timestamp,
@@ -77,7 +83,9 @@ pub enum Flaw {
         expected: i64,
     },
     /// What is not there cannot be deleted.
-    #[error("{item} is deleted where it does not exist; remove the line, or put back the one that created it")]
+    #[error(
+        "{item} is deleted where it does not exist; remove the line, or put back the one that created it"
+    )]
     NothingToDelete {
         /// The item.
         item: ItemId,
@@ -103,7 +111,9 @@ pub enum Flaw {
         known: String,
     },
     /// What an item belongs to and continues is decided when it is created.
-    #[error("`{member}` of {item} differs from what it was before; an item keeps it while it exists")]
+    #[error(
+        "`{member}` of {item} differs from what it was before; an item keeps it while it exists"
+    )]
     Relinked {
         /// The item.
         item: ItemId,
@@ -114,7 +124,9 @@ pub enum Flaw {
     #[error("`parent` is given, but items of `{0}` belong to no other item; make it null")]
     NoOwner(&'static str),
     /// The parent is not there.
-    #[error("`parent` names {parent}, which does not exist there as an item of `{owner}`; its line must come first")]
+    #[error(
+        "`parent` names {parent}, which does not exist there as an item of `{owner}`; its line must come first"
+    )]
     ParentMissing {
         /// The item named.
         parent: ItemId,
@@ -132,7 +144,9 @@ pub enum Flaw {
         parent: ItemId,
     },
     /// The item it continues was never there.
-    #[error("`continues` names {continues}, which no earlier line creates in `{collection}`; its line must come first")]
+    #[error(
+        "`continues` names {continues}, which no earlier line creates in `{collection}`; its line must come first"
+    )]
     PredecessorMissing {
         /// The item named.
         continues: ItemId,
@@ -142,7 +156,11 @@ pub enum Flaw {
 }
 
 fn missing_or_twice(found: i64, expected: i64) -> &'static str {
-    if found < expected { "the line stands twice, or is not in its place" } else { "a line is missing, or is not in its place" }
+    if found < expected {
+        "the line stands twice, or is not in its place"
+    } else {
+        "a line is missing, or is not in its place"
+    }
 }
 
 /// How much was checked, of one collection.
@@ -184,12 +202,16 @@ impl Ledger {
         Ok(Self { scratch, last: None })
     }
 
-    /// Whether a change can follow those before it. It is taken note of in any case, so that one fault is not told for every line
-    /// after it.
+    /// Whether a change can follow those before it. It is taken note of in any case, so that one
+    /// fault is not told for every line after it.
     ///
     /// # Errors
     /// Where there is no more room for temporary files.
-    pub fn check(&mut self, line: u64, record: ChangeRecord) -> Result<Result<CheckedChange, Flaw>, CopyError> {
+    pub fn check(
+        &mut self,
+        line: u64,
+        record: ChangeRecord,
+    ) -> Result<Result<CheckedChange, Flaw>, CopyError> {
         let error = CopyError::sqlite(STEP);
         let known = self.find(record.item).map_err(&error)?;
         let flaw = self.order(&record).or_else(|| known_flaw(&record, known.as_ref()));
@@ -199,7 +221,9 @@ impl Ledger {
         };
         let since = known.map_or(record.time.as_microsecond(), |known| known.since);
         self.keep(line, &record, since).map_err(&error)?;
-        let latest = |(sequence, time): (Sequence, Timestamp)| (sequence.max(record.sequence), time.max(record.time));
+        let latest = |(sequence, time): (Sequence, Timestamp)| {
+            (sequence.max(record.sequence), time.max(record.time))
+        };
         self.last = Some(self.last.map_or((record.sequence, record.time), latest));
         let created_at = Timestamp::from_microsecond(since).unwrap_or(record.time);
         Ok(flaw.map_or(Ok(CheckedChange { record, created_at }), Err))
@@ -211,7 +235,10 @@ impl Ledger {
     /// When the temporary files cannot be read.
     pub fn left_behind(&self, limit: usize) -> Result<Vec<(u64, Flaw)>, CopyError> {
         let found = |row: &rusqlite::Row<'_>| {
-            let flaw = Flaw::LeftBehind { item: ItemId::from_uuid(row.get(1)?), parent: ItemId::from_uuid(row.get(2)?) };
+            let flaw = Flaw::LeftBehind {
+                item: ItemId::from_uuid(row.get(1)?),
+                parent: ItemId::from_uuid(row.get(2)?),
+            };
             Ok((row.get(0)?, flaw))
         };
         let mut statement = self.scratch.prepare(LEFT_BEHIND).map_err(CopyError::sqlite(STEP))?;
@@ -224,7 +251,9 @@ impl Ledger {
     /// # Errors
     /// When the temporary files cannot be read.
     pub fn summary(&self) -> Result<Vec<Summary>, CopyError> {
-        let summary = |row: &rusqlite::Row<'_>| Ok(Summary { collection: row.get(0)?, items: row.get(1)?, deleted: row.get(2)? });
+        let summary = |row: &rusqlite::Row<'_>| {
+            Ok(Summary { collection: row.get(0)?, items: row.get(1)?, deleted: row.get(2)? })
+        };
         let mut statement = self.scratch.prepare(COUNT).map_err(CopyError::sqlite(STEP))?;
         let summaries = statement.query_map([], summary).and_then(Iterator::collect);
         summaries.map_err(CopyError::sqlite(STEP))
@@ -241,14 +270,17 @@ impl Ledger {
     fn link_flaw(&self, record: &ChangeRecord) -> rusqlite::Result<Option<Flaw>> {
         let collection = record.collection.name();
         if let Some(parent) = record.parent {
-            let Some(owner) = record.collection.owner().map(Collection::name) else { return Ok(Some(Flaw::NoOwner(collection))) };
+            let Some(owner) = record.collection.owner().map(Collection::name) else {
+                return Ok(Some(Flaw::NoOwner(collection)));
+            };
             let known = self.find(parent)?.filter(|known| known.collection == owner);
             if !known.is_some_and(|known| may_belong_to(record, &known)) {
                 return Ok(Some(Flaw::ParentMissing { parent, owner }));
             }
         }
         if let Some(continues) = record.continues
-            && (continues == record.item || self.find(continues)?.is_none_or(|known| known.collection != collection))
+            && (continues == record.item
+                || self.find(continues)?.is_none_or(|known| known.collection != collection))
         {
             return Ok(Some(Flaw::PredecessorMissing { continues, collection }));
         }
@@ -271,21 +303,38 @@ impl Ledger {
 
     fn keep(&self, line: u64, record: &ChangeRecord, since: i64) -> rusqlite::Result<usize> {
         let ended = (record.kind == ChangeKind::Deleted).then_some(record.time.as_microsecond());
-        let (parent, predecessor) = (record.parent.map(ItemId::uuid), record.continues.map(ItemId::uuid));
-        let (id, collection, version) = (record.item.uuid(), record.collection.name(), record.version.number());
-        self.scratch.prepare_cached(KEEP)?.execute(params![id, collection, version, since, ended, parent, predecessor, line])
+        let (parent, predecessor) =
+            (record.parent.map(ItemId::uuid), record.continues.map(ItemId::uuid));
+        let (id, collection, version) =
+            (record.item.uuid(), record.collection.name(), record.version.number());
+        self.scratch.prepare_cached(KEEP)?.execute(params![
+            id,
+            collection,
+            version,
+            since,
+            ended,
+            parent,
+            predecessor,
+            line
+        ])
     }
 }
 
-/// What belongs to an item that is deleted is deleted in the same transaction, and so at the same time, in any order.
+/// What belongs to an item that is deleted is deleted in the same transaction, and so at the same
+/// time, in any order.
 fn may_belong_to(record: &ChangeRecord, parent: &Known) -> bool {
-    parent.ended.is_none_or(|ended| record.kind == ChangeKind::Deleted && ended == record.time.as_microsecond())
+    parent.ended.is_none_or(|ended| {
+        record.kind == ChangeKind::Deleted && ended == record.time.as_microsecond()
+    })
 }
 
 /// What a change cannot do to the item as it was left by the changes before.
 fn known_flaw(record: &ChangeRecord, known: Option<&Known>) -> Option<Flaw> {
     let item = record.item;
-    let (found, expected) = (record.version.number(), known.map_or(Version::FIRST.number(), |known| known.version.saturating_add(1)));
+    let (found, expected) = (
+        record.version.number(),
+        known.map_or(Version::FIRST.number(), |known| known.version.saturating_add(1)),
+    );
     if found != expected {
         return Some(Flaw::Version { item, found, expected });
     }
@@ -298,9 +347,16 @@ fn known_flaw(record: &ChangeRecord, known: Option<&Known>) -> Option<Flaw> {
     }
     let known = known?;
     if known.collection != record.collection.name() {
-        return Some(Flaw::Moved { item, found: record.collection.name(), known: known.collection.clone() });
+        return Some(Flaw::Moved {
+            item,
+            found: record.collection.name(),
+            known: known.collection.clone(),
+        });
     }
-    let links = [("parent", record.parent, known.parent), ("continues", record.continues, known.predecessor)];
+    let links = [
+        ("parent", record.parent, known.parent),
+        ("continues", record.continues, known.predecessor),
+    ];
     let relinked = links.into_iter().find(|(_, now, before)| now.map(ItemId::uuid) != *before);
     relinked.filter(|_| is_there).map(|(member, ..)| Flaw::Relinked { item, member })
 }
@@ -337,13 +393,20 @@ mod tests {
     }
 
     fn library_item(sequence: i64, item: u128, version: i64, kind: ChangeKind) -> ChangeRecord {
-        ChangeRecord { collection: Collection::LIB, parent: Some(id(1)), ..change(sequence, item, version, kind) }
+        ChangeRecord {
+            collection: Collection::LIB,
+            parent: Some(id(1)),
+            ..change(sequence, item, version, kind)
+        }
     }
 
     /// What is wrong with the last of the changes; those before it must be right.
     fn flaw(changes: Vec<ChangeRecord>) -> Option<Flaw> {
         let mut ledger = Ledger::new().unwrap();
-        let mut flaws: Vec<_> = (1..).zip(changes).map(|(line, change)| ledger.check(line, change).unwrap().err()).collect();
+        let mut flaws: Vec<_> = (1..)
+            .zip(changes)
+            .map(|(line, change)| ledger.check(line, change).unwrap().err())
+            .collect();
         let last = flaws.pop().flatten();
         assert!(flaws.iter().all(Option::is_none), "{flaws:?}");
         last
@@ -354,7 +417,12 @@ mod tests {
     #[test]
     fn a_deleted_item_may_exist_again_and_is_as_old_as_before() {
         let mut ledger = Ledger::new().unwrap();
-        let history = [change(1, 1, 1, Created), change(2, 1, 2, Deleted), change(3, 1, 3, Created), change(4, 1, 4, Patched)];
+        let history = [
+            change(1, 1, 1, Created),
+            change(2, 1, 2, Deleted),
+            change(3, 1, 3, Created),
+            change(4, 1, 4, Patched),
+        ];
         let [.., last] = history.map(|change| ledger.check(1, change).unwrap().unwrap());
         assert_eq!(last.created_at.as_microsecond(), TIME + 1);
     }
@@ -366,15 +434,27 @@ mod tests {
             let history = vec![change(1, 1, 1, Created), second, change(3, 1, 3, kind)];
             assert_eq!(flaw(history), Some(Flaw::Kind { item: id(1), kind: kind.name() }));
         }
-        assert_eq!(flaw(vec![change(1, 1, 1, Replaced)]), Some(Flaw::Kind { item: id(1), kind: "replaced" }));
+        assert_eq!(
+            flaw(vec![change(1, 1, 1, Replaced)]),
+            Some(Flaw::Kind { item: id(1), kind: "replaced" })
+        );
     }
 
     #[test]
     fn numbers_and_times_do_not_go_back() {
         let created = || change(5, 1, 1, Created);
-        assert_eq!(flaw(vec![created(), change(5, 2, 1, Created)]), Some(Flaw::Sequence { found: 5, last: 5 }));
-        let earlier = ChangeRecord { time: Timestamp::from_microsecond(TIME).unwrap(), ..change(6, 2, 1, Created) };
-        assert_eq!(flaw(vec![created(), earlier.clone()]), Some(Flaw::Time { found: earlier.time, last: created().time }));
+        assert_eq!(
+            flaw(vec![created(), change(5, 2, 1, Created)]),
+            Some(Flaw::Sequence { found: 5, last: 5 })
+        );
+        let earlier = ChangeRecord {
+            time: Timestamp::from_microsecond(TIME).unwrap(),
+            ..change(6, 2, 1, Created)
+        };
+        assert_eq!(
+            flaw(vec![created(), earlier.clone()]),
+            Some(Flaw::Time { found: earlier.time, last: created().time })
+        );
         let same = ChangeRecord { time: created().time, ..earlier };
         assert_eq!(flaw(vec![created(), same]), None, "changes of one transaction share a time");
     }
@@ -385,7 +465,8 @@ mod tests {
         assert_eq!(flaw(vec![change(1, 1, 2, Created)]), expected(2, 1));
         assert_eq!(flaw(vec![change(1, 1, 1, Created), change(2, 1, 3, Replaced)]), expected(3, 2));
         assert_eq!(flaw(vec![change(1, 1, 1, Created), change(2, 1, 1, Replaced)]), expected(1, 2));
-        let highest = ChangeRecord { version: Version::from_number(i64::MAX), ..change(1, 1, 1, Created) };
+        let highest =
+            ChangeRecord { version: Version::from_number(i64::MAX), ..change(1, 1, 1, Created) };
         assert_eq!(flaw(vec![highest]), expected(i64::MAX, 1));
     }
 
@@ -393,17 +474,28 @@ mod tests {
     fn only_what_is_there_is_deleted() {
         let nothing = Some(Flaw::NothingToDelete { item: id(1) });
         assert_eq!(flaw(vec![change(1, 1, 1, Deleted)]), nothing);
-        assert_eq!(flaw(vec![change(1, 1, 1, Created), change(2, 1, 2, Deleted), change(3, 1, 3, Deleted)]), nothing);
+        assert_eq!(
+            flaw(vec![
+                change(1, 1, 1, Created),
+                change(2, 1, 2, Deleted),
+                change(3, 1, 3, Deleted)
+            ]),
+            nothing
+        );
     }
 
     #[test]
     fn an_item_stays_where_it_is() {
         let moved = ChangeRecord { collection: Collection::FILES, ..change(2, 1, 2, Replaced) };
-        let known = Some(Flaw::Moved { item: id(1), found: "files", known: "proposals".to_owned() });
+        let known =
+            Some(Flaw::Moved { item: id(1), found: "files", known: "proposals".to_owned() });
         assert_eq!(flaw(vec![change(1, 1, 1, Created), moved]), known);
         let orphan = ChangeRecord { parent: None, ..library_item(3, 2, 2, Replaced) };
         let relinked = Some(Flaw::Relinked { item: id(2), member: "parent" });
-        assert_eq!(flaw(vec![change(1, 1, 1, Created), library_item(2, 2, 1, Created), orphan]), relinked);
+        assert_eq!(
+            flaw(vec![change(1, 1, 1, Created), library_item(2, 2, 1, Created), orphan]),
+            relinked
+        );
     }
 
     #[test]
@@ -412,7 +504,14 @@ mod tests {
         assert_eq!(flaw(vec![library_item(1, 2, 1, Created)]), missing);
         let of_another = ChangeRecord { collection: Collection::FILES, ..change(1, 1, 1, Created) };
         assert_eq!(flaw(vec![of_another, library_item(2, 2, 1, Created)]), missing);
-        assert_eq!(flaw(vec![change(1, 1, 1, Created), change(2, 1, 2, Deleted), library_item(3, 2, 1, Created)]), missing);
+        assert_eq!(
+            flaw(vec![
+                change(1, 1, 1, Created),
+                change(2, 1, 2, Deleted),
+                library_item(3, 2, 1, Created)
+            ]),
+            missing
+        );
         let owned = ChangeRecord { parent: Some(id(1)), ..change(2, 2, 1, Created) };
         assert_eq!(flaw(vec![change(1, 1, 1, Created), owned]), Some(Flaw::NoOwner("proposals")));
     }
@@ -420,7 +519,10 @@ mod tests {
     #[test]
     fn what_belongs_to_an_item_is_deleted_with_it_in_any_order() {
         let begun = || vec![change(1, 1, 1, Created), library_item(2, 2, 1, Created)];
-        let at = |change: ChangeRecord| ChangeRecord { time: Timestamp::from_microsecond(TIME + 9).unwrap(), ..change };
+        let at = |change: ChangeRecord| ChangeRecord {
+            time: Timestamp::from_microsecond(TIME + 9).unwrap(),
+            ..change
+        };
         let deletions = [at(change(3, 1, 2, Deleted)), at(library_item(4, 2, 2, Deleted))];
         assert_eq!(flaw([begun(), deletions.to_vec()].concat()), None);
         let later = library_item(11, 2, 2, Deleted);
@@ -430,14 +532,23 @@ mod tests {
         for change in [begun(), deletions[..1].to_vec()].concat() {
             ledger.check(7, change).unwrap().unwrap();
         }
-        assert_eq!(ledger.left_behind(20).unwrap(), [(7, Flaw::LeftBehind { item: id(2), parent: id(1) })]);
+        assert_eq!(
+            ledger.left_behind(20).unwrap(),
+            [(7, Flaw::LeftBehind { item: id(2), parent: id(1) })]
+        );
     }
 
     #[test]
     fn a_predecessor_is_another_item_of_the_group_that_was_once_there() {
-        let continuing = |continues| ChangeRecord { continues: Some(id(continues)), ..change(3, 2, 1, Created) };
-        assert_eq!(flaw(vec![change(1, 1, 1, Created), change(2, 1, 2, Deleted), continuing(1)]), None);
-        let missing = |continues| Some(Flaw::PredecessorMissing { continues: id(continues), collection: "proposals" });
+        let continuing =
+            |continues| ChangeRecord { continues: Some(id(continues)), ..change(3, 2, 1, Created) };
+        assert_eq!(
+            flaw(vec![change(1, 1, 1, Created), change(2, 1, 2, Deleted), continuing(1)]),
+            None
+        );
+        let missing = |continues| {
+            Some(Flaw::PredecessorMissing { continues: id(continues), collection: "proposals" })
+        };
         assert_eq!(flaw(vec![change(1, 1, 1, Created), continuing(3)]), missing(3));
         assert_eq!(flaw(vec![continuing(2)]), missing(2));
     }
@@ -445,10 +556,19 @@ mod tests {
     #[test]
     fn the_summary_counts_by_group() {
         let mut ledger = Ledger::new().unwrap();
-        for change in [change(1, 1, 1, Created), library_item(2, 2, 1, Created), change(3, 3, 1, Created), change(4, 3, 2, Deleted)] {
+        for change in [
+            change(1, 1, 1, Created),
+            library_item(2, 2, 1, Created),
+            change(3, 3, 1, Created),
+            change(4, 3, 2, Deleted),
+        ] {
             ledger.check(1, change).unwrap().unwrap();
         }
-        let of = |collection: &str, items, deleted| Summary { collection: collection.to_owned(), items, deleted };
+        let of = |collection: &str, items, deleted| Summary {
+            collection: collection.to_owned(),
+            items,
+            deleted,
+        };
         assert_eq!(ledger.summary().unwrap(), [of("lib", 1, 0), of("proposals", 1, 1)]);
     }
 }

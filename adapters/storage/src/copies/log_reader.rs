@@ -1,11 +1,13 @@
-//! Reading the whole change log, each change with the members that it left, while others go on writing.
+//! Reading the whole change log, each change with the members that it left, while others go on
+//! writing.
 //!
-//! The log keeps with each change what it superseded, so the members that a change left are those that the next change of the
-//! item superseded or, when there is none, those the item has. Both are looked up in one statement, and so as of one moment: at
-//! any moment exactly one of the two holds. Whatever is written later changes where the members stand, and not what they are,
-//! because the log is only ever appended to. So pages of the log, each read at a moment of its own, are one consistent whole up to
-//! the change that was the last when reading began: numbers of the log grow in the order of the commits, and none comes later
-//! that is smaller.
+//! The log keeps with each change what it superseded, so the members that a change left are those
+//! that the next change of the item superseded or, when there is none, those the item has. Both are
+//! looked up in one statement, and so as of one moment: at any moment exactly one of the two holds.
+//! Whatever is written later changes where the members stand, and not what they are, because the
+//! log is only ever appended to. So pages of the log, each read at a moment of its own, are one
+//! consistent whole up to the change that was the last when reading began: numbers of the log grow
+//! in the order of the commits, and none comes later that is smaller.
 
 use application::Sequence;
 use futures_util::TryStreamExt;
@@ -21,11 +23,12 @@ use crate::postgres::single_connection;
 use crate::sqlite::named_file;
 use crate::{StoreError, StoreOptions, rows};
 
-/// Changes that a statement reads at most: a statement keeps `SQLite` from copying its write-ahead log, and `PostgreSQL` from
-/// clearing away what is dead.
+/// Changes that a statement reads at most: a statement keeps `SQLite` from copying its write-ahead
+/// log, and `PostgreSQL` from clearing away what is dead.
 const PAGE: i64 = 1_000;
 
-/// Bytes of members that are handed on together. Three times as much is in memory: read, waiting, and in use.
+/// Bytes of members that are handed on together. Three times as much is in memory: read, waiting,
+/// and in use.
 const BATCH_BYTES: usize = 1 << 20;
 
 const LAST: &str = "SELECT COALESCE(MAX(sequence), 0) AS last FROM changes";
@@ -50,7 +53,8 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Opens the log of a store, which another process may be serving. Nothing is written: not even a schema is prepared.
+    /// Opens the log of a store, which another process may be serving. Nothing is written: not even
+    /// a schema is prepared.
     ///
     /// # Errors
     /// Where the store is not there or cannot be opened.
@@ -82,14 +86,22 @@ impl LogReader {
 
 fn read_sqlite(url: &str, sender: Sender<Batch>) -> Result<i64, CopyError> {
     let connection = looking_at(&named_file(url)?)?;
-    if !connection.prepare(SQLITE.has_log).and_then(|mut statement| statement.exists([])).map_err(CopyError::sqlite(STEP))? {
+    if !connection
+        .prepare(SQLITE.has_log)
+        .and_then(|mut statement| statement.exists([]))
+        .map_err(CopyError::sqlite(STEP))?
+    {
         return Err(CopyError::NoStore);
     }
     let last = connection.query_row(LAST, [], |row| row.get(0)).map_err(CopyError::sqlite(STEP))?;
     spawn_blocking(move || {
         let mut after = 0;
         while let Some(batch) = sqlite_batch(&connection, after, last).transpose() {
-            after = batch.as_ref().ok().and_then(|batch| batch.last()).map_or(last, |change| change.sequence.0);
+            after = batch
+                .as_ref()
+                .ok()
+                .and_then(|batch| batch.last())
+                .map_or(last, |change| change.sequence.0);
             if sender.blocking_send(batch).is_err() {
                 // Nobody wants more.
                 return;
@@ -99,8 +111,13 @@ fn read_sqlite(url: &str, sender: Sender<Batch>) -> Result<i64, CopyError> {
     Ok(last)
 }
 
-/// The next changes of a file. The statement is over when they are handed on, however long that takes.
-fn sqlite_batch(connection: &Connection, after: i64, last: i64) -> Result<Option<Vec<ChangeRecord>>, CopyError> {
+/// The next changes of a file. The statement is over when they are handed on, however long that
+/// takes.
+fn sqlite_batch(
+    connection: &Connection,
+    after: i64,
+    last: i64,
+) -> Result<Option<Vec<ChangeRecord>>, CopyError> {
     let error = CopyError::sqlite(STEP);
     let mut statement = connection.prepare_cached(CHANGES).map_err(&error)?;
     let mut rows = statement.query([after, last, PAGE]).map_err(&error)?;
@@ -130,12 +147,23 @@ fn sqlite_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
 
 async fn read_postgres(options: &StoreOptions, sender: Sender<Batch>) -> Result<i64, CopyError> {
     let connection = single_connection(options).await?;
-    let found = connection.query_all_raw(POSTGRES.statement(POSTGRES.has_log, [])).await.map_err(CopyError::sea(STEP))?;
+    let found = connection
+        .query_all_raw(POSTGRES.statement(POSTGRES.has_log, []))
+        .await
+        .map_err(CopyError::sea(STEP))?;
     if found.is_empty() {
         return Err(CopyError::NoStore);
     }
-    let found = connection.query_all_raw(POSTGRES.statement(LAST, [])).await.map_err(CopyError::sea(STEP))?;
-    let last = found.first().map(|row| rows::get(row, "last")).transpose().map_err(CopyError::sea(STEP))?.unwrap_or(0);
+    let found = connection
+        .query_all_raw(POSTGRES.statement(LAST, []))
+        .await
+        .map_err(CopyError::sea(STEP))?;
+    let last = found
+        .first()
+        .map(|row| rows::get(row, "last"))
+        .transpose()
+        .map_err(CopyError::sea(STEP))?
+        .unwrap_or(0);
     tokio::spawn(async move {
         let mut after = 0;
         while after < last {
@@ -153,9 +181,14 @@ async fn read_postgres(options: &StoreOptions, sender: Sender<Batch>) -> Result<
     Ok(last)
 }
 
-/// Hands on the next changes as they come; the number of the last one, or `None` when nobody wants more. The server waits with
-/// the rest of the page while a batch is in use.
-async fn postgres_page(connection: &DatabaseConnection, after: i64, last: i64, sender: &Sender<Batch>) -> Result<Option<i64>, CopyError> {
+/// Hands on the next changes as they come; the number of the last one, or `None` when nobody wants
+/// more. The server waits with the rest of the page while a batch is in use.
+async fn postgres_page(
+    connection: &DatabaseConnection,
+    after: i64,
+    last: i64,
+    sender: &Sender<Batch>,
+) -> Result<Option<i64>, CopyError> {
     let statement = POSTGRES.statement(CHANGES, [after.into(), last.into(), PAGE.into()]);
     let mut rows = connection.stream_raw(statement).await.map_err(CopyError::sea(STEP))?;
     let (mut batch, mut read) = (Growing::default(), last);

@@ -1,12 +1,13 @@
-//! Copies of a whole store: its history read from the change log, a history replayed into an empty store, and a backup of an
-//! `SQLite` file.
+//! Copies of a whole store: its history read from the change log, a history replayed into an empty
+//! store, and a backup of an `SQLite` file.
 //!
 //! - `log_reader.rs` reads all changes, each with the members that it left;
 //! - `ledger.rs` checks that changes can follow each other, whatever they are to be stored in;
 //! - `import.rs` stores them (`sqlite_import.rs`, `postgres_import.rs`);
 //! - `backup.rs` copies an `SQLite` file page by page.
 //!
-//! All of it works beside the repository, on connections of its own: what is copied was judged when it was written.
+//! All of it works beside the repository, on connections of its own: what is copied was judged when
+//! it was written.
 
 mod backup;
 mod import;
@@ -41,7 +42,9 @@ pub enum CopyError {
     #[error("there is no database file {}; name the store with --database-url", .0.display())]
     Missing(PathBuf),
     /// The database holds no tables of the service.
-    #[error("the database holds no store: no version of the service has prepared it; name another with --database-url")]
+    #[error(
+        "the database holds no store: no version of the service has prepared it; name another with --database-url"
+    )]
     NoStore,
     /// Something was written to the store before.
     #[error(
@@ -94,7 +97,8 @@ impl CopyError {
     }
 }
 
-/// Opens an `SQLite` file to look at it, beside a process that serves it: it takes no lock of the service's, and cannot write.
+/// Opens an `SQLite` file to look at it, beside a process that serves it: it takes no lock of the
+/// service's, and cannot write.
 fn looking_at(file: &Path) -> Result<Connection, CopyError> {
     if !file.exists() {
         return Err(CopyError::Missing(file.to_owned()));

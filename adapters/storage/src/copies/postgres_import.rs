@@ -1,6 +1,7 @@
 //! Storing a history in a `PostgreSQL` database, many changes in a statement.
 //!
-//! Values come as arrays, one per column, of texts with a mark before each, so that an empty text is told from none.
+//! Values come as arrays, one per column, of texts with a mark before each, so that an empty text
+//! is told from none.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +9,9 @@ use application::ChangeKind;
 use async_trait::async_trait;
 use domain::ItemId;
 use jiff::Timestamp;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, TransactionTrait, Value};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, TransactionTrait, Value,
+};
 
 use super::import::{STEP, Target, WRITTEN, count_totals, program};
 use super::{ChangeRecord, CheckedChange, CopyError};
@@ -18,19 +21,20 @@ use crate::postgres_rows::texts;
 use crate::postgres_writes::turn;
 use crate::statements::{CHANGE_COLUMNS, ITEM_COLUMNS};
 
-/// Items are looked for by their identifiers only, however small the tables are when a plan is made. Until the totals are
-/// counted.
+/// Items are looked for by their identifiers only, however small the tables are when a plan is
+/// made. Until the totals are counted.
 const SETTINGS: [&str; 3] = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"];
 
 /// Numbers and times go on after those that were stored.
 const ADVANCE: &str = "SELECT setval(pg_get_serial_sequence('changes', 'sequence'), MAX(sequence)), \
                        setval('write_clock', greatest((SELECT last_value FROM write_clock), MAX(time))) FROM changes HAVING COUNT(*) > 0";
 
-/// What the planner knows of the tables is from when they were empty: it would count for a long time, and the service's first
-/// reads would be slow.
+/// What the planner knows of the tables is from when they were empty: it would count for a long
+/// time, and the service's first reads would be slow.
 const ANALYZE: &str = "ANALYZE items, changes";
 
-/// `$1` the items that are gone. What belongs to an item is deleted with it, but the log may tell of the item first.
+/// `$1` the items that are gone. What belongs to an item is deleted with it, but the log may tell
+/// of the item first.
 const DETACH: &str = "UPDATE items SET parent = NULL WHERE parent = ANY ($1::uuid[])";
 
 /// `$1` the items that are gone.
@@ -48,7 +52,9 @@ impl PostgresImport {
     pub async fn begin(database: &DatabaseConnection) -> Result<Self, CopyError> {
         let transaction = database.begin().await.map_err(CopyError::sea(STEP))?;
         let import = Self { transaction, log: log(), put: put() };
-        import.run(&format!("WITH {} SELECT time FROM clock", turn("$1")), vec![0_i64.into()]).await?;
+        import
+            .run(&format!("WITH {} SELECT time FROM clock", turn("$1")), vec![0_i64.into()])
+            .await?;
         if import.run(WRITTEN, Vec::new()).await? > 0 {
             return Err(CopyError::NotEmpty);
         }
@@ -58,7 +64,8 @@ impl PostgresImport {
 
     async fn set(&self, value: &str) -> Result<(), CopyError> {
         for name in SETTINGS {
-            let set = self.transaction.execute_unprepared(&format!("SET LOCAL {name} = {value}")).await;
+            let set =
+                self.transaction.execute_unprepared(&format!("SET LOCAL {name} = {value}")).await;
             set.map_err(CopyError::sea(STEP))?;
         }
         Ok(())
@@ -66,7 +73,8 @@ impl PostgresImport {
 
     /// Runs a statement; how many rows it answers with.
     async fn run(&self, text: &str, values: Vec<Value>) -> Result<usize, CopyError> {
-        let rows: Result<Vec<_>, DbErr> = self.transaction.query_all_raw(POSTGRES.statement(text, values)).await;
+        let rows: Result<Vec<_>, DbErr> =
+            self.transaction.query_all_raw(POSTGRES.statement(text, values)).await;
         rows.map(|rows| rows.len()).map_err(CopyError::sea(STEP))
     }
 }
@@ -102,7 +110,8 @@ type Logged<'a> = (&'a ChangeRecord, Option<&'a str>);
 /// An item that is left, when it was created, its members and its keys.
 type Put<'a> = (&'a ChangeRecord, Timestamp, &'a str, Keys);
 
-/// What some changes leave: the items that were written last as they are then, and those that are gone.
+/// What some changes leave: the items that were written last as they are then, and those that are
+/// gone.
 struct Left<'a> {
     items: Vec<&'a CheckedChange>,
     gone: HashSet<ItemId>,
@@ -110,8 +119,10 @@ struct Left<'a> {
 
 impl<'a> Left<'a> {
     fn by(changes: &'a [CheckedChange]) -> Self {
-        let last: HashMap<ItemId, &CheckedChange> = changes.iter().map(|change| (change.record.item, change)).collect();
-        let (gone, items): (Vec<_>, Vec<_>) = last.into_values().partition(|change| change.record.kind == ChangeKind::Deleted);
+        let last: HashMap<ItemId, &CheckedChange> =
+            changes.iter().map(|change| (change.record.item, change)).collect();
+        let (gone, items): (Vec<_>, Vec<_>) =
+            last.into_values().partition(|change| change.record.kind == ChangeKind::Deleted);
         Self { items, gone: gone.into_iter().map(|change| change.record.item).collect() }
     }
 }
@@ -130,13 +141,20 @@ fn columns<T>(rows: &[T], columns: &[&dyn Fn(&T) -> String]) -> Vec<Value> {
     columns.iter().map(|column| texts(rows.iter().map(column))).collect()
 }
 
-/// The columns of [`CHANGE_COLUMNS`] after the number. What an item was before a change is told by another one among them, if the
-/// item was written twice; the statement looks up the others.
+/// The columns of [`CHANGE_COLUMNS`] after the number. What an item was before a change is told by
+/// another one among them, if the item was written twice; the statement looks up the others.
 fn logged(changes: &[CheckedChange]) -> Vec<Value> {
     let mut before = HashMap::with_capacity(changes.len());
     let with_superseded: Vec<_> = changes
         .iter()
-        .map(|change| (&change.record, before.insert(change.record.item, &change.record).and_then(|r| r.members.as_deref())))
+        .map(|change| {
+            (
+                &change.record,
+                before
+                    .insert(change.record.item, &change.record)
+                    .and_then(|r| r.members.as_deref()),
+            )
+        })
         .collect();
     columns(
         &with_superseded,
@@ -170,13 +188,19 @@ fn log() -> String {
     )
 }
 
-/// The columns of [`ITEM_COLUMNS`], and the keys. What belongs to an item that is gone is about to go.
+/// The columns of [`ITEM_COLUMNS`], and the keys. What belongs to an item that is gone is about to
+/// go.
 fn put_values(items: &[&CheckedChange], gone: &HashSet<ItemId>) -> Vec<Value> {
     let rows: Vec<_> = items
         .iter()
         .map(|change| {
             let members = change.record.members.as_deref().unwrap_or_default();
-            (&change.record, change.created_at, members, Keys::of(change.record.collection, members))
+            (
+                &change.record,
+                change.created_at,
+                members,
+                Keys::of(change.record.collection, members),
+            )
         })
         .collect();
     let mut values = columns(
@@ -193,7 +217,10 @@ fn put_values(items: &[&CheckedChange], gone: &HashSet<ItemId>) -> Vec<Value> {
             &|(_, _, members, _)| (*members).to_owned(),
         ],
     );
-    values.extend((0..keys::COLUMNS.len()).map(|key| texts(rows.iter().map(|(.., keys)| marked(keys.columns()[key].as_deref())))));
+    values
+        .extend((0..keys::COLUMNS.len()).map(|key| {
+            texts(rows.iter().map(|(.., keys)| marked(keys.columns()[key].as_deref())))
+        }));
     values
 }
 

@@ -51,18 +51,21 @@ pub(super) struct Row {
 impl Row {
     /// The change, if the row makes sense.
     pub fn into_record(self) -> Result<ChangeRecord, CopyError> {
-        let kind = ChangeKind::named(&self.kind).ok_or_else(|| CopyError::not_understood("kind", &self.kind))?;
+        let kind = ChangeKind::named(&self.kind)
+            .ok_or_else(|| CopyError::not_understood("kind", &self.kind))?;
         let item = ItemId::from_uuid(self.item);
         if kind != ChangeKind::Deleted && self.members.is_none() {
             return Err(CopyError::Incomplete { item: item.to_string(), version: self.version });
         }
         Ok(ChangeRecord {
             sequence: Sequence(self.sequence),
-            collection: Collection::named(&self.collection).ok_or_else(|| CopyError::not_understood("collection", &self.collection))?,
+            collection: Collection::named(&self.collection)
+                .ok_or_else(|| CopyError::not_understood("collection", &self.collection))?,
             item,
             version: Version::from_number(self.version),
             kind,
-            time: Timestamp::from_microsecond(self.time).map_err(|error| CopyError::not_understood("time", error))?,
+            time: Timestamp::from_microsecond(self.time)
+                .map_err(|error| CopyError::not_understood("time", error))?,
             caller: self.caller,
             parent: self.parent.map(ItemId::from_uuid),
             continues: self.predecessor.map(ItemId::from_uuid),

@@ -19,7 +19,8 @@ const DETACH: &str = "UPDATE items SET parent = NULL WHERE parent = ?1";
 
 const REMOVE: &str = "DELETE FROM items WHERE id = ?1";
 
-/// A transaction on a connection of its own. The connection's end takes back what was not committed.
+/// A transaction on a connection of its own. The connection's end takes back what was not
+/// committed.
 pub(super) struct SqliteImport {
     connection: Option<Connection>,
 }
@@ -31,15 +32,24 @@ impl SqliteImport {
         let connection = writing_connection(file).map_err(&error)?;
         // What is sorted to be counted may be as long as the log.
         connection.execute_batch("PRAGMA temp_store = FILE; BEGIN IMMEDIATE").map_err(&error)?;
-        if connection.prepare(WRITTEN).and_then(|mut statement| statement.exists([])).map_err(&error)? {
+        if connection
+            .prepare(WRITTEN)
+            .and_then(|mut statement| statement.exists([]))
+            .map_err(&error)?
+        {
             return Err(CopyError::NotEmpty);
         }
         Ok(Self { connection: Some(connection) })
     }
 
     /// Does something on a thread that may block.
-    async fn run(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<()> + Send + 'static) -> Result<(), CopyError> {
-        let Some(connection) = self.connection.take() else { return Err(CopyError::database(STEP, &"an earlier step failed")) };
+    async fn run(
+        &mut self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<()> + Send + 'static,
+    ) -> Result<(), CopyError> {
+        let Some(connection) = self.connection.take() else {
+            return Err(CopyError::database(STEP, &"an earlier step failed"));
+        };
         let done = spawn_blocking(move || work(&connection).map(|()| connection)).await;
         let done = done.map_err(|error| CopyError::database(STEP, &error))?;
         self.connection = Some(done.map_err(CopyError::sqlite(STEP))?);
@@ -92,18 +102,50 @@ impl Texts {
     /// Logs a change with what the item was before, then makes the item what it is after.
     fn store(&self, connection: &Connection, change: &CheckedChange) -> rusqlite::Result<()> {
         let CheckedChange { record, created_at } = change;
-        let (id, version, time) = (record.item.uuid(), record.version.number(), record.time.as_microsecond());
-        let (collection, parent, predecessor) = (record.collection.name(), uuid(record.parent), uuid(record.continues));
-        let logged = params![record.sequence.0, collection, id, version, record.kind.name(), time, record.caller, parent, predecessor];
+        let (id, version, time) =
+            (record.item.uuid(), record.version.number(), record.time.as_microsecond());
+        let (collection, parent, predecessor) =
+            (record.collection.name(), uuid(record.parent), uuid(record.continues));
+        let logged = params![
+            record.sequence.0,
+            collection,
+            id,
+            version,
+            record.kind.name(),
+            time,
+            record.caller,
+            parent,
+            predecessor
+        ];
         connection.prepare_cached(&self.log)?.execute(logged)?;
-        let Some(members) = record.members.as_deref().filter(|_| record.kind != ChangeKind::Deleted) else {
+        let Some(members) =
+            record.members.as_deref().filter(|_| record.kind != ChangeKind::Deleted)
+        else {
             connection.prepare_cached(DETACH)?.execute([id])?;
             connection.prepare_cached(REMOVE)?.execute([id])?;
             return Ok(());
         };
-        let (keys, program, created_at) = (Keys::of(record.collection, members), uuid(program(record)), created_at.as_microsecond());
-        let item = params![id, collection, parent, version, created_at, time, predecessor, program, members];
-        let values: Vec<_> = item.iter().copied().chain(keys.columns().iter().map(|key| key as &dyn ToSql)).collect();
+        let (keys, program, created_at) = (
+            Keys::of(record.collection, members),
+            uuid(program(record)),
+            created_at.as_microsecond(),
+        );
+        let item = params![
+            id,
+            collection,
+            parent,
+            version,
+            created_at,
+            time,
+            predecessor,
+            program,
+            members
+        ];
+        let values: Vec<_> = item
+            .iter()
+            .copied()
+            .chain(keys.columns().iter().map(|key| key as &dyn ToSql))
+            .collect();
         connection.prepare_cached(&self.put)?.execute(values.as_slice())?;
         Ok(())
     }

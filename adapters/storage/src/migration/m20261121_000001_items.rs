@@ -1,7 +1,7 @@
 //! The tables every collection lives in.
 //!
-//! The schema builder of `sea-query` would make `SQLite` identifiers text and knows no partial index, so the texts are
-//! written out; the engines differ in three types only.
+//! The schema builder of `sea-query` would make `SQLite` identifiers text and knows no partial
+//! index, so the texts are written out; the engines differ in three types only.
 
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName};
@@ -29,7 +29,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// `predecessor` and `program` may outlive what they name, so they are no foreign keys; reads show what exists.
+/// `predecessor` and `program` may outlive what they name, so they are no foreign keys; reads show
+/// what exists.
 fn items(Dialect { uuid, json, .. }: &Dialect) -> String {
     format!(
         "CREATE TABLE items (
@@ -67,7 +68,8 @@ fn changes(Dialect { uuid, json, sequence, .. }: &Dialect) -> String {
     )
 }
 
-/// The parent of a whole collection is the nil UUID. The totals of a scope are the sums over its shards.
+/// The parent of a whole collection is the nil UUID. The totals of a scope are the sums over its
+/// shards.
 fn collection_totals(Dialect { uuid, .. }: &Dialect) -> String {
     format!(
         "CREATE TABLE collection_totals (

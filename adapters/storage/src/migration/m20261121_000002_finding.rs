@@ -1,8 +1,8 @@
 //! What items are found by: keys, the words of their texts, and when they were written.
 //!
-//! The full-text index is a table beside the items, because it follows them in steps of its own (`indexer.rs`).
-//! `search_progress` holds the number of the last change it knows: none at first, so that what was stored before is indexed
-//! like what is written now.
+//! The full-text index is a table beside the items, because it follows them in steps of its own
+//! (`indexer.rs`). `search_progress` holds the number of the last change it knows: none at first,
+//! so that what was stored before is indexed like what is written now.
 
 use async_trait::async_trait;
 use domain::{Collection, Members};
@@ -29,14 +29,22 @@ impl MigrationTrait for Migration {
         let connection = manager.get_connection();
         let dialect = Dialect::of(manager.get_database_backend());
         for name in COLUMNS {
-            connection.execute_unprepared(&format!("ALTER TABLE items ADD COLUMN {name} {}", dialect.key)).await?;
+            connection
+                .execute_unprepared(&format!("ALTER TABLE items ADD COLUMN {name} {}", dialect.key))
+                .await?;
         }
         give_keys(connection, dialect).await?;
         for name in COLUMNS {
-            let index = format!("CREATE INDEX items_by_{name} ON items ({name}, id) WHERE {name} IS NOT NULL");
+            let index = format!(
+                "CREATE INDEX items_by_{name} ON items ({name}, id) WHERE {name} IS NOT NULL"
+            );
             connection.execute_unprepared(&index).await?;
         }
-        connection.execute_unprepared("CREATE INDEX items_by_update ON items (collection, updated_at, id)").await?;
+        connection
+            .execute_unprepared(
+                "CREATE INDEX items_by_update ON items (collection, updated_at, id)",
+            )
+            .await?;
         connection.execute_unprepared(words(dialect)).await?;
         Ok(())
     }
@@ -44,21 +52,30 @@ impl MigrationTrait for Migration {
     async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let connection = manager.get_connection();
         for name in COLUMNS {
-            connection.execute_unprepared(&format!("DROP INDEX items_by_{name}; ALTER TABLE items DROP COLUMN {name}")).await?;
+            connection
+                .execute_unprepared(&format!(
+                    "DROP INDEX items_by_{name}; ALTER TABLE items DROP COLUMN {name}"
+                ))
+                .await?;
         }
         let words = match manager.get_database_backend() {
             DbBackend::Sqlite => "DROP TABLE search_words; DROP TABLE search_index",
             _ => "DROP TABLE search_index",
         };
-        connection.execute_unprepared(&format!("DROP INDEX items_by_update; DROP TABLE search_progress; {words}")).await?;
+        connection
+            .execute_unprepared(&format!(
+                "DROP INDEX items_by_update; DROP TABLE search_progress; {words}"
+            ))
+            .await?;
         Ok(())
     }
 }
 
-/// The words come folded and apart, so the tokenizer of `SQLite` takes everything but a space for a letter. It numbers what
-/// it indexes: an item has the number of its first change, which is never reused. Segments are merged less often than by
-/// default, which costs a quarter less. For the same reason `PostgreSQL` collects 16 MB of words before it sorts them into
-/// its index, and does not compress vectors of a usual size.
+/// The words come folded and apart, so the tokenizer of `SQLite` takes everything but a space for a
+/// letter. It numbers what it indexes: an item has the number of its first change, which is never
+/// reused. Segments are merged less often than by default, which costs a quarter less. For the same
+/// reason `PostgreSQL` collects 16 MB of words before it sorts them into its index, and does not
+/// compress vectors of a usual size.
 fn words(dialect: &Dialect) -> &'static str {
     match dialect.backend {
         DbBackend::Sqlite => {
@@ -80,7 +97,10 @@ fn words(dialect: &Dialect) -> &'static str {
 }
 
 /// Gives the proposals that are there their keys.
-async fn give_keys(connection: &SchemaManagerConnection<'_>, dialect: &'static Dialect) -> Result<(), DbErr> {
+async fn give_keys(
+    connection: &SchemaManagerConnection<'_>,
+    dialect: &'static Dialect,
+) -> Result<(), DbErr> {
     let text = "SELECT id, CAST(members AS TEXT) AS members FROM items WHERE collection = $1 AND id > $2 ORDER BY id LIMIT $3";
     let mut last = Uuid::nil();
     loop {
@@ -94,10 +114,16 @@ async fn give_keys(connection: &SchemaManagerConnection<'_>, dialect: &'static D
     }
 }
 
-async fn give_key(connection: &SchemaManagerConnection<'_>, dialect: &'static Dialect, row: &QueryResult) -> Result<(), DbErr> {
+async fn give_key(
+    connection: &SchemaManagerConnection<'_>,
+    dialect: &'static Dialect,
+    row: &QueryResult,
+) -> Result<(), DbErr> {
     let members = Members::read(rows::get::<String>(row, "members")?.as_bytes()).ok().flatten();
-    let keys = members.map_or_else(Keys::default, |members| Keys::of(Collection::PROPOSALS, members.encoded()));
-    let columns: Vec<_> = COLUMNS.iter().zip(2..).map(|(name, number)| format!("{name} = ${number}")).collect();
+    let keys = members
+        .map_or_else(Keys::default, |members| Keys::of(Collection::PROPOSALS, members.encoded()));
+    let columns: Vec<_> =
+        COLUMNS.iter().zip(2..).map(|(name, number)| format!("{name} = ${number}")).collect();
     let text = format!("UPDATE items SET {} WHERE id = $1", columns.join(", "));
     let values = COLUMNS.iter().map(|name| keys.in_column(name).into());
     let values = std::iter::once(rows::get::<Uuid>(row, "id")?.into()).chain(values);

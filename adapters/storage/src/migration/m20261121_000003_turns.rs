@@ -1,5 +1,5 @@
-//! Writes take turns on both engines (`postgres_rows.rs`), so totals need no shards, and every write has a time after all
-//! that were committed before it.
+//! Writes take turns on both engines (`postgres_rows.rs`), so totals need no shards, and every
+//! write has a time after all that were committed before it.
 
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, DeriveMigrationName};
@@ -7,8 +7,9 @@ use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use crate::dialect::Dialect;
 
-/// Rows of a usual size stay as they are, larger ones are compressed in the way that costs least: the default took a seventh
-/// of the database's time for a write. A server that was built without it keeps the default.
+/// Rows of a usual size stay as they are, larger ones are compressed in the way that costs least:
+/// the default took a seventh of the database's time for a write. A server that was built without
+/// it keeps the default.
 const LIGHT_COMPRESSION: &str = "ALTER TABLE items SET (toast_tuple_target = 4096); ALTER TABLE changes SET (toast_tuple_target = 4096);
     DO $$ BEGIN
         EXECUTE 'ALTER TABLE items ALTER COLUMN members SET COMPRESSION lz4';
@@ -37,7 +38,14 @@ impl MigrationTrait for Migration {
     async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let connection = manager.get_connection();
         let Dialect { backend, uuid, .. } = Dialect::of(manager.get_database_backend());
-        connection.execute_unprepared(&totals(uuid, "shard INTEGER NOT NULL,", "collection, parent, shard", "0,")).await?;
+        connection
+            .execute_unprepared(&totals(
+                uuid,
+                "shard INTEGER NOT NULL,",
+                "collection, parent, shard",
+                "0,",
+            ))
+            .await?;
         if *backend != DbBackend::Sqlite {
             connection.execute_unprepared("DROP SEQUENCE write_clock").await?;
         }

@@ -1,6 +1,8 @@
-//! What is asked of the past: which items of a collection were removed, and how a request that is sent again was answered.
+//! What is asked of the past: which items of a collection were removed, and how a request that is
+//! sent again was answered.
 //!
-//! The totals of what an item owned stay when it is removed, since it may be restored; so nobody looks for them by it.
+//! The totals of what an item owned stay when it is removed, since it may be restored; so nobody
+//! looks for them by it.
 
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName};
@@ -18,7 +20,8 @@ pub(super) struct Migration;
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let Dialect { uuid, .. } = Dialect::of(manager.get_database_backend());
-        // An answer is the version that was written, and the links it was shown with; the rest is in the change log.
+        // An answer is the version that was written, and the links it was shown with; the rest is
+        // in the change log.
         let text = format!(
             "CREATE TABLE idempotency_keys (
                 caller TEXT NOT NULL,

@@ -16,7 +16,10 @@ impl MigrationTrait for Migration {
     }
 
     async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager.get_connection().execute_unprepared("ALTER TABLE idempotency_keys DROP COLUMN remarks").await?;
+        manager
+            .get_connection()
+            .execute_unprepared("ALTER TABLE idempotency_keys DROP COLUMN remarks")
+            .await?;
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! What items other than proposals are about, as a key: rules look for the status messages or the files of a proposal.
+//! What items other than proposals are about, as a key: rules look for the status messages or the
+//! files of a proposal.
 //!
 //! The index has only rows that have one, so it costs the writes of proposals nothing.
 
@@ -20,13 +21,23 @@ impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let connection = manager.get_connection();
         let dialect = Dialect::of(manager.get_database_backend());
-        connection.execute_unprepared(&format!("ALTER TABLE items ADD COLUMN subject {}", dialect.key)).await?;
+        connection
+            .execute_unprepared(&format!("ALTER TABLE items ADD COLUMN subject {}", dialect.key))
+            .await?;
         for collection in Collection::ALL {
-            for member in collection.indexed_members().iter().filter(|member| keys::column(collection, member) == Some("subject")) {
+            for member in collection
+                .indexed_members()
+                .iter()
+                .filter(|member| keys::column(collection, member) == Some("subject"))
+            {
                 connection.execute_raw(give_subjects(dialect, collection, member)).await?;
             }
         }
-        connection.execute_unprepared("CREATE INDEX items_by_subject ON items (subject, id) WHERE subject IS NOT NULL").await?;
+        connection
+            .execute_unprepared(
+                "CREATE INDEX items_by_subject ON items (subject, id) WHERE subject IS NOT NULL",
+            )
+            .await?;
         Ok(())
     }
 
@@ -37,7 +48,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// Gives the items of a collection that are there their keys, in the engine: there may be very many.
+/// Gives the items of a collection that are there their keys, in the engine: there may be very
+/// many.
 fn give_subjects(dialect: &'static Dialect, collection: Collection, member: &str) -> Statement {
     let mut text = SqlText::new(dialect);
     let member = Member::of(&mut text, member, None);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    Collection, Document, Found, Lookup, LookupKey, Members, Pointer, Rule, Severity, Transition, Version, Violation, WriteOperation,
+    Collection, Document, Found, Lookup, LookupKey, Members, Pointer, Rule, Severity, Transition,
+    Version, Violation, WriteOperation,
 };
 
 use super::{ANYONE, FIRST, WRITE, codes, id, members, ruled_service, stored};
@@ -18,7 +19,8 @@ struct Test {
     looks_up: bool,
 }
 
-const REFUSING: Test = Test { severity: Severity::Error, operations: &WriteOperation::ALL, looks_up: false };
+const REFUSING: Test =
+    Test { severity: Severity::Error, operations: &WriteOperation::ALL, looks_up: false };
 
 impl Rule<Members> for Test {
     fn code(&self) -> &'static str {
@@ -38,7 +40,11 @@ impl Rule<Members> for Test {
     }
 
     fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
-        let lookup = Lookup { collection: Collection::FILES, key: LookupKey::Parent(id(9)), without: transition.occasion.id };
+        let lookup = Lookup {
+            collection: Collection::FILES,
+            key: LookupKey::Parent(id(9)),
+            without: transition.occasion.id,
+        };
         Ok(if self.looks_up { vec![lookup] } else { Vec::new() })
     }
 
@@ -64,20 +70,44 @@ async fn a_rule_of_the_book_refuses_every_kind_of_write() {
     let service = ruled_service::<Document>(Collection::FILES, repository, book(REFUSING));
     let bad = || members(r#"{"bad":2}"#);
     assert_eq!(codes(service.create(WRITE, None, bad()).await.unwrap_err()), refused());
-    assert_eq!(codes(service.continue_from(WRITE, id(1), &Precondition::NONE, bad()).await.unwrap_err()), refused());
-    assert_eq!(codes(service.replace(WRITE, None, id(1), &Precondition::NONE, bad()).await.unwrap_err()), refused());
-    assert_eq!(codes(service.patch(WRITE, None, id(1), &Precondition::NONE, members("{}")).await.unwrap_err()), refused());
-    assert_eq!(codes(service.delete(WRITE, None, id(1), &Precondition::NONE).await.unwrap_err()), refused());
+    assert_eq!(
+        codes(service.continue_from(WRITE, id(1), &Precondition::NONE, bad()).await.unwrap_err()),
+        refused()
+    );
+    assert_eq!(
+        codes(service.replace(WRITE, None, id(1), &Precondition::NONE, bad()).await.unwrap_err()),
+        refused()
+    );
+    assert_eq!(
+        codes(
+            service
+                .patch(WRITE, None, id(1), &Precondition::NONE, members("{}"))
+                .await
+                .unwrap_err()
+        ),
+        refused()
+    );
+    assert_eq!(
+        codes(service.delete(WRITE, None, id(1), &Precondition::NONE).await.unwrap_err()),
+        refused()
+    );
 }
 
 #[tokio::test]
 async fn a_warning_is_told_and_the_write_is_done() {
     let mut repository = MockItemRepository::new();
     repository.expect_insert().once().returning(|_, item, _| Ok(stored(7, 1, &item.members)));
-    let service = ruled_service::<Document>(Collection::FILES, repository, book(Test { severity: Severity::Warning, ..REFUSING }));
+    let service = ruled_service::<Document>(
+        Collection::FILES,
+        repository,
+        book(Test { severity: Severity::Warning, ..REFUSING }),
+    );
     let written = service.create(WRITE, None, members(r#"{"bad":2}"#)).await.unwrap();
     let warning = written.warnings.iter().next().unwrap();
-    assert_eq!((warning.rule.as_deref(), warning.pointer.to_string()), (Some("test"), "/bad".to_owned()));
+    assert_eq!(
+        (warning.rule.as_deref(), warning.pointer.to_string()),
+        (Some("test"), "/bad".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -85,8 +115,11 @@ async fn an_operation_that_a_rule_does_not_name_is_not_judged() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, r#"{"bad":1}"#))));
     repository.expect_delete().once().returning(|_, _, _, _| Ok(()));
-    let service =
-        ruled_service::<Document>(Collection::FILES, repository, book(Test { operations: &[WriteOperation::Create], ..REFUSING }));
+    let service = ruled_service::<Document>(
+        Collection::FILES,
+        repository,
+        book(Test { operations: &[WriteOperation::Create], ..REFUSING }),
+    );
     service.delete(WRITE, None, id(1), &Precondition::NONE).await.unwrap();
 }
 
@@ -105,17 +138,30 @@ async fn a_decision_is_made_anew_when_what_it_rests_on_has_changed() {
         .once()
         .withf(move |_, _, change| rests_on(&change.grounds))
         .returning(|_, _, _| Err(RepositoryError::VersionConflict));
-    let service = ruled_service::<Document>(Collection::FILES, repository, book(Test { looks_up: true, ..REFUSING }));
+    let service = ruled_service::<Document>(
+        Collection::FILES,
+        repository,
+        book(Test { looks_up: true, ..REFUSING }),
+    );
     assert_eq!(codes(service.create(WRITE, None, members("{}")).await.unwrap_err()), refused());
 }
 
 #[tokio::test]
 async fn a_write_does_not_rest_on_what_only_warns() {
     let mut repository = MockItemRepository::new();
-    repository.expect_look_up().once().returning(|_| Ok(Found::Items(vec![stored(2, 1, "{}").item])));
-    repository.expect_insert().once().withf(|_, _, change| change.grounds.is_empty()).returning(|_, _, _| Ok(stored(7, 1, "{}")));
+    repository
+        .expect_look_up()
+        .once()
+        .returning(|_| Ok(Found::Items(vec![stored(2, 1, "{}").item])));
+    repository
+        .expect_insert()
+        .once()
+        .withf(|_, _, change| change.grounds.is_empty())
+        .returning(|_, _, _| Ok(stored(7, 1, "{}")));
     let warning = Test { looks_up: true, severity: Severity::Warning, ..REFUSING };
-    let written = ruled_service::<Document>(Collection::FILES, repository, book(warning)).create(WRITE, None, members("{}")).await;
+    let written = ruled_service::<Document>(Collection::FILES, repository, book(warning))
+        .create(WRITE, None, members("{}"))
+        .await;
     assert!(!written.unwrap().warnings.is_empty());
 }
 
@@ -123,15 +169,19 @@ async fn a_write_does_not_rest_on_what_only_warns() {
 async fn what_a_replacement_removes_is_judged_too() {
     let mut repository = MockItemRepository::new();
     repository.expect_find_many().returning(|_, _| Ok(Vec::new()));
-    repository.expect_totals().returning(|_, _| Ok(crate::Totals { items: 1, revision: crate::Revision(8) }));
+    repository
+        .expect_totals()
+        .returning(|_, _| Ok(crate::Totals { items: 1, revision: crate::Revision(8) }));
     repository.expect_page().returning(|_, _| {
-        let mut content = super::content(crate::query::Total::Exact(1), &[stored(1, 1, r#"{"bad":1}"#)]);
+        let mut content =
+            super::content(crate::query::Total::Exact(1), &[stored(1, 1, r#"{"bad":1}"#)]);
         content.goes_on = false;
         Ok(content.into())
     });
     let service = ruled_service::<Document>(Collection::CASH_PROGRAM, repository, book(REFUSING));
     let elements = vec![(Pointer::root().index(0), Some(members("{}")))];
-    let refused = service.replace_all(WRITE, &Precondition::NONE, &ReplacementBody { elements }, FIRST).await;
+    let refused =
+        service.replace_all(WRITE, &Precondition::NONE, &ReplacementBody { elements }, FIRST).await;
     assert_eq!(codes(refused.unwrap_err()), [(String::new(), "test".to_owned())]);
 }
 
@@ -148,9 +198,17 @@ impl Rule<Members> for OneAYear {
     }
 
     fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
-        let year = transition.after.get("year").and_then(|year| year.as_written().map(Into::into)).unwrap_or_default();
+        let year = transition
+            .after
+            .get("year")
+            .and_then(|year| year.as_written().map(Into::into))
+            .unwrap_or_default();
         let key = LookupKey::Member { name: "year".into(), value: year };
-        Ok(vec![Lookup { collection: Collection::CASH_PROGRAM, key, without: transition.occasion.id }])
+        Ok(vec![Lookup {
+            collection: Collection::CASH_PROGRAM,
+            key,
+            without: transition.occasion.id,
+        }])
     }
 
     fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
@@ -165,16 +223,28 @@ impl Rule<Members> for OneAYear {
 async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
     let mut repository = MockItemRepository::new();
     let held = [stored(1, 1, r#"{"year":2025}"#), stored(2, 1, r#"{"year":2026}"#)];
-    repository.expect_find_many().returning(move |_, ids| Ok(held.iter().filter(|shown| ids.contains(&shown.item.id)).cloned().collect()));
+    repository.expect_find_many().returning(move |_, ids| {
+        Ok(held.iter().filter(|shown| ids.contains(&shown.item.id)).cloned().collect())
+    });
     repository.expect_replace_all().returning(|_, _, change| {
         assert!(change.grounds.is_empty(), "it rests on nothing but itself");
         Ok(())
     });
-    repository.expect_page().returning(|_, _| Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into()));
-    let service = ruled_service::<Document>(Collection::CASH_PROGRAM, repository, [Arc::new(OneAYear) as Arc<dyn Rule<Members>>].into());
-    let element = |(place, text): (usize, &&str)| (Pointer::root().index(place), Some(members(text)));
+    repository.expect_page().returning(|_, _| {
+        Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into())
+    });
+    let service = ruled_service::<Document>(
+        Collection::CASH_PROGRAM,
+        repository,
+        [Arc::new(OneAYear) as Arc<dyn Rule<Members>>].into(),
+    );
+    let element =
+        |(place, text): (usize, &&str)| (Pointer::root().index(place), Some(members(text)));
     let body = ReplacementBody { elements: elements.iter().enumerate().map(element).collect() };
-    service.replace_all(WRITE, &Precondition::NONE, &body, FIRST).await.map_or_else(codes, |_| Vec::new())
+    service
+        .replace_all(WRITE, &Precondition::NONE, &body, FIRST)
+        .await
+        .map_or_else(codes, |_| Vec::new())
 }
 
 #[tokio::test]
@@ -184,8 +254,13 @@ async fn the_elements_of_a_replacement_are_judged_beside_each_other() {
     assert_eq!(replaced_by(&[r#"{"year":2030}"#, r#"{"year":2030}"#]).await, [fault(0), fault(1)]);
     let kept = format!(r#"{{"id":"{one}","year":2025}}"#);
     assert_eq!(replaced_by(&[&kept, r#"{"year":"2025"}"#]).await, [fault(0), fault(1)]);
-    assert_eq!(replaced_by(&[&kept, r#"{"year":2026}"#]).await, [], "what is removed is in nobody's way");
-    let swapped = [format!(r#"{{"id":"{one}","year":2026}}"#), format!(r#"{{"id":"{two}","year":2025}}"#)];
+    assert_eq!(
+        replaced_by(&[&kept, r#"{"year":2026}"#]).await,
+        [],
+        "what is removed is in nobody's way"
+    );
+    let swapped =
+        [format!(r#"{{"id":"{one}","year":2026}}"#), format!(r#"{{"id":"{two}","year":2025}}"#)];
     assert_eq!(replaced_by(&[&swapped[0], &swapped[1]]).await, []);
 }
 
@@ -198,11 +273,20 @@ async fn a_replacement_under_a_condition_replaces_what_the_condition_was_compare
         revision += 1;
         Ok(crate::Totals { items: 1, revision: crate::Revision(revision) })
     });
-    repository.expect_page().returning(|_, _| Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into()));
-    repository.expect_replace_all().withf(|_, content, _| content.expected == Some(crate::Revision(1))).once().returning(|_, _, _| Ok(()));
+    repository.expect_page().returning(|_, _| {
+        Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into())
+    });
+    repository
+        .expect_replace_all()
+        .withf(|_, content, _| content.expected == Some(crate::Revision(1)))
+        .once()
+        .returning(|_, _, _| Ok(()));
     let service = ruled_service::<Document>(Collection::CASH_PROGRAM, repository, book(REFUSING));
     let first = Precondition::one_of(vec![crate::Revision(1)]);
-    service.replace_all(WRITE, &first, &ReplacementBody { elements: Vec::new() }, FIRST).await.unwrap();
+    service
+        .replace_all(WRITE, &first, &ReplacementBody { elements: Vec::new() }, FIRST)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -210,8 +294,13 @@ async fn an_examination_tells_what_a_replacement_would_meet_and_writes_nothing()
     for severity in Severity::ALL {
         let mut repository = MockItemRepository::new();
         repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, r#"{"bad":1}"#))));
-        let service = ruled_service::<Document>(Collection::FILES, repository, book(Test { severity, ..REFUSING }));
-        let (shown, _, verdict) = service.examine(ANYONE, None, id(1), &View::default()).await.unwrap();
+        let service = ruled_service::<Document>(
+            Collection::FILES,
+            repository,
+            book(Test { severity, ..REFUSING }),
+        );
+        let (shown, _, verdict) =
+            service.examine(ANYONE, None, id(1), &View::default()).await.unwrap();
         assert_eq!(shown.item.version, Version::from_number(3));
         assert_eq!(
             (verdict.errors.is_empty(), verdict.warnings.is_empty()),

@@ -14,13 +14,19 @@ impl Rule<Proposal> for DatesInOrder {
     }
 
     fn about(&self) -> About<'_> {
-        About { pointer: Some("/end_date"), description: Some("A project does not end before it starts."), ..About::default() }
+        About {
+            pointer: Some("/end_date"),
+            description: Some("A project does not end before it starts."),
+            ..About::default()
+        }
     }
 
     fn check(&self, transition: &Transition<'_, Proposal>) -> Result<(), Violation> {
         match (transition.after.start_date(), transition.after.end_date()) {
             (Some(start), Some(end)) if end < start => {
-                let detail = format!("the project would end on {end}, before it starts on {start}; correct one of the two dates");
+                let detail = format!(
+                    "the project would end on {end}, before it starts on {start}; correct one of the two dates"
+                );
                 Err(Violation::of_member("end_date", "dates_in_order", detail))
             }
             _ => Ok(()),
@@ -41,9 +47,18 @@ mod tests {
 
     fn codes(start: Date, end: Date) -> Vec<(String, String)> {
         let (start, end) = (start.to_string(), end.to_string());
-        let members = [("proposal_type", "R&D Project"), ("project_title", "T"), ("start_date", &*start), ("end_date", &*end)];
-        let violations = Proposal::judge(None, Members::from_iter(members)).err().unwrap_or_default();
-        violations.iter().map(|violation| (violation.pointer.to_string(), violation.code.to_string())).collect()
+        let members = [
+            ("proposal_type", "R&D Project"),
+            ("project_title", "T"),
+            ("start_date", &*start),
+            ("end_date", &*end),
+        ];
+        let violations =
+            Proposal::judge(None, Members::from_iter(members)).err().unwrap_or_default();
+        violations
+            .iter()
+            .map(|violation| (violation.pointer.to_string(), violation.code.to_string()))
+            .collect()
     }
 
     proptest! {
@@ -65,8 +80,17 @@ mod tests {
             ("2026-01-02", "2026-01-01", false),
             ("2026-01-01", "2025-12-31", false),
         ] {
-            let members = [("proposal_type", "R&D Project"), ("project_title", "T"), ("start_date", start), ("end_date", end)];
-            assert_eq!(Proposal::judge(None, Members::from_iter(members)).is_ok(), passes, "{start} to {end}");
+            let members = [
+                ("proposal_type", "R&D Project"),
+                ("project_title", "T"),
+                ("start_date", start),
+                ("end_date", end),
+            ];
+            assert_eq!(
+                Proposal::judge(None, Members::from_iter(members)).is_ok(),
+                passes,
+                "{start} to {end}"
+            );
         }
     }
 }

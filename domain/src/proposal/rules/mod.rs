@@ -1,6 +1,7 @@
 //! The business rules of a proposal, one file each.
 //!
-//! To add a rule, copy the file of an existing one, and name it in this list. `docs/adding-a-rule.md` walks through it.
+//! To add a rule, copy the file of an existing one, and name it in this list.
+//! `docs/adding-a-rule.md` walks through it.
 
 mod dates_in_order;
 

@@ -1,9 +1,10 @@
-//! What a good engineer would write by hand for the same store: an axum service without hypermedia, over plain sqlx on
-//! PostgreSQL and over rusqlite on SQLite.
+//! What a good engineer would write by hand for the same store: an axum service without hypermedia,
+//! over plain sqlx on PostgreSQL and over rusqlite on SQLite.
 //!
-//! The benchmark measures the service against it, so it leaves out what the service adds (links, entity tags, negotiation,
-//! problem details, a history) and spares nothing that makes it fast: proposals are kept and answered as the text that came, ids
-//! are in creation order, SQLite's writes share commits, and memory comes from the service's allocator.
+//! The benchmark measures the service against it, so it leaves out what the service adds (links,
+//! entity tags, negotiation, problem details, a history) and spares nothing that makes it fast:
+//! proposals are kept and answered as the text that came, ids are in creation order, SQLite's
+//! writes share commits, and memory comes from the service's allocator.
 
 mod postgres;
 mod proposal;
@@ -84,7 +85,8 @@ async fn create(State(store): State<Arc<Store>>, members: String) -> Answer {
     check_members(&members)?;
     let (id, now) = (new_id(), now());
     let mut body = String::with_capacity(members.len() + 256);
-    Proposal { id, version: 1, created_at: now, updated_at: now, members: &members }.push_json(&mut body);
+    Proposal { id, version: 1, created_at: now, updated_at: now, members: &members }
+        .push_json(&mut body);
     store.create(id, now, members).await?;
     let location = (header::LOCATION, format!("/v1/proposals/{id}"));
     Ok((StatusCode::CREATED, [location], json(body)).into_response())
@@ -108,7 +110,11 @@ async fn read_page(State(store): State<Arc<Store>>, Query(query): Query<PageQuer
     let page_count = (found.total + page_size - 1) / page_size;
     let body = &mut found.body;
     // Writing to a string cannot fail.
-    let _ = write!(body, r#"],"page":{page},"page_count":{page_count},"total_items":{}}}"#, found.total);
+    let _ = write!(
+        body,
+        r#"],"page":{page},"page_count":{page_count},"total_items":{}}}"#,
+        found.total
+    );
     Ok(json(found.body))
 }
 
@@ -141,8 +147,13 @@ impl IntoResponse for Fault {
         let (status, reason) = match self {
             Self::Missing => (StatusCode::NOT_FOUND, "there is no such proposal".to_owned()),
             Self::Refused(Refusal::NotJson(reason)) => (StatusCode::BAD_REQUEST, reason),
-            Self::Refused(Refusal::Incomplete(reason)) => (StatusCode::UNPROCESSABLE_ENTITY, reason),
-            Self::BadPage => (StatusCode::BAD_REQUEST, format!("page is 1 or more, page_size 1 to {LARGEST_PAGE}")),
+            Self::Refused(Refusal::Incomplete(reason)) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, reason)
+            }
+            Self::BadPage => (
+                StatusCode::BAD_REQUEST,
+                format!("page is 1 or more, page_size 1 to {LARGEST_PAGE}"),
+            ),
             Self::Store(error) => {
                 eprintln!("minimal-axum: {error:#}");
                 (StatusCode::INTERNAL_SERVER_ERROR, "the store failed".to_owned())

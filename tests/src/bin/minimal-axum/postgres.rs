@@ -1,4 +1,5 @@
-//! Proposals on PostgreSQL: a pool of connections, one prepared statement for each request, each a transaction of its own.
+//! Proposals on PostgreSQL: a pool of connections, one prepared statement for each request, each a
+//! transaction of its own.
 
 use anyhow::Result;
 use jiff::Timestamp;
@@ -24,7 +25,8 @@ const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS minimal_proposals (
 const INSERT: &str = "INSERT INTO minimal_proposals (id, version, created_at, updated_at, members) VALUES ($1, 1, $2, $2, $3::text::json)";
 const UPDATE: &str = "UPDATE minimal_proposals SET version = version + 1, updated_at = $2, members = $3::text::json \
                       WHERE id = $1 RETURNING version, created_at";
-const SELECT: &str = "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = $1";
+const SELECT: &str =
+    "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = $1";
 const SELECT_PAGE: &str = "SELECT id, version, created_at, updated_at, members, (SELECT count(*) FROM minimal_proposals) AS total \
                            FROM minimal_proposals ORDER BY id LIMIT $1 OFFSET $2";
 const COUNT: &str = "SELECT count(*) FROM minimal_proposals";
@@ -35,7 +37,10 @@ pub struct Postgres(PgPool);
 impl Postgres {
     pub async fn open(url: &str) -> Result<Self> {
         // A ping before each statement would be a second round trip.
-        let options = PgPoolOptions::new().max_connections(CONNECTIONS).min_connections(CONNECTIONS).test_before_acquire(false);
+        let options = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .min_connections(CONNECTIONS)
+            .test_before_acquire(false);
         let pool = options.connect(url).await?;
         pool.execute(SCHEMA).await?;
         Ok(Self(pool))
@@ -47,7 +52,12 @@ impl Postgres {
     }
 
     pub async fn replace(&self, id: Uuid, now: Timestamp, members: &str) -> Result<Option<String>> {
-        let row = sqlx::query(UPDATE).bind(id).bind(stored(now)?).bind(members).fetch_optional(&self.0).await?;
+        let row = sqlx::query(UPDATE)
+            .bind(id)
+            .bind(stored(now)?)
+            .bind(members)
+            .fetch_optional(&self.0)
+            .await?;
         let Some(row) = row else { return Ok(None) };
         let mut body = String::new();
         let (version, created_at) = (row.try_get(0)?, time(&row, 1)?);
@@ -56,7 +66,9 @@ impl Postgres {
     }
 
     pub async fn read(&self, id: Uuid) -> Result<Option<String>> {
-        let Some(row) = sqlx::query(SELECT).bind(id).fetch_optional(&self.0).await? else { return Ok(None) };
+        let Some(row) = sqlx::query(SELECT).bind(id).fetch_optional(&self.0).await? else {
+            return Ok(None);
+        };
         let mut body = String::new();
         push_row(&row, &mut body)?;
         Ok(Some(body))
@@ -84,7 +96,8 @@ fn push_row(row: &PgRow, out: &mut String) -> Result<()> {
     let (id, version) = (row.try_get(0)?, row.try_get(1)?);
     // PostgreSQL sends json as its text; borrowing it spares both a copy and a parse.
     let members = row.try_get_unchecked(4)?;
-    Proposal { id, version, created_at: time(row, 2)?, updated_at: time(row, 3)?, members }.push_json(out);
+    Proposal { id, version, created_at: time(row, 2)?, updated_at: time(row, 3)?, members }
+        .push_json(out);
     Ok(())
 }
 
@@ -93,5 +106,7 @@ fn stored(time: Timestamp) -> Result<OffsetDateTime> {
 }
 
 fn time(row: &PgRow, column: usize) -> Result<Timestamp> {
-    Ok(Timestamp::from_nanosecond(row.try_get::<OffsetDateTime, _>(column)?.unix_timestamp_nanos())?)
+    Ok(Timestamp::from_nanosecond(
+        row.try_get::<OffsetDateTime, _>(column)?.unix_timestamp_nanos(),
+    )?)
 }

@@ -1,4 +1,5 @@
-//! What a proposal is here: a text of JSON that holds the two required members, and what the service knows about it.
+//! What a proposal is here: a text of JSON that holds the two required members, and what the
+//! service knows about it.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
@@ -22,7 +23,8 @@ pub enum Refusal {
     Incomplete(String),
 }
 
-/// The members without which there is no proposal; serde checks the syntax of the others and skips them.
+/// The members without which there is no proposal; serde checks the syntax of the others and skips
+/// them.
 #[derive(Deserialize)]
 struct Required<'a> {
     #[serde(borrow)]
@@ -32,7 +34,8 @@ struct Required<'a> {
 }
 
 impl<T: Display> Proposal<'_, T> {
-    /// Appends the proposal as a client sees it. The members are the text that was checked when it came, so it is not parsed again.
+    /// Appends the proposal as a client sees it. The members are the text that was checked when it
+    /// came, so it is not parsed again.
     pub fn push_json(&self, out: &mut String) {
         let Self { id, version, created_at, updated_at, members } = self;
         out.reserve(members.len() + 256);
@@ -54,7 +57,9 @@ pub fn check_members(text: &str) -> Result<(), Refusal> {
         let reason = error.to_string();
         if error.is_data() { Refusal::Incomplete(reason) } else { Refusal::NotJson(reason) }
     })?;
-    for (name, value) in [("proposal_type", required.proposal_type), ("project_title", required.project_title)] {
+    for (name, value) in
+        [("proposal_type", required.proposal_type), ("project_title", required.project_title)]
+    {
         if value.trim().is_empty() {
             return Err(Refusal::Incomplete(format!("{name} is blank")));
         }
@@ -81,11 +86,20 @@ mod tests {
 
     #[test]
     fn both_required_members_must_say_something() {
-        assert!(check_members(r#"{"proposal_type":"R&D","project_title":"T\u0041","x":[1]}"#).is_ok());
-        for incomplete in [r#"{"proposal_type":"R&D"}"#, r#"{"proposal_type":"R&D","project_title":" "}"#] {
-            assert!(matches!(check_members(incomplete), Err(Refusal::Incomplete(_))), "{incomplete}");
+        assert!(
+            check_members(r#"{"proposal_type":"R&D","project_title":"T\u0041","x":[1]}"#).is_ok()
+        );
+        for incomplete in
+            [r#"{"proposal_type":"R&D"}"#, r#"{"proposal_type":"R&D","project_title":" "}"#]
+        {
+            assert!(
+                matches!(check_members(incomplete), Err(Refusal::Incomplete(_))),
+                "{incomplete}"
+            );
         }
-        for not_json in ["", "[\"a\",\"b\"]", r#"{"proposal_type":"R&D","project_title":"T","x":[1}"#] {
+        for not_json in
+            ["", "[\"a\",\"b\"]", r#"{"proposal_type":"R&D","project_title":"T","x":[1}"#]
+        {
             assert!(matches!(check_members(not_json), Err(Refusal::NotJson(_))), "{not_json}");
         }
     }
@@ -93,7 +107,13 @@ mod tests {
     #[test]
     fn a_proposal_is_json() {
         let mut out = String::new();
-        let proposal = Proposal { id: uuid::Uuid::nil(), version: 2, created_at: "now", updated_at: "now", members: r#"{"a":1}"# };
+        let proposal = Proposal {
+            id: uuid::Uuid::nil(),
+            version: 2,
+            created_at: "now",
+            updated_at: "now",
+            members: r#"{"a":1}"#,
+        };
         proposal.push_json(&mut out);
         let value: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert_eq!((&value["version"], &value["members"]["a"]), (&2.into(), &1.into()));

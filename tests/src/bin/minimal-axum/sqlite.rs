@@ -1,4 +1,5 @@
-//! Proposals on SQLite: a few threads that read, and one that writes, whose waiting writes share a commit.
+//! Proposals on SQLite: a few threads that read, and one that writes, whose waiting writes share a
+//! commit.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -33,7 +34,8 @@ const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS minimal_proposals (
 const INSERT: &str = "INSERT INTO minimal_proposals (id, version, created_at, updated_at, members) VALUES (?1, 1, ?2, ?2, ?3)";
 const UPDATE: &str = "UPDATE minimal_proposals SET version = version + 1, updated_at = ?2, members = ?3 WHERE id = ?1 \
                       RETURNING id, version, created_at, updated_at, members";
-const SELECT: &str = "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = ?1";
+const SELECT: &str =
+    "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = ?1";
 const SELECT_PAGE: &str = "SELECT id, version, created_at, updated_at, members, (SELECT count(*) FROM minimal_proposals) \
                            FROM minimal_proposals ORDER BY id LIMIT ?1 OFFSET ?2";
 const COUNT: &str = "SELECT count(*) FROM minimal_proposals";
@@ -56,7 +58,9 @@ impl Sqlite {
         let file = file(url)?;
         let (writes, open_writes) = unbounded();
         let connection = open_writer(&file)?;
-        thread::Builder::new().name("writer".to_owned()).spawn(move || write_groups(&connection, &open_writes))?;
+        thread::Builder::new()
+            .name("writer".to_owned())
+            .spawn(move || write_groups(&connection, &open_writes))?;
         let (reads, open_reads) = unbounded::<Read>();
         for _ in 0..thread::available_parallelism().map_or(2, usize::from).max(2) {
             let (reader, open_reads) = (open_connection(&file)?, open_reads.clone());
@@ -67,19 +71,31 @@ impl Sqlite {
     }
 
     pub async fn create(&self, id: Uuid, now: Timestamp, members: String) -> Result<()> {
-        let insert = move |writer: &Connection| writer.prepare_cached(INSERT)?.execute(params![id, now.to_string(), members]);
+        let insert = move |writer: &Connection| {
+            writer.prepare_cached(INSERT)?.execute(params![id, now.to_string(), members])
+        };
         self.write(insert).await?;
         Ok(())
     }
 
-    pub async fn replace(&self, id: Uuid, now: Timestamp, members: String) -> Result<Option<String>> {
-        let update =
-            move |writer: &Connection| writer.prepare_cached(UPDATE)?.query_row(params![id, now.to_string(), members], item).optional();
+    pub async fn replace(
+        &self,
+        id: Uuid,
+        now: Timestamp,
+        members: String,
+    ) -> Result<Option<String>> {
+        let update = move |writer: &Connection| {
+            writer
+                .prepare_cached(UPDATE)?
+                .query_row(params![id, now.to_string(), members], item)
+                .optional()
+        };
         self.write(update).await
     }
 
     pub async fn read(&self, id: Uuid) -> Result<Option<String>> {
-        self.ask(move |reader| reader.prepare_cached(SELECT)?.query_row([id], item).optional()).await
+        self.ask(move |reader| reader.prepare_cached(SELECT)?.query_row([id], item).optional())
+            .await
     }
 
     pub async fn page(&self, size: i64, offset: i64) -> Result<Page> {
@@ -110,7 +126,9 @@ impl Sqlite {
             let outcome = change(writer);
             Box::new(move |committed| {
                 // Nobody waits for it when the client went away.
-                let _ = answer.send(committed.map_err(anyhow::Error::msg).and(outcome.map_err(anyhow::Error::from)));
+                let _ = answer.send(
+                    committed.map_err(anyhow::Error::msg).and(outcome.map_err(anyhow::Error::from)),
+                );
             })
         };
         self.writes.send(Box::new(write)).map_err(|_| anyhow!("the writer is gone"))?;
@@ -126,7 +144,8 @@ fn file(url: &str) -> Result<PathBuf> {
 }
 
 fn open_connection(file: &Path) -> Result<Connection> {
-    let connection = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
+    let connection =
+        Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
     Ok(connection)
@@ -152,9 +171,13 @@ fn write_groups(writer: &Connection, open: &Receiver<Write>) {
     }
 }
 
-/// A write that fails undoes itself alone; a failed commit undoes all. Where it does not even begin, the writes are dropped, which
-/// their clients learn.
-fn commit(writer: &Connection, group: impl Iterator<Item = Write>, answers: &mut Vec<AfterCommit>) -> rusqlite::Result<()> {
+/// A write that fails undoes itself alone; a failed commit undoes all. Where it does not even
+/// begin, the writes are dropped, which their clients learn.
+fn commit(
+    writer: &Connection,
+    group: impl Iterator<Item = Write>,
+    answers: &mut Vec<AfterCommit>,
+) -> rusqlite::Result<()> {
     writer.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     answers.extend(group.map(|write| write(writer)));
     let committed = writer.prepare_cached("COMMIT")?.execute([]);
@@ -178,7 +201,8 @@ fn page(reader: &Connection, size: i64, offset: i64) -> rusqlite::Result<Page> {
         push_row(row, &mut body)?;
     }
     // A page behind the last has no row to carry the total.
-    let total = total.map_or_else(|| reader.prepare_cached(COUNT)?.query_row([], |row| row.get(0)), Ok)?;
+    let total =
+        total.map_or_else(|| reader.prepare_cached(COUNT)?.query_row([], |row| row.get(0)), Ok)?;
     Ok(Page { body, total })
 }
 
@@ -191,6 +215,7 @@ fn item(row: &Row<'_>) -> rusqlite::Result<String> {
 fn push_row(row: &Row<'_>, out: &mut String) -> rusqlite::Result<()> {
     let (id, version) = (row.get(0)?, row.get(1)?);
     let (created_at, updated_at) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
-    Proposal { id, version, created_at, updated_at, members: row.get_ref(4)?.as_str()? }.push_json(out);
+    Proposal { id, version, created_at, updated_at, members: row.get_ref(4)?.as_str()? }
+        .push_json(out);
     Ok(())
 }

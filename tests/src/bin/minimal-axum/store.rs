@@ -40,7 +40,12 @@ impl Store {
     }
 
     /// The proposal as it is now, or nothing where there is none.
-    pub async fn replace(&self, id: Uuid, now: Timestamp, members: String) -> Result<Option<String>> {
+    pub async fn replace(
+        &self,
+        id: Uuid,
+        now: Timestamp,
+        members: String,
+    ) -> Result<Option<String>> {
         match self {
             Self::Sqlite(store) => store.replace(id, now, members).await,
             Self::Postgres(store) => store.replace(id, now, &members).await,

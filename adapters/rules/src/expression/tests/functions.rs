@@ -28,7 +28,10 @@ fn regular_expressions() {
         "'Ä9'.matches('^\\\\w\\\\d$') && 'ÄB'.matches('(?i)äb') && 'a-b'.matches(r'(?-u:\\b)b')",
         "'2026-01-31'.matches(r'^\\d{4}-\\d{2}-\\d{2}$')",
     ]);
-    all_fail(&[("self.count.matches('x')", "matches() takes a text, and `self.count` is an integer")]);
+    all_fail(&[(
+        "self.count.matches('x')",
+        "matches() takes a text, and `self.count` is an integer",
+    )]);
 }
 
 #[test]
@@ -46,8 +49,14 @@ fn days() {
     ]);
     all_fail(&[
         ("days_between(self.title, today) > 0", "is no day of the form YYYY-MM-DD"),
-        ("days_between(self.count, today) > 0", "days_between() takes a text, and `self.count` is an integer"),
-        ("add_days(today, 9223372036854775807 - self.count) == ''", "beyond the years 0000 to 9999"),
+        (
+            "days_between(self.count, today) > 0",
+            "days_between() takes a text, and `self.count` is an integer",
+        ),
+        (
+            "add_days(today, 9223372036854775807 - self.count) == ''",
+            "beyond the years 0000 to 9999",
+        ),
         ("add_months(today, 1000000 * self.count) == ''", "beyond the years 0000 to 9999"),
     ]);
 }

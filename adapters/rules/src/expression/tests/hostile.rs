@@ -1,5 +1,6 @@
-//! Expressions that would take for ever or all memory, on the largest item there can be: each ends with a result or with an exhausted
-//! budget. That the budget is a matter of milliseconds is measured by hand, since tests do not time.
+//! Expressions that would take for ever or all memory, on the largest item there can be: each ends
+//! with a result or with an exhausted budget. That the budget is a matter of milliseconds is
+//! measured by hand, since tests do not time.
 
 use crate::expression::{Budget, Meter};
 use std::fmt::Write as _;
@@ -8,13 +9,20 @@ use std::sync::LazyLock;
 use domain::{Found, Item, Members};
 use proptest::prelude::*;
 
-use super::super::{EvaluationFault, Expression, Scope, Shape, Wanted, compile, evaluate::Evaluation, kinds::Kinds};
+use super::super::{
+    EvaluationFault, Expression, Scope, Shape, Wanted, compile, evaluate::Evaluation, kinds::Kinds,
+};
 use super::{item, lookups, members, occasion};
 
-/// Eight mebibytes: a text, an escaped text, a list of numbers, of texts, of objects, an object of many members, a deep list.
+/// Eight mebibytes: a text, an escaped text, a list of numbers, of texts, of objects, an object of
+/// many members, a deep list.
 static LARGE: LazyLock<Members> = LazyLock::new(|| {
     let quarter = 1 << 20;
-    let mut json = format!("{{\"s\": \"ab\", \"big\": \"{}\", \"escaped\": \"{}\"", "a b ".repeat(quarter / 2), "\\n".repeat(quarter / 2));
+    let mut json = format!(
+        "{{\"s\": \"ab\", \"big\": \"{}\", \"escaped\": \"{}\"",
+        "a b ".repeat(quarter / 2),
+        "\\n".repeat(quarter / 2)
+    );
     let _ = write!(json, ", \"numbers\": [{}0]", "7,".repeat(quarter / 2));
     let _ = write!(json, ", \"texts\": [{}\"\"]", "\"abcdefghij\",".repeat(quarter / 16));
     let _ = write!(json, ", \"rows\": [{}{{}}]", "{\"a\": 1, \"b\": \"x\"},".repeat(quarter / 32));
@@ -22,7 +30,11 @@ static LARGE: LazyLock<Members> = LazyLock::new(|| {
         let _ = write!(names, "\"name{index}\": {index},");
         names
     });
-    let _ = write!(json, ", \"map\": {{{names}\"last\": 0}}, \"other\": {{\"last\": 0, {}}}", names.trim_end_matches(','));
+    let _ = write!(
+        json,
+        ", \"map\": {{{names}\"last\": 0}}, \"other\": {{\"last\": 0, {}}}",
+        names.trim_end_matches(',')
+    );
     let _ = write!(json, ", \"deep\": {}{}", "[".repeat(100), "]".repeat(100));
     let _ = write!(json, ", \"precise\": [{}0.5]}}", "0.12345678901234567,".repeat(quarter / 32));
     members(&json)
@@ -36,8 +48,16 @@ static FOUND: LazyLock<[Found; 2]> = LazyLock::new(|| {
 
 fn judge(source: &str) -> Result<bool, EvaluationFault> {
     let (occasion, lookups) = (occasion(), lookups());
-    let scope = Scope { after: &LARGE, before: Some(&LARGE), occasion: &occasion, lookups: &lookups, found: &*FOUND };
-    super::compile(source).unwrap_or_else(|fault| panic!("{source}: {fault:?}")).boolean(&scope, &Meter::of(Budget::Verdict))
+    let scope = Scope {
+        after: &LARGE,
+        before: Some(&LARGE),
+        occasion: &occasion,
+        lookups: &lookups,
+        found: &*FOUND,
+    };
+    super::compile(source)
+        .unwrap_or_else(|fault| panic!("{source}: {fault:?}"))
+        .boolean(&scope, &Meter::of(Budget::Verdict))
 }
 
 fn chain(link: &str, count: usize) -> String {
@@ -111,7 +131,12 @@ fn affordable() -> Vec<String> {
 fn what_grows_with_a_power_of_the_item_ends() {
     for source in exhausting() {
         let outcome = judge(&source);
-        assert_eq!(outcome, Err(EvaluationFault::BudgetExhausted), "{}", &source[..source.len().min(100)]);
+        assert_eq!(
+            outcome,
+            Err(EvaluationFault::BudgetExhausted),
+            "{}",
+            &source[..source.len().min(100)]
+        );
     }
 }
 
@@ -200,27 +225,31 @@ fn any_source() -> impl Strategy<Value = String> {
     ])
     .prop_map(str::to_owned);
     leaf.prop_recursive(5, 60, 4, |inner| {
-        let operators = vec!["+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "in"];
-        let functions: Vec<_> =
-            super::super::functions::FUNCTIONS.iter().map(|function| (function.name, function.parameters.len())).collect();
+        let operators =
+            vec!["+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "in"];
+        let functions: Vec<_> = super::super::functions::FUNCTIONS
+            .iter()
+            .map(|function| (function.name, function.parameters.len()))
+            .collect();
         let macros = vec!["all", "exists", "exists_one", "map", "filter"];
         prop_oneof![
             (inner.clone(), prop::sample::select(operators), inner.clone())
                 .prop_map(|(left, sign, right)| format!("({left} {sign} {right})")),
-            (prop::sample::select(functions), inner.clone(), inner.clone(), any::<bool>()).prop_map(
-                |((name, count), first, second, is_method)| match (count, is_method) {
+            (prop::sample::select(functions), inner.clone(), inner.clone(), any::<bool>())
+                .prop_map(|((name, count), first, second, is_method)| match (count, is_method) {
                     (1, true) => format!("({first}).{name}()"),
                     (1, false) => format!("{name}({first})"),
                     (_, true) => format!("({first}).{name}({second})"),
                     (_, false) => format!("{name}({first}, {second})"),
-                }
-            ),
+                }),
             (inner.clone(), prop::sample::select(macros), inner.clone())
                 .prop_map(|(range, name, body)| format!("({range}).{name}(x, {body})")),
-            (inner.clone(), inner.clone(), inner.clone()).prop_map(|(first, second, third)| format!("({first} ? {second} : {third})")),
+            (inner.clone(), inner.clone(), inner.clone())
+                .prop_map(|(first, second, third)| format!("({first} ? {second} : {third})")),
             (inner.clone(), inner.clone()).prop_map(|(of, key)| format!("({of})[{key}]")),
             (inner.clone(), inner.clone()).prop_map(|(key, value)| format!("{{{key}: {value}}}")),
-            (inner.clone(), inner.clone()).prop_map(|(first, second)| format!("[{first}, {second}]")),
+            (inner.clone(), inner.clone())
+                .prop_map(|(first, second)| format!("[{first}, {second}]")),
             inner.clone().prop_map(|of| format!("has(({of}).name)")),
             inner.clone().prop_map(|of| format!("({of}).name")),
             inner.clone().prop_map(|of| format!("!({of})")),
@@ -229,10 +258,18 @@ fn any_source() -> impl Strategy<Value = String> {
     })
 }
 
-fn evaluate_any(source: &str) -> Option<(Kinds, Result<super::super::kinds::Kind, EvaluationFault>)> {
+fn evaluate_any(
+    source: &str,
+) -> Option<(Kinds, Result<super::super::kinds::Kind, EvaluationFault>)> {
     let (after, occasion, lookups) = (members(super::ITEM), occasion(), lookups());
     let found = [Found::Items(vec![item(r#"{"name": "P"}"#)]), Found::Items(vec![item("{}")])];
-    let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found: &found };
+    let scope = Scope {
+        after: &after,
+        before: None,
+        occasion: &occasion,
+        lookups: &lookups,
+        found: &found,
+    };
     let compiled = compile::compile(source, Kinds::ANY, &lookups).ok()?;
     let meter = Meter::of(Budget::Verdict);
     let kind = Evaluation::new(&scope, &meter).value(&compiled.root).map(|value| value.kind());

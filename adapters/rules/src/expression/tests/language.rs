@@ -4,7 +4,9 @@ use crate::expression::{Budget, Meter};
 use domain::Found;
 
 use super::super::{EvaluationFault, Expression, Scope, Wanted};
-use super::{ID, ITEM, OTHER_ID, all_fail, all_hold, compile, item, judge, lookups, members, occasion};
+use super::{
+    ID, ITEM, OTHER_ID, all_fail, all_hold, compile, item, judge, lookups, members, occasion,
+};
 
 #[test]
 fn operators_compute_and_compare() {
@@ -47,13 +49,20 @@ fn what_was_looked_up_is_an_item_or_a_list() {
     ]);
     let (after, occasion, lookups) = (members(ITEM), occasion(), lookups());
     let judge = |source: &str, found: &[Found]| {
-        let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found };
+        let scope =
+            Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found };
         compile(source).unwrap().boolean(&scope, &Meter::of(Budget::Verdict))
     };
     let nothing = [Found::Items(vec![]), Found::Items(vec![])];
     assert_eq!(judge("program == null && lib == []", &nothing), Ok(true));
-    for (found, words) in [(Found::TooMany, "more than 1000 items"), (Found::TooLarge, "more than 4194304 bytes")] {
-        let Err(EvaluationFault::Failed(reason)) = judge("lib == []", &[Found::Items(vec![]), found]) else { panic!("it fails") };
+    for (found, words) in
+        [(Found::TooMany, "more than 1000 items"), (Found::TooLarge, "more than 4194304 bytes")]
+    {
+        let Err(EvaluationFault::Failed(reason)) =
+            judge("lib == []", &[Found::Items(vec![]), found])
+        else {
+            panic!("it fails")
+        };
         assert!(reason.contains(words) && reason.contains("`lib`"), "{reason}");
     }
     assert!(matches!(judge("program == null", &[]), Err(EvaluationFault::Failed(_))));
@@ -62,11 +71,24 @@ fn what_was_looked_up_is_an_item_or_a_list() {
 #[test]
 fn the_state_before_and_the_caller_are_known() {
     let (after, before) = (members(r#"{"status": "APPROVED"}"#), members(r#"{"status": "DRAFT"}"#));
-    let occasion = domain::Occasion { caller: None, parent: domain::ItemId::parse(OTHER_ID), ..occasion() };
-    let scope = Scope { after: &after, before: Some(&before), occasion: &occasion, lookups: &[], found: &[] };
-    let source =
-        format!("old.status == 'DRAFT' && self.status != old.status && old.id == self.id && caller.id == null && parent == '{OTHER_ID}'");
-    assert_eq!(Expression::compile(&source, Wanted::Boolean, &[]).unwrap().boolean(&scope, &Meter::of(Budget::Verdict)), Ok(true));
+    let occasion =
+        domain::Occasion { caller: None, parent: domain::ItemId::parse(OTHER_ID), ..occasion() };
+    let scope = Scope {
+        after: &after,
+        before: Some(&before),
+        occasion: &occasion,
+        lookups: &[],
+        found: &[],
+    };
+    let source = format!(
+        "old.status == 'DRAFT' && self.status != old.status && old.id == self.id && caller.id == null && parent == '{OTHER_ID}'"
+    );
+    assert_eq!(
+        Expression::compile(&source, Wanted::Boolean, &[])
+            .unwrap()
+            .boolean(&scope, &Meter::of(Budget::Verdict)),
+        Ok(true)
+    );
 }
 
 #[test]
@@ -126,11 +148,20 @@ fn faults_say_what_is_wrong_with_which_member() {
 #[test]
 fn texts_and_keys_are_results_too() {
     let (after, occasion) = (members(ITEM), occasion());
-    let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &[], found: &[] };
-    let text = |source: &str| Expression::compile(source, Wanted::Text, &[]).unwrap().text(&scope, &Meter::of(Budget::Verdict));
+    let scope =
+        Scope { after: &after, before: None, occasion: &occasion, lookups: &[], found: &[] };
+    let text = |source: &str| {
+        Expression::compile(source, Wanted::Text, &[])
+            .unwrap()
+            .text(&scope, &Meter::of(Budget::Verdict))
+    };
     assert_eq!(text("'has ' + string(words(self.title)) + ' words'"), Ok("has 5 words".to_owned()));
     assert!(matches!(text("self.count"), Err(EvaluationFault::Failed(_))));
-    let key = |source: &str| Expression::compile(source, Wanted::Key, &[]).unwrap().key(&scope, &Meter::of(Budget::Verdict));
+    let key = |source: &str| {
+        Expression::compile(source, Wanted::Key, &[])
+            .unwrap()
+            .key(&scope, &Meter::of(Budget::Verdict))
+    };
     assert_eq!(key("self.title"), Ok(Some("Rice straw as a feed".to_owned())));
     assert_eq!((key("self.count"), key("self.nothing")), (Ok(Some("3".to_owned())), Ok(None)));
     assert!(matches!(key("self.yes"), Err(EvaluationFault::Failed(_))));
@@ -138,17 +169,29 @@ fn texts_and_keys_are_results_too() {
 
 #[test]
 fn what_it_reads_is_known() {
-    let expression = compile("has(self.title) && self['lead'].name == self.id && old.status == self.title").unwrap();
+    let expression =
+        compile("has(self.title) && self['lead'].name == self.id && old.status == self.title")
+            .unwrap();
     assert_eq!(expression.members_read().collect::<Vec<_>>(), ["title", "lead"]);
     assert!(!expression.uses_lookups());
     assert!(compile("lib.size() > 0").unwrap().uses_lookups());
     assert!(!compile("[1].all(lib, lib > 0)").unwrap().uses_lookups());
-    assert!(Expression::is_taken("self") && Expression::is_taken("int") && !Expression::is_taken("program"));
+    assert!(
+        Expression::is_taken("self")
+            && Expression::is_taken("int")
+            && !Expression::is_taken("program")
+    );
 }
 
 #[test]
 fn names_that_json_escapes_are_found() {
     let json = r#"{"a\"b": 1, "m": {"c\"d": 2, "\u00e9": 3}}"#;
-    assert_eq!(judge("self['a\"b'] == 1 && self.m['c\"d'] == 2 && self.m['é'] == 3 && self.m.exists(k, k == 'c\"d')", json), Ok(true));
+    assert_eq!(
+        judge(
+            "self['a\"b'] == 1 && self.m['c\"d'] == 2 && self.m['é'] == 3 && self.m.exists(k, k == 'c\"d')",
+            json
+        ),
+        Ok(true)
+    );
     assert_eq!(item("{}").members.as_ref(), "{}");
 }

@@ -57,11 +57,21 @@ pub(super) fn compile(source: &str) -> Result<Expression, ExpressionFault> {
 
 /// What a condition comes to for an item, without a state before.
 pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationFault> {
-    let found =
-        [Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]), Found::Items(vec![item(r#"{"size": 1}"#), item(r#"{"size": 2}"#)])];
+    let found = [
+        Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]),
+        Found::Items(vec![item(r#"{"size": 1}"#), item(r#"{"size": 2}"#)]),
+    ];
     let (after, occasion, lookups) = (members(item_json), occasion(), lookups());
-    let scope = Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found: &found };
-    compile(source).unwrap_or_else(|fault| panic!("{source}: {fault:?}")).boolean(&scope, &Meter::of(Budget::Verdict))
+    let scope = Scope {
+        after: &after,
+        before: None,
+        occasion: &occasion,
+        lookups: &lookups,
+        found: &found,
+    };
+    compile(source)
+        .unwrap_or_else(|fault| panic!("{source}: {fault:?}"))
+        .boolean(&scope, &Meter::of(Budget::Verdict))
 }
 
 /// All of these hold of [`ITEM`].

@@ -16,8 +16,14 @@ fn decimals_are_exact() {
     ]);
     all_fail(&[
         ("decimal(self.title) > 1", "is no decimal number such as 12.10"),
-        ("decimal('79228162514264337593543950335') + self.count > 0", "too large for a decimal, which has 28 digits"),
-        ("decimal('7922816251426433759354395033.5') + decimal('0.01') * self.count > 0", "too large for a decimal"),
+        (
+            "decimal('79228162514264337593543950335') + self.count > 0",
+            "too large for a decimal, which has 28 digits",
+        ),
+        (
+            "decimal('7922816251426433759354395033.5') + decimal('0.01') * self.count > 0",
+            "too large for a decimal",
+        ),
         ("decimal('79228162514264337593543950335') * self.count > 0", "too large for a decimal"),
         ("decimal(self.count) / (self.count - 3) > 0", "cannot be divided by zero"),
         ("self.large % 2 == 1", "`%` takes integers only"),
@@ -31,7 +37,10 @@ fn numbers_of_an_item_keep_their_digits() {
     for (number, holds) in [
         ("12.10", "self.n == 12.1 && decimal(self.n) == decimal('12.10')"),
         ("0.1", "decimal(self.n) * 3 == decimal('0.3')"),
-        ("1234567890123456789012345678", "type(self.n) == decimal && self.n == decimal('1234567890123456789012345678')"),
+        (
+            "1234567890123456789012345678",
+            "type(self.n) == decimal && self.n == decimal('1234567890123456789012345678')",
+        ),
         ("0.1234567890123456789012345678", "self.n == decimal('0.1234567890123456789012345678')"),
         ("9223372036854775807", "type(self.n) == int && self.n == 9223372036854775807"),
         ("9223372036854775808", "type(self.n) == decimal && self.n > 9223372036854775807"),
@@ -44,7 +53,10 @@ fn numbers_of_an_item_keep_their_digits() {
     }
     for number in ["1e400", "12345678901234567890123456789012345", "1.2345678901234567e-300"] {
         let fault = judge("self.n > 0", &format!(r#"{{"n": {number}}}"#));
-        assert!(format!("{fault:?}").contains("more digits than rules compute with"), "{number}: {fault:?}");
+        assert!(
+            format!("{fault:?}").contains("more digits than rules compute with"),
+            "{number}: {fault:?}"
+        );
     }
 }
 
@@ -67,7 +79,11 @@ fn score_bands_are_half_open_for_numbers_and_texts() {
         ("20.00", "whole"),
     ] {
         for written in [score.to_owned(), format!("\"{score}\"")] {
-            assert_eq!(judge(bands, &format!(r#"{{"score": {written}, "band": "{band}"}}"#)), Ok(true), "{written}");
+            assert_eq!(
+                judge(bands, &format!(r#"{{"score": {written}, "band": "{band}"}}"#)),
+                Ok(true),
+                "{written}"
+            );
         }
     }
 }
