@@ -90,10 +90,10 @@ pub fn each_text(value: Value<'_>, found: &mut impl FnMut(&str)) {
     match value.kind() {
         Kind::Text => found(&value.as_text().unwrap_or_default()),
         Kind::Array => {
-            value.elements().into_iter().flatten().for_each(|element| each_text(element, found))
+            value.elements().into_iter().flatten().for_each(|element| each_text(element, found));
         }
         Kind::Object => {
-            value.entries().into_iter().flatten().for_each(|(_, member)| each_text(member, found))
+            value.entries().into_iter().flatten().for_each(|(_, member)| each_text(member, found));
         }
         Kind::Null | Kind::Boolean | Kind::Number => {}
     }

@@ -148,7 +148,7 @@ impl Listener {
                 None => self.catch_up().await.map_err(|_| Ended::Unreadable)?,
                 Some(live) => match live.recv().await {
                     Ok(change) if change.sequence > self.told => {
-                        self.ready = vec![LoggedChange::clone(&change)].into_iter()
+                        self.ready = vec![LoggedChange::clone(&change)].into_iter();
                     }
                     // The log had it already.
                     Ok(_) => {}

@@ -441,7 +441,7 @@ fn push_under_own_path(out: &mut String, base_url: &BaseUrl, embed: Embed, item:
     let shown = Shown::alone(item);
     match embed {
         Embed::Library => {
-            push_item::<Library>(out, base_url, &collection_url::<Library>(base_url, None), shown)
+            push_item::<Library>(out, base_url, &collection_url::<Library>(base_url, None), shown);
         }
         Embed::Program => push_item::<ProposedPrograms>(
             out,

@@ -124,7 +124,7 @@ fn mount<G: Group>(
         assert!(
             G::OWNER.is_none() || G::EXTRA_OPERATIONS.is_empty(),
             "what is beside the standard set knows no owner"
-        )
+        );
     };
     let service = ResourceService::new(G::COLLECTION, ports.of_resources(), limits);
     let mut table = HashMap::new();

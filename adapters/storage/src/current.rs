@@ -80,7 +80,7 @@ impl Current {
         use RepositoryError::{AnsweredBefore, ItemMissing, OwnerMissing, VersionConflict};
         match (write, answer) {
             (Write::Insert { scope, .. } | Write::Update { scope, .. }, Ok(Some(shown))) => {
-                self.written(write, *scope, shown)
+                self.written(write, *scope, shown);
             }
             (Write::Delete { scope, id, .. }, Ok(_)) if !is_linked_to(scope.collection) => {
                 self.change(*id, scope.collection, None);

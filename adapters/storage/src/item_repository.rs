@@ -586,7 +586,7 @@ impl SharedRead for ItemReads {
         for (scope, ids) in ids_of {
             match self.0.items(scope, &ids).await {
                 Ok(items) => {
-                    found.extend(items.into_iter().map(|shown| ((scope, shown.item.id), shown)))
+                    found.extend(items.into_iter().map(|shown| ((scope, shown.item.id), shown)));
                 }
                 Err(error) => drop(failed.insert(scope, error)),
             }

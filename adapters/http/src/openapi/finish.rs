@@ -188,7 +188,9 @@ fn share_headers_within(value: &mut Value, shared: &mut Map<String, Value>) {
             }
         }
         Value::Array(elements) => {
-            elements.iter_mut().for_each(|element| share_headers_within(element, shared))
+            for element in elements {
+                share_headers_within(element, shared);
+            }
         }
         _ => {}
     }

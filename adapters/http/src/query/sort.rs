@@ -83,7 +83,7 @@ mod tests {
             match (order(query, proposals), expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{query}"),
                 (Err(found), Err(expected)) => {
-                    assert!(found.contains(expected), "{query}: {found}")
+                    assert!(found.contains(expected), "{query}: {found}");
                 }
                 (found, _) => panic!("{query}: {found:?}"),
             }

@@ -21,7 +21,7 @@ pub(crate) fn write_json(
     }
     match &node.content {
         Content::Scalar(scalar) => {
-            write_scalar(scalar, out).map_err(|reason| (node.place, reason))?
+            write_scalar(scalar, out).map_err(|reason| (node.place, reason))?;
         }
         Content::List(elements) => {
             out.push('[');
