@@ -99,7 +99,7 @@ fn without_address(value: &mut Value, address: &str) {
         Value::String(text) => *text = text.replace(address, "ADDRESS"),
         Value::Array(values) => values.iter_mut().for_each(|value| without_address(value, address)),
         Value::Object(members) => {
-            members.values_mut().for_each(|value| without_address(value, address))
+            members.values_mut().for_each(|value| without_address(value, address));
         }
         _ => {}
     }

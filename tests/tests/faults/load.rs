@@ -96,7 +96,7 @@ impl Load {
         let next = *self.cash.lock().unwrap() + 1;
         let rows = Value::from(vec![json!({ "n": next }); ROWS]);
         self.ask(Request::new(address, "PUT", CASH_PROGRAM).json(rows.to_string()), 200, |_| {
-            *self.cash.lock().unwrap() = next
+            *self.cash.lock().unwrap() = next;
         })
     }
 
@@ -123,7 +123,7 @@ impl Load {
             return Told::Done;
         };
         self.ask(Request::new(address, "GET", &path), 200, |answer| {
-            drop(answer.with_members(&body))
+            drop(answer.with_members(&body));
         })
     }
 

@@ -234,7 +234,7 @@ fn post_on_a_cash_program_continues_it() {
             COLLECTION,
             r#"{"year":2026}"#,
             r#"{"year":2027,"jan_amount":1.50}"#,
-        )
+        );
     });
 }
 

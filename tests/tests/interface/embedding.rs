@@ -189,10 +189,10 @@ fn the_entity_tag_changes_when_what_is_shown_does() {
                         .json(r#"{"title":"1"}"#)
                         .send()
                         .expect(200),
-                )
+                );
             }),
             ("a deleted library item", &|| {
-                drop(service.delete(&related.library[1].path).send().expect(204))
+                drop(service.delete(&related.library[1].path).send().expect(204));
             }),
             ("a changed programme", &|| {
                 drop(
@@ -201,10 +201,10 @@ fn the_entity_tag_changes_when_what_is_shown_does() {
                         .json(r#"{"title":"Sea"}"#)
                         .send()
                         .expect(200),
-                )
+                );
             }),
             ("a deleted programme", &|| {
-                drop(service.delete(&related.programme.path).send().expect(204))
+                drop(service.delete(&related.programme.path).send().expect(204));
             }),
             ("a changed proposal", &|| {
                 drop(
@@ -213,7 +213,7 @@ fn the_entity_tag_changes_when_what_is_shown_does() {
                         .json(r#"{"description":"x"}"#)
                         .send()
                         .expect(200),
-                )
+                );
             }),
         ];
         for (step, write) in steps {

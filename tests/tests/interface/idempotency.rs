@@ -51,7 +51,7 @@ fn the_first_answer_is_given_again_whatever_happened_since() {
                 lasting(&post(service, "/v1/proposals", KEY, &body)),
                 lasting(&first),
                 "{what}"
-            )
+            );
         };
         again("at once");
         service.put(&item).json(PROPOSAL).send().expect(200);

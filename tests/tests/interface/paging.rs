@@ -295,7 +295,7 @@ fn a_cursor_of_another_query_or_collection_is_refused() {
             [(); 2].map(|()| format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path));
         for collection in ["/v1/statuses", "/lib", &libraries[0], &libraries[1]] {
             (0..6).for_each(|_| {
-                drop(service.create(collection, r#"{"keep":"yes","x":1,"text":"word"}"#))
+                drop(service.create(collection, r#"{"keep":"yes","x":1,"text":"word"}"#));
             });
         }
         let queries = [
@@ -318,9 +318,9 @@ fn a_cursor_of_another_query_or_collection_is_refused() {
                 let answer =
                     service.get(&format!("{FILES}?{query}&page_size=1&cursor={cursor}")).send();
                 if at == own {
-                    drop(answer.expect(200))
+                    drop(answer.expect(200));
                 } else {
-                    drop(answer.refusing_query(&["`cursor`"]))
+                    drop(answer.refusing_query(&["`cursor`"]));
                 }
             }
             service
@@ -333,9 +333,9 @@ fn a_cursor_of_another_query_or_collection_is_refused() {
             for to in ["/lib", &libraries[0], &libraries[1], "/v1/statuses", FILES] {
                 let answer = service.get(&format!("{to}?cursor={cursor}")).send();
                 if to == from {
-                    drop(answer.expect(200))
+                    drop(answer.expect(200));
                 } else {
-                    drop(answer.refusing_query(&["`cursor`"]))
+                    drop(answer.refusing_query(&["`cursor`"]));
                 }
             }
         }

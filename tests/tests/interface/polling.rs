@@ -37,7 +37,7 @@ fn the_tag_of_every_view_changes_with_every_member() {
                         .json(r#"{"n":0,"text":"rice and corn"}"#)
                         .send()
                         .expect(200),
-                )
+                );
             }),
             ("PATCH", &|| drop(service.patch(&second.path).json(r#"{"n":3}"#).send().expect(200))),
             ("DELETE", &|| drop(service.delete(&second.path).send().expect(204))),
@@ -47,13 +47,13 @@ fn the_tag_of_every_view_changes_with_every_member() {
             tags_change(service, FILES, VIEWS, step, write);
         }
         tags_stay(service, FILES, VIEWS, &|| {
-            drop(service.create("/v1/statuses", r#"{"n":0,"text":"rice"}"#))
+            drop(service.create("/v1/statuses", r#"{"n":0,"text":"rice"}"#));
         });
         tags_stay(service, FILES, VIEWS, &|| {
-            drop(service.post(FILES).json("[").send().expect(400))
+            drop(service.post(FILES).json("[").send().expect(400));
         });
         tags_stay(service, FILES, VIEWS, &|| {
-            drop(service.patch(&first.path).json("{}").send().expect(200))
+            drop(service.patch(&first.path).json("{}").send().expect(200));
         });
     });
 }
@@ -64,7 +64,7 @@ fn the_tag_changes_when_the_collection_is_replaced() {
         let views = ["", "filter[n][gte]=0", "q=rice"];
         for body in [r#"[{"n":0,"text":"rice"},{"n":1}]"#, r#"[{"n":0,"text":"rice"}]"#, "[]"] {
             tags_change(service, "/v1/cashprogram", &views, body, &|| {
-                drop(service.put("/v1/cashprogram").json(body).send().expect(200))
+                drop(service.put("/v1/cashprogram").json(body).send().expect(200));
             });
         }
     });
@@ -84,13 +84,13 @@ fn the_tag_of_a_library_changes_with_its_own_items() {
                     .json(r#"{"n":0,"text":"rice and corn"}"#)
                     .send()
                     .expect(200),
-            )
+            );
         };
         tags_change(service, &mine, &views, "under the nested path", &write);
         tags_change(service, "/lib", &views, "seen from above", &write);
         let above = format!("/lib/{}", item.id);
         tags_change(service, &mine, &views, "under /lib", &|| {
-            drop(service.patch(&above).json(r#"{"n":1}"#).send().expect(200))
+            drop(service.patch(&above).json(r#"{"n":1}"#).send().expect(200));
         });
         tags_stay(service, &mine, &views, &|| drop(service.create(&theirs, r#"{"n":0}"#)));
     });
@@ -102,7 +102,7 @@ fn an_empty_selection_is_polled_too() {
         let views = ["filter[n]=7", "filter[n]=7&page=3", "q=rice", "q=rice&page=2&total=none"];
         tags_stay(service, FILES, &views, &|| {});
         tags_change(service, FILES, &views, "one that does not match", &|| {
-            drop(service.create(FILES, r#"{"n":6}"#))
+            drop(service.create(FILES, r#"{"n":6}"#));
         });
     });
 }

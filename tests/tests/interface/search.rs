@@ -405,7 +405,7 @@ fn finds(table: &[(&str, &str)]) {
                 assert!(
                     snippet.as_str().is_some_and(|text| text.contains("<mark>")),
                     "{q}: {snippet}"
-                )
+                );
             });
         }
     });

@@ -91,7 +91,7 @@ async fn concurrent_replacements_leave_one_of_them(store: &TestStore) {
             items
                 .replace_all(Collection::CASH_PROGRAM, content(vec![], additions), at(NOW))
                 .await
-                .unwrap()
+                .unwrap();
         });
     }
     writers.join_all().await;
