@@ -123,10 +123,10 @@ impl Prose<'_> {
             "count" => push(text, self.random.u16(30..=600)),
             "percent" => push(text, self.random.u8(11..=96)),
             "decimal" => {
-                push(text, format_args!("{}.{}", self.random.u8(1..=60), self.random.u8(..=9)))
+                push(text, format_args!("{}.{}", self.random.u8(1..=60), self.random.u8(..=9)));
             }
             "ratio" => {
-                push(text, format_args!("{}.{}", self.random.u8(1..=4), self.random.u8(1..=9)))
+                push(text, format_args!("{}.{}", self.random.u8(1..=4), self.random.u8(1..=9)));
             }
             "months" => push(text, pick(self.random, &[6, 12, 18, 24, 36])),
             "year" => push(text, self.earlier_year()),
