@@ -49,6 +49,7 @@ fn with(lines: &str) -> String {
 
 /// Files and the one fault of each: its place and a part of its reason.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn each_fault_has_its_place_and_its_mend() {
     let table: &[(String, &str, &str)] = &[
         ("rules: [".into(), "1:", "no YAML"),
