@@ -12,10 +12,12 @@
 mod caller;
 mod error;
 mod listing;
+pub mod maintenance;
 pub mod ports;
 mod precondition;
 pub mod query;
 mod resource_service;
+mod rule_files;
 mod search;
 mod write_options;
 
@@ -33,5 +35,6 @@ pub use resource_service::{
     Audited, Replaced, ReplacementBody, ResourceLimits, ResourcePorts, ResourceService, Restored,
     VersionPage, Written, audited_operation,
 };
+pub use rule_files::{CaseReport, RuleFiles};
 pub use search::{Search, SearchFault, Term};
 pub use write_options::{RequestKey, WriteOptions};

@@ -1,10 +1,10 @@
 //! The listening socket, and how many others the system lets the process have.
 
+use std::io;
 use std::net::SocketAddr;
 
+use cli_adapter::CommandError;
 use tokio::net::{TcpListener, TcpSocket};
-
-use crate::fault::Fault;
 
 /// Connections the system keeps for us until they are accepted. The system may allow fewer.
 const BACKLOG: u32 = 4096;
@@ -24,7 +24,7 @@ pub struct Port {
 
 impl Port {
     /// Takes the port, so that no other process can. Connections to it are refused for now.
-    pub fn take(address: SocketAddr) -> Result<Self, Fault> {
+    pub fn take(address: SocketAddr) -> Result<Self, CommandError> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
         let taken = socket.and_then(|socket| {
             // A restart need not wait for the connections of the process before to be forgotten.
@@ -32,16 +32,30 @@ impl Port {
             socket.bind(address)?;
             Ok(socket)
         });
-        taken
-            .map(|socket| Self { address, socket })
-            .map_err(|cause| Fault::Listen { address, cause })
+        taken.map(|socket| Self { address, socket }).map_err(|cause| listen_error(address, &cause))
     }
 
     /// Opens it.
-    pub fn open(self) -> Result<TcpListener, Fault> {
+    pub fn open(self) -> Result<TcpListener, CommandError> {
         let address = self.address;
-        self.socket.listen(BACKLOG).map_err(|cause| Fault::Listen { address, cause })
+        self.socket.listen(BACKLOG).map_err(|cause| listen_error(address, &cause))
     }
+}
+
+fn listen_error(address: SocketAddr, cause: &io::Error) -> CommandError {
+    let fix = match cause.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another process uses it; stop that one, or choose another port with --listen".into()
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; --listen 0.0.0.0:PORT takes all it has".into()
+        }
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 need a privilege; choose another with --listen".into()
+        }
+        _ => cause.to_string(),
+    };
+    CommandError::Failed(format!("cannot listen on {address}: {fix}"))
 }
 
 /// Raises the limit of open files as far as it goes, and says how many of the connections that are

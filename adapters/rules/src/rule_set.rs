@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use application::{CaseReport, RuleFiles};
 use domain::{Collection, Members, Rule};
+use jiff::civil::Date;
 
 use crate::cases::{self, Case, CaseOutcome};
 use crate::definition;
@@ -122,6 +124,29 @@ impl RuleSet {
     #[must_use]
     pub fn run_cases(&self) -> Vec<CaseOutcome> {
         self.cases.iter().map(Case::run).collect()
+    }
+}
+
+impl RuleFiles for RuleSet {
+    fn ids(&self) -> Vec<String> {
+        self.rules.iter().map(|rule| rule.id().to_owned()).collect()
+    }
+
+    fn summaries(&self, today: Date) -> Vec<String> {
+        self.rules.iter().map(|rule| rule.summary(today).to_string()).collect()
+    }
+
+    fn case_count(&self) -> usize {
+        self.cases.len()
+    }
+
+    fn run_cases(&self) -> Vec<CaseReport> {
+        let report = |outcome: CaseOutcome| CaseReport {
+            passed: outcome.is_as_expected(),
+            line: outcome.to_string(),
+            rule: outcome.rule.into(),
+        };
+        self.run_cases().into_iter().map(report).collect()
     }
 }
 

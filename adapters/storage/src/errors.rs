@@ -26,7 +26,10 @@ pub enum StoreError {
     )]
     InMemory,
     /// The folder of the `SQLite` file is not there and cannot be made.
-    #[error("cannot create the folder {} of the database file: {cause}", path.display())]
+    #[error(
+        "cannot create the folder {} of the database file: {cause}; create it, or name a file elsewhere with --database-url",
+        path.display()
+    )]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -45,7 +48,9 @@ pub enum StoreError {
         cause: std::io::Error,
     },
     /// The database does not let us in, or is not there.
-    #[error("cannot open the database {target}: {cause}")]
+    #[error(
+        "cannot open the database {target}: {cause}; check that it runs, that it accepts this user, and that --database-url is right"
+    )]
     Connect {
         /// Which database, without credentials.
         target: String,

@@ -92,9 +92,5 @@ mod store;
 mod write;
 mod write_queue;
 
-pub use copies::{
-    BackupProgress, ChangeRecord, CheckedChange, CopyError, Flaw, Import, Ledger, LogReader,
-    Summary, back_up, check_is_empty,
-};
 pub use errors::StoreError;
 pub use store::{Store, StoreOptions};

@@ -10,6 +10,7 @@
 
 use std::path::Path;
 
+use application::maintenance::BackupProgress;
 use rusqlite::backup::{Backup, Progress, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
@@ -22,21 +23,16 @@ const PAGES: i32 = 4_096;
 
 const STEP: &str = "copy the database file";
 
-/// How far a backup has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BackupProgress {
-    /// Bytes copied.
-    pub copied: u64,
-    /// Bytes to be copied in all.
-    pub total: u64,
-}
-
 /// Copies the `SQLite` file that a URL names into an empty file, which is to be flushed to the disk
 /// by the caller. Tells after each step how far it has come.
 ///
 /// # Errors
 /// Where the store is no file, is not there or cannot be read, or the copy cannot be written.
-pub fn back_up(url: &str, to: &Path, tell: impl Fn(BackupProgress)) -> Result<(), CopyError> {
+pub(super) fn back_up(
+    url: &str,
+    to: &Path,
+    report: &dyn Fn(BackupProgress),
+) -> Result<(), CopyError> {
     let file = match url.split_once(':') {
         Some(("sqlite", _)) => named_file(url)?,
         Some(("postgres" | "postgresql", _)) => return Err(CopyError::NotAFile),
@@ -55,7 +51,7 @@ pub fn back_up(url: &str, to: &Path, tell: impl Fn(BackupProgress)) -> Result<()
     let backup = Backup::new(&moment, &mut copy).map_err(&error)?;
     loop {
         let step = backup.step(PAGES).map_err(&error)?;
-        tell(told(backup.progress(), page_size));
+        report(told(backup.progress(), page_size));
         match step {
             StepResult::Done => return Ok(()),
             StepResult::More => {}

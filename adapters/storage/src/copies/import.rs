@@ -5,6 +5,7 @@
 //! totals are counted at the end, from what was stored. The full-text index follows by itself when
 //! the service is started, as after any write.
 
+use application::maintenance::{ChangeRecord, CheckedChange};
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Value};
 use sea_orm::ConnectionTrait;
@@ -12,7 +13,7 @@ use uuid::Uuid;
 
 use super::postgres_import::PostgresImport;
 use super::sqlite_import::SqliteImport;
-use super::{ChangeRecord, CheckedChange, CopyError, looking_at};
+use super::{CopyError, looking_at};
 use crate::dialect::{Dialect, POSTGRES, SQLITE};
 use crate::postgres::single_connection;
 use crate::sqlite::named_file;
@@ -35,7 +36,7 @@ pub(super) trait Target: Send {
 }
 
 /// An import under way. Dropped before its commit it leaves nothing.
-pub struct Import {
+pub(super) struct Import {
     target: Box<dyn Target>,
     store: Store,
 }
@@ -82,7 +83,7 @@ impl Import {
 ///
 /// # Errors
 /// Where the store cannot be reached, or is not empty.
-pub async fn check_is_empty(options: &StoreOptions) -> Result<(), CopyError> {
+pub(super) async fn check_is_empty(options: &StoreOptions) -> Result<(), CopyError> {
     let is_written = match options.url.split_once(':') {
         Some(("sqlite", _)) => is_file_written(&options.url)?,
         Some(("postgres" | "postgresql", _)) => is_database_written(options).await?,

@@ -6,6 +6,7 @@
 //! folder for temporary files and is gone with the process: memory does not grow with the number of
 //! items.
 
+use application::maintenance::{ChangeRecord, CheckedChange, CollectionSummary};
 use application::{ChangeKind, Sequence};
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
@@ -13,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::{ChangeRecord, CopyError};
+use super::CopyError;
 
 /// `since` is when the item was first created; `ended` when it was deleted, if it is.
 const TABLE: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8192;
@@ -33,25 +34,9 @@ const COUNT: &str = "SELECT collection, COUNT(*) - COUNT(ended), COUNT(ended) FR
 
 const STEP: &str = "check the changes in the folder for temporary files";
 
-/// A change that can follow those before it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckedChange {
-    pub(super) record: ChangeRecord,
-    /// When the item was first created, though it may have been removed since and restored.
-    pub(super) created_at: Timestamp,
-}
-
-impl CheckedChange {
-    /// About how many bytes it takes.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        size_of::<Self>() + self.record.members.as_deref().map_or(0, str::len)
-    }
-}
-
 /// Why a change cannot follow those before it, and how to mend that.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum Flaw {
+pub(super) enum Flaw {
     /// The log would not be in order.
     #[error(
         "`sequence` {found} comes after {last}: numbers must grow from line to line; put the lines in their order"
@@ -163,17 +148,6 @@ fn missing_or_twice(found: i64, expected: i64) -> &'static str {
     }
 }
 
-/// How much was checked, of one collection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// The collection's name.
-    pub collection: String,
-    /// Items that exist after the last change.
-    pub items: u64,
-    /// Items that were deleted.
-    pub deleted: u64,
-}
-
 /// What is known of an item.
 struct Known {
     collection: String,
@@ -185,7 +159,7 @@ struct Known {
 }
 
 /// Checks changes one after the other.
-pub struct Ledger {
+pub(super) struct Ledger {
     scratch: Connection,
     last: Option<(Sequence, Timestamp)>,
 }
@@ -250,9 +224,13 @@ impl Ledger {
     ///
     /// # Errors
     /// When the temporary files cannot be read.
-    pub fn summary(&self) -> Result<Vec<Summary>, CopyError> {
+    pub fn summary(&self) -> Result<Vec<CollectionSummary>, CopyError> {
         let summary = |row: &rusqlite::Row<'_>| {
-            Ok(Summary { collection: row.get(0)?, items: row.get(1)?, deleted: row.get(2)? })
+            Ok(CollectionSummary {
+                collection: row.get(0)?,
+                items: row.get(1)?,
+                deleted: row.get(2)?,
+            })
         };
         let mut statement = self.scratch.prepare(COUNT).map_err(CopyError::sqlite(STEP))?;
         let summaries = statement.query_map([], summary).and_then(Iterator::collect);
@@ -368,8 +346,7 @@ mod tests {
     use jiff::Timestamp;
     use uuid::Uuid;
 
-    use super::{Flaw, Ledger, Summary};
-    use crate::copies::ChangeRecord;
+    use super::{ChangeRecord, CollectionSummary, Flaw, Ledger};
 
     const TIME: i64 = 1_700_000_000_000_000;
 
@@ -564,7 +541,7 @@ mod tests {
         ] {
             ledger.check(1, change).unwrap().unwrap();
         }
-        let of = |collection: &str, items, deleted| Summary {
+        let of = |collection: &str, items, deleted| CollectionSummary {
             collection: collection.to_owned(),
             items,
             deleted,

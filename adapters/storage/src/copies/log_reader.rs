@@ -10,6 +10,7 @@
 //! in the order of the commits, and none comes later that is smaller.
 
 use application::Sequence;
+use application::maintenance::ChangeRecord;
 use futures_util::TryStreamExt;
 use rusqlite::Connection;
 use sea_orm::{ConnectionTrait, DatabaseConnection, QueryResult, StreamTrait};
@@ -17,7 +18,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::spawn_blocking;
 
 use super::record::Row;
-use super::{ChangeRecord, CopyError, looking_at};
+use super::{CopyError, looking_at};
 use crate::dialect::{POSTGRES, SQLITE};
 use crate::postgres::single_connection;
 use crate::sqlite::named_file;
@@ -47,7 +48,7 @@ const STEP: &str = "read the change log";
 type Batch = Result<Vec<ChangeRecord>, CopyError>;
 
 /// Reads the change log from its beginning to the change that was the last when it was opened.
-pub struct LogReader {
+pub(super) struct LogReader {
     batches: Receiver<Batch>,
     last: Sequence,
 }

@@ -4,7 +4,8 @@
 //! - `log_reader.rs` reads all changes, each with the members that it left;
 //! - `ledger.rs` checks that changes can follow each other, whatever they are to be stored in;
 //! - `import.rs` stores them (`sqlite_import.rs`, `postgres_import.rs`);
-//! - `backup.rs` copies an `SQLite` file page by page.
+//! - `backup.rs` copies an `SQLite` file page by page;
+//! - `maintenance.rs` offers all of it as the port `Maintenance`.
 //!
 //! All of it works beside the repository, on connections of its own: what is copied was judged when
 //! it was written.
@@ -13,6 +14,7 @@ mod backup;
 mod import;
 mod ledger;
 mod log_reader;
+mod maintenance;
 mod postgres_import;
 mod record;
 mod sqlite_import;
@@ -25,16 +27,9 @@ use thiserror::Error;
 
 use crate::errors::StoreError;
 
-pub use backup::{BackupProgress, back_up};
-pub use import::{Import, check_is_empty};
-pub use ledger::{CheckedChange, Flaw, Ledger, Summary};
-pub use log_reader::LogReader;
-pub use record::ChangeRecord;
-
 /// Why a store was not copied. Each is one line that an operator can act on.
 #[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CopyError {
+enum CopyError {
     /// The store cannot be opened or prepared.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use application::ChangeKind;
+use application::maintenance::{ChangeRecord, CheckedChange};
 use async_trait::async_trait;
 use domain::ItemId;
 use jiff::Timestamp;
@@ -13,8 +14,8 @@ use sea_orm::{
     ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, TransactionTrait, Value,
 };
 
+use super::CopyError;
 use super::import::{STEP, Target, WRITTEN, count_totals, program};
-use super::{ChangeRecord, CheckedChange, CopyError};
 use crate::dialect::POSTGRES;
 use crate::keys::{self, Keys};
 use crate::postgres_rows::texts;

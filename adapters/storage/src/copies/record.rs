@@ -1,38 +1,14 @@
-//! A change as it is copied.
+//! A change as it is stored.
 
 use std::sync::Arc;
 
+use application::maintenance::ChangeRecord;
 use application::{ChangeKind, Sequence};
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::CopyError;
-
-/// A change with the members that it left: all there is to know of one version of one item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangeRecord {
-    /// Its number in the log.
-    pub sequence: Sequence,
-    /// Where the item is.
-    pub collection: Collection,
-    /// The item that was written.
-    pub item: ItemId,
-    /// The version it was given; a deletion takes one too.
-    pub version: Version,
-    /// What was done.
-    pub kind: ChangeKind,
-    /// When.
-    pub time: Timestamp,
-    /// By whom; `None` for an anonymous caller.
-    pub caller: Option<String>,
-    /// The item it belongs to.
-    pub parent: Option<ItemId>,
-    /// The item it continues.
-    pub continues: Option<ItemId>,
-    /// Its members after the change as compact JSON text of an object; none after a deletion.
-    pub members: Option<Arc<str>>,
-}
 
 /// A row of the log, with the members that its change left.
 pub(super) struct Row {

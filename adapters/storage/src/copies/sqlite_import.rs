@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use application::ChangeKind;
+use application::maintenance::CheckedChange;
 use async_trait::async_trait;
 use rusqlite::{Connection, ToSql, params};
 use tokio::task::spawn_blocking;
 
+use super::CopyError;
 use super::import::{STEP, Target, WRITTEN, count_totals, program, uuid};
-use super::{CheckedChange, CopyError};
 use crate::dialect::SQLITE;
 use crate::keys::{self, Keys};
 use crate::sqlite::writing_connection;

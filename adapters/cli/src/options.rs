@@ -1,16 +1,16 @@
 //! What an operator can say: commands, options, and the environment variables that stand for them.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use http_adapter::BaseUrl;
 use jiff::tz::TimeZone;
 use thiserror::Error;
+use url::Url;
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::quantities::{ByteSize, InvalidByteSize, Lifetime, Timeout};
 
 /// The libraries' lines say little to an operator unless something is wrong.
@@ -57,6 +57,24 @@ pub enum Command {
     Openapi(OpenapiOptions),
 }
 
+impl Command {
+    /// Returns how to log, where the command logs at all.
+    pub fn logging(&self) -> Option<&LoggingOptions> {
+        use RulesCommand::{Audit, Check, Test};
+        Some(match self {
+            Self::Serve(options) => &options.logging,
+            Self::Migrate(options) => &options.logging,
+            Self::Seed(options) => &options.logging,
+            Self::Backup(options) => &options.logging,
+            Self::Export(options) => &options.logging,
+            Self::Import(options) => &options.logging,
+            Self::Rules(Check(CheckOptions { files, .. }) | Test(files)) => &files.logging,
+            Self::Rules(Audit(options)) => &options.logging,
+            Self::Openapi(_) => return None,
+        })
+    }
+}
+
 /// How to serve.
 #[derive(Args, Debug)]
 pub struct ServeOptions {
@@ -65,10 +83,11 @@ pub struct ServeOptions {
     pub listen: SocketAddr,
     /// Where clients reach the service: the root of all links [default: where it listens]
     #[arg(long, env, value_name = "URL")]
-    pub base_url: Option<BaseUrl>,
+    pub base_url: Option<String>,
     /// Origins whose web pages may call the service, such as `https://example.org`; `*` for all
     #[arg(long = "cors-origin", env = "CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     pub cors_origins: Vec<Origin>,
+    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
     /// Whether to bring the database's schema up to date first, or to refuse to start if it is not
@@ -77,6 +96,7 @@ pub struct ServeOptions {
     /// Put one example of everything into a database that is empty
     #[arg(long, help_heading = "Database")]
     pub demo: bool,
+    /// The business rules.
     #[command(flatten)]
     pub rules: RulesOptions,
     /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody
@@ -101,6 +121,7 @@ pub struct ServeOptions {
     /// How long requests in flight may go on after a signal to stop
     #[arg(long, env, value_name = "TIME", default_value = "10s", help_heading = "Limits")]
     pub drain_timeout: Timeout,
+    /// Logging.
     #[command(flatten)]
     pub logging: LoggingOptions,
 }
@@ -108,8 +129,10 @@ pub struct ServeOptions {
 /// How to migrate.
 #[derive(Args, Debug)]
 pub struct MigrateOptions {
+    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
+    /// Logging.
     #[command(flatten)]
     pub logging: LoggingOptions,
 }
@@ -129,8 +152,10 @@ pub struct SeedOptions {
     /// Which data to make up: the same number gives the same data, apart from ids and times
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub seed: u64,
+    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
+    /// Logging.
     #[command(flatten)]
     pub logging: LoggingOptions,
 }
@@ -141,8 +166,10 @@ pub struct BackupOptions {
     /// Where to; the file must not exist
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
+    /// Logging.
     #[command(flatten)]
     pub logging: LoggingOptions,
 }
@@ -153,8 +180,10 @@ pub struct ExportOptions {
     /// Where to; the file must not exist [default: standard output]
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
+    /// Logging.
     #[command(flatten)]
     pub logging: LoggingOptions,
 }
@@ -171,8 +200,10 @@ pub struct ImportOptions {
     /// Largest members of an item, as of the service that wrote them
     #[arg(long, env, value_name = "BYTES", default_value = "8MiB")]
     pub max_body: ByteSize,
+    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
+    /// Logging.
     #[command(flatten)]
     pub logging: LoggingOptions,
 }
@@ -184,6 +215,7 @@ pub struct RulesOptions {
     /// A file of rules, or a folder of them; read again when it changes, and at SIGHUP
     #[arg(long, env, value_name = "PATH")]
     pub rules: Option<PathBuf>,
+    /// The time zone of the rules.
     #[command(flatten)]
     pub time_zone: TimeZoneOptions,
 }
@@ -203,7 +235,7 @@ pub enum RulesCommand {
     /// Read rules, and explain each of them
     Check(CheckOptions),
     /// Run the cases that stand beside the rules
-    Test(RuleFiles),
+    Test(RuleFileOptions),
     /// Say which stored items the rules would refuse or warn of; nothing is written, and a store
     /// may be served meanwhile
     Audit(AuditOptions),
@@ -211,10 +243,11 @@ pub enum RulesCommand {
 
 /// Where the rules are.
 #[derive(Args, Debug)]
-pub struct RuleFiles {
+pub struct RuleFileOptions {
     /// A file of rules, or a folder of them
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Logging.
     #[command(flatten)]
     pub logging: LoggingOptions,
 }
@@ -222,8 +255,10 @@ pub struct RuleFiles {
 /// What to explain.
 #[derive(Args, Debug)]
 pub struct CheckOptions {
+    /// The rules.
     #[command(flatten)]
-    pub files: RuleFiles,
+    pub files: RuleFileOptions,
+    /// The time zone of the rules.
     #[command(flatten)]
     pub time_zone: TimeZoneOptions,
 }
@@ -234,10 +269,13 @@ pub struct AuditOptions {
     /// A file of rules, or a folder of them
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// The time zone of the rules.
     #[command(flatten)]
     pub time_zone: TimeZoneOptions,
+    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
+    /// Logging.
     #[command(flatten)]
     pub logging: LoggingOptions,
 }
@@ -247,7 +285,7 @@ pub struct AuditOptions {
 pub struct OpenapiOptions {
     /// Where clients reach the service: the document's server
     #[arg(long, env, value_name = "URL", default_value = "http://127.0.0.1:8080")]
-    pub base_url: BaseUrl,
+    pub base_url: String,
     /// A file of business rules, or a folder of them, that the document is to list
     #[arg(long, env, value_name = "PATH")]
     pub rules: Option<PathBuf>,
@@ -324,37 +362,21 @@ impl FromStr for Origin {
     type Err = InvalidOrigin;
 
     fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
-        let is_url = text.parse::<BaseUrl>().is_ok()
-            && !text.contains(|letter: char| letter.is_ascii_uppercase());
-        let ends_with_host = text.split_once("://").is_some_and(|(_, host)| !host.contains('/'));
-        if text == "*" || is_url && ends_with_host {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(InvalidOrigin)
-        }
+        let is_origin = Url::parse(text).is_ok_and(|url| {
+            matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text
+        });
+        if text == "*" || is_origin { Ok(Self(text.to_owned())) } else { Err(InvalidOrigin) }
     }
 }
 
 /// What the command line asks for. Prints help and the version by itself, and ends the process
 /// then.
-pub fn command() -> Result<Command, Fault> {
+pub fn command() -> Result<Command, CommandError> {
     let said = CommandLine::try_parse().map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
-        _ => Fault::Usage(one_line(&error.render().to_string())),
+        _ => CommandError::Usage(one_line(&error.render().to_string())),
     })?;
     Ok(said.command.unwrap_or_else(|| Command::Serve(Box::new(said.serve))))
-}
-
-/// Where clients on this machine reach a service that listens on `address`.
-pub fn base_url_of(address: SocketAddr) -> Result<BaseUrl, Fault> {
-    let reachable = if address.ip().is_unspecified() {
-        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), address.port())
-    } else {
-        address
-    };
-    format!("http://{reachable}")
-        .parse()
-        .map_err(|error| Fault::Usage(format!("{error}; set --base-url")))
 }
 
 fn time_zone(text: &str) -> Result<TimeZone, &'static str> {
@@ -413,9 +435,7 @@ fn without_credentials(text: &str) -> String {
 mod tests {
     use clap::{CommandFactory as _, Parser as _};
 
-    use super::{
-        Command, CommandLine, MigrateMode, Origin, base_url_of, one_line, without_credentials,
-    };
+    use super::{Command, CommandLine, MigrateMode, Origin, one_line, without_credentials};
 
     #[test]
     fn the_definition_is_sound() {
@@ -471,17 +491,6 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(text.parse::<Origin>().is_ok(), valid, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_base_url_is_one_that_can_be_opened() {
-        for (address, url) in [
-            ("127.0.0.1:80", "http://127.0.0.1:80"),
-            ("0.0.0.0:8080", "http://127.0.0.1:8080"),
-            ("[::1]:80", "http://[::1]:80"),
-        ] {
-            assert_eq!(base_url_of(address.parse().unwrap()).unwrap().as_str(), url);
         }
     }
 

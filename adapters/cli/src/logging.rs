@@ -5,14 +5,14 @@ use std::panic;
 
 use tracing_subscriber::EnvFilter;
 
-use crate::cli::{LogFormat, LoggingOptions};
-use crate::fault::Fault;
+use crate::error::CommandError;
+use crate::options::{LogFormat, LoggingOptions};
 
 /// Starts logging. Panics are logged too, so that they have the log's form and the id of their
 /// request.
-pub fn start(options: &LoggingOptions) -> Result<(), Fault> {
+pub fn start(options: &LoggingOptions) -> Result<(), CommandError> {
     let filter = EnvFilter::try_new(&options.filter).map_err(|error| {
-        Fault::Usage(format!(
+        CommandError::Usage(format!(
             "--log: {error}; give a level such as info, or `info,storage_adapter=debug`"
         ))
     })?;

@@ -2,15 +2,16 @@
 
 use std::io::{self, BufWriter, Write};
 
+use application::maintenance::HistoryReader;
 use indicatif::ProgressBar;
-use storage_adapter::LogReader;
 use tokio::task::spawn_blocking;
 
 use super::format::{self, Digest};
 use super::new_file::NewFile;
 use super::watch;
-use crate::cli::ExportOptions;
-use crate::fault::Fault;
+use crate::Wiring;
+use crate::error::CommandError;
+use crate::options::ExportOptions;
 use crate::progress::Meter;
 use crate::signals::Signals;
 
@@ -21,16 +22,16 @@ const BUFFER: usize = 1 << 16;
 
 /// What went wrong with what is written to: it is told in the terms of a file or of standard
 /// output.
-type Told = Box<dyn Fn(io::Error) -> Fault + Send>;
+type Told = Box<dyn Fn(io::Error) -> CommandError + Send>;
 
 /// Writes the store that the options name to where they say.
-pub async fn export(options: &ExportOptions) -> Result<(), Fault> {
-    let mut signals = Signals::listen().map_err(Fault::Signals)?;
+pub async fn export(options: &ExportOptions, wiring: &Wiring) -> Result<(), CommandError> {
+    let mut signals = Signals::listen()?;
     let file = options.file.as_deref().map(NewFile::create).transpose()?;
-    let store = crate::store_options(&options.database);
+    let maintenance = (wiring.maintenance)(&options.database);
     let log = tokio::select! {
-        log = LogReader::open(&store) => log?,
-        signal = signals.next() => return Err(Fault::Stopped(signal)),
+        log = maintenance.read_history() => log?,
+        signal = signals.next() => return Err(CommandError::Stopped(signal)),
     };
     let mut meter = Meter::start(Some(log.last().0.unsigned_abs()), BAR);
     let (out, told) = output(file.as_ref())?;
@@ -48,22 +49,24 @@ pub async fn export(options: &ExportOptions) -> Result<(), Fault> {
     crate::print(&format!("exported {changes} changes in {:.1} s\n", meter.seconds()))
 }
 
-fn output(file: Option<&NewFile>) -> Result<(Box<dyn Write + Send>, Told), Fault> {
-    let Some(file) = file else { return Ok((Box::new(io::stdout()), Box::new(Fault::Output))) };
+fn output(file: Option<&NewFile>) -> Result<(Box<dyn Write + Send>, Told), CommandError> {
+    let Some(file) = file else {
+        return Ok((Box::new(io::stdout()), Box::new(CommandError::Output)));
+    };
     let path = file.path().to_owned();
     Ok((
         Box::new(file.handle()?),
-        Box::new(move |cause| Fault::Target { path: path.clone(), cause }),
+        Box::new(move |cause| CommandError::Target { path: path.clone(), cause }),
     ))
 }
 
 /// Writes header, changes and trailer; the number of changes.
 fn write_all(
-    mut log: LogReader,
+    mut log: Box<dyn HistoryReader>,
     out: impl Write,
     bar: &ProgressBar,
-    told: &dyn Fn(io::Error) -> Fault,
-) -> Result<u64, Fault> {
+    told: &dyn Fn(io::Error) -> CommandError,
+) -> Result<u64, CommandError> {
     let (mut out, mut digest) = (BufWriter::with_capacity(BUFFER, out), Digest::default());
     let mut put = |line: &str| {
         digest.add(line.as_bytes());
@@ -71,7 +74,7 @@ fn write_all(
     };
     put(&format::header())?;
     let (mut line, mut changes) = (String::new(), 0);
-    while let Some(batch) = log.next_blocking() {
+    while let Some(batch) = log.next_batch() {
         for change in batch? {
             line.clear();
             format::push_change(&mut line, &change);

@@ -20,16 +20,17 @@ mod words;
 
 use std::sync::Arc;
 
-use application::{ApplicationError, Caller, ResourceLimits, ResourceService, WriteOptions};
+use application::{
+    ApplicationError, Caller, ResourceLimits, ResourcePorts, ResourceService, WriteOptions,
+};
 use domain::{Collection, Document, ItemId, Members, Proposal, Violations};
-use http_adapter::Ports;
 use jiff::SignedDuration;
-use storage_adapter::Store;
 use tokio::task::{JoinError, JoinSet};
 
-use crate::cli::{DatabaseOptions, SeedOptions};
-use crate::fault::Fault;
+use crate::error::CommandError;
+use crate::options::SeedOptions;
 use crate::signals::Signals;
+use crate::{Opened, Wiring};
 use plan::{Plan, Row};
 use progress::Progress;
 pub use progress::Tally;
@@ -40,11 +41,11 @@ use proposals::Recipe;
 const IN_FLIGHT: usize = 64;
 
 /// Adds what the options ask for to what the store holds.
-pub async fn run(options: &SeedOptions) -> Result<(), Fault> {
-    let mut signals = Signals::listen().map_err(Fault::Signals)?;
-    let store = tokio::select! {
-        store = prepare(&options.database) => store?,
-        signal = signals.next() => return Err(Fault::Interrupted { signal, stored: Tally::default() }),
+pub async fn run(options: &SeedOptions, wiring: &Wiring) -> Result<(), CommandError> {
+    let mut signals = Signals::listen()?;
+    let Opened { ports, store } = tokio::select! {
+        opened = (wiring.open_to_seed)(&options.database) => opened?,
+        signal = signals.next() => return Err(CommandError::Interrupted { signal, stored: Tally::default() }),
     };
     tracing::info!(
         proposals = options.proposals,
@@ -52,25 +53,19 @@ pub async fn run(options: &SeedOptions) -> Result<(), Fault> {
         seed = options.seed,
         "adding made-up data"
     );
-    let mut load = Load::new(options, &crate::ports_without_rules(&store));
+    let mut load = Load::new(options, &ports);
     let outcome = load.run(&mut signals).await;
     load.progress.end();
-    if outcome.is_ok() && store.settle().await.is_err() {
+    if outcome.is_ok() && store.wait_until_indexed().await.is_err() {
         tracing::warn!(
             "the full-text index is behind; the service goes on with it when it is started"
         );
     }
     let summary = load.progress.summary();
-    drop(load);
+    drop((load, ports));
     crate::close(store).await;
     outcome?;
     crate::print(&summary)
-}
-
-async fn prepare(options: &DatabaseOptions) -> Result<Store, Fault> {
-    let store = crate::connect(options).await?;
-    store.migrate().await?;
-    Ok(store)
 }
 
 /// A row that was written.
@@ -87,7 +82,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(recipe: Recipe, ports: &Ports) -> Self {
+    fn new(recipe: Recipe, ports: &ResourcePorts) -> Self {
         Self {
             recipe,
             proposals: service(Collection::PROPOSALS, ports),
@@ -114,12 +109,15 @@ impl Writer {
     }
 }
 
-fn service<R: domain::Resource>(collection: Collection, ports: &Ports) -> ResourceService<R> {
+fn service<R: domain::Resource>(
+    collection: Collection,
+    ports: &ResourcePorts,
+) -> ResourceService<R> {
     // The limits are on what patches make of an item, and on what is sent again; there is nothing
     // of either here.
     ResourceService::new(
         collection,
-        ports.of_resources(),
+        ports.clone(),
         ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO },
     )
 }
@@ -148,7 +146,7 @@ struct Load {
 }
 
 impl Load {
-    fn new(options: &SeedOptions, ports: &Ports) -> Self {
+    fn new(options: &SeedOptions, ports: &ResourcePorts) -> Self {
         let SeedOptions { proposals, library, median_size, seed, .. } = *options;
         Self {
             writer: Arc::new(Writer::new(
@@ -164,7 +162,7 @@ impl Load {
 
     /// Writes row after row. A signal or a failure ends that, but not what is in flight; a second
     /// signal does.
-    async fn run(&mut self, signals: &mut Signals) -> Result<(), Fault> {
+    async fn run(&mut self, signals: &mut Signals) -> Result<(), CommandError> {
         loop {
             self.fill();
             tokio::select! {
@@ -184,8 +182,8 @@ impl Load {
         let stored = self.progress.tally;
         match self.halt.take() {
             None => Ok(()),
-            Some(Halt::Signal(signal)) => Err(Fault::Interrupted { signal, stored }),
-            Some(Halt::Failure(cause)) => Err(Fault::Seed { cause, stored }),
+            Some(Halt::Signal(signal)) => Err(CommandError::Interrupted { signal, stored }),
+            Some(Halt::Failure(cause)) => Err(CommandError::Seed { cause, stored }),
         }
     }
 

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::io::BufRead;
 
+use application::maintenance::{CheckedChange, CollectionSummary, HistoryValidator};
 use indicatif::ProgressBar;
-use storage_adapter::{CheckedChange, Ledger, Summary};
 use tokio::sync::mpsc::Sender;
 
 use super::format::{self, Digest, Entry};
 use super::lines::{Line, Lines};
-use crate::fault::Fault;
+use crate::error::CommandError;
 
 /// Faults that are told of one file.
 const MOST_FAULTS: usize = 20;
@@ -23,14 +23,14 @@ const TOO_LARGE: &str =
 
 /// What is wrong with a file, line by line.
 #[derive(Debug)]
-pub struct FileFaults {
+pub struct FileErrors {
     /// Line numbers, and what is wrong there.
     faults: Vec<(u64, String)>,
     /// Whether there may be more.
     is_cut: bool,
 }
 
-impl fmt::Display for FileFaults {
+impl fmt::Display for FileErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (separator, cut) = match self.faults.as_slice() {
             [_] => (" ", ""),
@@ -53,7 +53,7 @@ pub struct Found {
     /// How many changes.
     pub changes: u64,
     /// What they leave, by group.
-    pub summary: Vec<Summary>,
+    pub summary: Vec<CollectionSummary>,
 }
 
 /// An export that is being read.
@@ -63,7 +63,7 @@ pub struct Reading<R> {
     bar: ProgressBar,
     named: String,
     digest: Digest,
-    ledger: Ledger,
+    validator: Box<dyn HistoryValidator>,
     changes: u64,
     faults: Vec<(u64, String)>,
 }
@@ -71,16 +71,23 @@ pub struct Reading<R> {
 impl<R: BufRead> Reading<R> {
     /// Begins with the header. `named` is what the source is called, `most` how many bytes the
     /// members of an item may have.
-    pub fn begin(source: R, named: String, most: usize, bar: ProgressBar) -> Result<Self, Fault> {
+    pub fn begin(
+        source: R,
+        named: String,
+        most: usize,
+        bar: ProgressBar,
+        validator: Box<dyn HistoryValidator>,
+    ) -> Result<Self, CommandError> {
         let mut lines = Lines::new(source, most.saturating_add(format::ENVELOPE));
         let mut digest = Digest::default();
-        let header = match lines.next().map_err(|cause| Fault::Source(named.clone(), cause))? {
-            Some(Line::Whole(line)) => {
-                digest.add(line);
-                format::read_header(line)
-            }
-            _ => Err(None),
-        };
+        let header =
+            match lines.next().map_err(|cause| CommandError::Source(named.clone(), cause))? {
+                Some(Line::Whole(line)) => {
+                    digest.add(line);
+                    format::read_header(line)
+                }
+                _ => Err(None),
+            };
         let refused = |version: Option<String>| match version {
             Some(version) => format!(
                 "the file has version {version} of the format, and this program reads 1; import it with the version of the service that wrote it"
@@ -90,22 +97,16 @@ impl<R: BufRead> Reading<R> {
             }
         };
         header.map_err(|version| {
-            Fault::Import(FileFaults { faults: vec![(1, refused(version))], is_cut: false })
+            CommandError::Import(FileErrors { faults: vec![(1, refused(version))], is_cut: false })
         })?;
-        Ok(Self {
-            lines,
-            most,
-            bar,
-            named,
-            digest,
-            ledger: Ledger::new()?,
-            changes: 0,
-            faults: Vec::new(),
-        })
+        Ok(Self { lines, most, bar, named, digest, validator, changes: 0, faults: Vec::new() })
     }
 
     /// Reads to the end. What is checked is handed on, if anybody takes it, until the first fault.
-    pub fn finish(mut self, sender: Option<Sender<Vec<CheckedChange>>>) -> Result<Found, Fault> {
+    pub fn finish(
+        mut self,
+        sender: Option<Sender<Vec<CheckedChange>>>,
+    ) -> Result<Found, CommandError> {
         let mut outlet = Outlet { sender, changes: Vec::new(), bytes: 0 };
         while self.faults.len() < MOST_FAULTS {
             match self.next()? {
@@ -128,26 +129,29 @@ impl<R: BufRead> Reading<R> {
         }
         if !self.faults.is_empty() {
             let is_cut = self.faults.len() >= MOST_FAULTS;
-            return Err(Fault::Import(FileFaults { faults: self.faults, is_cut }));
+            return Err(CommandError::Import(FileErrors { faults: self.faults, is_cut }));
         }
         outlet.flush();
         self.found()
     }
 
-    fn found(&self) -> Result<Found, Fault> {
-        Ok(Found { changes: self.changes, summary: self.ledger.summary()? })
+    fn found(&self) -> Result<Found, CommandError> {
+        Ok(Found { changes: self.changes, summary: self.validator.summary()? })
     }
 
-    fn next(&mut self) -> Result<Next, Fault> {
-        let line =
-            match self.lines.next().map_err(|cause| Fault::Source(self.named.clone(), cause))? {
-                None => return Ok(Next::End),
-                Some(Line::TooLong) => {
-                    self.changes += 1;
-                    return Ok(self.refuse(TOO_LARGE));
-                }
-                Some(Line::Whole(line)) => line,
-            };
+    fn next(&mut self) -> Result<Next, CommandError> {
+        let line = match self
+            .lines
+            .next()
+            .map_err(|cause| CommandError::Source(self.named.clone(), cause))?
+        {
+            None => return Ok(Next::End),
+            Some(Line::TooLong) => {
+                self.changes += 1;
+                return Ok(self.refuse(TOO_LARGE));
+            }
+            Some(Line::Whole(line)) => line,
+        };
         let entry = format::read_entry(line);
         if !matches!(entry, Ok(Entry::Trailer { .. })) {
             self.digest.add(line);
@@ -160,10 +164,12 @@ impl<R: BufRead> Reading<R> {
             {
                 Ok(self.refuse(TOO_LARGE))
             }
-            Ok(Entry::Change(change)) => match self.ledger.check(self.lines.number(), *change)? {
-                Ok(checked) => Ok(Next::Change(Box::new(checked))),
-                Err(flaw) => Ok(self.refuse(&flaw.to_string())),
-            },
+            Ok(Entry::Change(change)) => {
+                match self.validator.check(self.lines.number(), *change)? {
+                    Ok(checked) => Ok(Next::Change(Box::new(checked))),
+                    Err(error) => Ok(self.refuse(&error)),
+                }
+            }
             Ok(Entry::Trailer { changes, sha256 }) => {
                 self.close(changes, &sha256);
                 Ok(Next::Trailer)
@@ -191,13 +197,17 @@ impl<R: BufRead> Reading<R> {
 
     /// What only the end can tell: nothing follows it, and nothing is left behind without what it
     /// belongs to.
-    fn look_behind(&mut self) -> Result<(), Fault> {
-        if self.lines.next().map_err(|cause| Fault::Source(self.named.clone(), cause))?.is_some() {
+    fn look_behind(&mut self) -> Result<(), CommandError> {
+        if self
+            .lines
+            .next()
+            .map_err(|cause| CommandError::Source(self.named.clone(), cause))?
+            .is_some()
+        {
             self.refuse("something follows the line that counts the changes; an export ends there");
         }
         let room = MOST_FAULTS.saturating_sub(self.faults.len());
-        let left_behind = self.ledger.left_behind(room)?;
-        self.faults.extend(left_behind.into_iter().map(|(line, flaw)| (line, flaw.to_string())));
+        self.faults.extend(self.validator.orphans(room)?);
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! The signals that ask the process to stop.
 
-use std::io;
-
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::error::CommandError;
 
 /// SIGTERM and SIGINT, from the moment [`Signals::listen`] was called: until then they end the
 /// process.
@@ -16,10 +16,11 @@ impl Signals {
     ///
     /// # Errors
     /// Where the system refuses.
-    pub fn listen() -> io::Result<Self> {
+    pub fn listen() -> Result<Self, CommandError> {
+        let listen = |kind| signal(kind).map_err(CommandError::Signals);
         Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
         })
     }
 

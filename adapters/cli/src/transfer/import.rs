@@ -5,14 +5,15 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use storage_adapter::{Import, Summary, check_is_empty};
+use application::maintenance::{CollectionSummary, Maintenance};
 use tokio::sync::mpsc::channel;
 use tokio::task::spawn_blocking;
 
 use super::reading::{Found, Reading};
 use super::{joined, log, watch};
-use crate::cli::ImportOptions;
-use crate::fault::Fault;
+use crate::Wiring;
+use crate::error::CommandError;
+use crate::options::ImportOptions;
 use crate::progress::Meter;
 use crate::signals::Signals;
 
@@ -30,19 +31,20 @@ const WHAT: &str = "importing, in bytes";
 type Source = Box<dyn BufRead + Send>;
 
 /// Checks and stores what the options name. The header is read before the store is touched.
-pub async fn import(options: &ImportOptions) -> Result<(), Fault> {
-    let mut signals = Signals::listen().map_err(Fault::Signals)?;
+pub async fn import(options: &ImportOptions, wiring: &Wiring) -> Result<(), CommandError> {
+    let mut signals = Signals::listen()?;
     let (source, named, length) = open(options.file.as_deref())?;
     let mut meter = Meter::start(length, if length.is_some() { BAR } else { SPINNER });
     let most = options.max_body.bytes().min(LARGEST);
-    let bar = meter.bar().clone();
-    let begun = spawn_blocking(move || Reading::begin(source, named, most, bar));
+    let (bar, maintenance) = (meter.bar().clone(), (wiring.maintenance)(&options.database));
+    let validator = maintenance.validate_history()?;
+    let begun = spawn_blocking(move || Reading::begin(source, named, most, bar, validator));
     let reading = watch(begun, &mut signals, &mut meter, WHAT).await?;
     let found = if options.dry_run {
-        check_is_empty(&crate::store_options(&options.database)).await?;
+        maintenance.check_is_empty().await?;
         watch(spawn_blocking(move || reading.finish(None)), &mut signals, &mut meter, WHAT).await
     } else {
-        store(options, reading, &mut signals, &mut meter).await
+        store(&*maintenance, reading, &mut signals, &mut meter).await
     };
     meter.end();
     crate::print(&told(&found?, options.dry_run, meter.seconds()))
@@ -50,15 +52,14 @@ pub async fn import(options: &ImportOptions) -> Result<(), Fault> {
 
 /// Stores what is read while more is read.
 async fn store(
-    options: &ImportOptions,
+    maintenance: &dyn Maintenance,
     reading: Reading<Source>,
     signals: &mut Signals,
     meter: &mut Meter,
-) -> Result<Found, Fault> {
-    let options = crate::store_options(&options.database);
+) -> Result<Found, CommandError> {
     let mut import = tokio::select! {
-        import = Import::begin(&options) => import?,
-        signal = signals.next() => return Err(Fault::Stopped(signal)),
+        import = maintenance.begin_import() => import?,
+        signal = signals.next() => return Err(CommandError::Stopped(signal)),
     };
     let (sender, mut checked) = channel(1);
     let work = spawn_blocking(move || reading.finish(Some(sender)));
@@ -68,7 +69,7 @@ async fn store(
                 Some(batch) => import.store(batch).await?,
                 None => break,
             },
-            signal = signals.next() => return Err(Fault::Stopped(signal)),
+            signal = signals.next() => return Err(CommandError::Stopped(signal)),
             () = meter.line_is_due() => log(meter, WHAT),
         }
     }
@@ -78,13 +79,13 @@ async fn store(
 }
 
 /// The source, its name, and how long it is if that is known.
-fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), Fault> {
+fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), CommandError> {
     let Some(path) = file else {
         return Ok((Box::new(BufReader::new(io::stdin())), "standard input".to_owned(), None));
     };
     let named = path.display().to_string();
     let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-    let (metadata, file) = opened.map_err(|cause| Fault::Source(named.clone(), cause))?;
+    let (metadata, file) = opened.map_err(|cause| CommandError::Source(named.clone(), cause))?;
     Ok((Box::new(BufReader::new(file)), named, metadata.is_file().then_some(metadata.len())))
 }
 
@@ -98,7 +99,9 @@ fn told(found: &Found, is_dry_run: bool, seconds: f64) -> String {
     } else {
         format!("stored {changes} changes in {seconds:.1} s")
     };
-    for (number, Summary { collection, items, deleted }) in found.summary.iter().enumerate() {
+    for (number, CollectionSummary { collection, items, deleted }) in
+        found.summary.iter().enumerate()
+    {
         // Writing to a String cannot fail.
         let _ = write!(text, "{} {collection} {items}", if number == 0 { "; items:" } else { "," });
         if *deleted > 0 {

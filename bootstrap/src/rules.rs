@@ -4,15 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cli_adapter::CommandError;
+use domain::{Document, Proposal, Resource};
 use rules_adapter::ReloadableRules;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::reserved;
-use crate::fault::Fault;
+use crate::failed;
 
 /// How often the files are looked at. A look reads them whole: times and sizes do not tell every
 /// change.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// The codes of the rules written in Rust, which no rule in a file may have.
+pub fn reserved() -> Vec<&'static str> {
+    let (proposal, document) = (Proposal::rules(), Document::rules());
+    proposal.iter().map(|rule| rule.code()).chain(document.iter().map(|rule| rule.code())).collect()
+}
 
 /// SIGHUP, from now on. Without it the signal ends the process.
 pub fn hang_ups() -> Option<Signal> {
@@ -22,9 +29,9 @@ pub fn hang_ups() -> Option<Signal> {
 }
 
 /// The rules that a path holds, or none.
-pub fn open(path: Option<&Path>) -> Result<Arc<ReloadableRules>, Fault> {
+pub fn open(path: Option<&Path>) -> Result<Arc<ReloadableRules>, CommandError> {
     let rules = match path {
-        Some(path) => ReloadableRules::open(path, &reserved()).map_err(Fault::Rules)?,
+        Some(path) => ReloadableRules::open(path, &reserved()).map_err(failed)?,
         None => ReloadableRules::none(),
     };
     Ok(Arc::new(rules))

@@ -17,29 +17,28 @@ mod lines;
 mod new_file;
 mod reading;
 
-use storage_adapter::CopyError;
 use tokio::task::JoinHandle;
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::progress::Meter;
 use crate::signals::Signals;
 
 pub use backup::backup;
 pub use export::export;
 pub use import::import;
-pub use reading::FileFaults;
+pub use reading::FileErrors;
 
 /// Waits for work on another thread, and tells how far it has come.
 async fn watch<T>(
-    mut work: JoinHandle<Result<T, Fault>>,
+    mut work: JoinHandle<Result<T, CommandError>>,
     signals: &mut Signals,
     meter: &mut Meter,
     what: &str,
-) -> Result<T, Fault> {
+) -> Result<T, CommandError> {
     loop {
         tokio::select! {
             done = &mut work => return joined(done),
-            signal = signals.next() => return Err(Fault::Stopped(signal)),
+            signal = signals.next() => return Err(CommandError::Stopped(signal)),
             () = meter.line_is_due() => log(meter, what),
         }
     }
@@ -50,12 +49,8 @@ fn log(meter: &Meter, what: &str) {
 }
 
 /// What a thread came to. If it panicked, so does this one.
-fn joined<T>(done: Result<Result<T, Fault>, tokio::task::JoinError>) -> Result<T, Fault> {
+fn joined<T>(
+    done: Result<Result<T, CommandError>, tokio::task::JoinError>,
+) -> Result<T, CommandError> {
     done.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
-}
-
-impl From<CopyError> for Fault {
-    fn from(error: CopyError) -> Self {
-        Self::Copy(error)
-    }
 }

@@ -7,37 +7,33 @@ use std::io::{self, BufWriter, Write};
 
 use application::query::Place;
 use application::{
-    Audited, Caller, ResourceLimits, ResourceService, Scope, WriteOptions, audited_operation,
+    ApplicationError, Audited, Caller, ResourceLimits, ResourcePorts, ResourceService, Scope,
+    WriteOptions, audited_operation,
 };
 use domain::{
     Collection, Document, ItemId, Members, Proposal, Resource, Rule, Severity, Verdict, Violation,
     WriteOperation,
 };
-use http_adapter::Ports;
 use jiff::SignedDuration;
-use storage_adapter::Store;
 
-use crate::cli::AuditOptions;
-use crate::fault::Fault;
+use crate::error::CommandError;
+use crate::options::AuditOptions;
 use crate::progress::Meter;
 use crate::signals::Signals;
+use crate::{Opened, Wiring};
 
 const BAR: &str =
     "{bar:32} {percent:>3} %  item {human_pos} of {human_len}, {rate} a second, {eta} left";
 
 /// Looks at every item that the rules in a file are about, and says which they would refuse or warn
 /// of.
-pub async fn audit(options: &AuditOptions) -> Result<(), Fault> {
-    let mut signals = Signals::listen().map_err(Fault::Signals)?;
-    let rules = super::open(Some(&options.file))?;
-    let store = Store::connect_to_look(&crate::store_options(&options.database))
-        .await?
-        .ok_or(Fault::NotMigrated)?;
-    let ports = crate::ports(&store, rules, options.time_zone.zone.clone());
+pub async fn audit(options: &AuditOptions, wiring: &Wiring) -> Result<(), CommandError> {
+    let mut signals = Signals::listen()?;
+    let Opened { ports, store } = (wiring.open_to_audit)(options).await?;
     let mut audit = Audit::begin(&ports).await?;
     let outcome = tokio::select! {
         outcome = audit.run(&ports) => outcome,
-        signal = signals.next() => Err(Fault::Stopped(signal)),
+        signal = signals.next() => Err(CommandError::Stopped(signal)),
     };
     audit.meter.end();
     outcome?;
@@ -77,7 +73,7 @@ impl Count {
 }
 
 impl Audit {
-    async fn begin(ports: &Ports) -> Result<Self, Fault> {
+    async fn begin(ports: &ResourcePorts) -> Result<Self, CommandError> {
         let (mut collections, mut counts, mut total) = (Vec::new(), BTreeMap::new(), 0);
         for collection in Collection::ALL {
             let rules = ports.rules.rules(collection);
@@ -91,7 +87,7 @@ impl Audit {
                 .items
                 .totals(Scope { collection, parent: None }, &[])
                 .await
-                .map_err(|error| Fault::Audit(error.into()))?
+                .map_err(ApplicationError::from)?
                 .items;
             collections.push(collection);
         }
@@ -104,7 +100,7 @@ impl Audit {
         })
     }
 
-    async fn run(&mut self, ports: &Ports) -> Result<(), Fault> {
+    async fn run(&mut self, ports: &ResourcePorts) -> Result<(), CommandError> {
         for collection in self.collections.clone() {
             if collection == Collection::PROPOSALS {
                 self.look_at::<Proposal>(collection, ports).await?;
@@ -112,23 +108,21 @@ impl Audit {
                 self.look_at::<Document>(collection, ports).await?;
             }
         }
-        self.out.flush().map_err(Fault::Output)
+        self.out.flush().map_err(CommandError::Output)
     }
 
     async fn look_at<R: Resource>(
         &mut self,
         collection: Collection,
-        ports: &Ports,
-    ) -> Result<(), Fault> {
+        ports: &ResourcePorts,
+    ) -> Result<(), CommandError> {
         // Nothing is written, so nothing is limited.
         let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
-        let service = ResourceService::<R>::new(collection, ports.of_resources(), limits);
+        let service = ResourceService::<R>::new(collection, ports.clone(), limits);
         let mut after: Option<Place> = None;
         loop {
-            let Audited { remarked, examined, next } = service
-                .audit(&WriteOptions::by(Caller::Anonymous), after)
-                .await
-                .map_err(Fault::Audit)?;
+            let Audited { remarked, examined, next } =
+                service.audit(&WriteOptions::by(Caller::Anonymous), after).await?;
             for (id, verdict) in &remarked {
                 self.tell(collection, *id, verdict)?;
             }
@@ -141,7 +135,12 @@ impl Audit {
         }
     }
 
-    fn tell(&mut self, collection: Collection, id: ItemId, verdict: &Verdict) -> Result<(), Fault> {
+    fn tell(
+        &mut self,
+        collection: Collection,
+        id: ItemId,
+        verdict: &Verdict,
+    ) -> Result<(), CommandError> {
         for (severity, said) in
             [(Severity::Error, &verdict.errors), (Severity::Warning, &verdict.warnings)]
         {
@@ -155,7 +154,7 @@ impl Audit {
                     "{name}/{id}: {severity} {code} at {:?}{how}: {detail}",
                     pointer.to_string()
                 )
-                .map_err(Fault::Output)?;
+                .map_err(CommandError::Output)?;
             }
         }
         Ok(())

@@ -4,13 +4,13 @@
 
 use std::fmt::Write as _;
 
+use application::maintenance::ChangeRecord;
 use application::{ChangeKind, Sequence};
 use domain::json::{self, MAX_DEPTH, Read, encode_text, push_text};
 use domain::{Collection, ItemId, Members, Value, Version, nearest};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 use sha2::{Digest as _, Sha256};
-use storage_adapter::ChangeRecord;
 use thiserror::Error;
 
 /// What the header says of every export.
@@ -370,10 +370,10 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use application::maintenance::ChangeRecord;
     use application::{ChangeKind, Sequence};
     use domain::json::encode_text;
     use domain::{Collection, ItemId, Version};
-    use storage_adapter::ChangeRecord;
 
     use super::{Digest, Entry, header, push_change, read_entry, read_header, trailer};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 
 /// What the name of a file ends with that is not whole yet.
 const PARTIAL: &str = ".partial";
@@ -23,9 +23,9 @@ pub struct NewFile {
 
 impl NewFile {
     /// Begins a file at a path where there must be none.
-    pub fn create(path: &Path) -> Result<Self, Fault> {
+    pub fn create(path: &Path) -> Result<Self, CommandError> {
         if path.symlink_metadata().is_ok() {
-            return Err(Fault::Exists(path.to_owned()));
+            return Err(CommandError::Exists(path.to_owned()));
         }
         let name =
             path.file_name().ok_or_else(|| target(path, io::ErrorKind::IsADirectory.into()))?;
@@ -48,12 +48,12 @@ impl NewFile {
     }
 
     /// A handle to write with.
-    pub fn handle(&self) -> Result<File, Fault> {
+    pub fn handle(&self) -> Result<File, CommandError> {
         self.partial.as_file().try_clone().map_err(|cause| target(&self.path, cause))
     }
 
     /// Gives it its name, once it is on the disk. What came there meanwhile is not replaced.
-    pub fn finish(self) -> Result<(), Fault> {
+    pub fn finish(self) -> Result<(), CommandError> {
         let Self { path, partial } = self;
         partial.as_file().sync_all().map_err(|cause| target(&path, cause))?;
         match partial.persist_noclobber(&path) {
@@ -61,15 +61,15 @@ impl NewFile {
                 .and_then(|folder| folder.sync_all())
                 .map_err(|cause| target(&path, cause)),
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(Fault::Exists(path))
+                Err(CommandError::Exists(path))
             }
             Err(failed) => Err(target(&path, failed.error)),
         }
     }
 }
 
-fn target(path: &Path, cause: io::Error) -> Fault {
-    Fault::Target { path: path.to_owned(), cause }
+fn target(path: &Path, cause: io::Error) -> CommandError {
+    CommandError::Target { path: path.to_owned(), cause }
 }
 
 fn folder(path: &Path) -> &Path {

@@ -1,0 +1,91 @@
+//! Why a command failed: one line that says how to fix it.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use application::ApplicationError;
+use application::maintenance::MaintenanceError;
+use thiserror::Error;
+
+use crate::seed::Tally;
+use crate::transfer::FileErrors;
+
+/// Why the process ends without having done what it was asked to.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    /// The command line or an environment variable is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// An adapter failed.
+    #[error("{0}")]
+    Failed(String),
+    /// A store cannot be opened, prepared or copied.
+    #[error(transparent)]
+    Store(#[from] MaintenanceError),
+    /// The store lacks a schema, or has that of an earlier version.
+    #[error(
+        "the database is not prepared for this version: run `proposal-service migrate` once, or serve with --migrate auto"
+    )]
+    NotMigrated,
+    /// Made-up data cannot be stored.
+    #[error("cannot store made-up data: {cause}; before that, {stored} were stored")]
+    Seed {
+        /// The cause.
+        cause: ApplicationError,
+        /// What was stored until then.
+        stored: Tally,
+    },
+    /// The operator did not wait for all of the made-up data.
+    #[error("stopped by {signal}; {stored} were stored")]
+    Interrupted {
+        /// The signal.
+        signal: &'static str,
+        /// What was stored until then.
+        stored: Tally,
+    },
+    /// A file to be imported has errors.
+    #[error("nothing was stored, because {0}")]
+    Import(FileErrors),
+    /// A file to be imported cannot be read.
+    #[error("cannot read {source}: {cause}; nothing was stored", source = .0, cause = .1)]
+    Source(String, io::Error),
+    /// Some cases of business rules failed.
+    #[error("{0} of the cases came out otherwise than expected")]
+    Cases(usize),
+    /// The stored items cannot be audited.
+    #[error("cannot look at what is stored: {0}")]
+    Audit(#[from] ApplicationError),
+    /// A copy is never written over an existing file.
+    #[error("{} is there already; name a file that does not exist", .0.display())]
+    Exists(PathBuf),
+    /// A copy cannot be written.
+    #[error("cannot write {}: {cause}", path.display())]
+    Target {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        cause: io::Error,
+    },
+    /// The operator did not wait for the end of a copy.
+    #[error("stopped by {0}; nothing was stored")]
+    Stopped(&'static str),
+    /// The output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(io::Error),
+    /// The system gives no threads.
+    #[error("cannot start the runtime: {0}")]
+    Runtime(io::Error),
+    /// The system gives no signals.
+    #[error("cannot wait for signals: {0}")]
+    Signals(io::Error),
+}
+
+impl CommandError {
+    /// 2 for an error of the command line, as is usual; 1 for all else.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        let is_usage =
+            matches!(self, Self::Usage(_) | Self::Store(MaintenanceError::InvalidOptions(_)));
+        ExitCode::from(if is_usage { 2 } else { 1 })
+    }
+}

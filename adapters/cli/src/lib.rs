@@ -1,0 +1,135 @@
+//! The command line: what an operator can run, and the messages that are printed.
+//!
+//! The commands work on ports and use cases. The composition root hands in [`Wiring`], which opens
+//! the adapters that implement them.
+//!
+//! - [`options`] defines the command line, [`quantities`] parses sizes and times, [`error`] is what
+//!   is printed when a command fails;
+//! - [`seed`] fills a store with made-up data, [`transfer`] copies whole stores, [`rules`] checks,
+//!   tests and audits business rules in files;
+//! - [`logging`], [`signals`] and [`progress`] serve all commands.
+
+mod error;
+mod logging;
+mod options;
+mod progress;
+mod quantities;
+mod rules;
+mod seed;
+mod signals;
+mod transfer;
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::maintenance::{Maintenance, OpenStore};
+use application::{Clock, ResourcePorts, RuleFiles};
+use jiff::tz::TimeZone;
+use tokio::runtime::Runtime;
+
+pub use error::CommandError;
+pub use options::{
+    AuditOptions, DatabaseOptions, MigrateMode, OpenapiOptions, RulesOptions, ServeOptions,
+};
+use options::{Command, RulesCommand};
+pub use signals::Signals;
+
+/// How long a store may take to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The outcome of something that takes time.
+pub type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommandError>> + Send + 'a>>;
+
+/// What the commands need of the other adapters.
+pub struct Wiring {
+    /// Serves requests until a signal.
+    pub serve: fn(ServeOptions, Signals) -> Work<'static, ()>,
+    /// Writes the OpenAPI document.
+    pub openapi: fn(&OpenapiOptions) -> Result<String, CommandError>,
+    /// Returns the maintenance of a store, which is not opened yet.
+    pub maintenance: fn(&DatabaseOptions) -> Box<dyn Maintenance>,
+    /// Opens a store for made-up data and prepares its schema.
+    pub open_to_seed: fn(&DatabaseOptions) -> Work<'_, Opened>,
+    /// Opens a store that is only read, with the rules it is audited by.
+    pub open_to_audit: fn(&AuditOptions) -> Work<'_, Opened>,
+    /// Reads rules in files.
+    pub rules: fn(&Path) -> Result<Box<dyn RuleFiles>, CommandError>,
+    /// Returns a clock in a time zone.
+    pub clock: fn(TimeZone) -> Arc<dyn Clock>,
+}
+
+/// An open store, and the ports through which use cases see it.
+pub struct Opened {
+    /// The ports.
+    pub ports: ResourcePorts,
+    /// The store.
+    pub store: Box<dyn OpenStore>,
+}
+
+/// Runs the command that the process was started with. Prints an error as one line.
+#[must_use]
+pub fn run(wiring: &Wiring) -> ExitCode {
+    match options::command().and_then(|command| execute(command, wiring)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // There is nobody left to tell if this fails.
+            let _ = writeln!(io::stderr(), "proposal-service: {error}");
+            error.exit_code()
+        }
+    }
+}
+
+fn execute(command: Command, wiring: &Wiring) -> Result<(), CommandError> {
+    if let Some(options) = command.logging() {
+        logging::start(options)?;
+    }
+    match command {
+        Command::Serve(options) => {
+            within_runtime(async { (wiring.serve)(*options, Signals::listen()?).await })
+        }
+        Command::Migrate(options) => within_runtime(async {
+            (wiring.maintenance)(&options.database).migrate().await?;
+            tracing::info!("the database is prepared");
+            Ok(())
+        }),
+        Command::Seed(options) => within_runtime(seed::run(&options, wiring)),
+        Command::Backup(options) => within_runtime(transfer::backup(&options, wiring)),
+        Command::Export(options) => within_runtime(transfer::export(&options, wiring)),
+        Command::Import(options) => within_runtime(transfer::import(&options, wiring)),
+        Command::Rules(RulesCommand::Check(options)) => rules::check(&options, wiring),
+        Command::Rules(RulesCommand::Test(options)) => rules::test(&options, wiring),
+        Command::Rules(RulesCommand::Audit(options)) => {
+            within_runtime(rules::audit(&options, wiring))
+        }
+        Command::Openapi(options) => print(&(wiring.openapi)(&options)?),
+    }
+}
+
+fn print(output: &str) -> Result<(), CommandError> {
+    match write!(io::stdout(), "{output}") {
+        // The reader has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(CommandError::Output),
+    }
+}
+
+fn within_runtime(
+    work: impl Future<Output = Result<(), CommandError>>,
+) -> Result<(), CommandError> {
+    let runtime = Runtime::new().map_err(CommandError::Runtime)?;
+    let outcome = runtime.block_on(work);
+    // What still runs was given its time to finish.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Closes a store, but does not wait for ever.
+pub async fn close(store: Box<dyn OpenStore>) {
+    if tokio::time::timeout(CLOSE_TIMEOUT, store.close()).await.is_err() {
+        tracing::warn!("the store did not close in time");
+    }
+}

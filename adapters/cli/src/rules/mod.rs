@@ -1,0 +1,7 @@
+//! Business rules in files, tried before they are put in force.
+
+mod audit;
+mod check;
+
+pub use audit::audit;
+pub use check::{check, test};

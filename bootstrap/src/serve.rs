@@ -1,0 +1,174 @@
+//! `serve`: starts the server, and stops it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::Clock as _;
+use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
+use http_adapter::{BaseUrl, DemoError, Drained, HttpOptions, Ports, ServerLimits};
+use jiff::SignedDuration;
+use storage_adapter::Store;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::identifiers::SystemClock;
+use crate::sockets::{self, Port};
+use crate::{base_url, connect, failed, ports, rules, store_error};
+
+/// How often expired keys are looked for.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// Serves requests until a signal.
+pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), CommandError> {
+    let hang_ups = rules::hang_ups();
+    let rules = rules::open(options.rules.rules.as_deref())?;
+    let (listener, store) = tokio::select! {
+        started = start(&options) => started?,
+        signal = signals.next() => {
+            tracing::info!(signal, "stopped before it served");
+            return Ok(());
+        }
+    };
+    let address = listener.local_addr().map_err(failed)?;
+    let base_url = match &options.base_url {
+        Some(url) => base_url(url)?,
+        None => base_url(&url_of(address))?,
+    };
+    let ports = ports(&store, Arc::clone(&rules), options.rules.time_zone.zone.clone());
+    if options.demo {
+        load_demo(&ports).await?;
+    }
+    let limits = limits(&options);
+    let (ending, stopping) = watch::channel(false);
+    let endpoint =
+        http_adapter::service(&ports, http_options(&options, base_url.clone(), stopping));
+    tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
+    let forgetting =
+        tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl.duration()));
+    let watching = tokio::spawn(rules::watch(rules, hang_ups));
+    let drained = http_adapter::serve(listener, endpoint, limits, stop(signals, ending)).await;
+    forgetting.abort();
+    watching.abort();
+    if let Drained::CutOff(connections) = drained {
+        tracing::warn!(connections, "cut off requests that did not finish in time");
+    }
+    drop(ports);
+    close(Box::new(store)).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Takes the port before it touches the database: an instance started twice by mistake, perhaps of
+/// another version, must not migrate the store under the one that serves. Opens the port only
+/// afterwards, so that whoever starts earlier or asks too soon is refused at once and tries again,
+/// instead of waiting for an instance that waits for a migration.
+async fn start(options: &ServeOptions) -> Result<(TcpListener, Store), CommandError> {
+    let port = Port::take(options.listen)?;
+    let store = connect(&options.database).await?;
+    match options.migrate {
+        MigrateMode::Auto => store.migrate().await.map_err(store_error)?,
+        MigrateMode::Never if store.is_migrated().await.map_err(store_error)? => {}
+        MigrateMode::Never => return Err(CommandError::NotMigrated),
+    }
+    Ok((port.open()?, store))
+}
+
+/// Forgets requests whose keys have expired, again and again.
+async fn forget_requests(store: Store, lifetime: Duration) {
+    let pause = (lifetime / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+    loop {
+        tokio::time::sleep(pause).await;
+        match store.forget_requests(SystemClock::default().now()).await {
+            Ok(0) => {}
+            Ok(forgotten) => {
+                tracing::debug!(forgotten, "requests whose keys have expired were forgotten")
+            }
+            Err(error) => {
+                tracing::warn!(%error, "requests whose keys have expired could not be forgotten; trying again")
+            }
+        }
+    }
+}
+
+/// A restart with `--demo` finds the items of the first start, and goes on with them.
+async fn load_demo(ports: &Ports) -> Result<(), CommandError> {
+    match http_adapter::load_demo(ports).await {
+        Ok(()) => tracing::info!("loaded the demonstration items"),
+        Err(DemoError::NotEmpty) => {
+            tracing::info!("the store is not empty; no demonstration items were loaded")
+        }
+        Err(error) => return Err(failed(format!("cannot load the demonstration items: {error}"))),
+    }
+    Ok(())
+}
+
+fn http_options(
+    options: &ServeOptions,
+    base_url: BaseUrl,
+    stopping: watch::Receiver<bool>,
+) -> HttpOptions {
+    HttpOptions {
+        base_url,
+        max_body: options.max_body.bytes(),
+        body_timeout: options.body_timeout.duration(),
+        request_timeout: options.request_timeout.duration(),
+        requires_condition: options.require_if_match,
+        // A lifetime that was accepted is far from the longest there is.
+        stopping,
+        key_lifetime: SignedDuration::try_from(options.idempotency_ttl.duration())
+            .unwrap_or(SignedDuration::MAX),
+        // An origin that was accepted is a URL, which every header can hold.
+        cors_origins: options
+            .cors_origins
+            .iter()
+            .filter_map(|origin| origin.as_str().parse().ok())
+            .collect(),
+    }
+}
+
+fn limits(options: &ServeOptions) -> ServerLimits {
+    ServerLimits {
+        connections: sockets::affordable(
+            options.max_connections,
+            options.database.database_connections,
+        ),
+        drain_timeout: options.drain_timeout.duration(),
+        ..ServerLimits::default()
+    }
+}
+
+/// Done at the first signal. A second one ends the process at once.
+async fn stop(mut signals: Signals, ending: watch::Sender<bool>) {
+    let signal = signals.next().await;
+    tracing::info!(signal, "stopping: requests in flight may finish; another signal stops at once");
+    ending.send_replace(true);
+    tokio::spawn(async move {
+        let signal = signals.next().await;
+        tracing::warn!(signal, "stopped at once");
+        std::process::exit(1);
+    });
+}
+
+/// The URL at which clients on this machine reach a service that listens on `address`.
+fn url_of(mut address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    format!("http://{address}")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_url_is_one_that_can_be_opened() {
+        for (address, url) in [
+            ("127.0.0.1:80", "http://127.0.0.1:80"),
+            ("0.0.0.0:8080", "http://127.0.0.1:8080"),
+            ("[::1]:80", "http://[::1]:80"),
+        ] {
+            assert_eq!(super::url_of(address.parse().unwrap()), url);
+        }
+    }
+}
