@@ -19,12 +19,18 @@ pub trait Maintenance: Send + Sync {
 
     /// Copies the store's file into the empty file at `to` as it is at one moment, while others may
     /// go on writing; reports its progress. Blocks. The caller flushes the copy to the disk.
+    ///
+    /// # Errors
+    /// Where there is no file to copy, it cannot be read, or the copy cannot be written.
     fn back_up(&self, to: &Path, report: &dyn Fn(BackupProgress)) -> Result<(), MaintenanceError>;
 
     /// Reads the history of the store, which MUST be left as it is.
     async fn read_history(&self) -> Result<Box<dyn HistoryReader>, MaintenanceError>;
 
     /// Validates a history that is to be imported.
+    ///
+    /// # Errors
+    /// Where there is no room for temporary files.
     fn validate_history(&self) -> Result<Box<dyn HistoryValidator>, MaintenanceError>;
 
     /// Fails unless [`Maintenance::begin_import`] would accept the store. MUST NOT create or change
@@ -50,6 +56,9 @@ pub trait HistoryValidator: Send {
     /// Checks that a change can follow those before it, and otherwise tells the reason and how to
     /// fix it. The change counts in either case, so that one error is not reported on every line
     /// after it.
+    ///
+    /// # Errors
+    /// Where there is no room for temporary files.
     fn check(
         &mut self,
         line: u64,
@@ -58,9 +67,15 @@ pub trait HistoryValidator: Send {
 
     /// The items that exist without the item they belong to: their lines and what is wrong, at most
     /// `limit`.
+    ///
+    /// # Errors
+    /// Where temporary files cannot be read.
     fn orphans(&self, limit: usize) -> Result<Vec<(u64, String)>, MaintenanceError>;
 
     /// Counts what was checked, by collection.
+    ///
+    /// # Errors
+    /// Where temporary files cannot be read.
     fn summary(&self) -> Result<Vec<CollectionSummary>, MaintenanceError>;
 }
 

@@ -83,10 +83,10 @@ async fn forget_requests(store: Store, lifetime: Duration) {
         match store.forget_requests(SystemClock::default().now()).await {
             Ok(0) => {}
             Ok(forgotten) => {
-                tracing::debug!(forgotten, "requests whose keys have expired were forgotten")
+                tracing::debug!(forgotten, "requests whose keys have expired were forgotten");
             }
             Err(error) => {
-                tracing::warn!(%error, "requests whose keys have expired could not be forgotten; trying again")
+                tracing::warn!(%error, "requests whose keys have expired could not be forgotten; trying again");
             }
         }
     }
@@ -97,7 +97,7 @@ async fn load_demo(ports: &Ports) -> Result<(), CommandError> {
     match http_adapter::load_demo(ports).await {
         Ok(()) => tracing::info!("loaded the demonstration items"),
         Err(DemoError::NotEmpty) => {
-            tracing::info!("the store is not empty; no demonstration items were loaded")
+            tracing::info!("the store is not empty; no demonstration items were loaded");
         }
         Err(error) => return Err(failed(format!("cannot load the demonstration items: {error}"))),
     }
