@@ -1,8 +1,9 @@
 //! Days as texts of the form `YYYY-MM-DD`, and times.
 
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Span, Timestamp, Zoned};
+use jiff::civil::{Date, DateTime};
+use jiff::fmt::temporal::{DateTimeParser, Pieces};
+use jiff::tz::Offset;
+use jiff::{SignedDuration, Span, Timestamp};
 
 use super::{EvaluationFault, failed, shorten};
 
@@ -10,14 +11,10 @@ type Outcome<T> = Result<T, EvaluationFault>;
 
 /// The day of a text, which has exactly the form `YYYY-MM-DD`.
 pub(super) fn parse(text: &str) -> Option<Date> {
-    let has_form = text.len() == 10
-        && text.bytes().enumerate().all(|(at, byte)| {
-            if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() }
-        });
-    if !has_form {
-        return None;
-    }
-    Date::new(text[..4].parse().ok()?, text[5..7].parse().ok()?, text[8..].parse().ok()?).ok()
+    // The library also reads other forms of ISO 8601, and times.
+    let has_form = matches!(text.as_bytes(), [b'0'..=b'9', .., b'-', _, _, b'-', _, _])
+        && text.len() == "YYYY-MM-DD".len();
+    if has_form { text.parse().ok() } else { None }
 }
 
 pub(super) fn day(text: &str) -> Outcome<Date> {
@@ -58,26 +55,68 @@ fn add(date: Date, span: Result<Span, jiff::Error>) -> Outcome<Date> {
     sum.ok_or_else(|| failed(format_args!("the day lies beyond the years 0000 to 9999")))
 }
 
+/// A time in UTC, of the years 1 to 9999. The library's own timestamps end a day earlier.
+pub(super) type Time = DateTime;
+
+const EPOCH: Time = jiff::civil::datetime(1970, 1, 1, 0, 0, 0, 0);
+/// Most bytes of the text of a time, a duration or a zone.
+const MOST_TEXT: usize = 64;
+
+/// The time, when it is of those years.
+pub(super) fn in_range(time: Result<Time, jiff::Error>) -> Option<Time> {
+    time.ok().filter(|time| time.year() >= 1)
+}
+
+/// The duration, when its nanoseconds are a 64-bit integer, as CEL has it: up to 292 years.
+pub(super) fn in_span(duration: SignedDuration) -> Option<SignedDuration> {
+    i64::try_from(duration.as_nanos()).is_ok().then_some(duration)
+}
+
+pub(super) fn of_timestamp(timestamp: Timestamp) -> Time {
+    Offset::UTC.to_datetime(timestamp)
+}
+
+/// The time that is so many seconds after the start of 1970.
+pub(super) fn at_second(seconds: i64) -> Option<Time> {
+    in_range(EPOCH.checked_add(SignedDuration::from_secs(seconds)))
+}
+
+/// The seconds of a time since the start of 1970.
+pub(super) fn seconds(time: Time) -> i64 {
+    time.duration_since(EPOCH).as_secs()
+}
+
 /// A time as RFC 3339 writes it: `2026-02-01T00:00:00Z`.
-pub(super) fn timestamp(text: &str) -> Outcome<Timestamp> {
-    let time = if text.len() <= 64 { text.parse().ok() } else { None };
-    time.ok_or_else(|| {
-        failed(format_args!(
-            "the text \"{}\" is no time such as 2026-02-01T00:00:00Z",
-            shorten(text)
-        ))
-    })
+pub(super) fn timestamp(text: &str) -> Option<Time> {
+    if text.len() > MOST_TEXT {
+        return None;
+    }
+    let pieces = Pieces::parse(text).ok().filter(|it| it.time_zone_annotation().is_none())?;
+    let offset = SignedDuration::from_secs(pieces.to_numeric_offset()?.seconds().into());
+    in_range(pieces.date().to_datetime(pieces.time()?).checked_sub(offset))
 }
 
 /// A duration such as `24h` or `1h30m`.
-pub(super) fn duration(text: &str) -> Outcome<SignedDuration> {
-    let duration = if text.len() <= 64 { text.parse().ok() } else { None };
-    duration.ok_or_else(|| {
-        failed(format_args!("the text \"{}\" is no duration such as 24h or 1h30m", shorten(text)))
-    })
+pub(super) fn duration(text: &str) -> Option<SignedDuration> {
+    if text.len() <= MOST_TEXT { text.parse().ok().and_then(in_span) } else { None }
 }
 
-/// A time with its calendar, in UTC.
-pub(super) fn in_utc(time: Timestamp) -> Zoned {
-    time.to_zoned(TimeZone::UTC)
+/// The time that clocks show in a zone: `Asia/Manila`, or a difference from UTC such as `+08:00`.
+pub(super) fn in_zone(time: Time, zone: &str) -> Outcome<Time> {
+    let plus = if zone.starts_with(|first: char| first.is_ascii_digit()) { "+" } else { "" };
+    let parser = DateTimeParser::new();
+    let found = if zone.len() <= MOST_TEXT {
+        parser.parse_time_zone(format!("{plus}{zone}")).ok()
+    } else {
+        None
+    };
+    let found = found.ok_or_else(|| {
+        failed(format_args!(
+            "the text \"{}\" is no time zone such as Asia/Manila or +08:00",
+            shorten(zone)
+        ))
+    })?;
+    let offset = found.to_offset(Offset::UTC.to_timestamp(time).unwrap_or(Timestamp::MAX));
+    let shown = time.checked_add(SignedDuration::from_secs(offset.seconds().into()));
+    shown.map_err(|_| failed(format_args!("the time lies beyond the year 9999 there")))
 }

@@ -4,8 +4,9 @@
 use super::functions::{Function, MOST_PARAMETERS};
 use super::meter::{FAULT, Meter, NODE};
 use super::node::{Loop, Macro, Member, Node, Variable};
+use super::numbers::Number;
 use super::value::{ELEMENT, List, Map, Val};
-use super::{EvaluationFault, Scope, Shape, complete, failed, numbers, shorten};
+use super::{EvaluationFault, Scope, Shape, apply, complete, dates, failed, shorten};
 
 type Outcome<T> = Result<T, EvaluationFault>;
 
@@ -39,7 +40,7 @@ impl<'a> Evaluation<'a> {
             Node::Has(member) => self.has(member).map(Val::Boolean),
             Node::Index(parts) => self.index(&parts[0], &parts[1]),
             Node::Not(of) => self.boolean(of).map(|is_true| Val::Boolean(!is_true)),
-            Node::Negate(of) => numbers::negate(&self.value(of)?),
+            Node::Negate(of) => apply::negate(&self.value(of)?),
             Node::And(sides) => self.decide(sides, false).map(Val::Boolean),
             Node::Or(sides) => self.decide(sides, true).map(Val::Boolean),
             Node::Choice(parts) => {
@@ -92,7 +93,7 @@ impl<'a> Evaluation<'a> {
                 scope.before.map_or(Val::Null, |before| Val::Map(Map::Written(occasion.id, before)))
             }
             Variable::Caller => Val::Map(Map::Caller(occasion.caller.as_deref())),
-            Variable::Now => Val::Timestamp(occasion.now),
+            Variable::Now => Val::Timestamp(dates::of_timestamp(occasion.now)),
             Variable::Today => return Val::made_text(self.meter, &occasion.today.to_string()),
             Variable::Parent => {
                 return occasion
@@ -146,8 +147,12 @@ impl<'a> Evaluation<'a> {
     fn index(&mut self, of: &'a Node, key: &'a Node) -> Outcome<Val<'a>> {
         let (holder, key) = (self.value(of)?, self.value(key)?);
         match (&holder, &key) {
-            (Val::List(list), Val::Integer(at)) => {
-                let element = list.get(*at, self.meter)?;
+            (Val::List(list), key) => {
+                let at = key
+                    .as_number()
+                    .and_then(Number::whole)
+                    .ok_or_else(|| key.is_not("an integer"))?;
+                let element = list.get(at, self.meter)?;
                 element.ok_or_else(|| {
                     failed(format_args!("the list has no element {at}; the first is 0, and size() tells how many there are"))
                 })
@@ -161,7 +166,6 @@ impl<'a> Evaluation<'a> {
                     _ => failed(format_args!("the map has no such key")),
                 })
             }
-            (Val::List(_), _) => Err(key.is_not("an integer")),
             _ => Err(wanted(of, "a list or a map", &holder)),
         }
     }

@@ -1,12 +1,14 @@
 //! The functions of expressions: CEL's, and what rules need beside them.
 
+use jiff::SignedDuration;
 use rust_decimal::Decimal;
 
+use super::dates::Time;
 use super::kinds::{Kind, Kinds};
-use super::meter::{CONVERSION, Meter, NODE};
-use super::operators::{self, Operator};
+use super::meter::{CONVERSION, Meter, NODE, ZONE};
+use super::operator::Operator;
 use super::value::{ELEMENT, List, Text, Val};
-use super::{EvaluationFault, dates, failed, numbers, shorten};
+use super::{EvaluationFault, apply, conversions, dates, failed, numbers};
 
 type Outcome<T> = Result<T, EvaluationFault>;
 
@@ -28,8 +30,10 @@ pub(super) struct Function {
     pub style: Style,
     /// What it takes; of a method, first what it is called on.
     pub parameters: &'static [Kinds],
+    /// Whether the last of them may be left out; it is null then.
+    pub is_last_optional: bool,
     pub result: Kinds,
-    pub run: for<'a> fn(&[Val<'a>; 2], &Meter) -> Outcome<Val<'a>>,
+    pub run: Run,
 }
 
 /// Most parameters of a function.
@@ -37,8 +41,10 @@ pub(super) const MOST_PARAMETERS: usize = 2;
 
 const SIZED: Kinds = Kinds::TEXT.or(Kinds::LIST).or(Kinds::MAP);
 const NUMERIC: Kinds = Kinds::NUMBER.or(Kinds::TEXT);
-const CLOCK: Kinds = Kinds::TIMESTAMP.or(Kinds::DURATION);
-const PRINTABLE: Kinds = NUMERIC.or(Kinds::BOOLEAN).or(CLOCK);
+const PRINTABLE: Kinds = NUMERIC.or(Kinds::BOOLEAN).or(Kinds::TIMESTAMP).or(Kinds::DURATION);
+/// A time, and the zone that may be left out.
+const DATED: &[Kinds] = &[Kinds::TIMESTAMP, Kinds::TEXT];
+const TIMED: &[Kinds] = &[Kinds::TIMESTAMP.or(Kinds::DURATION), Kinds::TEXT];
 const DOUBLE: Kinds = Kinds::of(Kind::Double);
 const TYPE: Kinds = Kinds::of(Kind::Type);
 
@@ -50,7 +56,7 @@ const fn both(
     result: Kinds,
     run: Run,
 ) -> Function {
-    Function { name, style: Style::Both, parameters, result, run }
+    Function { name, style: Style::Both, parameters, is_last_optional: false, result, run }
 }
 
 const fn global(
@@ -59,7 +65,7 @@ const fn global(
     result: Kinds,
     run: Run,
 ) -> Function {
-    Function { name, style: Style::Global, parameters, result, run }
+    Function { name, style: Style::Global, parameters, is_last_optional: false, result, run }
 }
 
 const fn method(
@@ -68,7 +74,12 @@ const fn method(
     result: Kinds,
     run: Run,
 ) -> Function {
-    Function { name, style: Style::Method, parameters, result, run }
+    Function { name, style: Style::Method, parameters, is_last_optional: false, result, run }
+}
+
+/// A method that gives a part of a time, in the time zone that may be named.
+const fn selector(name: &'static str, parameters: &'static [Kinds], run: Run) -> Function {
+    Function { is_last_optional: true, ..method(name, parameters, Kinds::INTEGER, run) }
 }
 
 /// All functions. `matches`, `has` and the macros on lists are read by the compiler, since they do
@@ -88,51 +99,47 @@ pub(super) const FUNCTIONS: &[Function] = &[
         part_of(text, part, meter, |text, part| text.ends_with(part))
     }),
     global("int", &[NUMERIC.or(Kinds::TIMESTAMP)], Kinds::INTEGER, |[value, _], meter| {
-        numbers::to_integer(value, meter).map(Val::Integer)
+        conversions::integer(value, meter).map(Val::Integer)
     }),
     global("double", &[NUMERIC], DOUBLE, |[value, _], meter| {
-        numbers::to_double(value, meter).map(Val::Double)
+        conversions::double(value, meter).map(Val::Double)
     }),
-    global("string", &[PRINTABLE], Kinds::TEXT, |[value, _], meter| string(value, meter)),
+    global("string", &[PRINTABLE], Kinds::TEXT, |[value, _], meter| {
+        conversions::text(value, meter)
+    }),
     global("bool", &[Kinds::BOOLEAN.or(Kinds::TEXT)], Kinds::BOOLEAN, |[value, _], _| {
-        boolean(value)
+        conversions::boolean(value).map(Val::Boolean)
     }),
     global("type", &[Kinds::ANY], TYPE, |[value, _], _| Ok(Val::Type(value.kind()))),
+    global("dyn", &[Kinds::ANY], Kinds::ANY, |[value, _], _| Ok(value.clone())),
     global(
         "timestamp",
         &[Kinds::TEXT.or(Kinds::INTEGER).or(Kinds::TIMESTAMP)],
         Kinds::TIMESTAMP,
-        |[value, _], meter| timestamp(value, meter),
+        |[value, _], meter| conversions::timestamp(value, meter).map(Val::Timestamp),
     ),
     global("duration", &[Kinds::TEXT.or(Kinds::DURATION)], Kinds::DURATION, |[value, _], meter| {
-        duration(value, meter)
+        conversions::duration(value, meter).map(Val::Duration)
     }),
-    method("getFullYear", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
-        part_of_time(time, meter, |time| time.year().into())
+    selector("getFullYear", DATED, |time, meter| part(time, meter, Time::year)),
+    selector("getMonth", DATED, |time, meter| part(time, meter, |time| time.month() - 1)),
+    selector("getDate", DATED, |time, meter| part(time, meter, Time::day)),
+    selector("getDayOfMonth", DATED, |time, meter| part(time, meter, |time| time.day() - 1)),
+    selector("getDayOfWeek", DATED, |time, meter| {
+        part(time, meter, |time| time.weekday().to_sunday_zero_offset())
     }),
-    method("getMonth", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
-        part_of_time(time, meter, |time| i64::from(time.month()) - 1)
+    selector("getDayOfYear", DATED, |time, meter| part(time, meter, |time| time.day_of_year() - 1)),
+    selector("getHours", TIMED, |time, meter| {
+        part_or(time, meter, Time::hour, SignedDuration::as_hours)
     }),
-    method("getDate", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
-        part_of_time(time, meter, |time| time.day().into())
+    selector("getMinutes", TIMED, |time, meter| {
+        part_or(time, meter, Time::minute, SignedDuration::as_mins)
     }),
-    method("getDayOfMonth", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
-        part_of_time(time, meter, |time| i64::from(time.day()) - 1)
+    selector("getSeconds", TIMED, |time, meter| {
+        part_or(time, meter, Time::second, SignedDuration::as_secs)
     }),
-    method("getDayOfWeek", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
-        part_of_time(time, meter, |time| time.weekday().to_sunday_zero_offset().into())
-    }),
-    method("getDayOfYear", &[Kinds::TIMESTAMP], Kinds::INTEGER, |[time, _], meter| {
-        part_of_time(time, meter, |time| i64::from(time.day_of_year()) - 1)
-    }),
-    method("getHours", &[CLOCK], Kinds::INTEGER, |[time, _], meter| {
-        part_of_clock(time, meter, |time| time.hour().into(), 3_600)
-    }),
-    method("getMinutes", &[CLOCK], Kinds::INTEGER, |[time, _], meter| {
-        part_of_clock(time, meter, |time| time.minute().into(), 60)
-    }),
-    method("getSeconds", &[CLOCK], Kinds::INTEGER, |[time, _], meter| {
-        part_of_clock(time, meter, |time| time.second().into(), 1)
+    selector("getMilliseconds", TIMED, |time, meter| {
+        part_or(time, meter, Time::millisecond, |duration| duration.subsec_millis().into())
     }),
     // Texts.
     both("words", &[Kinds::TEXT], Kinds::INTEGER, |[text, _], meter| words(text.as_text()?, meter)),
@@ -157,10 +164,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     // Money.
     global("decimal", &[NUMERIC], Kinds::DECIMAL, |[value, _], meter| {
-        numbers::decimal(value, meter).map(Val::Decimal)
+        conversions::decimal(value, meter).map(Val::Decimal)
     }),
     global("round", &[NUMERIC, Kinds::INTEGER], Kinds::DECIMAL, |[value, digits], meter| {
-        numbers::round(numbers::decimal(value, meter)?, digits.as_integer()?).map(Val::Decimal)
+        numbers::round(conversions::decimal(value, meter)?, digits.as_integer()?).map(Val::Decimal)
     }),
     // Lists.
     both("sum", &[Kinds::LIST], Kinds::DECIMAL, |[list, _], meter| {
@@ -267,85 +274,38 @@ fn trim<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     }
 }
 
-fn string<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
-    meter.charge(CONVERSION)?;
-    match value {
-        Val::Text(_) => Ok(value.clone()),
-        Val::Boolean(boolean) => Val::made_text(meter, if *boolean { "true" } else { "false" }),
-        Val::Integer(integer) => Val::made_text(meter, &integer.to_string()),
-        Val::Double(double) => Val::made_text(meter, &double.to_string()),
-        Val::Decimal(decimal) => Val::made_text(meter, &decimal.to_string()),
-        Val::Timestamp(time) => Val::made_text(meter, &time.to_string()),
-        Val::Duration(duration) => Val::made_text(meter, &format!("{}s", duration.as_secs_f64())),
-        _ => Err(value.is_not("a text, a number, a boolean or a time")),
-    }
-}
-
-fn boolean<'a>(value: &Val<'a>) -> Outcome<Val<'a>> {
-    match value {
-        Val::Boolean(boolean) => Ok(Val::Boolean(*boolean)),
-        _ => match value.as_text()? {
-            "true" => Ok(Val::Boolean(true)),
-            "false" => Ok(Val::Boolean(false)),
-            text => Err(failed(format_args!(
-                "the text \"{}\" is neither true nor false",
-                shorten(text)
-            ))),
-        },
-    }
-}
-
-fn timestamp<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
-    meter.charge(CONVERSION)?;
-    match value {
-        Val::Timestamp(time) => Ok(Val::Timestamp(*time)),
-        Val::Integer(seconds) => {
-            let time = jiff::Timestamp::from_second(*seconds);
-            time.map(Val::Timestamp).map_err(|_| {
-                failed(format_args!("{seconds} seconds are beyond the range of times"))
-            })
-        }
-        _ => dates::timestamp(value.as_text()?).map(Val::Timestamp),
-    }
-}
-
-fn duration<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
-    meter.charge(CONVERSION)?;
-    match value {
-        Val::Duration(duration) => Ok(Val::Duration(*duration)),
-        _ => dates::duration(value.as_text()?).map(Val::Duration),
-    }
-}
-
-fn part_of_time<'a>(
-    time: &Val<'a>,
+/// The part of a time, as clocks show it in UTC or in the zone that is given.
+fn part<'a, P: Into<i64>>(
+    [time, zone]: &[Val<'a>; 2],
     meter: &Meter,
-    part: impl Fn(&jiff::Zoned) -> i64,
+    part: impl Fn(Time) -> P,
 ) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
-    match time {
-        Val::Timestamp(time) => Ok(Val::Integer(part(&dates::in_utc(*time)))),
-        _ => Err(time.is_not("a timestamp")),
+    let Val::Timestamp(time) = time else { return Err(time.is_not("a timestamp")) };
+    if let Val::Null = zone {
+        return Ok(Val::Integer(part(*time).into()));
     }
+    meter.charge(ZONE)?;
+    Ok(Val::Integer(part(dates::in_zone(*time, zone.as_text()?)?).into()))
 }
 
 /// Of a time its hour, minute or second, of a duration all its hours, minutes or seconds.
-fn part_of_clock<'a>(
-    time: &Val<'a>,
+fn part_or<'a, P: Into<i64>>(
+    arguments: &[Val<'a>; 2],
     meter: &Meter,
-    part: impl Fn(&jiff::Zoned) -> i64,
-    seconds: i64,
+    part_of_time: impl Fn(Time) -> P,
+    part_of_duration: impl Fn(&SignedDuration) -> i64,
 ) -> Outcome<Val<'a>> {
-    match time {
-        Val::Duration(duration) => Ok(Val::Integer(duration.as_secs() / seconds)),
-        _ => part_of_time(time, meter, part),
+    match arguments {
+        [Val::Duration(duration), Val::Null] => Ok(Val::Integer(part_of_duration(duration))),
+        _ => part(arguments, meter, part_of_time),
     }
 }
 
 fn day_of<'a>(time: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
     match time {
-        Val::Timestamp(time) => Val::made_text(meter, &dates::in_utc(*time).date().to_string()),
+        Val::Timestamp(time) => Val::made_text(meter, &time.date().to_string()),
         _ => Err(time.is_not("a timestamp")),
     }
 }
@@ -374,7 +334,8 @@ fn later<'a>(
 fn sum(list: &List<'_>, meter: &Meter) -> Outcome<Decimal> {
     let mut sum = Decimal::ZERO;
     for element in list.iter(meter) {
-        sum = numbers::decimals(Operator::Add, sum, numbers::decimal(&element?, meter)?, meter)?;
+        sum =
+            numbers::decimals(Operator::Add, sum, conversions::decimal(&element?, meter)?, meter)?;
     }
     Ok(sum)
 }
@@ -391,7 +352,7 @@ fn extreme<'a>(
         let is_best = match &best {
             None => true,
             Some(best) => {
-                let ordering = operators::compare(&element, best, meter)?;
+                let ordering = apply::compare(&element, best, meter)?;
                 let unordered = || {
                     let kinds = (element.kind().with_article(), best.kind().with_article());
                     failed(format_args!("{name}() cannot order {} and {}", kinds.0, kinds.1))

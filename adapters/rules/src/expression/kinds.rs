@@ -61,8 +61,8 @@ impl Kind {
             Self::Text => "string",
             Self::List => "list",
             Self::Map => "map",
-            Self::Timestamp => "timestamp",
-            Self::Duration => "duration",
+            Self::Timestamp => "google.protobuf.Timestamp",
+            Self::Duration => "google.protobuf.Duration",
             Self::Type => "type",
         }
     }
@@ -138,6 +138,9 @@ impl Kinds {
 
 impl fmt::Display for Kinds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::ANY {
+            return formatter.write_str("anything");
+        }
         if self.and(Self::NUMBER) == Self::NUMBER {
             let others = Self(self.0 & !Self::NUMBER.0);
             return if others.is_none() {

@@ -41,6 +41,9 @@ pub(super) const FAULT: usize = 400;
 /// The work of reading a number or a date from text, or of computing with a decimal.
 pub(super) const CONVERSION: usize = 100;
 
+/// The work of finding a time zone by its name.
+pub(super) const ZONE: usize = 5_000;
+
 /// Counts the work and the memory of evaluations. There is no clock in it: a verdict does not
 /// depend on how busy the machine is.
 #[derive(Debug)]

@@ -5,7 +5,9 @@
 //! does not count its work cannot promise that. Beyond CEL there are decimals for money, and
 //! numbers of all kinds compute with each other, since JSON does not tell 100 from 100.0.
 
+mod apply;
 mod compile;
+mod conversions;
 mod dates;
 mod evaluate;
 mod functions;
@@ -13,7 +15,7 @@ mod kinds;
 mod meter;
 mod node;
 mod numbers;
-mod operators;
+mod operator;
 mod pattern;
 #[cfg(test)]
 mod tests;

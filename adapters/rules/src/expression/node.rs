@@ -1,11 +1,12 @@
 //! An expression as it is evaluated.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use rust_decimal::Decimal;
 
+use super::dates::Time;
 use super::functions::Function;
 use super::kinds::Kind;
-use super::operators::Operator;
+use super::operator::Operator;
 use super::pattern::Pattern;
 use super::value::{Text, Val};
 
@@ -48,7 +49,7 @@ pub(super) enum Constant {
     Double(f64),
     Decimal(Decimal),
     Text(Box<str>),
-    Timestamp(Timestamp),
+    Timestamp(Time),
     Duration(SignedDuration),
     Type(Kind),
 }

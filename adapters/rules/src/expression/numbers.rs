@@ -5,8 +5,7 @@ use std::cmp::Ordering;
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::meter::{CONVERSION, Meter};
-use super::operators::Operator;
-use super::value::Val;
+use super::operator::Operator;
 use super::{EvaluationFault, failed, shorten};
 
 type Outcome<T> = Result<T, EvaluationFault>;
@@ -16,12 +15,20 @@ const DIGITS_OF_A_DOUBLE: usize = 15;
 
 const TOO_LARGE: &str = "the result is too large for a decimal, which has 28 digits";
 
+/// A number of any kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Number {
+    Integer(i64),
+    Double(f64),
+    Decimal(Decimal),
+}
+
 /// The value of a JSON number: an integer when it is written as one, a double when that keeps its
 /// digits, else a decimal.
-pub(super) fn of_json<'a>(meter: &Meter, digits: &str) -> Outcome<Val<'a>> {
+pub(super) fn of_json(meter: &Meter, digits: &str) -> Outcome<Number> {
     meter.charge(digits.len())?;
     if let Ok(integer) = digits.parse() {
-        return Ok(Val::Integer(integer));
+        return Ok(Number::Integer(integer));
     }
     meter.charge(CONVERSION)?;
     let mantissa = digits.split(['e', 'E']).next().unwrap_or_default();
@@ -30,12 +37,12 @@ pub(super) fn of_json<'a>(meter: &Meter, digits: &str) -> Outcome<Val<'a>> {
     if significant <= DIGITS_OF_A_DOUBLE
         && let Some(double) = digits.parse().ok().filter(|double: &f64| double.is_finite())
     {
-        return Ok(Val::Double(double));
+        return Ok(Number::Double(double));
     }
     let is_scientific = mantissa.len() < digits.len();
     let decimal =
         if is_scientific { scientific(digits) } else { Decimal::from_str_exact(digits).ok() };
-    decimal.map(Val::Decimal).ok_or_else(|| {
+    decimal.map(Number::Decimal).ok_or_else(|| {
         failed(format_args!(
             "the number {} has more digits than rules compute with (28)",
             shorten(digits)
@@ -68,23 +75,52 @@ pub(super) fn decimal_of_text(text: &str) -> Option<Decimal> {
     }
 }
 
-/// A decimal from a number, or from a text that is one. A double gives the decimal that is written
-/// like it: 0.1 is one tenth.
-pub(super) fn decimal(value: &Val<'_>, meter: &Meter) -> Outcome<Decimal> {
-    meter.charge(CONVERSION)?;
-    match value {
-        Val::Decimal(decimal) => Ok(*decimal),
-        Val::Integer(integer) => Ok(Decimal::from(*integer)),
-        Val::Double(double) => decimal_of_double(*double).ok_or_else(|| {
-            failed(format_args!("the number {double:e} is no decimal of 28 digits"))
-        }),
-        Val::Text(text) => decimal_of_text(text.as_str()).ok_or_else(|| {
-            failed(format_args!(
-                "the text \"{}\" is no decimal number such as 12.10",
-                shorten(text.as_str())
-            ))
-        }),
-        _ => Err(value.is_not("a number or a text that is one")),
+impl Number {
+    /// The decimal of a number. A double gives the decimal that is written like it: 0.1 is one
+    /// tenth.
+    pub(super) fn to_decimal(self) -> Option<Decimal> {
+        match self {
+            Self::Decimal(decimal) => Some(decimal),
+            Self::Integer(integer) => Some(Decimal::from(integer)),
+            Self::Double(double) => decimal_of_double(double),
+        }
+    }
+
+    /// [`Self::to_decimal`], which must be there.
+    pub(super) fn decimal(self, meter: &Meter) -> Outcome<Decimal> {
+        meter.charge(CONVERSION)?;
+        self.to_decimal().ok_or_else(|| {
+            failed(format_args!("the number {:e} is no decimal of 28 digits", self.to_double()))
+        })
+    }
+
+    /// The integer of a number, without its fraction.
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+    pub(super) fn truncated(self) -> Option<i64> {
+        const END: f64 = 9_223_372_036_854_775_808.0;
+        match self {
+            Self::Integer(integer) => Some(integer),
+            Self::Double(double) => (double.abs() < END).then_some(double as i64),
+            Self::Decimal(decimal) => i64::try_from(decimal.trunc()).ok(),
+        }
+    }
+
+    /// The integer that a number is.
+    pub(super) fn whole(self) -> Option<i64> {
+        let has_fraction = matches!(self, Self::Double(double) if double.fract() != 0.0)
+            || matches!(self, Self::Decimal(decimal) if !decimal.fract().is_zero());
+        self.truncated().filter(|_| !has_fraction)
+    }
+
+    /// The nearest double.
+    #[expect(clippy::cast_precision_loss, reason = "beyond 2^53 a double is the nearest there is")]
+    pub(super) fn to_double(self) -> f64 {
+        match self {
+            Self::Integer(integer) => integer as f64,
+            Self::Double(double) => double,
+            // Through its digits, since the conversion of the library is not exact.
+            Self::Decimal(decimal) => decimal.to_string().parse().unwrap_or(f64::NAN),
+        }
     }
 }
 
@@ -98,79 +134,38 @@ fn decimal_of_double(double: f64) -> Option<Decimal> {
     Decimal::from_str_exact(&digits).ok()
 }
 
-/// A double from a number.
-#[expect(clippy::cast_precision_loss, reason = "beyond 2^53 a double is the nearest there is")]
-fn double(value: &Val<'_>) -> Option<f64> {
-    match value {
-        Val::Integer(integer) => Some(*integer as f64),
-        Val::Double(double) => Some(*double),
-        // Through its digits, since the conversion of the library is not exact.
-        Val::Decimal(decimal) => decimal.to_string().parse().ok(),
-        _ => None,
-    }
-}
-
 /// Which of two numbers is greater; nothing when one is not a number (NaN).
-pub(super) fn compare(left: &Val<'_>, right: &Val<'_>, meter: &Meter) -> Outcome<Option<Ordering>> {
+pub(super) fn compare(left: Number, right: Number, meter: &Meter) -> Outcome<Option<Ordering>> {
     Ok(match (left, right) {
-        (Val::Integer(left), Val::Integer(right)) => Some(left.cmp(right)),
-        (Val::Double(left), Val::Double(right)) => left.partial_cmp(right),
-        (Val::Integer(left), Val::Double(right)) => compare_mixed(*left, *right),
-        (Val::Double(left), Val::Integer(right)) => {
-            compare_mixed(*right, *left).map(Ordering::reverse)
-        }
-        _ => {
+        (Number::Integer(left), Number::Integer(right)) => Some(left.cmp(&right)),
+        (Number::Decimal(_), _) | (_, Number::Decimal(_)) => {
             meter.charge(2 * CONVERSION)?;
-            match (exact(left), exact(right)) {
+            match (left.to_decimal(), right.to_decimal()) {
                 (Some(left), Some(right)) => Some(left.cmp(&right)),
-                _ => double(left).partial_cmp(&double(right)),
+                _ => left.to_double().partial_cmp(&right.to_double()),
             }
         }
+        _ => left.to_double().partial_cmp(&right.to_double()),
     })
-}
-
-/// The decimal of a number, when there is one.
-fn exact(value: &Val<'_>) -> Option<Decimal> {
-    match value {
-        Val::Decimal(decimal) => Some(*decimal),
-        Val::Integer(integer) => Some(Decimal::from(*integer)),
-        Val::Double(double) => decimal_of_double(*double),
-        _ => None,
-    }
-}
-
-/// An integer beside a double, by their values: as doubles, and where these are the same (a double
-/// has 53 bits) as integers.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    reason = "what is lost is compared afterwards"
-)]
-fn compare_mixed(integer: i64, double: f64) -> Option<Ordering> {
-    let ordering = (integer as f64).partial_cmp(&double)?;
-    Some(if ordering.is_eq() { i128::from(integer).cmp(&(double as i128)) } else { ordering })
 }
 
 /// Computes with two numbers. One that is a decimal makes the result one; else one that is a double
 /// does.
-pub(super) fn compute<'a>(
+pub(super) fn compute(
     operator: Operator,
-    left: &Val<'a>,
-    right: &Val<'a>,
+    left: Number,
+    right: Number,
     meter: &Meter,
-) -> Outcome<Val<'a>> {
+) -> Outcome<Number> {
     match (left, right) {
-        (Val::Integer(left), Val::Integer(right)) => {
-            integers(operator, *left, *right).map(Val::Integer)
+        (Number::Integer(left), Number::Integer(right)) => {
+            integers(operator, left, right).map(Number::Integer)
         }
-        (Val::Decimal(_), _) | (_, Val::Decimal(_)) => {
-            let (left, right) = (decimal(left, meter)?, decimal(right, meter)?);
-            decimals(operator, left, right, meter).map(Val::Decimal)
+        (Number::Decimal(_), _) | (_, Number::Decimal(_)) => {
+            let (left, right) = (left.decimal(meter)?, right.decimal(meter)?);
+            decimals(operator, left, right, meter).map(Number::Decimal)
         }
-        _ => match (double(left), double(right)) {
-            (Some(left), Some(right)) => doubles(operator, left, right).map(Val::Double),
-            _ => Err(operator.cannot_take(left.kind(), right.kind())),
-        },
+        _ => doubles(operator, left.to_double(), right.to_double()).map(Number::Double),
     }
 }
 
@@ -231,20 +226,16 @@ pub(super) fn decimals(
 }
 
 /// The number with the sign turned.
-pub(super) fn negate<'a>(value: &Val<'a>) -> Outcome<Val<'a>> {
-    match value {
-        Val::Integer(integer) => integer
-            .checked_neg()
-            .map(Val::Integer)
-            .ok_or_else(|| failed(format_args!("-({integer}) is too large for an integer"))),
-        Val::Double(double) => Ok(Val::Double(-double)),
-        Val::Decimal(decimal) => Ok(Val::Decimal(-decimal)),
-        Val::Duration(duration) => duration
-            .checked_neg()
-            .map(Val::Duration)
-            .ok_or_else(|| failed(format_args!("the duration is too long to be turned round"))),
-        _ => Err(value.is_not("a number")),
-    }
+pub(super) fn negate(number: Number) -> Outcome<Number> {
+    Ok(match number {
+        Number::Integer(integer) => Number::Integer(
+            integer
+                .checked_neg()
+                .ok_or_else(|| failed(format_args!("-({integer}) is too large for an integer")))?,
+        ),
+        Number::Double(double) => Number::Double(-double),
+        Number::Decimal(decimal) => Number::Decimal(-decimal),
+    })
 }
 
 /// Rounds half away from zero: 2.5 to 3, -2.5 to -3. The result shows that many digits, as far as
@@ -259,35 +250,4 @@ pub(super) fn round(value: Decimal, digits: i64) -> Outcome<Decimal> {
         }
         _ => Err(failed(format_args!("round() takes 0 to 28 digits, not {digits}"))),
     }
-}
-
-/// CEL's `int(x)`: towards zero.
-#[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
-pub(super) fn to_integer(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
-    meter.charge(CONVERSION)?;
-    let whole = |integer: Option<i64>| {
-        integer.ok_or_else(|| failed(format_args!("the number is too large for an integer")))
-    };
-    match value {
-        Val::Integer(integer) => Ok(*integer),
-        Val::Double(double) => whole((double.abs() < 9.2e18).then_some(*double as i64)),
-        Val::Decimal(decimal) => whole(i64::try_from(decimal.trunc()).ok()),
-        Val::Timestamp(timestamp) => Ok(timestamp.as_second()),
-        Val::Text(text) => text.as_str().parse().map_err(|_| {
-            failed(format_args!("the text \"{}\" is no integer", shorten(text.as_str())))
-        }),
-        _ => Err(value.is_not("a number or a text that is one")),
-    }
-}
-
-/// CEL's `double(x)`.
-pub(super) fn to_double(value: &Val<'_>, meter: &Meter) -> Outcome<f64> {
-    meter.charge(CONVERSION)?;
-    if let Val::Text(text) = value {
-        meter.charge(text.as_str().len())?;
-        return text.as_str().parse().map_err(|_| {
-            failed(format_args!("the text \"{}\" is no number", shorten(text.as_str())))
-        });
-    }
-    double(value).ok_or_else(|| value.is_not("a number or a text that is one"))
 }

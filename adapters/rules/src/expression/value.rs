@@ -7,12 +7,14 @@
 use std::rc::Rc;
 
 use domain::{Item, ItemId, Members, Value};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use rust_decimal::Decimal;
 
+use super::dates::Time;
 use super::kinds::Kind;
 use super::meter::{CONVERSION, Meter, NODE, STEP};
-use super::{EvaluationFault, failed, numbers};
+use super::numbers::{self, Number};
+use super::{EvaluationFault, failed};
 
 type Outcome<T> = Result<T, EvaluationFault>;
 
@@ -27,7 +29,7 @@ pub(super) enum Val<'a> {
     Text(Text<'a>),
     List(List<'a>),
     Map(Map<'a>),
-    Timestamp(Timestamp),
+    Timestamp(Time),
     Duration(SignedDuration),
     Type(Kind),
 }
@@ -96,7 +98,7 @@ impl<'a> Val<'a> {
         Ok(match value.kind() {
             domain::json::Kind::Null => Self::Null,
             domain::json::Kind::Boolean => Self::Boolean(value.encoded() == "true"),
-            domain::json::Kind::Number => return numbers::of_json(meter, value.encoded()),
+            domain::json::Kind::Number => numbers::of_json(meter, value.encoded())?.into(),
             domain::json::Kind::Text => Self::Text(Text::of_json(meter, value.encoded())?),
             domain::json::Kind::Array => Self::List(List::Json(value)),
             domain::json::Kind::Object => Self::Map(Map::Json(value)),
@@ -117,6 +119,15 @@ impl<'a> Val<'a> {
             Ok(*integer)
         } else {
             Err(self.is_not("an integer"))
+        }
+    }
+
+    pub(super) const fn as_number(&self) -> Option<Number> {
+        match self {
+            Self::Integer(integer) => Some(Number::Integer(*integer)),
+            Self::Double(double) => Some(Number::Double(*double)),
+            Self::Decimal(decimal) => Some(Number::Decimal(*decimal)),
+            _ => None,
         }
     }
 
@@ -144,11 +155,23 @@ impl<'a> Val<'a> {
             (Self::Timestamp(left), Self::Timestamp(right)) => left == right,
             (Self::Duration(left), Self::Duration(right)) => left == right,
             (Self::Type(left), Self::Type(right)) => left == right,
-            (left, right) if left.kind().is_number() && right.kind().is_number() => {
-                numbers::compare(left, right, meter)?.is_some_and(std::cmp::Ordering::is_eq)
-            }
-            _ => false,
+            _ => match (self.as_number(), other.as_number()) {
+                (Some(left), Some(right)) => {
+                    numbers::compare(left, right, meter)?.is_some_and(std::cmp::Ordering::is_eq)
+                }
+                _ => false,
+            },
         })
+    }
+}
+
+impl From<Number> for Val<'_> {
+    fn from(number: Number) -> Self {
+        match number {
+            Number::Integer(integer) => Self::Integer(integer),
+            Number::Double(double) => Self::Double(double),
+            Number::Decimal(decimal) => Self::Decimal(decimal),
+        }
     }
 }
 

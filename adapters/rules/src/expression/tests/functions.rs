@@ -70,13 +70,24 @@ fn times() {
         "now.getFullYear() == 2026 && now.getMonth() == 1 && now.getDate() == 1 && now.getDayOfMonth() == 0 && now.getDayOfYear() == 31",
         "now.getDayOfWeek() == 0 && now.getHours() == 12 && now.getMinutes() == 30 && now.getSeconds() == 0",
         "duration('1h30m').getMinutes() == 90 && duration('1h30m').getHours() == 1 && string(duration('90s')) == '90s'",
-        "string(now) == '2026-02-01T12:30:00Z'",
+        "string(now) == '2026-02-01T12:30:00Z' && string(duration('1.000000001s')) == '1.000000001s'",
+        "timestamp('9999-12-31T23:59:59Z') > now && date(timestamp('9999-12-31T23:59:59Z')) == '9999-12-31'",
+        "timestamp('2026-01-31T23:59:59.5+08:00') == timestamp('2026-01-31T15:59:59.500Z')",
+        "now.getHours('Asia/Manila') == 20 && now.getHours('-01:30') == 11 && now.getMinutes('05:45') == 15",
+        "timestamp('9999-12-31T23:59:59Z').getHours('UTC') == 23 && now.getMilliseconds() == 0",
     ]);
     all_fail(&[
         ("timestamp(self.title) > now", "is no time such as"),
         ("duration(self.title) > duration('1h')", "is no duration such as"),
         ("timestamp(self.count * 1000000000000) > now", "beyond the range of times"),
-        ("now + duration('200000000h') > now", "beyond the range of times"),
+        ("timestamp('9999-12-31T23:59:59Z') + duration('1s') > now", "beyond the range of times"),
+        ("timestamp('0001-01-01T00:00:00Z') - duration('1s') > now", "beyond the range of times"),
+        (
+            "duration('2500000h') + duration('2500000h') > duration('1h')",
+            "beyond the range of times",
+        ),
+        ("now.getHours(self.title) > 1", "is no time zone such as Asia/Manila or +08:00"),
+        ("duration('1h').getHours(self.title) == 1", "a timestamp is needed here, not a duration"),
     ]);
 }
 

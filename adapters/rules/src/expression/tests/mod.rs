@@ -1,3 +1,4 @@
+mod conformance;
 mod functions;
 mod hostile;
 mod language;

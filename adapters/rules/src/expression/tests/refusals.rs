@@ -92,6 +92,10 @@ fn constants_that_fail() {
         ("§decimal('x') > 1", "is no decimal number"),
         ("§days_between('2026-02-30', '2026-01-01') > 1", "is no day of the form"),
         ("§timestamp('yesterday') < now", "is no time such as"),
+        ("§timestamp('0000-12-31T00:00:00Z') < now", "is no time such as"),
+        ("§duration('2600000h') > duration('1h')", "is no duration such as"),
+        ("§timestamp('9999-12-31T23:59:59Z').getHours('+01:00') == 0", "beyond the year 9999"),
+        ("§now.getHours('UTC', 'UTC') == 0", "write x.getHours(), where x is a timestamp"),
     ]);
 }
 

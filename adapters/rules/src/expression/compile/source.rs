@@ -1,0 +1,78 @@
+//! From a source to the parser's tree.
+
+use cel::Env;
+use cel::common::ast::{IdedExpr, SourceInfo};
+
+use super::super::shorten;
+use super::{Outcome, fault};
+
+/// Most bytes of a source.
+const MOST_SOURCE: usize = 16 << 10;
+/// The stack for reading a source. The parser recurses for each term of a sum, of which there may
+/// be as many as fit the source.
+const STACK: usize = 256 << 20;
+
+/// Reads a source, and gives its tree to what makes something of it, on a stack that is large
+/// enough for both.
+pub(super) fn read<T: Send>(
+    source: &str,
+    make: impl FnOnce(&IdedExpr, &SourceInfo) -> Outcome<T> + Send,
+) -> Outcome<T> {
+    if source.len() > MOST_SOURCE {
+        return Err(fault(
+            MOST_SOURCE,
+            format!("an expression has at most {MOST_SOURCE} bytes, and this one {}", source.len()),
+        ));
+    }
+    let on_its_own_stack = || parse(source).and_then(|(root, places)| make(&root, &places));
+    std::thread::scope(|scope| {
+        let thread =
+            std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, on_its_own_stack);
+        let thread = thread.map_err(|error| {
+            fault(0, format!("there is no thread to read the expression on: {error}"))
+        })?;
+        // The parser is a generated one: should it panic, that is a fault of this source only.
+        thread.join().unwrap_or_else(|_| Err(fault(0, "the expression cannot be read".to_owned())))
+    })
+}
+
+fn parse(source: &str) -> Outcome<(IdedExpr, SourceInfo)> {
+    // Without macros: `has`, `all` and so on stay the calls they are written as.
+    let parser = Env::default().with_optional_support(false).parser();
+    let parser = parser.enable_ident_escape_syntax(true).error_recovery_limit(1);
+    parser.parse_with_source_info(source).map_err(|faults| {
+        let first = faults.errors.first();
+        let (line, column) = first.map_or((1, 0), |first| first.pos);
+        let message = first.map_or("", |first| first.msg.as_str());
+        fault(offset_of(source, line, column), syntax_reason(message))
+    })
+}
+
+/// The offset of a line and a column in characters, both from 1.
+fn offset_of(source: &str, line: isize, column: isize) -> usize {
+    let (line, column) =
+        (usize::try_from(line - 1).unwrap_or(0), usize::try_from(column).unwrap_or(0));
+    let before: usize = source.split_inclusive('\n').take(line).map(str::len).sum();
+    let rest = source.get(before..).unwrap_or_default();
+    before + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at)
+}
+
+/// The parser's reason, without the list of all that could have stood there.
+fn syntax_reason(message: &str) -> String {
+    let message = message.trim_start_matches("Syntax error: ");
+    if message.starts_with("OtherError") {
+        return "this is no CEL: it cannot be read, perhaps because it is nested too deeply"
+            .to_owned();
+    }
+    // What follows is a list of all that could have stood there, or how the parser sees its own
+    // fault.
+    let message = message
+        .split(" expecting ")
+        .next()
+        .unwrap_or_default()
+        .split(" {")
+        .next()
+        .unwrap_or_default();
+    let message = message.replace("'<EOF>'", "the end");
+    format!("this is no CEL: {}", shorten(&message))
+}

@@ -1,0 +1,105 @@
+//! The operators of two values, and the kinds they take and give.
+
+use super::kinds::{Kind, Kinds};
+use super::{EvaluationFault, failed};
+
+/// An operator of two values. What takes conditions (`&&`, `||`, `?:`) is none of them, since it
+/// does not look at both sides always.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Operator {
+    pub(super) const ALL: [Self; 11] = [
+        Self::Add,
+        Self::Subtract,
+        Self::Multiply,
+        Self::Divide,
+        Self::Remainder,
+        Self::Equal,
+        Self::NotEqual,
+        Self::Less,
+        Self::LessOrEqual,
+        Self::Greater,
+        Self::GreaterOrEqual,
+    ];
+
+    pub(super) const fn sign(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+
+    /// The operator of the parser's name for it: `_+_`.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let sign = name.strip_prefix('_')?.strip_suffix('_')?;
+        Self::ALL.into_iter().find(|operator| operator.sign() == sign)
+    }
+
+    /// What it gives for values of two kinds, or nothing when it takes no such values.
+    pub(super) fn result(self, left: Kind, right: Kind) -> Option<Kind> {
+        use Kind::{Boolean, Decimal, Double, Duration, Integer, List, Text, Timestamp};
+        let are_numbers = left.is_number() && right.is_number();
+        match (self, left, right) {
+            (Self::Equal | Self::NotEqual, ..) => {
+                Kinds::of(left).may_equal(Kinds::of(right)).then_some(Boolean)
+            }
+            (Self::Less | Self::LessOrEqual | Self::Greater | Self::GreaterOrEqual, ..) => {
+                let is_ordered = matches!(left, Text | Boolean | Timestamp | Duration);
+                (are_numbers || is_ordered && left == right).then_some(Boolean)
+            }
+            (Self::Remainder, ..) => (left == Integer && right == Integer).then_some(Integer),
+            _ if are_numbers => Some(
+                [Decimal, Double]
+                    .into_iter()
+                    .find(|kind| left == *kind || right == *kind)
+                    .unwrap_or(Integer),
+            ),
+            (Self::Add, Text, Text) => Some(Text),
+            (Self::Add, List, List) => Some(List),
+            (Self::Add | Self::Subtract, Duration, Duration)
+            | (Self::Subtract, Timestamp, Timestamp) => Some(Duration),
+            (Self::Add | Self::Subtract, Timestamp, Duration)
+            | (Self::Add, Duration, Timestamp) => Some(Timestamp),
+            _ => None,
+        }
+    }
+
+    /// What it may give for values of these kinds; none when it can take no such values.
+    pub(super) fn results(self, left: Kinds, right: Kinds) -> Kinds {
+        let pairs = left.iter().flat_map(|left| right.iter().map(move |right| (left, right)));
+        pairs
+            .filter_map(|(left, right)| self.result(left, right))
+            .fold(Kinds::NONE, |all, kind| all.or(Kinds::of(kind)))
+    }
+
+    pub(super) fn cannot_take(self, left: Kind, right: Kind) -> EvaluationFault {
+        failed(format_args!(
+            "`{}` does not take {} and {}",
+            self.sign(),
+            left.with_article(),
+            right.with_article()
+        ))
+    }
+}
