@@ -1,4 +1,4 @@
-//! Tests of the whole service from outside, and its benchmark.
+//! Tests of the whole service from outside.
 //!
 //! A test starts the real binary over a database of its own ([`Service`], [`on_each_store`]), says
 //! what it asks for as a sentence ([`Request`]), and what it expects as another ([`Answer`]).
@@ -11,7 +11,6 @@
 )]
 
 mod answer;
-pub mod benchmark;
 pub mod binary;
 mod client;
 mod exact_json;

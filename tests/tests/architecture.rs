@@ -40,14 +40,15 @@ const OWNERS: &[(&str, &[&str])] = &[
 /// What would bring I/O, a clock or a framework into the domain.
 const NOT_IN_THE_DOMAIN: &[&str] = &["tokio", "async-trait", "futures-util", "tracing"];
 
-/// The crate that looks at the service from outside: it may know everybody, and nobody may know it.
-const OUTSIDE: &str = "tests";
+/// The crates that look at the service from outside: they may know everybody, and no crate of the
+/// service may know them.
+const OUTSIDE: [&str; 2] = ["tests", "benchmark"];
 
 #[test]
 fn each_crate_depends_on_the_floors_below_it_only() {
     let dependencies = dependencies(|_| true);
     let ours: BTreeSet<_> = dependencies.keys().map(String::as_str).collect();
-    let known: BTreeSet<_> = FLOORS.iter().map(|(name, _)| *name).chain([OUTSIDE]).collect();
+    let known: BTreeSet<_> = FLOORS.iter().map(|(name, _)| *name).chain(OUTSIDE).collect();
     assert_eq!(ours, known, "a new crate needs a floor in this test");
     for (name, allowed) in FLOORS {
         let found: Vec<_> = dependencies[*name]
@@ -96,6 +97,17 @@ fn each_crate_inherits_the_lints_of_the_workspace() {
             "{} has lints of its own",
             package["name"]
         );
+    }
+}
+
+/// `cargo test --workspace` builds neither the reference servers nor the load generator.
+#[test]
+fn the_benchmark_is_not_built_for_tests() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let benchmark = packages.iter().find(|package| package["name"] == "benchmark").unwrap();
+    for target in benchmark["targets"].as_array().unwrap() {
+        assert_eq!(target["test"], false, "{} needs `test = false`", target["name"]);
     }
 }
 

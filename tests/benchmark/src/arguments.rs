@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-use super::work::Work;
+use crate::work::Work;
 
 /// Measures the service over loopback, in one run and taking turns, against a bare poem route and a
 /// hand-written axum service, or (`--growth`) against itself on larger stores.
 ///
 /// Build first, each by itself so that the service is built as it is shipped:
-/// `cargo build --release -p bootstrap && cargo build --release -p tests --bins`.
+/// `cargo build --release -p bootstrap && cargo build --release -p benchmark`.
 #[derive(Debug, Parser)]
 pub struct Arguments {
     /// The stores to run the service on; none measures the references alone. PostgreSQL needs

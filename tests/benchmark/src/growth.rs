@@ -8,16 +8,16 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use tokio::process::Command;
 
-use super::arguments::{Arguments, Store};
-use super::database::Database;
-use super::figures::{Rounds, TITLES, spread};
-use super::growth_targets::{GrowthWork, Targets};
-use super::process::Server;
-use super::program::program;
-use super::report::table;
-use super::subject::{Kind, sqlite_url};
-use super::turn::{Measurement, Running};
-use super::{PAUSE, conclude};
+use crate::arguments::{Arguments, Store};
+use crate::database::Database;
+use crate::figures::{Rounds, TITLES, spread};
+use crate::growth_targets::{GrowthWork, Targets};
+use crate::process::Server;
+use crate::program::program;
+use crate::report::table;
+use crate::subject::{Kind, sqlite_url};
+use crate::turn::{Measurement, Running};
+use crate::{PAUSE, conclude};
 
 /// The median length of a seeded proposal, in bytes, as those of the other benchmark have.
 const MEDIAN_SIZE: &str = "2400";

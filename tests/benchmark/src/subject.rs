@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::arguments::{Arguments, Store};
-use super::database::Database;
-use super::load::Load;
-use super::process::Server;
-use super::program::program;
-use super::turn::{Measurement, Running};
-use super::work::{AnswerSizes, Bodies, Requests, Work};
+use crate::arguments::{Arguments, Store};
+use crate::database::Database;
+use crate::load::Load;
+use crate::process::Server;
+use crate::program::program;
+use crate::turn::{Measurement, Running};
+use crate::work::{AnswerSizes, Bodies, Requests, Work};
 
 /// How many answers are averaged to know how long an answer is.
 const SAMPLE: usize = 200;

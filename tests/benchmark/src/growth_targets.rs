@@ -9,8 +9,8 @@ use fastrand::Rng;
 use serde_json::Value;
 use url::Url;
 
-use super::connection::Connection;
-use super::load::{Source, accepted};
+use crate::connection::Connection;
+use crate::load::{Source, accepted};
 
 const COLLECTION: &str = "/v1/proposals";
 

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use clap::ValueEnum;
 use fastrand::Rng;
 
-use super::load::Source;
-use super::proposals::made_up_proposal;
+use crate::load::Source;
+use crate::proposals::made_up_proposal;
 
 /// The service's default page size.
 const PAGE_SIZE: u32 = 25;

@@ -13,8 +13,8 @@ use futures_util::future::try_join_all;
 use hdrhistogram::Histogram;
 use tokio::task::unconstrained;
 
-use super::connection::Connection;
-use super::work::{Requests, Work};
+use crate::connection::Connection;
+use crate::work::{Requests, Work};
 
 /// Where a turn's requests come from.
 pub(super) trait Source {

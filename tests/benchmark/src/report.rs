@@ -6,10 +6,10 @@ use std::time::Duration;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
 
-use super::arguments::Arguments;
-use super::figures::{Rounds, TITLES, megabytes, spread};
-use super::subject::Kind;
-use super::work::{AnswerSizes, Work};
+use crate::arguments::Arguments;
+use crate::figures::{Rounds, TITLES, megabytes, spread};
+use crate::subject::Kind;
+use crate::work::{AnswerSizes, Work};
 
 /// What one work on one subject came to.
 pub(super) struct Row {

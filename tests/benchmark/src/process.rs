@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use procfs::process::{ClearRefs, Process, Stat};
 use procfs::{CurrentSI, KernelStats};
 
-use super::connection::Connection;
+use crate::connection::Connection;
 
 const TIME_TO_START: Duration = Duration::from_secs(30);
 const READY: &[u8] = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n";

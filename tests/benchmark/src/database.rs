@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use procfs::process::Process;
+use tests::stores::TestDatabase;
 
-use super::process::family_cpu_time;
-use crate::stores::TestDatabase;
+use crate::process::family_cpu_time;
 
 /// A fresh database, removed when dropped.
 pub(super) struct Database {

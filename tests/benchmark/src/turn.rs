@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use fastrand::Rng;
 
-use super::arguments::Arguments;
-use super::connection::Connection;
-use super::database::Database;
-use super::load::{Load, Source, Tally, accepted};
-use super::process::{Server, generator_cpu_time, machine_cpu_time};
+use crate::arguments::Arguments;
+use crate::connection::Connection;
+use crate::database::Database;
+use crate::load::{Load, Source, Tally, accepted};
+use crate::process::{Server, generator_cpu_time, machine_cpu_time};
 
 /// A running server and the PostgreSQL database it works on, if any. The server ends first: it
 /// holds connections to the database.

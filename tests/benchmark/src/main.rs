@@ -24,14 +24,15 @@ mod turn;
 mod work;
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::Parser;
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 
-pub use arguments::Arguments;
-use arguments::{Reference, Store};
+use arguments::{Arguments, Reference, Store};
 use database::Database;
 use figures::{Rounds, megabytes};
 use report::{Report, Row, preamble};
@@ -41,12 +42,20 @@ use work::{AnswerSizes, Bodies};
 /// Lets one subject's disk and processor work ebb away before the next one's turn.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Runs the benchmark and prints its figures; progress goes to standard error.
-///
-/// # Errors
-/// When a server cannot be started or fails, or when any answer was not a success: the figures are
-/// printed all the same.
-pub async fn run(arguments: &Arguments) -> Result<()> {
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match run(&Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("benchmark: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the benchmark and prints its figures; progress goes to standard error. Any answer that was
+/// not a success makes it fail, after the figures were printed.
+async fn run(arguments: &Arguments) -> Result<()> {
     if arguments.stores.contains(&Store::Postgres) {
         Database::require_server()?;
     }

@@ -3,8 +3,8 @@
 use std::ops::Add;
 use std::time::Duration;
 
-use super::load::Tally;
-use super::turn::{CpuTime, Measurement};
+use crate::load::Tally;
+use crate::turn::{CpuTime, Measurement};
 
 /// The turns of one work on one subject, a round each.
 #[derive(Default)]
