@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
 
-use crate::current::Current;
-use crate::dialect::Dialect;
-use crate::indexing::Step;
-use crate::write::{Answer, Write};
+use crate::cache::write_through_cache::Current;
+use crate::search_index::progress::Step;
+use crate::sql::dialect::Dialect;
+use crate::write::command::{Answer, Write};
 
 /// An open database of one of the two engines.
 #[async_trait]

@@ -9,13 +9,13 @@ use sea_orm::DbErr;
 use sea_orm_migration::MigratorTrait;
 
 use crate::engine::Engine;
-use crate::errors::StoreError;
-use crate::item_repository::SqlItemRepository;
+use crate::error::StoreError;
 use crate::migration::Migrator;
+use crate::migration::proposals_view;
 use crate::postgres::Postgres;
-use crate::proposals_view;
+use crate::repository::SqlItemRepository;
 use crate::sqlite::Sqlite;
-use crate::sqlite_readers::SqliteReaders;
+use crate::sqlite::readers::SqliteReaders;
 
 /// Where the store is and how it is reached.
 #[derive(Clone)]

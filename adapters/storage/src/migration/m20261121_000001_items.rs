@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName};
 use sea_orm_migration::{MigrationTrait, SchemaManager};
 
-use crate::dialect::Dialect;
+use crate::sql::dialect::Dialect;
 
 #[derive(DeriveMigrationName)]
 pub(super) struct Migration;

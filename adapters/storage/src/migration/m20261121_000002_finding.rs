@@ -1,7 +1,7 @@
 //! What items are found by: keys, the words of their texts, and when they were written.
 //!
 //! The full-text index is a table beside the items, because it follows them in steps of its own
-//! (`indexer.rs`). `search_progress` holds the number of the last change it knows: none at first,
+//! (`search_index/indexer.rs`). `search_progress` holds the number of the last change it knows: none at first,
 //! so that what was stored before is indexed like what is written now.
 
 use async_trait::async_trait;
@@ -10,9 +10,9 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, DeriveMigrationName, QueryResul
 use sea_orm_migration::{MigrationTrait, SchemaManager, SchemaManagerConnection};
 use uuid::Uuid;
 
-use crate::dialect::Dialect;
-use crate::keys::Keys;
-use crate::rows;
+use crate::sql::dialect::Dialect;
+use crate::sql::indexed_columns::Keys;
+use crate::sql::row_mapping;
 
 /// The columns of keys that there were then.
 const COLUMNS: [&str; 4] = ["program_id", "research_type", "researcher_id", "start_date"];
@@ -107,7 +107,7 @@ async fn give_keys(
         let values = [Collection::PROPOSALS.name().into(), last.into(), BATCH.into()];
         let batch = connection.query_all_raw(dialect.statement(text, values)).await?;
         let Some(row) = batch.last() else { return Ok(()) };
-        last = rows::get(row, "id")?;
+        last = row_mapping::get(row, "id")?;
         for row in &batch {
             give_key(connection, dialect, row).await?;
         }
@@ -119,14 +119,15 @@ async fn give_key(
     dialect: &'static Dialect,
     row: &QueryResult,
 ) -> Result<(), DbErr> {
-    let members = Members::read(rows::get::<String>(row, "members")?.as_bytes()).ok().flatten();
+    let members =
+        Members::read(row_mapping::get::<String>(row, "members")?.as_bytes()).ok().flatten();
     let keys = members
         .map_or_else(Keys::default, |members| Keys::of(Collection::PROPOSALS, members.encoded()));
     let columns: Vec<_> =
         COLUMNS.iter().zip(2..).map(|(name, number)| format!("{name} = ${number}")).collect();
     let text = format!("UPDATE items SET {} WHERE id = $1", columns.join(", "));
     let values = COLUMNS.iter().map(|name| keys.in_column(name).into());
-    let values = std::iter::once(rows::get::<Uuid>(row, "id")?.into()).chain(values);
+    let values = std::iter::once(row_mapping::get::<Uuid>(row, "id")?.into()).chain(values);
     connection.execute_raw(dialect.statement(&text, values)).await?;
     Ok(())
 }

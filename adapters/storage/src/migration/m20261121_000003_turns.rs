@@ -1,11 +1,11 @@
-//! Writes take turns on both engines (`postgres_rows.rs`), so totals need no shards, and every
+//! Writes take turns on both engines (`postgres/batch.rs`), so totals need no shards, and every
 //! write has a time after all that were committed before it.
 
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, DeriveMigrationName};
 use sea_orm_migration::{MigrationTrait, SchemaManager};
 
-use crate::dialect::Dialect;
+use crate::sql::dialect::Dialect;
 
 /// Rows of a usual size stay as they are, larger ones are compressed in the way that costs least:
 /// the default took a seventh of the database's time for a write. A server that was built without

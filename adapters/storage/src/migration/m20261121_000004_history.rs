@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName};
 use sea_orm_migration::{MigrationTrait, SchemaManager};
 
-use crate::dialect::Dialect;
+use crate::sql::dialect::Dialect;
 
 const DOWN: &str = "CREATE INDEX collection_totals_by_parent ON collection_totals (parent);
     DROP INDEX changes_by_removal; DROP TABLE idempotency_keys";

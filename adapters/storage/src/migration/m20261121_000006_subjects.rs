@@ -8,10 +8,10 @@ use domain::Collection;
 use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName, Statement};
 use sea_orm_migration::{MigrationTrait, SchemaManager};
 
-use crate::dialect::Dialect;
-use crate::keys;
-use crate::member::Member;
-use crate::sql_text::{SqlText, literal};
+use crate::sql::dialect::Dialect;
+use crate::sql::indexed_columns;
+use crate::sql::json_member::Member;
+use crate::sql::sql_text::{SqlText, literal};
 
 #[derive(DeriveMigrationName)]
 pub(super) struct Migration;
@@ -28,7 +28,7 @@ impl MigrationTrait for Migration {
             for member in collection
                 .indexed_members()
                 .iter()
-                .filter(|member| keys::column(collection, member) == Some("subject"))
+                .filter(|member| indexed_columns::column(collection, member) == Some("subject"))
             {
                 connection.execute_raw(give_subjects(dialect, collection, member)).await?;
             }
@@ -57,6 +57,6 @@ fn give_subjects(dialect: &'static Dialect, collection: Collection, member: &str
     let collection = literal(collection.name());
     text.finish(&format!(
         "UPDATE items AS w SET subject = substr({written}, 1, {length}) WHERE w.collection = {collection} AND {is_written}",
-        length = keys::LENGTH,
+        length = indexed_columns::LENGTH,
     ))
 }

@@ -8,6 +8,7 @@ mod m20261121_000003_turns;
 mod m20261121_000004_history;
 mod m20261121_000005_rules;
 mod m20261121_000006_subjects;
+pub(crate) mod proposals_view;
 
 /// Brings a database's schema up to date.
 pub(crate) struct Migrator;

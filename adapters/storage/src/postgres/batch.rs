@@ -1,0 +1,253 @@
+//! Inserts, restorations and updates on `PostgreSQL`, any number at a time: one statement decides,
+//! writes, logs and counts, in one round trip.
+//!
+//! Their values come as arrays, one per column; a text that is empty stands for none. The first
+//! CTEs wait for the turn to write and make rows of the arrays again, the next ones lock and judge
+//! what is there, `written` changes `items`, and what is logged and counted is read from `written`,
+//! so it is what was done and nothing else.
+
+use std::collections::HashMap;
+
+use application::RepositoryError;
+use domain::ItemId;
+use sea_orm::sea_query::ArrayType;
+use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
+use uuid::Uuid;
+
+use crate::postgres::writes::{recorded, turn};
+use crate::sql::dialect::POSTGRES;
+use crate::sql::indexed_columns::{self, Keys};
+use crate::sql::row_mapping;
+use crate::sql::statements::{ITEM_COLUMNS, owner_name, shown_columns};
+use crate::write::batch::{How, RowWrite};
+use crate::write::command::{Answer, not_written};
+
+/// What later CTEs need to know of a written row, but for what it superseded and who wrote it.
+const WRITTEN: &str =
+    "i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.predecessor, i.program";
+
+/// The texts, made once.
+#[derive(Debug)]
+pub(crate) struct PostgresRows {
+    insert: String,
+    restore: String,
+    update: String,
+}
+
+impl PostgresRows {
+    pub fn new() -> Self {
+        Self { insert: add(&INSERT), restore: add(&RESTORE), update: update() }
+    }
+
+    /// Does the writes; answers are in their order. An item may be written by one of them alone.
+    pub async fn perform(
+        &self,
+        connection: &impl ConnectionTrait,
+        writes: &[RowWrite<'_>],
+    ) -> Result<Vec<Answer>, DbErr> {
+        let mut answered = HashMap::with_capacity(writes.len());
+        for text in [&self.update, &self.insert, &self.restore] {
+            let alike: Vec<_> = writes
+                .iter()
+                .filter(|write| std::ptr::eq(self.text(write.how), text))
+                .copied()
+                .collect();
+            if !alike.is_empty() {
+                let rows = connection.query_all_raw(statement(text, &alike)).await?;
+                answered.extend(answers(&alike, &rows)?);
+            }
+        }
+        writes
+            .iter()
+            .map(|write| answered.remove(&write.id.uuid()).ok_or_else(|| unanswered(write)))
+            .collect()
+    }
+
+    const fn text(&self, how: How) -> &String {
+        match how {
+            How::Insert { .. } => &self.insert,
+            How::Restore { .. } => &self.restore,
+            How::Update { .. } => &self.update,
+        }
+    }
+}
+
+fn unanswered(write: &RowWrite<'_>) -> DbErr {
+    DbErr::RecordNotFound(format!("a write of {} without an answer", write.id))
+}
+
+/// `$1` the least time; then one array each of the columns of [`given`].
+fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
+    let time =
+        writes.iter().map(|write| write.change.time.as_microsecond()).max().unwrap_or_default();
+    let mut values = vec![
+        time.into(),
+        texts(writes.iter().map(|write| write.id.to_string())),
+        texts(writes.iter().map(|write| write.scope.collection.name().to_owned())),
+        texts(writes.iter().map(|write| id_text(write.scope.parent))),
+        texts(writes.iter().map(|write| id_text(write.program))),
+        texts(writes.iter().map(|write| write.members.to_string())),
+        texts(
+            writes
+                .iter()
+                .map(|write| write.change.caller.as_deref().unwrap_or_default().to_owned()),
+        ),
+    ];
+    values.extend(
+        (0..indexed_columns::COLUMNS.len())
+            .map(|key| texts(writes.iter().map(|write| key_text(write.keys, key)))),
+    );
+    values.extend(own_values(writes));
+    POSTGRES.statement(text, values)
+}
+
+fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
+    let (mut names, mut predecessors, mut versions) = (Vec::new(), Vec::new(), Vec::new());
+    for write in writes {
+        match write.how {
+            How::Insert { continues } | How::Restore { continues } => {
+                names.push(owner_name(write.scope.collection).unwrap_or_default());
+                predecessors.push(id_text(continues));
+            }
+            How::Update { expected, kind } => {
+                names.push(kind.name().to_owned());
+                versions.push(expected.number());
+            }
+        }
+    }
+    let last = if versions.is_empty() {
+        texts(predecessors.into_iter())
+    } else {
+        integers(versions.into_iter())
+    };
+    [texts(names.into_iter()), last]
+}
+
+/// A key behind a mark, since it may be empty.
+fn key_text(keys: &Keys, number: usize) -> String {
+    keys.columns()[number].as_ref().map_or_else(String::new, |key| format!("={key}"))
+}
+
+/// An identifier as a text; none is empty.
+pub(crate) fn id_text(id: Option<ItemId>) -> String {
+    id.map_or_else(String::new, |id| id.to_string())
+}
+
+/// Texts as a parameter.
+pub(crate) fn texts(values: impl Iterator<Item = String>) -> Value {
+    Value::Array(ArrayType::String, Some(Box::new(values.map(Value::from).collect())))
+}
+
+/// Numbers as a parameter.
+pub(crate) fn integers(values: impl Iterator<Item = i64>) -> Value {
+    Value::Array(ArrayType::BigInt, Some(Box::new(values.map(Value::from).collect())))
+}
+
+/// What became of each write, by its item.
+fn answers(writes: &[RowWrite<'_>], rows: &[QueryResult]) -> Result<Vec<(Uuid, Answer)>, DbErr> {
+    let mut by_id = HashMap::with_capacity(rows.len());
+    for row in rows {
+        by_id.insert(row_mapping::get::<Uuid>(row, "asked")?, row);
+    }
+    let answer = |write: &RowWrite<'_>| {
+        let id = write.id.uuid();
+        let row = by_id.get(&id).ok_or_else(|| unanswered(write))?;
+        Ok((id, answer(write, row)?))
+    };
+    writes.iter().map(answer).collect()
+}
+
+fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
+    if row_mapping::get::<Option<i64>>(row, "version")?.is_some() {
+        return Ok(Ok(Some(row_mapping::written_item(row, write.members.clone())?)));
+    }
+    let lacks_owner = write.adds()
+        && write.scope.parent.is_some()
+        && !row_mapping::get::<bool>(row, "has_owner")?;
+    Ok(Err(if lacks_owner {
+        RepositoryError::OwnerMissing
+    } else {
+        not_written(row_mapping::get(row, "found")?)
+    }))
+}
+
+/// The turn of the statement, its time, and the writes as rows, with two columns of their own.
+/// Whatever else the statement does, it does with these rows, and so in its turn.
+fn given(own: [&str; 2], last: &str) -> String {
+    let keys = indexed_columns::each(|name| {
+        format!("CASE WHEN {name} <> '' THEN substr({name}, 2) END AS {name}, ")
+    });
+    let [first, second] = own;
+    format!(
+        "{turn}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, NULLIF(program, '')::uuid AS program, \
+         members::json AS members, NULLIF(caller, '') AS caller, {keys}{first}, {last} AS {second}, clock.time FROM clock, \
+         unnest({arrays}) AS g (id, collection, parent, program, members, caller{columns}, {first}, {second}))",
+        turn = turn("$1"),
+        arrays = (2..indexed_columns::COLUMNS.len() + 10)
+            .map(|number| format!("${number}"))
+            .collect::<Vec<_>>()
+            .join(", "),
+        columns = indexed_columns::columns(),
+    )
+}
+
+/// How rows are added, in the words of the statement.
+struct Addition {
+    version: &'static str,
+    created_at: &'static str,
+    condition: &'static str,
+    /// The last version of the item before.
+    found: &'static str,
+}
+
+const INSERT: Addition = Addition {
+    version: "1",
+    created_at: "g.time",
+    condition: "g.predecessor IS NULL OR EXISTS (SELECT 1 FROM items c WHERE c.id = g.predecessor AND c.collection = g.collection)",
+    found: "NULL::bigint",
+};
+
+/// What was removed, if it was and nobody else was faster. Its history must not change meanwhile,
+/// so it is done within a turn that was taken before.
+const RESTORE: Addition = Addition {
+    version: "(SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id)",
+    created_at: "(SELECT c.time FROM changes c WHERE c.item_id = g.id AND c.version = 1)",
+    condition: "EXISTS (SELECT 1 FROM changes c WHERE c.item_id = g.id) AND NOT EXISTS (SELECT 1 FROM items c WHERE c.id = g.id)",
+    found: "(SELECT max(c.version) FROM changes c WHERE c.item_id = g.id)",
+};
+
+fn add(Addition { version, created_at, condition, found }: &Addition) -> String {
+    format!(
+        "WITH {given}, \
+         owners AS (SELECT o.id, o.collection FROM items o WHERE o.id IN (SELECT parent FROM given) ORDER BY o.id FOR KEY SHARE), \
+         written AS (INSERT INTO items AS i ({ITEM_COLUMNS}{keys}) \
+         SELECT g.id, g.collection, g.parent, {version}, {created_at}, g.time, g.predecessor, g.program, g.members{keys} FROM given g \
+         WHERE (g.parent IS NULL OR EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner)) \
+         AND ({condition}) RETURNING {WRITTEN}, NULL::json AS superseded), {recorded} \
+         SELECT g.id AS asked, EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner) AS has_owner, \
+         {found} AS found, {shown} FROM given g LEFT JOIN written i ON i.id = g.id",
+        given = given(["owner", "predecessor"], "NULLIF(predecessor, '')::uuid"),
+        keys = indexed_columns::columns(),
+        recorded = recorded("'created'", 1, "g.time, g.caller", "JOIN given g ON g.id = w.id"),
+        shown = shown_columns(&POSTGRES, "i"),
+    )
+}
+
+/// The items are locked, so that what other programs write to the database meanwhile is seen.
+fn update() -> String {
+    let keys = indexed_columns::each(|name| format!(", {name} = g.{name}"));
+    format!(
+        "WITH {given}, \
+         found AS (SELECT i.id, i.version, i.members FROM items i JOIN given g ON g.id = i.id AND g.collection = i.collection \
+         AND (g.parent IS NULL OR i.parent = g.parent) ORDER BY i.id FOR NO KEY UPDATE OF i), \
+         written AS (UPDATE items i SET members = g.members, program = g.program, version = i.version + 1, \
+         updated_at = g.time{keys} FROM found, given g \
+         WHERE i.id = found.id AND g.id = found.id AND found.version = g.expected \
+         RETURNING {WRITTEN}, found.members AS superseded), {recorded} \
+         SELECT g.id AS asked, f.version AS found, {shown} \
+         FROM given g LEFT JOIN found f ON f.id = g.id LEFT JOIN written i ON i.id = g.id",
+        given = given(["kind", "expected"], "expected"),
+        recorded = recorded("g.kind", 0, "g.time, g.caller", "JOIN given g ON g.id = w.id"),
+        shown = shown_columns(&POSTGRES, "i"),
+    )
+}

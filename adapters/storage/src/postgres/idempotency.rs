@@ -1,0 +1,100 @@
+//! Requests that may be sent again, on `PostgreSQL`: looked up and remembered for any number of
+//! writes at a time, in the transaction that does them.
+
+use std::collections::HashSet;
+
+use application::{Relations, ShownItem};
+use sea_orm::{ConnectionTrait, DbErr, Value};
+
+use crate::postgres::batch::{id_text, integers, texts};
+use crate::sql::dialect::POSTGRES;
+use crate::sql::idempotency::{COLUMNS, KnownBy, continued_by};
+use crate::sql::row_mapping;
+use crate::write::batch::RowWrite;
+use crate::write::command::Answer;
+
+/// The places in the list of those that were answered before.
+const ANSWERED: &str = "SELECT g.place FROM unnest($1, $2, $3) WITH ORDINALITY AS g (caller, path, key, place) \
+                        JOIN idempotency_keys k ON k.caller = g.caller AND k.path = g.path AND k.key = g.key WHERE k.expires_at > $4";
+
+/// Whether each of the writes was answered before.
+pub(crate) async fn answered(
+    connection: &impl ConnectionTrait,
+    writes: &[RowWrite<'_>],
+) -> Result<Vec<bool>, DbErr> {
+    let known: Vec<_> = writes.iter().filter_map(|write| KnownBy::of(write.change)).collect();
+    if known.is_empty() {
+        return Ok(vec![false; writes.len()]);
+    }
+    let now =
+        writes.iter().map(|write| write.change.time.as_microsecond()).max().unwrap_or_default();
+    let values = known_values(&known).into_iter().chain([now.into()]);
+    let mut answered: HashSet<KnownBy<'_>> = HashSet::new();
+    for row in connection.query_all_raw(POSTGRES.statement(ANSWERED, values)).await? {
+        let place = usize::try_from(row_mapping::get::<i64>(&row, "place")?).unwrap_or_default();
+        answered.extend(known.get(place.wrapping_sub(1)));
+    }
+    Ok(writes
+        .iter()
+        .map(|write| KnownBy::of(write.change).is_some_and(|known| answered.contains(&known)))
+        .collect())
+}
+
+/// Remembers those that have a key and were done.
+pub(crate) async fn remember(
+    connection: &impl ConnectionTrait,
+    writes: &[RowWrite<'_>],
+    answers: &[Answer],
+) -> Result<(), DbErr> {
+    let done = writes
+        .iter()
+        .zip(answers)
+        .filter_map(|(write, answer)| Some((write, answer.as_ref().ok()?.as_ref()?)));
+    let done: Vec<_> = done
+        .filter_map(|(write, shown)| {
+            Some((KnownBy::of(write.change)?, write.change.key.as_deref()?, shown))
+        })
+        .collect();
+    if done.is_empty() {
+        return Ok(());
+    }
+    let known: Vec<_> = done.iter().map(|(known, ..)| *known).collect();
+    let column = |text: &dyn Fn(&ShownItem, &Relations) -> String| {
+        texts(
+            done.iter()
+                .map(|(_, _, shown)| text(shown, &shown.relations))
+                .collect::<Vec<_>>()
+                .into_iter(),
+        )
+    };
+    let values = known_values(&known).into_iter().chain([
+        texts(done.iter().map(|(_, key, _)| key.fingerprint.to_string())),
+        integers(done.iter().map(|(_, key, _)| key.expires.as_microsecond())),
+        column(&|shown, _| shown.item.id.to_string()),
+        integers(done.iter().map(|(.., shown)| shown.item.version.number())),
+        column(&|_, relations| id_text(relations.continues)),
+        column(&|_, relations| id_text(relations.program)),
+        column(&|_, relations| continued_by(relations)),
+        texts(done.iter().map(|(_, key, _)| key.remarks.to_string())),
+    ]);
+    let text = format!(
+        "INSERT INTO idempotency_keys AS k ({COLUMNS}) \
+         SELECT caller, path, key, fingerprint, expires_at, item_id::uuid, version, NULLIF(continues, '')::uuid, \
+         NULLIF(program, '')::uuid, continued_by, remarks FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS g ({COLUMNS}) \
+         ON CONFLICT (caller, path, key) DO UPDATE SET fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, \
+         item_id = excluded.item_id, version = excluded.version, continues = excluded.continues, program = excluded.program, \
+         continued_by = excluded.continued_by, remarks = excluded.remarks"
+    );
+    connection.execute_raw(POSTGRES.statement(&text, values)).await.map(|_| ())
+}
+
+fn known_values(known: &[KnownBy<'_>]) -> [Value; 3] {
+    let column = |part: fn(&KnownBy<'_>) -> String| {
+        texts(known.iter().map(part).collect::<Vec<_>>().into_iter())
+    };
+    [
+        column(|known| known.caller.to_owned()),
+        column(|known| known.path.to_owned()),
+        column(|known| known.key.to_owned()),
+    ]
+}

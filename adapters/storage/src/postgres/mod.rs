@@ -1,0 +1,325 @@
+//! `PostgreSQL`: a pool of connections that read, and a small one of connections that write.
+
+pub(crate) mod batch;
+pub(crate) mod idempotency;
+pub(crate) mod read_set;
+pub(crate) mod search_index;
+pub(crate) mod writes;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use application::RepositoryError;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use sea_orm::sqlx::Connection;
+use sea_orm::sqlx::postgres::PgConnectOptions;
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
+    SqlxPostgresConnector, Statement, TransactionTrait,
+};
+
+use crate::StoreOptions;
+use crate::cache::write_through_cache::Current;
+use crate::engine::Engine;
+use crate::error::{StoreError, is_lost, logged};
+use crate::postgres::writes::{PostgresWrites, take_turn};
+use crate::search_index::progress::Step;
+use crate::sql::dialect::{Dialect, POSTGRES};
+use crate::sql::idempotency::FORGET;
+use crate::write::command::{Answer, Write};
+use crate::write::queue::{WriteQueue, Writer};
+
+/// Few, so that many reads share a statement; more than one, so that a large page does not hold up
+/// the others.
+const LANES: usize = 4;
+
+/// Statements that insert and update at the same time. They take turns in any case, and one takes
+/// more writes than two.
+const WRITING_LANES: usize = 1;
+
+/// Most connections that write: those of the lanes, and some for writes of other kinds, which all
+/// take turns.
+const WRITING_CONNECTIONS: u32 = 4;
+
+/// How connections that write work: the plan of a statement is made once. The statements look for
+/// items by their identifiers only, so that the one good plan uses the indexes however small the
+/// tables are when it is made. What is looked at after the turn was taken must be as the turn
+/// before left it, whatever the database's own default is.
+const WRITING_SETTINGS: [(&str, &str); 5] = [
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("default_transaction_isolation", "read committed"),
+];
+
+/// Names the advisory lock under which the schema is prepared, among all that use this database.
+const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
+
+/// A connection idle for this long may have been cut by something in between, so it is tried before
+/// it is used.
+const TRUSTED_FOR: Duration = Duration::from_secs(10);
+
+/// How long after a loss a connection may still come back into the pool that had been in use at the
+/// time.
+const SETTLING: Duration = Duration::from_secs(1);
+
+/// Statements a connection keeps prepared: more than this crate has.
+const STATEMENTS_KEPT: usize = 256;
+
+/// Connections to a `PostgreSQL` database.
+pub(crate) struct Postgres {
+    readers: DatabaseConnection,
+    losses: Arc<Losses>,
+    writer: PostgresWriter,
+    rows: WriteQueue,
+}
+
+/// Does writes on any connection that writes. One whose connection was lost may have happened, so
+/// it is not done again.
+#[derive(Clone)]
+struct PostgresWriter {
+    pool: DatabaseConnection,
+    losses: Arc<Losses>,
+    writes: Arc<PostgresWrites>,
+}
+
+#[async_trait]
+impl Writer for PostgresWriter {
+    async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
+        let rows: Vec<_> = writes.iter().filter_map(|write| write.as_row()).collect();
+        let answers = self.writes.perform_rows(&self.pool, &rows).await;
+        if answers.contains(&Err(RepositoryError::Unavailable)) {
+            self.losses.note();
+        }
+        answers
+    }
+}
+
+impl PostgresWriter {
+    async fn alone(&self, write: &Write) -> Answer {
+        self.writes
+            .perform(&self.pool, write)
+            .await
+            .unwrap_or_else(|error| Err(self.failed(&error, "write")))
+    }
+
+    fn failed(&self, error: &DbErr, step: &'static str) -> RepositoryError {
+        if is_lost(error) {
+            self.losses.note();
+        }
+        logged(error, step)
+    }
+}
+
+impl Postgres {
+    pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
+        let target = target(options)?;
+        let losses = Arc::new(Losses::default());
+        let connect_error = |error: DbErr| StoreError::connect(target.clone(), &error);
+        let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
+        let reading = options.connections.saturating_sub(writing).max(1);
+        let readers = SqlxPostgresConnector::connect(pool_options(options, reading, &[], &losses))
+            .await
+            .map_err(connect_error)?;
+        let pool = SqlxPostgresConnector::connect(pool_options(
+            options,
+            writing,
+            &WRITING_SETTINGS,
+            &losses,
+        ))
+        .await;
+        let pool = pool.map_err(connect_error)?;
+        let writer = PostgresWriter {
+            pool,
+            losses: Arc::clone(&losses),
+            writes: Arc::new(PostgresWrites::new()),
+        };
+        let rows = WriteQueue::start(writer.clone(), WRITING_LANES, options.acquire_timeout);
+        Ok(Self { readers, losses, writer, rows })
+    }
+}
+
+#[async_trait]
+impl Engine for Postgres {
+    fn dialect(&self) -> &'static Dialect {
+        &POSTGRES
+    }
+
+    fn lanes(&self) -> usize {
+        LANES
+    }
+
+    /// A read whose connection was lost, as all are when the server restarts, is done once more on
+    /// another.
+    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        match self.readers.query_all_raw(statement.clone()).await {
+            Err(error) if is_lost(&error) => {
+                tracing::info!(%error, "a connection was lost; reading again on another");
+                self.losses.note();
+                self.readers.query_all_raw(statement).await
+            }
+            done => done,
+        }
+    }
+
+    async fn write(&self, write: Write) -> Answer {
+        match write {
+            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
+                self.rows.write(write).await
+            }
+            _ => self.writer.alone(&write).await,
+        }
+    }
+
+    /// Other instances write too.
+    fn current(&self) -> Option<&Arc<Current>> {
+        None
+    }
+
+    fn schema(&self) -> &DatabaseConnection {
+        &self.readers
+    }
+
+    fn most_waiting(&self) -> i64 {
+        20_000
+    }
+
+    async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
+        let step = async {
+            let transaction = self.readers.begin().await?;
+            let step = search_index::step(&transaction, limit).await?;
+            transaction.commit().await?;
+            Ok(step)
+        };
+        step.await.map_err(|error: DbErr| logged(&error, "index"))
+    }
+
+    /// The statement is a transaction of its own.
+    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        take_turn(&self.writer.pool, time).await.map_err(|error| self.writer.failed(&error, "seal"))
+    }
+
+    async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
+        let forget = POSTGRES.statement(FORGET, [now.as_microsecond().into(), limit.into()]);
+        let forgotten = self.writer.pool.execute_raw(forget).await;
+        forgotten
+            .map(|done| done.rows_affected())
+            .map_err(|error| self.writer.failed(&error, "forget"))
+    }
+
+    async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
+        let transaction = self.readers.begin().await?;
+        transaction
+            .execute_raw(
+                POSTGRES.statement("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK.into()]),
+            )
+            .await?;
+        Ok(transaction)
+    }
+
+    async fn close(&self) {
+        self.rows.close().await;
+        for connections in [&self.readers, &self.writer.pool] {
+            if let Err(error) = connections.close_by_ref().await {
+                tracing::warn!(%error, "the PostgreSQL connections did not close cleanly");
+            }
+        }
+    }
+}
+
+/// The database that the options name, as an operator is told of it.
+fn target(options: &StoreOptions) -> Result<String, StoreError> {
+    let parsed: PgConnectOptions = options
+        .url
+        .parse()
+        .map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
+    Ok(format!(
+        "{} at {}:{}",
+        parsed.get_database().unwrap_or("postgres"),
+        parsed.get_host(),
+        parsed.get_port()
+    ))
+}
+
+/// A connection that is not the service's, for those who only look.
+pub(crate) async fn single_connection(
+    options: &StoreOptions,
+) -> Result<DatabaseConnection, StoreError> {
+    let target = target(options)?;
+    let connection =
+        SqlxPostgresConnector::connect(pool_options(options, 1, &[], &Arc::default())).await;
+    connection.map_err(|error| StoreError::connect(target, &error))
+}
+
+/// When a connection was last found dead. Where one is, the others that were open then may be as
+/// well; so they are tried before they are used, and no others: a ping before every use would
+/// double the round trips.
+#[derive(Default)]
+struct Losses(Mutex<Option<Instant>>);
+
+impl Losses {
+    fn note(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether a connection that is so old, and has been idle for so long, may be dead.
+    fn is_suspect(&self, age: Duration, idle_for: Duration) -> bool {
+        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = last.map(|last| last.elapsed());
+        idle_for >= TRUSTED_FOR
+            || since.is_some_and(|since| age >= since && idle_for + SETTLING >= since)
+    }
+}
+
+fn pool_options(
+    options: &StoreOptions,
+    connections: u32,
+    settings: &'static [(&'static str, &'static str)],
+    losses: &Arc<Losses>,
+) -> ConnectOptions {
+    let mut pool = ConnectOptions::new(options.url.as_str());
+    pool.max_connections(connections).min_connections(1).acquire_timeout(options.acquire_timeout);
+    pool.test_before_acquire(false).sqlx_logging(false);
+    pool.map_sqlx_postgres_opts(|server| {
+        let server = server.statement_cache_capacity(STATEMENTS_KEPT);
+        if settings.is_empty() { server } else { server.options(settings.iter().copied()) }
+    });
+    let losses = Arc::clone(losses);
+    pool.map_sqlx_postgres_before_acquire(move |connection, use_so_far| {
+        let is_suspect = losses.is_suspect(use_so_far.age, use_so_far.idle_for);
+        Box::pin(async move {
+            if is_suspect {
+                connection.ping().await?;
+            }
+            Ok(true)
+        })
+    });
+    pool
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Losses, TRUSTED_FOR};
+
+    const OLD: Duration = Duration::from_mins(1);
+    const BRIEF: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn connections_older_than_a_loss_are_suspect() {
+        let losses = Losses::default();
+        assert!(!losses.is_suspect(OLD, BRIEF));
+        losses.note();
+        assert!(losses.is_suspect(OLD, BRIEF));
+        std::thread::sleep(BRIEF * 5);
+        assert!(!losses.is_suspect(BRIEF, Duration::ZERO), "it was opened after the loss");
+    }
+
+    #[test]
+    fn connections_long_idle_are_suspect() {
+        assert!(Losses::default().is_suspect(OLD, TRUSTED_FOR));
+    }
+}

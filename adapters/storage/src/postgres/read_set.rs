@@ -1,0 +1,44 @@
+//! The grounds of writes on `PostgreSQL`, looked up in the transaction that has taken the turn to
+//! write.
+
+use application::Change;
+use domain::Version;
+use sea_orm::{ConnectionTrait, DbErr, QueryResult};
+
+use crate::sql::dialect::POSTGRES;
+use crate::sql::row_mapping;
+use crate::write::read_set::{Look, LookedUp, Standing, looks};
+
+/// What the grounds of the changes rest on, as it is now.
+pub(crate) async fn standing<'a>(
+    connection: &impl ConnectionTrait,
+    changes: impl Iterator<Item = &'a Change>,
+) -> Result<Standing, DbErr> {
+    let mut standing = Standing::default();
+    let mut looks = looks(changes);
+    while let Some(look) = looks.pop() {
+        let found = found(connection, &look).await?;
+        match look.apart(found.len()) {
+            Some(apart) => looks.extend(apart),
+            None => standing.note(&look, found),
+        }
+    }
+    Ok(standing)
+}
+
+async fn found(connection: &impl ConnectionTrait, look: &Look<'_>) -> Result<Vec<LookedUp>, DbErr> {
+    let rows = connection.query_all_raw(look.statement(&POSTGRES)).await?;
+    let looked_up = |row: &QueryResult| {
+        let (id, version) = (
+            row_mapping::item_id(row, "id")?,
+            Version::from_number(row_mapping::get(row, "version")?),
+        );
+        Ok(LookedUp {
+            id,
+            version,
+            parent: row_mapping::id(row, "parent")?,
+            value: row_mapping::get(row, "value")?,
+        })
+    };
+    rows.iter().map(looked_up).collect()
+}

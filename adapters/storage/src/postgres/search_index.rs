@@ -1,0 +1,85 @@
+//! A step of the full-text index on `PostgreSQL`: a table of vectors beside the items, with a GIN
+//! index.
+
+use std::collections::BTreeMap;
+
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, QueryResult, Value};
+use uuid::Uuid;
+
+use crate::postgres::batch::texts;
+use crate::search_index::indexed_words::index_text;
+use crate::search_index::progress::{self, ADVANCE, Next, Step};
+use crate::sql::dialect::POSTGRES;
+use crate::sql::row_mapping;
+
+/// Several instances may index at once; they take turns.
+const TURN: &str = "SELECT sequence FROM search_progress FOR UPDATE";
+
+const MEMBERS: &str =
+    "SELECT id, CAST(members AS TEXT) AS members FROM items WHERE id = ANY($1::uuid[])";
+
+const INDEX: &str = "INSERT INTO search_index AS s (item_id, words) SELECT id::uuid, words::tsvector FROM unnest($1, $2) AS g (id, words) \
+                     ON CONFLICT (item_id) DO UPDATE SET words = excluded.words WHERE s.words <> excluded.words";
+
+const REMOVE: &str = "DELETE FROM search_index WHERE item_id = ANY($1::uuid[])";
+
+/// Indexes the items of at most `limit` changes.
+pub(crate) async fn step(transaction: &DatabaseTransaction, limit: i64) -> Result<Step, DbErr> {
+    let progress = transaction.query_all_raw(POSTGRES.statement(TURN, [])).await?;
+    let indexed: i64 = progress
+        .first()
+        .map(|row| row_mapping::get(row, "sequence"))
+        .transpose()?
+        .unwrap_or_default();
+    let changes = transaction
+        .query_all_raw(
+            POSTGRES.statement(&progress::next(&POSTGRES), [indexed.into(), limit.into()]),
+        )
+        .await?;
+    let changes = changes.iter().map(next).collect::<Result<Vec<_>, _>>()?;
+    let (step, mut items) = progress::step(indexed, &changes, limit);
+    if step.changes == 0 {
+        return Ok(step);
+    }
+    index(transaction, &mut items).await?;
+    // What is left was not found.
+    if !items.is_empty() {
+        transaction.execute_raw(POSTGRES.statement(REMOVE, [ids(&items)])).await?;
+    }
+    transaction.execute_raw(POSTGRES.statement(ADVANCE, [step.indexed.into()])).await?;
+    Ok(step)
+}
+
+/// Indexes those of the items that there are, and takes them out of `items`.
+async fn index(
+    transaction: &DatabaseTransaction,
+    items: &mut BTreeMap<Uuid, i64>,
+) -> Result<(), DbErr> {
+    let (mut found, mut vectors) = (Vec::new(), Vec::new());
+    for row in transaction.query_all_raw(POSTGRES.statement(MEMBERS, [ids(items)])).await? {
+        let id: Uuid = row_mapping::get(&row, "id")?;
+        items.remove(&id);
+        found.push(id.to_string());
+        vectors
+            .push(index_text(DbBackend::Postgres, &row_mapping::get::<String>(&row, "members")?));
+    }
+    transaction
+        .execute_raw(
+            POSTGRES.statement(INDEX, [texts(found.into_iter()), texts(vectors.into_iter())]),
+        )
+        .await?;
+    Ok(())
+}
+
+fn ids(items: &BTreeMap<Uuid, i64>) -> Value {
+    texts(items.keys().map(Uuid::to_string))
+}
+
+fn next(row: &QueryResult) -> Result<Next, DbErr> {
+    Ok(Next {
+        sequence: row_mapping::get(row, "sequence")?,
+        number: row_mapping::get(row, "number")?,
+        id: row_mapping::get(row, "id")?,
+        bytes: row_mapping::get::<Option<i32>>(row, "bytes")?.map(i64::from),
+    })
+}

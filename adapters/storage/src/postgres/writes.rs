@@ -1,0 +1,370 @@
+//! How `PostgreSQL` does writes: one statement decides, writes, logs and counts, in one round trip.
+//!
+//! Inserts and updates are in `postgres/batch.rs`. Every statement has the same shape. Its first
+//! CTEs lock and judge what is there; `written` changes `items`; `logged` and `counted` read
+//! `written`, so they do what it did and nothing else.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use application::{Change, CollectionContent, RepositoryError, Scope};
+use domain::{Collection, ItemId, Version};
+use jiff::Timestamp;
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, TransactionTrait,
+};
+use uuid::Uuid;
+
+use crate::error::{is_lost, is_worth_retrying, logged};
+use crate::postgres::batch::PostgresRows;
+use crate::postgres::idempotency;
+use crate::postgres::read_set;
+use crate::sql::dialect::POSTGRES;
+use crate::sql::indexed_columns::Keys;
+use crate::sql::row_mapping;
+use crate::sql::statements::{CHANGE_COLUMNS, REVISION, listed};
+use crate::write::batch::{How, RowWrite, in_rows, together};
+use crate::write::command::{
+    Answer, Write, change_values, delete_values, not_written, removed_by, versions,
+};
+
+/// How often a write is begun that the database rolls back for the sake of others.
+const ATTEMPTS: u32 = 5;
+
+/// The longest pause before the second attempt; it doubles with each.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Rows that one statement of a replacement writes.
+const ROWS_AT_A_TIME: usize = 2_000;
+
+/// The setting in which a transaction of several statements keeps its time.
+const TIME: &str = "proposal_service.time";
+
+const LOCK_VERSIONS: &str =
+    "SELECT id, version FROM items WHERE collection = $1 ORDER BY id FOR UPDATE";
+
+/// The texts of the writes, made once. The parameters of the first three are those of `write/command.rs`;
+/// the others take `$3` collection and `$4`, a JSON array.
+#[derive(Debug)]
+pub(crate) struct PostgresWrites {
+    rows: PostgresRows,
+    delete: String,
+    delete_all: String,
+}
+
+impl PostgresWrites {
+    pub fn new() -> Self {
+        Self { rows: PostgresRows::new(), delete: delete(), delete_all: delete_all() }
+    }
+
+    /// Does writes of single rows together; does them again when the database rolled them back for
+    /// the sake of others, and one by one when one of them spoils it for all.
+    pub async fn perform_rows(
+        &self,
+        pool: &DatabaseConnection,
+        writes: &[RowWrite<'_>],
+    ) -> Vec<Answer> {
+        let mut answers = Vec::with_capacity(writes.len());
+        while let rest @ [_, ..] = &writes[answers.len()..] {
+            let together = &rest[..together(rest)];
+            match again(|| self.attempt_rows(pool, together)).await {
+                Ok(done) => answers.extend(done),
+                Err(error) if together.len() > 1 && !is_lost(&error) => {
+                    tracing::warn!(%error, writes = together.len(), "a write failed; doing its batch again one by one");
+                    for write in together {
+                        let alone =
+                            again(|| self.attempt_rows(pool, std::slice::from_ref(write))).await;
+                        answers.push(alone.map_or_else(|error| Err(logged(&error, "write")), only));
+                    }
+                }
+                Err(error) => answers.extend(vec![Err(logged(&error, "write")); together.len()]),
+            }
+        }
+        answers
+    }
+
+    /// One statement is enough unless something must be looked up that no other write may change
+    /// meanwhile.
+    async fn attempt_rows(
+        &self,
+        pool: &DatabaseConnection,
+        writes: &[RowWrite<'_>],
+    ) -> Result<Vec<Answer>, DbErr> {
+        let looks_up = |write: &RowWrite<'_>| {
+            write.change.key.is_some()
+                || !write.change.grounds.is_empty()
+                || matches!(write.how, How::Restore { .. })
+        };
+        if writes.iter().any(looks_up) {
+            self.perform_in_turn(pool, writes).await
+        } else {
+            self.rows.perform(pool, writes).await
+        }
+    }
+
+    /// Takes the turn first, so that what is looked up is what is written upon. A transaction that
+    /// is dropped before its commit is rolled back.
+    async fn perform_in_turn(
+        &self,
+        pool: &DatabaseConnection,
+        writes: &[RowWrite<'_>],
+    ) -> Result<Vec<Answer>, DbErr> {
+        let transaction = pool.begin().await?;
+        take_turn(
+            &transaction,
+            writes.iter().map(|write| write.change.time).max().unwrap_or_default(),
+        )
+        .await?;
+        let refusals = refusals(&transaction, writes).await?;
+        let possible: Vec<_> = writes
+            .iter()
+            .zip(&refusals)
+            .filter(|(_, refusal)| refusal.is_none())
+            .map(|(write, _)| *write)
+            .collect();
+        let done = if possible.is_empty() {
+            Vec::new()
+        } else {
+            self.rows.perform(&transaction, &possible).await?
+        };
+        idempotency::remember(&transaction, &possible, &done).await?;
+        transaction.commit().await?;
+        let mut done = done.into_iter();
+        Ok(refusals
+            .into_iter()
+            .map(|refusal| refusal.map_or_else(|| only(done.next().into_iter().collect()), Err))
+            .collect())
+    }
+
+    /// Does a write of another kind.
+    pub async fn perform(&self, pool: &DatabaseConnection, write: &Write) -> Result<Answer, DbErr> {
+        again(|| self.attempt(pool, write)).await
+    }
+
+    async fn attempt(&self, pool: &DatabaseConnection, write: &Write) -> Result<Answer, DbErr> {
+        match write {
+            Write::Delete { scope, id, expected, change } if change.grounds.is_empty() => {
+                self.delete(pool, *scope, *id, *expected, change).await
+            }
+            Write::Delete { scope, id, expected, change } => {
+                let transaction = pool.begin().await?;
+                take_turn(&transaction, change.time).await?;
+                if !hold(&transaction, change).await? {
+                    return Ok(Err(RepositoryError::VersionConflict));
+                }
+                let answer = self.delete(&transaction, *scope, *id, *expected, change).await?;
+                transaction.commit().await?;
+                Ok(answer)
+            }
+            Write::ReplaceAll { collection, content, keys, change } => {
+                self.replace_all(pool, *collection, content, keys, change).await
+            }
+            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
+                let row: Vec<_> = write.as_row().into_iter().collect();
+                Ok(only(self.attempt_rows(pool, &row).await?))
+            }
+        }
+    }
+
+    /// A statement that is a transaction of its own unless the connection is in one.
+    async fn delete(
+        &self,
+        connection: &impl ConnectionTrait,
+        scope: Scope,
+        id: ItemId,
+        expected: Version,
+        change: &Change,
+    ) -> Result<Answer, DbErr> {
+        let rows = run(
+            connection,
+            POSTGRES
+                .statement(&self.delete, delete_values(scope, id, expected, change.time, change)),
+        )
+        .await?;
+        let found = found_version(&rows)?;
+        Ok(if found == Some(expected.number()) { Ok(None) } else { Err(not_written(found)) })
+    }
+
+    /// A transaction that is dropped before its commit is rolled back.
+    async fn replace_all(
+        &self,
+        pool: &DatabaseConnection,
+        collection: Collection,
+        content: &CollectionContent,
+        keys: &[Keys],
+        change: &Change,
+    ) -> Result<Answer, DbErr> {
+        let transaction = pool.begin().await?;
+        take_turn(&transaction, change.time).await?;
+        if !hold(&transaction, change).await? {
+            return Ok(Err(RepositoryError::VersionConflict));
+        }
+        let rows = run(&transaction, POSTGRES.statement(LOCK_VERSIONS, [collection.name().into()]))
+            .await?;
+        // Asked after the rows are locked: what was written before counts, what is written after
+        // comes after.
+        let revision = run(
+            &transaction,
+            POSTGRES.statement(REVISION, [collection.name().into(), Uuid::nil().into()]),
+        )
+        .await?;
+        let revision = revision.first().map(|row| row_mapping::get(row, "revision")).transpose()?;
+        let removed = match removed_by(&versions(&rows)?, revision, content) {
+            Ok(removed) => removed,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        for step in in_rows(collection, content, keys, change).chunks(ROWS_AT_A_TIME) {
+            for answer in self.rows.perform(&transaction, step).await? {
+                answer.map_err(|refusal| {
+                    DbErr::Custom(format!("a step of a replacement was refused: {refusal}"))
+                })?;
+            }
+        }
+        if !removed.is_empty() {
+            let ids = listed(removed.iter().map(|(id, _)| *id));
+            let values = change_values(change.time, change)
+                .into_iter()
+                .chain([collection.name().into(), ids]);
+            run(&transaction, POSTGRES.statement(&self.delete_all, values)).await?;
+        }
+        transaction.commit().await?;
+        Ok(Ok(None))
+    }
+}
+
+/// Why writes must not be done, in the turn they are done in.
+async fn refusals(
+    connection: &impl ConnectionTrait,
+    writes: &[RowWrite<'_>],
+) -> Result<Vec<Option<RepositoryError>>, DbErr> {
+    let answered = idempotency::answered(connection, writes).await?;
+    let unanswered = writes
+        .iter()
+        .zip(&answered)
+        .filter(|(_, answered)| !**answered)
+        .map(|(write, _)| write.change);
+    let standing = read_set::standing(connection, unanswered).await?;
+    let refusal = |(write, answered): (&RowWrite<'_>, bool)| {
+        let changed =
+            || (!standing.holds(write.change)).then_some(RepositoryError::VersionConflict);
+        if answered { Some(RepositoryError::AnsweredBefore) } else { changed() }
+    };
+    Ok(writes.iter().zip(answered).map(refusal).collect())
+}
+
+/// Whether what a change was decided on is as it was. The turn must have been taken.
+async fn hold(connection: &impl ConnectionTrait, change: &Change) -> Result<bool, DbErr> {
+    Ok(read_set::standing(connection, std::iter::once(change)).await?.holds(change))
+}
+
+/// Waits for the turn to write, which ends with the transaction; what is committed afterwards has a
+/// time after this one.
+pub(crate) async fn take_turn(
+    connection: &impl ConnectionTrait,
+    least: Timestamp,
+) -> Result<(), DbErr> {
+    let turn =
+        format!("WITH {} SELECT set_config('{TIME}', time::text, true) FROM clock", turn("$1"));
+    run(connection, POSTGRES.statement(&turn, [least.as_microsecond().into()])).await.map(|_| ())
+}
+
+/// Does something, and does it again when the database rolled it back for the sake of another.
+async fn again<T, F: Future<Output = Result<T, DbErr>>>(
+    attempt: impl Fn() -> F,
+) -> Result<T, DbErr> {
+    for number in 1..ATTEMPTS {
+        match attempt().await {
+            Err(error) if is_worth_retrying(&error) => {
+                tracing::debug!(%error, number, "the database rolled a write back; doing it again");
+                tokio::time::sleep(pause(number)).await;
+            }
+            done => return done,
+        }
+    }
+    attempt().await
+}
+
+/// The answer to a single write.
+fn only(mut answers: Vec<Answer>) -> Answer {
+    answers.pop().unwrap_or(Err(RepositoryError::Corrupt))
+}
+
+/// All rows are fetched even where one is wanted: the driver would end the statement early
+/// otherwise.
+async fn run(
+    connection: &impl ConnectionTrait,
+    statement: Statement,
+) -> Result<Vec<QueryResult>, DbErr> {
+    connection.query_all_raw(statement).await
+}
+
+fn found_version(rows: &[QueryResult]) -> Result<Option<i64>, DbErr> {
+    rows.first().map(|row| row_mapping::get(row, "found")).transpose()
+}
+
+fn delete() -> String {
+    format!(
+        "WITH {turn}, found AS (SELECT i.id, i.version FROM items i, clock \
+         WHERE i.id = $3 AND i.collection = $4 AND (i.parent = $5 OR $5 IS NULL) FOR UPDATE OF i), \
+         target AS (SELECT id FROM found WHERE version = $6), {removed} SELECT version AS found FROM found",
+        turn = turn("$1"),
+        removed = removed(),
+    )
+}
+
+fn delete_all() -> String {
+    format!(
+        "WITH {turn}, target AS (SELECT i.id FROM items i, clock WHERE i.collection = $3 \
+         AND i.id IN (SELECT value::uuid FROM json_array_elements_text($4::json))), {removed} SELECT 1",
+        turn = turn("$1"),
+        removed = removed(),
+    )
+}
+
+/// Waits until no other write is under way: `clock` has the time of this one, which is after those
+/// of all before it and at least what is asked for.
+///
+/// So writes are committed in the order of their times, and of their numbers in the change log: who
+/// reads what was written after a time or a number misses nothing that is committed later. The
+/// clock is a sequence, which leaves no dead rows; the lock is let go with the commit. In a
+/// transaction that has [taken its turn](take_turn) all statements have the time of that.
+pub(crate) fn turn(least: &str) -> String {
+    format!(
+        "turn AS MATERIALIZED (SELECT pg_advisory_xact_lock('write_clock'::regclass::oid::bigint)), \
+         clock AS MATERIALIZED (SELECT coalesce(nullif(current_setting('{TIME}', true), '')::bigint, \
+         setval('write_clock', greatest(nextval('write_clock'), {least}))) AS time FROM turn)"
+    )
+}
+
+/// Removes each `target` and what belongs to it.
+fn removed() -> String {
+    format!(
+        "written AS (DELETE FROM items i WHERE i.id IN \
+         (SELECT id FROM target UNION ALL SELECT c.id FROM items c JOIN target ON c.parent = target.id) \
+         RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.predecessor, i.members AS superseded), {}",
+        recorded("'deleted'", -1, "(SELECT time FROM clock), $2", "")
+    )
+}
+
+/// Logs and counts what was `written`: each row `w` changed the number of items by `items`. The
+/// totals of a parent stay when it is removed: restored, it goes on counting, so that no revision
+/// comes twice. When and by whom is in the two columns `by`, of `w` or what is `joined` to it.
+pub(crate) fn recorded(kind: &str, items: i32, by: &str, joined: &str) -> String {
+    format!(
+        "logged AS (INSERT INTO changes ({CHANGE_COLUMNS}) \
+         SELECT w.collection, w.id, w.version, {kind}, {by}, w.parent, w.predecessor, w.superseded FROM written w {joined}), \
+         counted AS (INSERT INTO collection_totals AS t (collection, parent, items, writes) \
+         SELECT collection, scope, {items} * count(*), count(*) \
+         FROM (SELECT w.collection, '{whole}'::uuid AS scope FROM written w \
+         UNION ALL SELECT w.collection, w.parent FROM written w WHERE w.parent IS NOT NULL) AS scopes \
+         GROUP BY collection, scope ON CONFLICT (collection, parent) \
+         DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes)",
+        whole = Uuid::nil(),
+    )
+}
+
+/// At random below a bound, so that writers that met do not meet again.
+fn pause(attempt: u32) -> Duration {
+    let share = RandomState::new().hash_one(attempt) % 1000;
+    PAUSE * 2_u32.pow(attempt - 1) * u32::try_from(share).unwrap_or_default() / 1000
+}

@@ -1,0 +1,3 @@
+//! Reads that wait at the same time share a statement.
+
+pub(crate) mod queue;

@@ -1,0 +1,637 @@
+//! The ports over an engine: reads become statements here, writes become data.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use application::query::{MemberNames, PageQuery, Position};
+use application::{
+    Answered, Change, ChangeKind, ChangeLog, CollectionContent, History, ItemRepository,
+    ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness,
+    Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
+};
+use async_trait::async_trait;
+use domain::{Collection, ItemId, Lookup, LookupKey, Version};
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use sea_orm::{DbErr, QueryResult, Statement};
+
+use crate::cache::page_cache::PageCache;
+use crate::cache::revision_cache::Seen;
+use crate::engine::Engine;
+use crate::error::logged;
+use crate::read::queue::{ReadQueue, SharedRead};
+use crate::search_index::indexer::Indexer;
+use crate::sql::change_log;
+use crate::sql::history::{self, Which};
+use crate::sql::idempotency;
+use crate::sql::indexed_columns::Keys;
+use crate::sql::lookup;
+use crate::sql::page::{self, Found, PageWalk, Walked};
+use crate::sql::row_mapping;
+use crate::sql::statements::Statements;
+use crate::write::command::{Answer, Write};
+
+/// Requests that are forgotten in one step.
+const FORGOTTEN_AT_A_TIME: i64 = 1_000;
+
+/// How often a page is walked anew when writes change what is on it between the walk and the look
+/// at its items.
+const WALKS: usize = 3;
+
+/// The items of one database.
+pub(crate) struct SqlItemRepository {
+    reads: Arc<Reads>,
+    items: ReadQueue<ItemReads>,
+    totals: ReadQueue<TotalsReads>,
+    pages: ReadQueue<PageReads>,
+    kept_pages: PageCache,
+    seen: Seen,
+    indexer: Arc<Indexer>,
+    /// The time in microseconds up to which nothing is written any more.
+    sealed: AtomicI64,
+}
+
+impl SqlItemRepository {
+    /// Starts the lanes of the read queues, so it needs a runtime. A read waits for its place as
+    /// long as `patience` says.
+    pub fn new(engine: Arc<dyn Engine>, patience: Duration) -> Self {
+        let (statements, lanes) = (Statements::new(engine.dialect()), engine.lanes());
+        let indexer = Arc::new(Indexer::start(Arc::clone(&engine)));
+        let reads = Arc::new(Reads { engine, statements, indexer: Arc::clone(&indexer) });
+        let items = ReadQueue::start(ItemReads(Arc::clone(&reads)), lanes, patience);
+        let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), 1, patience);
+        let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), lanes, patience);
+        Self {
+            reads,
+            items,
+            totals,
+            pages,
+            kept_pages: PageCache::new(),
+            seen: Seen::new(),
+            indexer,
+            sealed: AtomicI64::new(0),
+        }
+    }
+
+    /// Goes on with what a process before this one left to be done. The schema must be up to date.
+    pub fn resume(&self) {
+        self.indexer.written(1);
+    }
+
+    /// Returns when everything that was written is indexed for searches.
+    pub async fn settle(&self) -> Result<(), RepositoryError> {
+        self.indexer.settle().await
+    }
+
+    /// Ends what goes on beside reads and writes.
+    pub async fn close(&self) {
+        self.indexer.close().await;
+    }
+
+    async fn write(&self, write: Write) -> Answer {
+        self.indexer.room().await;
+        let changes = write.changes();
+        let answer = self.reads.engine.write(write).await;
+        self.indexer.written(changes);
+        answer
+    }
+
+    /// Forgets the requests that had expired by a time.
+    pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
+        let mut forgotten = 0;
+        loop {
+            let some = self.reads.engine.forget_requests(now, FORGOTTEN_AT_A_TIME).await?;
+            forgotten += some;
+            if some < FORGOTTEN_AT_A_TIME.unsigned_abs() {
+                return Ok(forgotten);
+            }
+        }
+    }
+
+    /// Sees to it that nothing is committed any more with a time up to this one. Times grow in the
+    /// order of the commits, so nothing needs to be done where a later one is visible.
+    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        if self.sealed.load(Ordering::Relaxed) >= time.as_microsecond() {
+            return Ok(());
+        }
+        let last = self.last_change().await?;
+        if last.is_none_or(|last| last.time < time) {
+            self.reads.engine.seal(time).await?;
+        }
+        self.sealed.fetch_max(time.as_microsecond(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// An item of a store that others write to as well.
+    async fn find_seen(
+        &self,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<ShownItem>, RepositoryError> {
+        let Scope { collection, .. } = scope;
+        if self.seen.may_be_current(scope, id) {
+            let whole = Scope { collection, parent: None };
+            let now = self.totals(whole, collection.linked()).await?.revision;
+            self.seen.told(collection, now);
+            if let Some(shown) = self.seen.find(scope, id, now) {
+                return Ok(Some(shown));
+            }
+        }
+        let revision = self.seen.revision(collection);
+        let found = self.items.read((scope, id)).await?;
+        if let Some(shown) = &found {
+            self.seen.remember(collection, revision, shown);
+        }
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl ItemRepository for SqlItemRepository {
+    async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
+        if self.reads.engine.current().is_none() {
+            return self.find_seen(scope, id).await;
+        }
+        match self.reads.current_item(scope, id) {
+            Some(shown) => Ok(Some(shown)),
+            None => self.items.read((scope, id)).await,
+        }
+    }
+
+    async fn find_many(
+        &self,
+        scope: Scope,
+        ids: &[ItemId],
+    ) -> Result<Vec<ShownItem>, RepositoryError> {
+        if ids.is_empty() { Ok(Vec::new()) } else { self.reads.items(scope, ids).await }
+    }
+
+    async fn find_fields(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        fields: &MemberNames,
+    ) -> Result<Option<ShownItem>, RepositoryError> {
+        Ok(self.reads.items_with_fields(scope, &[id], fields).await?.pop())
+    }
+
+    async fn belonging_to(
+        &self,
+        collection: Collection,
+        owners: &[ItemId],
+        limit: u64,
+    ) -> Result<Vec<ShownItem>, RepositoryError> {
+        self.reads
+            .read(
+                "belonging_to",
+                self.reads.statements.belonging_to(collection, owners, limit),
+                row_mapping::shown_items,
+            )
+            .await
+    }
+
+    async fn look_up(&self, lookup: &Lookup) -> Result<domain::Found, RepositoryError> {
+        self.reads.look_up(lookup).await
+    }
+
+    async fn totals(
+        &self,
+        scope: Scope,
+        related: &[Collection],
+    ) -> Result<Totals, RepositoryError> {
+        let (totals, has_owner) = self.totals.read((scope, related.to_vec())).await?;
+        owned(scope, has_owner).map(|()| totals)
+    }
+
+    async fn page(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Arc<ListedPage>, RepositoryError> {
+        let stamp = match self.reads.engine.current() {
+            Some(current) => current.epoch(scope.collection, &query.related).cast_signed(),
+            None => self.totals(scope, &query.related).await?.revision.0,
+        };
+        if let Some(page) = self.kept_pages.find(scope, query, stamp) {
+            return Ok(page);
+        }
+        let (page, has_owner) = self.pages.read((scope, query.clone())).await?;
+        owned(scope, has_owner)?;
+        // The items are at least as new as the page's own revision, and as the epoch before they
+        // were read.
+        let stamp = if self.reads.engine.current().is_some() { stamp } else { page.revision.0 };
+        self.kept_pages.remember(scope, query, stamp, &page);
+        Ok(page)
+    }
+
+    async fn insert(
+        &self,
+        scope: Scope,
+        item: NewItem,
+        change: Change,
+    ) -> Result<ShownItem, RepositoryError> {
+        let keys = Keys::of(scope.collection, &item.members);
+        left(self.write(Write::Insert { scope, item, keys, change }).await)
+    }
+
+    async fn restore(
+        &self,
+        scope: Scope,
+        item: NewItem,
+        change: Change,
+    ) -> Result<ShownItem, RepositoryError> {
+        let keys = Keys::of(scope.collection, &item.members);
+        left(self.write(Write::Restore { scope, item, keys, change }).await)
+    }
+
+    async fn update(
+        &self,
+        scope: Scope,
+        replacement: Replacement,
+        kind: ChangeKind,
+        change: Change,
+    ) -> Result<ShownItem, RepositoryError> {
+        let keys = Keys::of(scope.collection, &replacement.members);
+        left(self.write(Write::Update { scope, replacement, keys, kind, change }).await)
+    }
+
+    async fn delete(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        expected: Version,
+        change: Change,
+    ) -> Result<(), RepositoryError> {
+        self.write(Write::Delete { scope, id, expected, change }).await.map(|_| ())
+    }
+
+    async fn replace_all(
+        &self,
+        collection: Collection,
+        content: CollectionContent,
+        change: Change,
+    ) -> Result<(), RepositoryError> {
+        let replaced = content.replacements.iter().map(|replacement| &replacement.members);
+        let members = replaced.chain(content.additions.iter().map(|addition| &addition.members));
+        let keys = members.map(|members| Keys::of(collection, members)).collect();
+        self.write(Write::ReplaceAll { collection, content, keys, change }).await.map(|_| ())
+    }
+
+    async fn answered(&self, change: &Change) -> Result<Option<Answered>, RepositoryError> {
+        match idempotency::answered_statement(self.reads.engine.dialect(), change) {
+            Some(statement) => self.reads.read("answered", statement, idempotency::answered).await,
+            None => Ok(None),
+        }
+    }
+}
+
+#[async_trait]
+impl History for SqlItemRepository {
+    async fn versions(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        newest: Version,
+        limit: u64,
+    ) -> Result<Vec<LoggedChange>, RepositoryError> {
+        let statement =
+            history::versions_statement(self.reads.engine.dialect(), scope, id, newest, limit);
+        self.reads.read("versions", statement, history::versions).await
+    }
+
+    async fn version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        version: Version,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
+        self.reads.past_version(scope, id, Which::Numbered(version)).await
+    }
+
+    async fn last_version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
+        self.reads.past_version(scope, id, Which::Last).await
+    }
+
+    async fn version_at(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        time: Timestamp,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
+        self.seal(time).await?;
+        self.reads.past_version(scope, id, Which::At(time)).await
+    }
+
+    async fn page_at(
+        &self,
+        scope: Scope,
+        time: Timestamp,
+        query: &PastPageQuery,
+    ) -> Result<ListedPage, RepositoryError> {
+        self.seal(time).await?;
+        let statement = history::page_statement(self.reads.engine.dialect(), scope, time, query);
+        self.reads.read("page_at", statement, |rows| history::page(rows, query)).await
+    }
+
+    async fn last_change(&self) -> Result<Option<LoggedChange>, RepositoryError> {
+        let statement = change_log::last_statement(self.reads.engine.dialect());
+        self.reads
+            .read("last_change", statement, |rows| rows.first().map(change_log::change).transpose())
+            .await
+    }
+}
+
+#[async_trait]
+impl ChangeLog for SqlItemRepository {
+    async fn changes(
+        &self,
+        after: Sequence,
+        collection: Option<Collection>,
+        limit: u64,
+    ) -> Result<LogPage, RepositoryError> {
+        let statement =
+            change_log::statement(self.reads.engine.dialect(), after, collection, limit);
+        self.reads.read("changes", statement, |rows| change_log::page(rows, after, limit)).await
+    }
+
+    async fn last(&self) -> Result<Sequence, RepositoryError> {
+        Ok(self.last_change().await?.map(|last| last.sequence).unwrap_or_default())
+    }
+}
+
+#[async_trait]
+impl Readiness for SqlItemRepository {
+    async fn check(&self) -> Result<(), RepositoryError> {
+        if !self.items.is_alive()
+            || !self.totals.is_alive()
+            || !self.pages.is_alive()
+            || !self.indexer.is_alive()
+        {
+            return Err(RepositoryError::Unavailable);
+        }
+        self.reads.read("readiness", self.reads.statements.ready(), |_| Ok(())).await
+    }
+}
+
+/// That the scope's owner exists, where it has one.
+fn owned(scope: Scope, has_owner: bool) -> Result<(), RepositoryError> {
+    if scope.parent.is_some() && !has_owner { Err(RepositoryError::OwnerMissing) } else { Ok(()) }
+}
+
+/// The item that an insert or an update leaves.
+fn left(answer: Answer) -> Result<ShownItem, RepositoryError> {
+    answer?.ok_or(RepositoryError::Corrupt)
+}
+
+/// The reads, as statements of an engine.
+struct Reads {
+    engine: Arc<dyn Engine>,
+    statements: Statements,
+    indexer: Arc<Indexer>,
+}
+
+impl Reads {
+    async fn read<T>(
+        &self,
+        step: &'static str,
+        statement: Statement,
+        understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr> + Send,
+    ) -> Result<T, RepositoryError> {
+        let rows = self.engine.read(statement).await;
+        rows.and_then(|rows| understand(&rows)).map_err(|error| logged(&error, step))
+    }
+
+    async fn past_version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        which: Which,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
+        let statement = history::version_statement(self.engine.dialect(), scope, id, which);
+        self.read("past_version", statement, |rows| rows.first().map(history::version).transpose())
+            .await
+    }
+
+    fn current_item(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
+        self.engine.current()?.find(scope, id)
+    }
+
+    /// The items of the scope, from memory as far as they are known.
+    async fn items(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError> {
+        let Some(current) = self.engine.current() else {
+            return self.stored_items(scope, ids).await;
+        };
+        let mut found: Vec<_> = ids.iter().filter_map(|id| current.find(scope, *id)).collect();
+        if found.len() == ids.len() {
+            return Ok(found);
+        }
+        let known: HashSet<_> = found.iter().map(|shown| shown.item.id).collect();
+        let unknown: Vec<_> = ids.iter().filter(|id| !known.contains(*id)).copied().collect();
+        let tickets: HashMap<_, _> = unknown.iter().map(|id| (*id, current.ticket(*id))).collect();
+        let read = self.stored_items(scope, &unknown).await?;
+        for shown in &read {
+            if let Some(ticket) = tickets.get(&shown.item.id) {
+                current.remember(*ticket, scope.collection, shown);
+            }
+        }
+        found.extend(read);
+        Ok(found)
+    }
+
+    async fn stored_items(
+        &self,
+        scope: Scope,
+        ids: &[ItemId],
+    ) -> Result<Vec<ShownItem>, RepositoryError> {
+        let statement = match ids {
+            [id] => self.statements.find(scope, *id),
+            ids => self.statements.find_many(scope, ids),
+        };
+        self.read("find", statement, row_mapping::shown_items).await
+    }
+
+    async fn items_with_fields(
+        &self,
+        scope: Scope,
+        ids: &[ItemId],
+        fields: &MemberNames,
+    ) -> Result<Vec<ShownItem>, RepositoryError> {
+        let statement = self.statements.find_fields(scope, ids, fields);
+        self.read("find_fields", statement, |rows| row_mapping::items_with_fields(rows, fields))
+            .await
+    }
+
+    /// An item that is looked for by its id is taken from memory if it is known, and kept there.
+    async fn look_up(&self, lookup: &Lookup) -> Result<domain::Found, RepositoryError> {
+        let kept = match lookup.key {
+            LookupKey::Id(id) => self.engine.current().map(|current| (current, id)),
+            _ => None,
+        };
+        let scope = Scope { collection: lookup.collection, parent: None };
+        if let Some(shown) = kept.and_then(|(current, id)| current.find(scope, id)) {
+            return Ok(lookup::known(lookup, shown));
+        }
+        let Some(statement) = lookup::statement(self.engine.dialect(), lookup) else {
+            return Ok(domain::Found::Items(Vec::new()));
+        };
+        let ticket = kept.map(|(current, id)| (current, current.ticket(id)));
+        let found = match self.read("look_up", statement, lookup::understand).await? {
+            Ok(found) => found,
+            Err(too_much) => return Ok(too_much),
+        };
+        if let (Some((current, ticket)), Some(shown)) = (ticket, found.first()) {
+            current.remember(ticket, lookup.collection, shown);
+        }
+        Ok(domain::Found::Items(found.into_iter().map(|shown| shown.item).collect()))
+    }
+
+    async fn totals(
+        &self,
+        scope: Scope,
+        related: &[Collection],
+    ) -> Result<(Totals, bool), RepositoryError> {
+        let statement = page::totals_statement(self.engine.dialect(), scope, related);
+        self.read("totals", statement, row_mapping::totals).await
+    }
+
+    /// Brings the full-text index up to a revision of the scope, for a search. What is found may be
+    /// newer, but it is not known to be as new as a revision that is read with it.
+    async fn settled(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Option<Revision>, RepositoryError> {
+        if query.selection.search.is_none() {
+            return Ok(None);
+        }
+        let revision = self.totals(scope, &query.related).await?.0.revision;
+        self.indexer.settle().await?;
+        Ok(Some(revision))
+    }
+
+    async fn page(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
+        let known = match query.position {
+            Position::Offset(1..) => Some(self.totals(scope, &[]).await?.0),
+            _ => None,
+        };
+        let settled = self.settled(scope, query).await?;
+        let mut walks = 1;
+        loop {
+            let walk = PageWalk::new(self.engine.dialect(), scope, query, known);
+            let mut walked = self
+                .read("page", walk.statement.clone(), |rows| walk.understand(query, rows))
+                .await?;
+            walked.revision = settled.unwrap_or(walked.revision);
+            let ids: Vec<_> = walked.found.iter().map(|found| found.place.id).collect();
+            let items = match &query.fields {
+                _ if ids.is_empty() => Vec::new(),
+                None => self.items(scope, &ids).await?,
+                Some(fields) => self.items_with_fields(scope, &ids, fields).await?,
+            };
+            let has_owner = walked.has_owner;
+            match listed(walked, items) {
+                Err(page) if walks == WALKS => return Ok((page, has_owner)),
+                Ok(page) => return Ok((page, has_owner)),
+                Err(_) => walks += 1,
+            }
+        }
+    }
+}
+
+/// Puts the items in their places. `Err` is a page on which an item is not as it was selected.
+fn listed(walked: Walked, items: Vec<ShownItem>) -> Result<Arc<ListedPage>, Arc<ListedPage>> {
+    let mut items: HashMap<_, _> = items.into_iter().map(|shown| (shown.item.id, shown)).collect();
+    let (first, last) = (
+        walked.found.first().map(|found| found.place.clone()),
+        walked.found.last().map(|found| found.place.clone()),
+    );
+    let mut is_as_selected = true;
+    let mut listed = Vec::with_capacity(items.len());
+    for Found { place, score, version } in walked.found {
+        let shown = items.remove(&place.id);
+        is_as_selected &= shown.as_ref().is_some_and(|shown| {
+            version.is_none_or(|version| version == shown.item.version.number())
+        });
+        listed.extend(shown.map(|shown| ListedItem { shown, score, snippet: None }));
+    }
+    let Walked { total, revision, goes_on, .. } = walked;
+    let page = Arc::new(ListedPage { total, revision, items: listed, first, last, goes_on });
+    if is_as_selected { Ok(page) } else { Err(page) }
+}
+
+/// Items that are looked for at the same time: those of a scope are found by one statement.
+struct ItemReads(Arc<Reads>);
+
+#[async_trait]
+impl SharedRead for ItemReads {
+    type Key = (Scope, ItemId);
+    type Found = Option<ShownItem>;
+
+    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
+        let mut ids_of: HashMap<Scope, Vec<ItemId>> = HashMap::new();
+        for (scope, id) in keys {
+            ids_of.entry(*scope).or_default().push(*id);
+        }
+        let mut found = HashMap::new();
+        let mut failed = HashMap::new();
+        for (scope, ids) in ids_of {
+            match self.0.items(scope, &ids).await {
+                Ok(items) => {
+                    found.extend(items.into_iter().map(|shown| ((scope, shown.item.id), shown)));
+                }
+                Err(error) => drop(failed.insert(scope, error)),
+            }
+        }
+        let answer = |key: &Self::Key| {
+            failed.get(&key.0).map_or_else(|| Ok(found.get(key).cloned()), |error| Err(*error))
+        };
+        keys.iter().map(answer).collect()
+    }
+}
+
+/// Totals of scopes, and whether their owners exist. All that wait are asked for at once and the
+/// next wait for them, so that many who want to know the same are told by one small statement.
+struct TotalsReads(Arc<Reads>);
+
+#[async_trait]
+impl SharedRead for TotalsReads {
+    type Key = (Scope, Vec<Collection>);
+    type Found = (Totals, bool);
+
+    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
+        let distinct: HashSet<_> = keys.iter().collect();
+        let reads = distinct.into_iter().map(async |key| (key, self.0.totals(key.0, &key.1).await));
+        let found: HashMap<_, _> = join_all(reads).await.into_iter().collect();
+        keys.iter().map(|key| found[key]).collect()
+    }
+}
+
+/// Pages, and whether the owners of their scopes exist. The same page is read once for all who want
+/// it.
+struct PageReads(Arc<Reads>);
+
+#[async_trait]
+impl SharedRead for PageReads {
+    type Key = (Scope, PageQuery);
+    type Found = (Arc<ListedPage>, bool);
+
+    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
+        let mut found = HashMap::new();
+        for key in keys {
+            if !found.contains_key(key) {
+                found.insert(key, self.0.page(key.0, &key.1).await);
+            }
+        }
+        keys.iter().map(|key| found[key].clone()).collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! Keeps the full-text index in step (`search_index/progress.rs`): when nobody writes, when much waits, and when
+//! a search wants it.
+//!
+//! A search waits until the index knows every change that was committed before it was asked, so it
+//! finds what was acknowledged.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use application::RepositoryError;
+use sea_orm::DbErr;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::engine::Engine;
+use crate::error::logged;
+use crate::search_index::progress::{PROGRESS, Step};
+use crate::sql::row_mapping;
+
+/// Changes that are indexed at a time: on `SQLite` a write that comes meanwhile waits for them.
+const AT_A_TIME: i64 = 512;
+
+/// How long a write waits at most when far too much is to be indexed, so that writers do not run
+/// away from the index.
+const HELD_BACK: Duration = Duration::from_secs(1);
+
+/// How long nobody must have written before what waits is indexed.
+const IDLE: Duration = Duration::from_millis(20);
+
+/// How long a search waits.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The pause after a step that failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// The task that indexes, and the way to it.
+pub(crate) struct Indexer {
+    engine: Arc<dyn Engine>,
+    work: Arc<Work>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What there is to do.
+struct Work {
+    /// How many changes wait, as far as this process knows.
+    waiting: AtomicI64,
+    /// Up to which change a search wants the items indexed.
+    wanted: AtomicI64,
+    /// Up to which change they are.
+    indexed: watch::Sender<i64>,
+    /// How often it failed.
+    failures: watch::Sender<u64>,
+    news: Notify,
+    /// How many changes may wait while there is something to write.
+    most_waiting: i64,
+}
+
+impl Indexer {
+    pub fn start(engine: Arc<dyn Engine>) -> Self {
+        let work = Arc::new(Work {
+            waiting: AtomicI64::new(0),
+            wanted: AtomicI64::new(0),
+            indexed: watch::Sender::new(0),
+            failures: watch::Sender::new(0),
+            news: Notify::new(),
+            most_waiting: engine.most_waiting(),
+        });
+        let task = tokio::spawn(serve(Arc::clone(&engine), Arc::clone(&work)));
+        Self { engine, work, task: Mutex::new(Some(task)) }
+    }
+
+    /// Returns when a write may go on. It is held back for a while at most: nothing is refused for
+    /// the index's sake.
+    pub async fn room(&self) {
+        if self.work.is_overfull() {
+            let mut progress = self.work.indexed.subscribe();
+            let room =
+                async { while self.work.is_overfull() && progress.changed().await.is_ok() {} };
+            // Whether there is room by now or not.
+            let _ = timeout(HELD_BACK, room).await;
+        }
+    }
+
+    /// Takes note of changes that were committed.
+    pub fn written(&self, changes: usize) {
+        self.work
+            .waiting
+            .fetch_add(i64::try_from(changes).unwrap_or(i64::MAX / 2), Ordering::Relaxed);
+        self.work.news.notify_one();
+    }
+
+    /// Returns when everything that was committed before is indexed.
+    pub async fn settle(&self) -> Result<(), RepositoryError> {
+        let rows = self.engine.read(self.engine.dialect().statement(PROGRESS, [])).await;
+        let progress = rows.and_then(|rows| match rows.first() {
+            Some(row) => Ok((
+                row_mapping::get::<i64>(row, "indexed")?,
+                row_mapping::get::<i64>(row, "written")?,
+            )),
+            None => Err(DbErr::RecordNotFound("progress of the full-text index".to_owned())),
+        });
+        let (indexed, written) = progress.map_err(|error| logged(&error, "settle"))?;
+        if indexed >= written {
+            return Ok(());
+        }
+        let (mut progress, mut failures) =
+            (self.work.indexed.subscribe(), self.work.failures.subscribe());
+        self.work.wanted.fetch_max(written, Ordering::Relaxed);
+        self.work.news.notify_one();
+        let is_done = tokio::select! {
+            done = progress.wait_for(|indexed| *indexed >= written) => done.is_ok(),
+            _ = failures.changed() => false,
+            () = sleep(PATIENCE) => false,
+        };
+        if is_done {
+            return Ok(());
+        }
+        tracing::warn!(
+            changes = written - indexed,
+            "a search waited in vain for the full-text index"
+        );
+        Err(RepositoryError::Unavailable)
+    }
+
+    /// Whether there is still a task that indexes.
+    pub fn is_alive(&self) -> bool {
+        self.task
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .is_some_and(|task| !task.is_finished())
+    }
+
+    /// Ends the task; what waits is indexed when the store is opened again.
+    pub async fn close(&self) {
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            task.abort();
+            // It was cancelled, so there is no result to look at.
+            drop(task.await);
+        }
+    }
+}
+
+impl Work {
+    fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) > *self.indexed.borrow()
+    }
+
+    fn is_urgent(&self) -> bool {
+        self.is_wanted() || self.waiting.load(Ordering::Relaxed) > self.most_waiting
+    }
+
+    fn is_overfull(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 2 * self.most_waiting
+    }
+
+    /// Returns when something waits and either nobody writes or it should not wait any longer.
+    async fn is_due(&self) {
+        while self.waiting.load(Ordering::Relaxed) <= 0 && !self.is_wanted() {
+            self.news.notified().await;
+        }
+        while !self.is_urgent() && timeout(IDLE, self.news.notified()).await.is_ok() {}
+    }
+
+    fn stepped(&self, waited: i64, step: Step) {
+        // A step that does not go on says that nothing waits of what was known, whoever wrote or
+        // indexed it.
+        let taken = i64::try_from(step.changes).unwrap_or(i64::MAX);
+        let indexed = if step.goes_on { taken.min(waited - 1) } else { waited };
+        self.waiting.fetch_sub(indexed, Ordering::Relaxed);
+        self.indexed.send_if_modified(|known| {
+            let is_news = step.indexed > *known;
+            *known = step.indexed.max(*known);
+            is_news
+        });
+    }
+}
+
+async fn serve(engine: Arc<dyn Engine>, work: Arc<Work>) {
+    loop {
+        work.is_due().await;
+        let waited = work.waiting.load(Ordering::Relaxed);
+        if let Ok(step) = engine.index(AT_A_TIME).await {
+            work.stepped(waited, step);
+        } else {
+            // It was logged where it arose. Who waits is told at once.
+            work.failures.send_modify(|failures| *failures += 1);
+            sleep(AFTER_FAILURE).await;
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The full-text index, which follows the change log.
+
+pub(crate) mod indexed_words;
+pub(crate) mod indexer;
+pub(crate) mod progress;

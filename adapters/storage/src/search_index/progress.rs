@@ -1,0 +1,116 @@
+//! What both engines' full-text indexes have in common: they follow the change log, some changes at
+//! a time.
+//!
+//! A full-text index takes many items at a time far more cheaply than one after the other, and no
+//! writer should wait for it. So a write leaves nothing but its change, in its own transaction;
+//! `search_progress` says up to which change the index knows the items; and a search waits until
+//! that is everything (`search_index/indexer.rs`).
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use crate::sql::dialect::Dialect;
+
+/// Most bytes of members that are indexed at a time, or one item's: what they take in memory, and
+/// how long a write waits for them on `SQLite`, must not depend on what clients send.
+const BYTES_AT_A_TIME: i64 = 4 * 1024 * 1024;
+
+/// Up to which change everything is indexed, and the last one that is known.
+pub(crate) const PROGRESS: &str = "SELECT p.sequence AS indexed, COALESCE((SELECT MAX(c.sequence) FROM changes c), 0) AS written \
+                                   FROM search_progress p";
+
+/// Notes up to which change everything is indexed.
+pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
+
+/// The next changes: of which items, which change was the item's first, whose number `SQLite` knows
+/// it by, and how many bytes its members have now, if it still exists.
+pub(crate) fn next(dialect: &Dialect) -> String {
+    format!(
+        "SELECT c.sequence, f.sequence AS number, c.item_id AS id, {} AS bytes \
+         FROM (SELECT sequence, item_id FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2) c \
+         JOIN changes f ON f.item_id = c.item_id AND f.version = 1 \
+         LEFT JOIN items i ON i.id = c.item_id ORDER BY c.sequence",
+        dialect.bytes_of_members
+    )
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// Up to which change everything is indexed now.
+    pub indexed: i64,
+    /// How many changes it took.
+    pub changes: usize,
+    /// Whether more are known to wait.
+    pub goes_on: bool,
+}
+
+/// A row of [`next`].
+pub(crate) struct Next {
+    pub sequence: i64,
+    pub number: i64,
+    pub id: Uuid,
+    pub bytes: Option<i64>,
+}
+
+/// The changes of a step, and their items with their numbers: each item once, however often it was
+/// written.
+pub(crate) fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<Uuid, i64>) {
+    let mut step = Step { indexed, changes: 0, goes_on: false };
+    let (mut items, mut bytes) = (BTreeMap::new(), 0);
+    for change in next {
+        if !items.contains_key(&change.id) {
+            bytes += change.bytes.unwrap_or_default();
+            if bytes > BYTES_AT_A_TIME && !items.is_empty() {
+                break;
+            }
+            items.insert(change.id, change.number);
+        }
+        step.indexed = change.sequence;
+        step.changes += 1;
+    }
+    step.goes_on =
+        step.changes < next.len() || i64::try_from(next.len()).is_ok_and(|taken| taken >= limit);
+    (step, items)
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::{BYTES_AT_A_TIME, Next, step};
+
+    #[test]
+    fn a_step_takes_as_many_changes_as_fit_and_one_at_least() {
+        const HALF: i64 = BYTES_AT_A_TIME / 2;
+        const HUGE: i64 = BYTES_AT_A_TIME * 2;
+        for (what, items, taken, goes_on) in [
+            ("all", &[(1, HALF), (2, HALF)][..], 2, false),
+            (
+                "an item that was written twice counts once",
+                &[(1, HALF), (1, HALF), (1, HALF), (2, HALF)],
+                4,
+                false,
+            ),
+            ("what does not fit waits", &[(1, HALF), (2, HALF), (3, 1), (4, 1)], 2, true),
+            ("one is taken whatever its size", &[(1, HUGE), (1, HUGE), (2, 1)], 2, true),
+            ("a full step goes on", &[(1, 0), (2, 0), (3, 0), (4, 0), (5, 0)], 5, true),
+            ("nothing", &[], 0, false),
+        ] {
+            let next = |(sequence, (id, bytes)): (usize, &(u128, i64))| Next {
+                sequence: 11 + i64::try_from(sequence).unwrap(),
+                number: 1,
+                id: Uuid::from_u128(*id),
+                bytes: Some(*bytes),
+            };
+            let next: Vec<_> = items.iter().enumerate().map(next).collect();
+            let (step, _) = step(10, &next, 5);
+            assert_eq!(
+                (step.changes, step.indexed, step.goes_on),
+                (taken, 10 + i64::try_from(taken).unwrap(), goes_on),
+                "{what}"
+            );
+        }
+    }
+}

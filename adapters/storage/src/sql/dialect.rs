@@ -1,0 +1,108 @@
+//! The few words the two engines spell differently, so that every longer text can be shared.
+
+use domain::json::encode_text;
+use sea_orm::{DbBackend, Statement, Value};
+
+use crate::sql::sql_text::SqlText;
+
+/// One engine's spellings. Where a word names a column, the column is that of the row called `n`,
+/// or of the only table.
+#[derive(Debug)]
+pub(crate) struct Dialect {
+    /// Which engine it is.
+    pub backend: DbBackend,
+    /// The type of an identifier.
+    pub uuid: &'static str,
+    /// A text compared by code point.
+    pub key: &'static str,
+    /// The type that keeps a JSON text as it is: order, digits and all. Never `jsonb`.
+    pub json: &'static str,
+    /// The type of a primary key that the engine counts up.
+    pub sequence: &'static str,
+    /// How many bytes the members of the row `i` have.
+    pub bytes_of_members: &'static str,
+    /// `n.id` as a text that reads back as a UUID.
+    pub id_text: &'static str,
+    /// A query over the identifiers in `$1`, a JSON array of their texts.
+    pub listed_ids: &'static str,
+    /// `id` as people write it.
+    pub readable_id: &'static str,
+    /// A column of microseconds since the epoch, as a time people can read.
+    pub readable_time: fn(&str) -> String,
+    /// The names of the columns of the view `proposals`, in order.
+    pub view_columns: &'static str,
+    /// The nil UUID.
+    pub nil: &'static str,
+    /// A query that has a row when there is a change log.
+    pub has_log: &'static str,
+    /// The number that the row `e` of a JSON value holds, if it holds one.
+    pub number_of_value: &'static str,
+    /// The text it holds, compared by code point.
+    pub text_of_value: &'static str,
+    /// `'true'` or `'false'`, if it holds a boolean.
+    pub boolean_of_value: &'static str,
+}
+
+pub(crate) static SQLITE: Dialect = Dialect {
+    backend: DbBackend::Sqlite,
+    uuid: "BLOB",
+    key: "TEXT",
+    json: "TEXT",
+    sequence: "INTEGER PRIMARY KEY AUTOINCREMENT",
+    bytes_of_members: "octet_length(i.members)",
+    id_text: "hex(n.id)",
+    listed_ids: "SELECT unhex(value, '-') FROM json_each($1)",
+    readable_id: "lower(substr(hex(id), 1, 8) || '-' || substr(hex(id), 9, 4) || '-' || substr(hex(id), 13, 4) \
+                  || '-' || substr(hex(id), 17, 4) || '-' || substr(hex(id), 21))",
+    readable_time: |column| {
+        format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')")
+    },
+    view_columns: "SELECT name FROM pragma_table_info('proposals') ORDER BY cid",
+    nil: "zeroblob(16)",
+    has_log: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'changes'",
+    number_of_value: "CASE WHEN e.type IN ('integer', 'real') THEN e.value END",
+    text_of_value: "CASE WHEN e.type = 'text' THEN e.value END",
+    boolean_of_value: "e.type",
+};
+
+pub(crate) static POSTGRES: Dialect = Dialect {
+    backend: DbBackend::Postgres,
+    uuid: "uuid",
+    key: "TEXT COLLATE \"C\"",
+    json: "json",
+    sequence: "bigserial PRIMARY KEY",
+    bytes_of_members: "octet_length(i.members::text)",
+    id_text: "n.id::text",
+    listed_ids: "SELECT value::uuid FROM json_array_elements_text($1::json)",
+    readable_id: "id::text",
+    readable_time: |column| format!("timestamptz 'epoch' + {column} * interval '1 microsecond'"),
+    view_columns: "SELECT column_name::text AS name FROM information_schema.columns \
+                   WHERE table_schema = current_schema() AND table_name = 'proposals' ORDER BY ordinal_position",
+    nil: "'00000000-0000-0000-0000-000000000000'::uuid",
+    has_log: "SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'changes'",
+    number_of_value: "CASE WHEN json_typeof(e.value) = 'number' THEN (e.value #>> '{}')::numeric END",
+    text_of_value: "(CASE WHEN json_typeof(e.value) = 'string' THEN e.value #>> '{}' END) COLLATE \"C\"",
+    boolean_of_value: "CASE WHEN json_typeof(e.value) = 'boolean' THEN e.value #>> '{}' END",
+};
+
+impl Dialect {
+    /// The spellings of an engine.
+    pub fn of(backend: DbBackend) -> &'static Self {
+        if backend == DbBackend::Sqlite { &SQLITE } else { &POSTGRES }
+    }
+
+    /// `text` with `$1`, `$2`, … standing for `values`.
+    pub fn statement(&self, text: &str, values: impl IntoIterator<Item = Value>) -> Statement {
+        Statement::from_sql_and_values(self.backend, text, values)
+    }
+
+    /// The member of the row `i`, whatever it is called, as JSON text.
+    pub fn member_as_json(&self, text: &mut SqlText, name: &str) -> String {
+        match self.backend {
+            DbBackend::Sqlite => {
+                format!("(i.members -> {})", text.bind(format!("$.{}", encode_text(name))))
+            }
+            _ => format!("CAST(i.members -> {}::text AS TEXT)", text.bind(name)),
+        }
+    }
+}

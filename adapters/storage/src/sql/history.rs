@@ -1,0 +1,206 @@
+//! Reading what was: versions of items, and what a scope held at a time.
+//!
+//! The log keeps with each write the members it superseded, so the members of a version are with
+//! the next one, or with the item when there is none.
+
+use application::query::{COUNTED_MATCHES, Place, Position, Total};
+use application::{
+    ListedItem, ListedPage, LoggedChange, PastPageQuery, PastVersion, Relations, Revision, Scope,
+    ShownItem,
+};
+use domain::{Item, ItemId, Version};
+use jiff::Timestamp;
+use sea_orm::{DbErr, QueryResult, Statement, Value};
+
+use crate::sql::change_log;
+use crate::sql::dialect::Dialect;
+use crate::sql::row_mapping;
+use crate::sql::sql_text::{SqlText, literal};
+use crate::sql::statements::parent;
+
+/// What is known of the version that the change `c` made, with [`JOINS`].
+pub(crate) const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.parent, c.predecessor, \
+                                  f.time AS created_at, i.version AS present, \
+                                  (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, \
+                                  CAST(CASE WHEN c.kind <> 'deleted' THEN COALESCE(n.superseded, i.members) END AS TEXT) AS members";
+
+/// The first version, the next one, and the item as it is now.
+pub(crate) const JOINS: &str = "JOIN changes f ON f.item_id = c.item_id AND f.version = 1 \
+                                LEFT JOIN changes n ON n.item_id = c.item_id AND n.version = c.version + 1 \
+                                LEFT JOIN items i ON i.id = c.item_id";
+
+/// That the change `c` is of the item `$1`, in the collection `$2`, and of the part of it that
+/// belongs to `$3` if that is one.
+const IN_SCOPE: &str = "c.item_id = $1 AND c.collection = $2 AND (c.parent = $3 OR $3 IS NULL)";
+
+/// Which version of an item.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Which {
+    /// This one.
+    Numbered(Version),
+    /// The one it was at.
+    At(Timestamp),
+    /// The last one.
+    Last,
+}
+
+/// Looks for one version.
+pub(crate) fn version_statement(
+    dialect: &Dialect,
+    scope: Scope,
+    id: ItemId,
+    which: Which,
+) -> Statement {
+    let (condition, value): (_, Option<Value>) = match which {
+        Which::Numbered(version) => ("= $4", Some(version.number().into())),
+        Which::At(time) => (
+            "= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1 AND t.time <= $4)",
+            Some(time.as_microsecond().into()),
+        ),
+        Which::Last => ("= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1)", None),
+    };
+    let text = format!(
+        "SELECT {COLUMNS} FROM changes c {JOINS} WHERE {IN_SCOPE} AND c.version {condition}"
+    );
+    dialect.statement(&text, scope_values(scope, id).into_iter().chain(value))
+}
+
+/// Looks for the versions of an item, the newest first.
+pub(crate) fn versions_statement(
+    dialect: &Dialect,
+    scope: Scope,
+    id: ItemId,
+    newest: Version,
+    limit: u64,
+) -> Statement {
+    let text = format!(
+        "SELECT c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller FROM changes c \
+         WHERE {IN_SCOPE} AND c.version <= $4 ORDER BY c.version DESC LIMIT $5"
+    );
+    let own: [Value; 2] = [newest.number().into(), i64::try_from(limit).unwrap_or(i64::MAX).into()];
+    dialect.statement(&text, scope_values(scope, id).into_iter().chain(own))
+}
+
+fn scope_values(scope: Scope, id: ItemId) -> [Value; 3] {
+    [id.uuid().into(), scope.collection.name().into(), parent(scope).into()]
+}
+
+/// The versions that were found.
+pub(crate) fn versions(rows: &[QueryResult]) -> Result<Vec<LoggedChange>, DbErr> {
+    rows.iter().map(change_log::change).collect()
+}
+
+/// The version of a row.
+pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
+    let change = change_log::change(row)?;
+    let members: Option<String> = row_mapping::get(row, "members")?;
+    let item = members.map(|members| {
+        Ok::<_, DbErr>(Item {
+            id: change.item,
+            version: change.version,
+            created_at: row_mapping::timestamp(row, "created_at")?,
+            updated_at: change.time,
+            members: members.into(),
+            parent: row_mapping::id(row, "parent")?,
+            continues: row_mapping::id(row, "predecessor")?,
+        })
+    });
+    Ok(PastVersion {
+        item: item.transpose()?,
+        latest: Version::from_number(row_mapping::get(row, "latest")?),
+        exists: row_mapping::get::<Option<i64>>(row, "present")?.is_some(),
+        change,
+    })
+}
+
+/// Looks for what a scope held at a time, in the order of ids: candidates are the items that exist
+/// and those whose last change is their removal; each is taken in the version it was at. One more
+/// is asked for than is wanted.
+pub(crate) fn page_statement(
+    dialect: &'static Dialect,
+    scope: Scope,
+    time: Timestamp,
+    query: &PastPageQuery,
+) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let time = text.bind(time.as_microsecond());
+    let collection = literal(scope.collection.name());
+    let owner = parent(scope).map(|parent| text.bind(parent));
+    let held_by = |row: &str| {
+        owner.as_ref().map(|owner| format!(" AND {row}.parent = {owner}")).unwrap_or_default()
+    };
+    let held = |beyond: &dyn Fn(&str) -> String| {
+        format!(
+            "SELECT e.id, e.version FROM (SELECT k.id, (SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \
+             WHERE v.item_id = k.id AND v.time <= {time} ORDER BY v.version DESC LIMIT 1) AS version FROM (\
+             SELECT i.id FROM items i WHERE i.collection = {collection}{of_item} AND i.created_at <= {time}{beyond_item} UNION ALL \
+             SELECT d.item_id AS id FROM changes d WHERE d.kind = 'deleted' AND d.collection = {collection}{of_removal}{beyond_removal} \
+             AND NOT EXISTS (SELECT 1 FROM changes n WHERE n.item_id = d.item_id AND n.version = d.version + 1)) k) e \
+             WHERE e.version IS NOT NULL",
+            of_item = held_by("i"),
+            of_removal = held_by("d"),
+            beyond_item = beyond("i.id"),
+            beyond_removal = beyond("d.item_id"),
+        )
+    };
+    let counted = if query.is_counted {
+        format!(
+            "(SELECT COUNT(*) FROM ({} LIMIT {}) m)",
+            held(&|_| String::new()),
+            COUNTED_MATCHES + 1
+        )
+    } else {
+        "CAST(NULL AS BIGINT)".to_owned()
+    };
+    let (beyond, offset, order) = match &query.position {
+        Position::Offset(offset) => (None, i64::try_from(*offset).unwrap_or(i64::MAX), "ASC"),
+        Position::After(place) => (Some(format!(" > {}", text.bind(place.id.uuid()))), 0, "ASC"),
+        Position::Before(place) => (Some(format!(" < {}", text.bind(place.id.uuid()))), 0, "DESC"),
+    };
+    let walk =
+        held(&|id| beyond.as_ref().map(|beyond| format!(" AND {id}{beyond}")).unwrap_or_default());
+    let (limit, offset) = (
+        text.bind(i64::try_from(query.limit.saturating_add(1)).unwrap_or(i64::MAX)),
+        text.bind(offset),
+    );
+    text.finish(&format!(
+        "WITH walked AS MATERIALIZED ({walk} ORDER BY e.id {order} LIMIT {limit} OFFSET {offset}), \
+         t AS (SELECT {counted} AS matches) \
+         SELECT t.matches, s.* FROM t LEFT JOIN (SELECT {COLUMNS} FROM walked w \
+         JOIN changes c ON c.item_id = w.id AND c.version = w.version {JOINS}) s ON TRUE ORDER BY s.item_id {order}"
+    ))
+}
+
+/// The page that was found.
+pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<ListedPage, DbErr> {
+    let first =
+        rows.first().ok_or_else(|| DbErr::RecordNotFound("a page without a count".to_owned()))?;
+    let total = match row_mapping::get::<Option<i64>>(first, "matches")?.map(u64::try_from) {
+        Some(Ok(matches)) if matches > COUNTED_MATCHES => Total::AtLeast(COUNTED_MATCHES),
+        Some(Ok(matches)) => Total::Exact(matches),
+        _ => Total::NotCounted,
+    };
+    let mut items = Vec::with_capacity(rows.len());
+    for row in rows {
+        if row_mapping::get::<Option<i64>>(row, "sequence")?.is_some() {
+            items.extend(version(row)?.item.map(listed));
+        }
+    }
+    let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
+    let goes_on = items.len() > limit;
+    items.truncate(limit);
+    if matches!(query.position, Position::Before(_)) {
+        items.reverse();
+    }
+    let place = |listed: &ListedItem| Place { keys: Vec::new(), id: listed.shown.item.id };
+    let (first, last) = (items.first().map(place), items.last().map(place));
+    Ok(ListedPage { total, revision: Revision(0), items, first, last, goes_on })
+}
+
+fn listed(item: Item) -> ListedItem {
+    ListedItem {
+        shown: ShownItem { item, relations: Relations::default() },
+        score: None,
+        snippet: None,
+    }
+}

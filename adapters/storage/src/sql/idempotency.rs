@@ -1,0 +1,74 @@
+//! Requests that may be sent again: what was written for them, by caller, path and key.
+//!
+//! The row is written in the transaction of the write it belongs to. It names the version that was
+//! written and the links it was shown with; what else was shown is in the change log.
+
+use application::{Answered, Change, IdempotencyKey, Relations, ShownItem};
+use domain::ItemId;
+use sea_orm::{DbErr, QueryResult, Statement, Value};
+
+use crate::sql::dialect::Dialect;
+use crate::sql::history;
+use crate::sql::row_mapping;
+
+/// In the order every engine fills them.
+pub(crate) const COLUMNS: &str = "caller, path, key, fingerprint, expires_at, item_id, version, continues, program, continued_by, remarks";
+
+/// Removes some that have expired: `$1` now, `$2` how many at most.
+pub(crate) const FORGET: &str = "DELETE FROM idempotency_keys WHERE (caller, path, key) IN \
+                                 (SELECT caller, path, key FROM idempotency_keys WHERE expires_at <= $1 LIMIT $2)";
+
+/// By what a request is known to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct KnownBy<'a> {
+    /// Empty for an anonymous one.
+    pub caller: &'a str,
+    pub path: &'a str,
+    pub key: &'a str,
+}
+
+impl<'a> KnownBy<'a> {
+    /// By what the request of a change is known, if it may be sent again.
+    pub fn of(change: &'a Change) -> Option<Self> {
+        let IdempotencyKey { path, key, .. } = change.key.as_deref()?;
+        Some(Self { caller: change.caller.as_deref().unwrap_or_default(), path, key })
+    }
+}
+
+/// The text of links to those that continue an item.
+pub(crate) fn continued_by(relations: &Relations) -> String {
+    relations.continued_by.iter().map(ItemId::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Looks for what the request of a change was answered before.
+pub(crate) fn answered_statement(dialect: &Dialect, change: &Change) -> Option<Statement> {
+    let KnownBy { caller, path, key } = KnownBy::of(change)?;
+    let text = format!(
+        "SELECT k.fingerprint, k.continues, k.program, k.continued_by, k.remarks, {columns} FROM idempotency_keys k \
+         JOIN changes c ON c.item_id = k.item_id AND c.version = k.version {joins} \
+         WHERE k.caller = $1 AND k.path = $2 AND k.key = $3 AND k.expires_at > $4",
+        columns = history::COLUMNS,
+        joins = history::JOINS,
+    );
+    let values: [Value; 4] =
+        [caller.into(), path.into(), key.into(), change.time.as_microsecond().into()];
+    Some(dialect.statement(&text, values))
+}
+
+/// What [`answered_statement`] found.
+pub(crate) fn answered(rows: &[QueryResult]) -> Result<Option<Answered>, DbErr> {
+    let Some(row) = rows.first() else { return Ok(None) };
+    let past = history::version(row)?;
+    let item = past.item.ok_or_else(|| {
+        row_mapping::not_understood("idempotency_keys", "a removal was kept as an answer")
+    })?;
+    let [fingerprint, remarks]: [String; 2] =
+        [row_mapping::get(row, "fingerprint")?, row_mapping::get(row, "remarks")?];
+    let shown = ShownItem { item, relations: row_mapping::relations(row)? };
+    Ok(Some(Answered {
+        fingerprint: fingerprint.into(),
+        kind: past.change.kind,
+        shown,
+        remarks: remarks.into(),
+    }))
+}

@@ -1,0 +1,161 @@
+//! A member of a stored item, as both engines' SQL sees it.
+
+use application::query::Subject;
+use domain::Collection;
+use domain::json::encode_text;
+use domain::proposal::FieldKind;
+use sea_orm::DbBackend;
+
+use crate::sql::indexed_columns;
+use crate::sql::sql_text::{SqlText, literal};
+
+/// A member at the top level of the row `w`.
+pub(crate) struct Member {
+    /// The member's name as the operators take it.
+    name: String,
+    /// Where the engine wants a path instead.
+    path: String,
+    /// The column that has the beginning of its value, if it is one of the keys.
+    key: Option<&'static str>,
+    kind: Option<FieldKind>,
+    backend: DbBackend,
+}
+
+impl Member {
+    /// A field's name stands in the text; any other name is a parameter. Only proposals have
+    /// fields.
+    pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
+        let backend = text.dialect.backend;
+        let path = format!("$.{}", encode_text(name));
+        let key = kind.and_then(|_| indexed_columns::column(Collection::PROPOSALS, name));
+        let (name, path) = match (kind, backend) {
+            (Some(_), _) => (literal(name), literal(&path)),
+            (None, DbBackend::Sqlite) => {
+                let path = text.bind(path);
+                (path.clone(), path)
+            }
+            (None, _) => (format!("{}::text", text.bind(name)), String::new()),
+        };
+        Self { name, path, key, kind, backend }
+    }
+
+    /// The member a filter or an order speaks about, if it speaks about one.
+    pub fn of_subject(text: &mut SqlText, subject: &Subject) -> Option<Self> {
+        match subject {
+            Subject::Member { name, kind } => Some(Self::of(text, name, *kind)),
+            _ => None,
+        }
+    }
+
+    /// Whether it holds texts alone, never a list or a number.
+    pub const fn is_text(&self) -> bool {
+        matches!(self.kind, Some(FieldKind::Text | FieldKind::Date))
+    }
+
+    /// Whether it holds one value, which equals another when their texts do.
+    pub const fn is_scalar(&self) -> bool {
+        matches!(self.kind, Some(FieldKind::Text | FieldKind::Date | FieldKind::TextOrInteger))
+    }
+
+    /// What compares to the texts as its value does: its key, if it is one and the texts are short,
+    /// so that an index serves.
+    pub fn as_text_beside<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> String {
+        match self.key {
+            Some(column) if texts.all(indexed_columns::compares_to_keys) => format!("w.{column}"),
+            _ => self.as_text(),
+        }
+    }
+
+    /// Its value as a text, compared by code point; `NULL` where there is none.
+    pub fn as_text(&self) -> String {
+        let Self { name, .. } = self;
+        match (self.backend, self.kind) {
+            (DbBackend::Sqlite, Some(FieldKind::TextOrInteger)) => {
+                format!("CAST(w.members ->> {name} AS TEXT)")
+            }
+            (DbBackend::Sqlite, _) => format!("(w.members ->> {name})"),
+            _ => format!("((w.members ->> {name}) COLLATE \"C\")"),
+        }
+    }
+
+    /// Its value as it was written, where it [is](Self::is_written) a text or a number; compared by
+    /// code point.
+    pub fn as_written(&self) -> String {
+        match self.backend {
+            // As a text SQLite writes numbers in its own way.
+            DbBackend::Sqlite => format!(
+                "CASE {} WHEN 0 THEN {} ELSE {} END",
+                self.type_rank(),
+                self.as_json(),
+                self.as_text()
+            ),
+            _ => self.as_text(),
+        }
+    }
+
+    /// That it is a text or a number.
+    pub fn is_written(&self) -> String {
+        format!("{} < 2", self.type_rank())
+    }
+
+    /// Its value as JSON text.
+    pub fn as_json(&self) -> String {
+        format!("CAST(w.members -> {} AS TEXT)", self.name)
+    }
+
+    /// That it is there and not `null`.
+    pub fn exists(&self) -> String {
+        format!("(w.members ->> {}) IS NOT NULL", self.name)
+    }
+
+    /// That one of its values, the elements of a list or else the one there is, holds what `holds`
+    /// says of the row `e`. Objects have no values. Never `NULL`.
+    ///
+    /// SQLite 3.51 makes a join of a bare `EXISTS` and then counts a row that `OFFSET` skips once
+    /// per element that holds; within a function it stays what it is.
+    pub fn any(&self, holds: &str) -> String {
+        let Self { name, path, .. } = self;
+        let exists = match self.backend {
+            DbBackend::Sqlite => format!(
+                "(json_type(w.members, {path}) <> 'object' AND EXISTS (SELECT 1 FROM json_each(w.members, {path}) e WHERE {holds}))"
+            ),
+            _ => format!(
+                "EXISTS (SELECT 1 FROM json_array_elements(CASE json_typeof(w.members -> {name}) WHEN 'array' THEN w.members -> {name} \
+                 ELSE json_build_array(w.members -> {name}) END) e (value) WHERE {holds})"
+            ),
+        };
+        format!("COALESCE({exists}, FALSE)")
+    }
+
+    /// A number for the place of its type in an order: numbers, texts, the rest, nothing.
+    pub fn type_rank(&self) -> String {
+        let Self { name, path, .. } = self;
+        match self.backend {
+            DbBackend::Sqlite => format!(
+                "CASE COALESCE(json_type(w.members, {path}), 'null') WHEN 'integer' THEN 0 WHEN 'real' THEN 0 WHEN 'text' THEN 1 \
+                 WHEN 'null' THEN 3 ELSE 2 END"
+            ),
+            _ => format!(
+                "CASE COALESCE(json_typeof(w.members -> {name}), 'null') WHEN 'number' THEN 0 WHEN 'string' THEN 1 WHEN 'null' THEN 3 \
+                 ELSE 2 END"
+            ),
+        }
+    }
+
+    /// Its number, or 0 where it is none.
+    pub fn number(&self) -> String {
+        let Self { name, .. } = self;
+        let value = match self.backend {
+            DbBackend::Sqlite => format!("w.members ->> {name}"),
+            _ => format!("(w.members ->> {name})::numeric"),
+        };
+        format!("CASE {} WHEN 0 THEN {value} ELSE 0 END", self.type_rank())
+    }
+
+    /// Its text, or the JSON text of what is neither text nor number, or the empty text.
+    pub fn text_or_json(&self) -> String {
+        let (rank, text, json) = (self.type_rank(), self.as_text(), self.as_json());
+        let chosen = format!("CASE {rank} WHEN 1 THEN {text} WHEN 2 THEN {json} ELSE '' END");
+        if self.backend == DbBackend::Sqlite { chosen } else { format!("({chosen}) COLLATE \"C\"") }
+    }
+}

@@ -1,0 +1,289 @@
+//! What rules look for, as SQL: the items of an id, of an owner, or with a member of some value.
+//!
+//! What is looked up is found again where a write is decided (`write/read_set.rs`), so both are the same
+//! condition on the row `w`.
+
+use application::ShownItem;
+use domain::json::encode_text;
+use domain::proposal::FIELDS;
+use domain::{Collection, Found, Lookup, LookupKey};
+use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
+use uuid::Uuid;
+
+use crate::postgres::batch::texts;
+use crate::sql::dialect::Dialect;
+use crate::sql::indexed_columns;
+use crate::sql::json_member::Member;
+use crate::sql::row_mapping;
+use crate::sql::sql_text::{SqlText, literal};
+use crate::sql::statements::{listed, shown_columns};
+
+/// What keys that are looked for by one condition have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Shape<'a> {
+    Id,
+    Parent,
+    /// The value of this member.
+    Member {
+        name: &'a str,
+        /// The column that has the beginning of the value, and whether that is all of it.
+        column: Option<(&'static str, bool)>,
+    },
+}
+
+impl<'a> Shape<'a> {
+    /// `None` where nothing can be found: no stored text holds the character NUL.
+    pub fn of(collection: Collection, key: &'a LookupKey) -> Option<Self> {
+        match key {
+            LookupKey::Id(_) => Some(Self::Id),
+            LookupKey::Parent(_) => Some(Self::Parent),
+            LookupKey::Member { name, value } if name.contains('\0') || value.contains('\0') => {
+                None
+            }
+            LookupKey::Member { name, value } => {
+                let column = indexed_columns::column(collection, name);
+                Some(Self::Member {
+                    name,
+                    column: column.map(|column| (column, indexed_columns::compares_to_keys(value))),
+                })
+            }
+            LookupKey::Nothing => None,
+        }
+    }
+}
+
+/// Rows of one collection by keys of one shape.
+pub(crate) struct Sought {
+    /// What must hold of `w`.
+    pub condition: String,
+    /// The member's value where one is looked for, as a text.
+    pub value: String,
+}
+
+impl Sought {
+    /// All keys must be of the shape.
+    pub fn new(
+        text: &mut SqlText,
+        collection: Collection,
+        shape: Shape<'_>,
+        keys: &[&LookupKey],
+    ) -> Self {
+        let no_value = || "CAST(NULL AS TEXT)".to_owned();
+        let (condition, value, is_indexed) = match shape {
+            Shape::Id => (format!("w.id {}", among_ids(text, keys)), no_value(), true),
+            Shape::Parent => (format!("w.parent {}", among_ids(text, keys)), no_value(), true),
+            Shape::Member { column: Some((column, true)), .. } => (
+                format!("w.{column} {}", among_texts(text, values(keys))),
+                format!("w.{column}"),
+                true,
+            ),
+            Shape::Member { name, column } => {
+                let member = member(text, collection, name);
+                let written = member.as_written();
+                let is_written = format!(
+                    "{written} {} AND {}",
+                    among_texts(text, values(keys)),
+                    member.is_written()
+                );
+                let Some((column, _)) = column else {
+                    return Self::in_collection(text, collection, &is_written, written, false);
+                };
+                let beginnings = among_texts(text, values(keys).map(indexed_columns::key_of_text));
+                (format!("w.{column} {beginnings} AND {is_written}"), written, true)
+            }
+        };
+        Self::in_collection(text, collection, &condition, value, is_indexed)
+    }
+
+    /// Neither engine always knows how many rows there are, so they are told which index to leave
+    /// alone: none is on an expression.
+    fn in_collection(
+        text: &SqlText,
+        collection: Collection,
+        condition: &str,
+        value: String,
+        is_indexed: bool,
+    ) -> Self {
+        let expression = match text.dialect.backend {
+            _ if !is_indexed => "w.collection",
+            DbBackend::Sqlite => "+w.collection",
+            _ => "(w.collection || '')",
+        };
+        Self {
+            condition: format!("{expression} = {} AND {condition}", literal(collection.name())),
+            value,
+        }
+    }
+}
+
+fn member(text: &mut SqlText, collection: Collection, name: &str) -> Member {
+    let field = FIELDS
+        .iter()
+        .find(|field| field.name == name)
+        .filter(|_| collection == Collection::PROPOSALS);
+    Member::of(text, name, field.map(|field| field.kind))
+}
+
+fn values<'a>(keys: &'a [&LookupKey]) -> impl Iterator<Item = String> + 'a {
+    keys.iter().filter_map(|key| match key {
+        LookupKey::Member { value, .. } => Some(value.to_string()),
+        _ => None,
+    })
+}
+
+/// That it is one of the ids.
+fn among_ids(text: &mut SqlText, keys: &[&LookupKey]) -> String {
+    let ids = keys.iter().filter_map(|key| match key {
+        LookupKey::Id(id) | LookupKey::Parent(id) => Some(*id),
+        _ => None,
+    });
+    match text.dialect.backend {
+        DbBackend::Sqlite => {
+            format!("IN (SELECT unhex(value, '-') FROM json_each({}))", text.bind(listed(ids)))
+        }
+        _ => format!("= ANY ({}::text[]::uuid[])", text.bind(texts(ids.map(|id| id.to_string())))),
+    }
+}
+
+/// That it is one of the texts.
+fn among_texts(text: &mut SqlText, wanted: impl Iterator<Item = String>) -> String {
+    match text.dialect.backend {
+        DbBackend::Sqlite => {
+            let wanted: Vec<_> = wanted.map(|wanted| encode_text(&wanted)).collect();
+            format!(
+                "IN (SELECT value FROM json_each({}))",
+                text.bind(format!("[{}]", wanted.join(",")))
+            )
+        }
+        _ => format!("= ANY ({}::text[])", text.bind(texts(wanted))),
+    }
+}
+
+/// Finds the items of a lookup, or tells that they are too many or too large: then it reads the
+/// members of none. `None` where there is nothing to look for.
+pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<Statement> {
+    let shape = Shape::of(lookup.collection, &lookup.key)?;
+    let mut text = SqlText::new(dialect);
+    let sought = Sought::new(&mut text, lookup.collection, shape, &[&lookup.key]);
+    let without = text.bind(lookup.without.uuid());
+    // A single item may be kept as it is shown; what many are linked to nobody asks for.
+    let columns =
+        if shape == Shape::Id { shown_columns(dialect, "i") } else { columns_alone(dialect) };
+    Some(text.finish(&format!(
+        "WITH f AS MATERIALIZED (SELECT w.id FROM items w WHERE {condition} AND w.id <> {without} LIMIT {one_more}), \
+         s AS MATERIALIZED (SELECT COUNT(*) AS items, CAST(COALESCE(SUM({length}), 0) AS BIGINT) AS bytes \
+         FROM f JOIN items i ON i.id = f.id) \
+         SELECT s.items, s.bytes, {columns}, CAST(i.members AS TEXT) AS members FROM s \
+         LEFT JOIN f ON s.items <= {most} AND s.bytes <= {most_bytes} LEFT JOIN items i ON i.id = f.id ORDER BY i.id",
+        condition = sought.condition,
+        one_more = Lookup::MOST_ITEMS + 1,
+        length = dialect.bytes_of_members,
+        most = Lookup::MOST_ITEMS,
+        most_bytes = Lookup::MOST_BYTES,
+    )))
+}
+
+/// The columns of an item that is shown without its links.
+fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
+    format!(
+        "i.id, i.version, i.created_at, i.updated_at, i.parent, i.predecessor, \
+         CAST(NULL AS {uuid}) AS continues, CAST(NULL AS {uuid}) AS program, CAST(NULL AS TEXT) AS continued_by"
+    )
+}
+
+/// What [`statement`] found. The links of the items are known only where it looked for an id.
+pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, Found>, DbErr> {
+    let first =
+        rows.first().ok_or_else(|| DbErr::RecordNotFound("a lookup without a count".to_owned()))?;
+    let counted = |column, most: usize| {
+        Ok::<_, DbErr>(
+            usize::try_from(row_mapping::count(first, column)?).is_ok_and(|count| count <= most),
+        )
+    };
+    if !counted("items", Lookup::MOST_ITEMS)? {
+        return Ok(Err(Found::TooMany));
+    }
+    if !counted("bytes", Lookup::MOST_BYTES)? {
+        return Ok(Err(Found::TooLarge));
+    }
+    if row_mapping::get::<Option<Uuid>>(first, "id")?.is_none() {
+        return Ok(Ok(Vec::new()));
+    }
+    row_mapping::shown_items(rows).map(Ok)
+}
+
+/// The same of the one item that is looked for, when it is known already.
+pub(crate) fn known(lookup: &Lookup, ShownItem { item, .. }: ShownItem) -> Found {
+    Found::of(if item.id == lookup.without { Vec::new() } else { vec![item] })
+}
+
+#[cfg(test)]
+mod tests {
+    use application::{Change, Ground};
+    use domain::{Collection, ItemId, Lookup, LookupKey};
+    use jiff::Timestamp;
+    use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, Statement};
+    use sea_orm_migration::MigratorTrait;
+    use uuid::Uuid;
+
+    use crate::migration::Migrator;
+    use crate::sql::dialect::SQLITE;
+    use crate::sql::indexed_columns;
+    use crate::write::read_set::looks;
+
+    async fn migrated() -> DatabaseConnection {
+        let mut options = ConnectOptions::new("sqlite::memory:");
+        options.max_connections(1);
+        let database = Database::connect(options).await.expect("a database in memory");
+        Migrator::up(&database, None).await.expect("the schema");
+        database
+    }
+
+    /// How `SQLite` is going to find what a statement asks for.
+    async fn plan(database: &DatabaseConnection, statement: Statement) -> String {
+        let explained =
+            Statement { sql: format!("EXPLAIN QUERY PLAN {}", statement.sql), ..statement };
+        let rows = database.query_all_raw(explained).await.expect("a plan");
+        rows.iter()
+            .map(|row| row.try_get::<String>("", "detail").expect("a detail"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    #[tokio::test]
+    async fn what_is_looked_for_by_an_indexed_member_is_found_in_its_index_both_times() {
+        let database = migrated().await;
+        let members = Collection::ALL.into_iter().flat_map(|collection| {
+            collection.indexed_members().iter().map(move |name| (collection, *name))
+        });
+        for (collection, name) in members {
+            let index = format!(
+                "USING INDEX items_by_{} (",
+                indexed_columns::column(collection, name).expect("a column")
+            );
+            for value in ["x".to_owned(), "x".repeat(300)] {
+                let key = LookupKey::Member { name: name.into(), value: value.into() };
+                let lookup = Lookup { collection, key, without: ItemId::from_uuid(Uuid::nil()) };
+                let first = plan(
+                    &database,
+                    super::statement(&SQLITE, &lookup).expect("something to look for"),
+                )
+                .await;
+                assert!(
+                    first.contains(&index) && !first.contains("items_by_collection"),
+                    "{name}: {first}"
+                );
+                let grounds = vec![Ground { lookup, found: Vec::new() }];
+                let change =
+                    Change { time: Timestamp::UNIX_EPOCH, caller: None, key: None, grounds };
+                for look in looks(std::iter::once(&change)) {
+                    let second = plan(&database, look.statement(&SQLITE)).await;
+                    assert!(
+                        second.contains(&index) && !second.contains("items_by_collection"),
+                        "{name}: {second}"
+                    );
+                }
+            }
+        }
+    }
+}

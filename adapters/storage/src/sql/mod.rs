@@ -1,0 +1,16 @@
+//! Statements as strings, and the way from their rows to values.
+
+pub(crate) mod change_log;
+pub(crate) mod dialect;
+pub(crate) mod filter;
+pub(crate) mod full_text;
+pub(crate) mod history;
+pub(crate) mod idempotency;
+pub(crate) mod indexed_columns;
+pub(crate) mod json_member;
+pub(crate) mod lookup;
+pub(crate) mod page;
+pub(crate) mod row_mapping;
+pub(crate) mod sort;
+pub(crate) mod sql_text;
+pub(crate) mod statements;

@@ -1,0 +1,300 @@
+//! Pages: first which items, by a walk over an index wherever there is one; then the items
+//! themselves.
+
+use application::query::{COUNTED_MATCHES, PageQuery, Place, Position, Total};
+use application::{Revision, Scope, Totals};
+use domain::{Collection, ItemId};
+use sea_orm::{DbErr, QueryResult, Statement};
+use uuid::Uuid;
+
+use crate::sql::dialect::Dialect;
+use crate::sql::filter::condition;
+use crate::sql::full_text;
+use crate::sql::row_mapping;
+use crate::sql::sort::Order;
+use crate::sql::sql_text::{SqlText, literal};
+use crate::sql::statements::{owner_name, parent};
+
+/// The statement that finds out which items are on a page, and how its rows are understood.
+pub(crate) struct PageWalk {
+    pub statement: Statement,
+    order: Order,
+    is_backward: bool,
+    limit: u64,
+    count: Count,
+}
+
+/// How the items of a page are counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Count {
+    /// The totals of the scope tell.
+    All,
+    /// One by one, up to a limit.
+    Matches,
+    No,
+}
+
+/// What a walk found.
+pub(crate) struct Walked {
+    pub total: Total,
+    pub revision: Revision,
+    pub has_owner: bool,
+    /// The items in order.
+    pub found: Vec<Found>,
+    pub goes_on: bool,
+}
+
+/// An item that is on a page.
+pub(crate) struct Found {
+    pub place: Place,
+    pub score: Option<f64>,
+    /// The version that was selected, where a write can change what is.
+    pub version: Option<i64>,
+}
+
+impl PageWalk {
+    /// `known` is what was last known of the scope: it helps to choose the end to walk from, and
+    /// nothing hangs on its truth.
+    pub fn new(
+        dialect: &'static Dialect,
+        scope: Scope,
+        query: &PageQuery,
+        known: Option<Totals>,
+    ) -> Self {
+        let mut text = SqlText::new(dialect);
+        let totals = totals(&mut text, scope, &query.related);
+        let order = Order::new(&mut text, &query.order);
+        let members = Selected::new(&mut text, scope, query);
+        let is_everything = query.selection.is_everything();
+        let count = match (query.is_counted, is_everything) {
+            (false, _) => Count::No,
+            (true, true) => Count::All,
+            (true, false) => Count::Matches,
+        };
+        let window = Window::of(&mut text, &order, query, known.filter(|_| is_everything));
+        let is_search = query.selection.search.is_some();
+        let how_well = if is_search { "w.score" } else { "CAST(NULL AS DOUBLE PRECISION)" };
+        // Where nothing but the id counts, the walk stays within an index, which has no version.
+        let version =
+            if is_everything && order.is_by_id() { "CAST(NULL AS BIGINT)" } else { "w.version" };
+        let matches = if count == Count::Matches {
+            members.counted()
+        } else {
+            "CAST(NULL AS BIGINT)".to_owned()
+        };
+        let walk = format!(
+            "WITH t AS ({totals}) SELECT t.*, {matches} AS matches, s.* FROM t LEFT JOIN (SELECT w.id, {version} AS version, {how_well} AS score{keys} FROM {source} w \
+             WHERE {conditions}{beyond} ORDER BY {order} LIMIT {limit} OFFSET {offset}) s ON TRUE",
+            keys = order.columns(),
+            source = members.source,
+            conditions = members.conditions,
+            beyond = window.beyond,
+            order = order.clause(window.is_backward),
+            limit = window.limit,
+            offset = window.offset,
+        );
+        Self {
+            statement: text.finish(&walk),
+            order,
+            is_backward: window.is_backward,
+            limit: query.limit,
+            count,
+        }
+    }
+
+    /// Understands the rows. One more item was asked for than is wanted, to see whether the walk
+    /// goes on.
+    pub fn understand(&self, query: &PageQuery, rows: &[QueryResult]) -> Result<Walked, DbErr> {
+        let first = rows
+            .first()
+            .ok_or_else(|| DbErr::RecordNotFound("a page without totals".to_owned()))?;
+        let mut found = Vec::with_capacity(rows.len());
+        if row_mapping::get::<Option<Uuid>>(first, "id")?.is_some() {
+            for row in rows {
+                found.push(Found {
+                    place: self.order.place(row)?,
+                    score: row_mapping::get(row, "score")?,
+                    version: row_mapping::get(row, "version")?,
+                });
+            }
+        }
+        // Neither engine promises that a join keeps the order, but one row on the left leaves
+        // nothing to reorder.
+        let goes_on = self.cut(query, &mut found, first)?;
+        if self.is_backward {
+            found.reverse();
+        }
+        Ok(Walked {
+            total: self.total(first)?,
+            revision: Revision(row_mapping::get(first, "revision")?),
+            has_owner: row_mapping::get(first, "has_owner")?,
+            found,
+            goes_on,
+        })
+    }
+
+    /// Removes what is beyond the page; whether there was anything.
+    fn cut<T>(
+        &self,
+        query: &PageQuery,
+        found: &mut Vec<T>,
+        totals: &QueryResult,
+    ) -> Result<bool, DbErr> {
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        if let (Position::Offset(offset), true) = (&query.position, self.is_backward) {
+            // Walked from the end with the length known: what lies beyond is a matter of counting.
+            let total = row_mapping::count(totals, "total_items")?;
+            return Ok(offset.saturating_add(self.limit) < total);
+        }
+        let goes_on = found.len() > limit;
+        found.truncate(limit);
+        Ok(goes_on)
+    }
+
+    fn total(&self, row: &QueryResult) -> Result<Total, DbErr> {
+        Ok(match self.count {
+            Count::No => Total::NotCounted,
+            Count::All => Total::Exact(row_mapping::count(row, "total_items")?),
+            Count::Matches => match row_mapping::count(row, "matches")? {
+                matches if matches > COUNTED_MATCHES => Total::AtLeast(COUNTED_MATCHES),
+                matches => Total::Exact(matches),
+            },
+        })
+    }
+}
+
+/// The rows a page is cut from.
+struct Selected {
+    source: String,
+    conditions: String,
+}
+
+impl Selected {
+    fn new(text: &mut SqlText, scope: Scope, query: &PageQuery) -> Self {
+        let source = match &query.selection.search {
+            Some(search) => full_text::source(text, search),
+            None => "items".to_owned(),
+        };
+        // As a literal, so that the planner sees that an index of this collection alone will do.
+        let mut conditions = vec![format!("w.collection = {}", literal(scope.collection.name()))];
+        if let Some(parent) = parent(scope) {
+            let parent = text.bind(parent);
+            conditions.push(format!("w.parent = {parent}"));
+        }
+        conditions.extend(query.selection.filters.iter().map(|filter| condition(text, filter)));
+        Self { source, conditions: conditions.join(" AND ") }
+    }
+
+    fn counted(&self) -> String {
+        let Self { source, conditions } = self;
+        format!(
+            "(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {source} w WHERE {conditions} LIMIT {}) m)",
+            COUNTED_MATCHES + 1
+        )
+    }
+}
+
+/// Which rows of the selected ones are on the page.
+struct Window {
+    beyond: String,
+    limit: String,
+    offset: String,
+    is_backward: bool,
+}
+
+impl Window {
+    fn of(text: &mut SqlText, order: &Order, query: &PageQuery, known: Option<Totals>) -> Self {
+        let one_more = clamped(query.limit.saturating_add(1));
+        match &query.position {
+            Position::Offset(offset) => {
+                let is_nearer_to_the_end = known
+                    .is_some_and(|totals| *offset > totals.items / 2 && *offset < totals.items);
+                if is_nearer_to_the_end && order.is_by_id() {
+                    Self::from_the_end(text, query.limit, *offset)
+                } else {
+                    Self::forward(text, one_more, *offset)
+                }
+            }
+            Position::After(place) => {
+                let beyond = format!(" AND {}", order.beyond(text, place, false));
+                Self { beyond, ..Self::forward(text, one_more, 0) }
+            }
+            Position::Before(place) => {
+                let beyond = format!(" AND {}", order.beyond(text, place, true));
+                Self { beyond, is_backward: true, ..Self::forward(text, one_more, 0) }
+            }
+        }
+    }
+
+    fn forward(text: &mut SqlText, limit: i64, offset: u64) -> Self {
+        Self {
+            beyond: String::new(),
+            limit: text.bind(limit),
+            offset: text.bind(clamped(offset)),
+            is_backward: false,
+        }
+    }
+
+    /// Where the page is counted from the end, the statement itself looks how many items there are,
+    /// in the snapshot it reads them in.
+    fn from_the_end(text: &mut SqlText, limit: u64, offset: u64) -> Self {
+        let (limit, offset) = (text.bind(clamped(limit)), text.bind(clamped(offset)));
+        let rest = format!("(total_items - CAST({offset} AS BIGINT))");
+        Self {
+            beyond: String::new(),
+            limit: format!(
+                "(SELECT CASE WHEN {rest} < 0 THEN 0 WHEN {rest} < {limit} THEN {rest} ELSE {limit} END FROM t)"
+            ),
+            offset: format!(
+                "(SELECT CASE WHEN {rest} > {limit} THEN {rest} - {limit} ELSE 0 END FROM t)"
+            ),
+            is_backward: true,
+        }
+    }
+}
+
+/// The statement that asks for a scope's totals alone.
+pub(crate) fn totals_statement(
+    dialect: &'static Dialect,
+    scope: Scope,
+    related: &[Collection],
+) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let totals = totals(&mut text, scope, related);
+    text.finish(&totals)
+}
+
+/// What is counted of a scope: `total_items`, `revision`, `has_owner`, in one row.
+///
+/// A page shows what writes to related collections make and break, so those count in its revision
+/// too.
+fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
+    let own = literal(scope.collection.name());
+    let parent = text.bind(scope.parent.map_or_else(Uuid::nil, ItemId::uuid));
+    let owner = text.bind(owner_name(scope.collection));
+    let mut names: Vec<_> = related.iter().map(|collection| literal(collection.name())).collect();
+    let counted = if scope.parent.is_none() {
+        // Said so that the engine looks into the primary key once for each.
+        names.push(own.clone());
+        format!("c.parent = {parent} AND c.collection IN ({})", names.join(", "))
+    } else if names.is_empty() {
+        format!("c.parent = {parent} AND c.collection = {own}")
+    } else {
+        let whole = text.bind(Uuid::nil());
+        format!(
+            "(c.parent = {parent} AND c.collection = {own}) OR (c.parent = {whole} AND c.collection IN ({}))",
+            names.join(", ")
+        )
+    };
+    format!(
+        "SELECT CAST(COALESCE(SUM(CASE WHEN c.collection = {own} THEN c.items ELSE 0 END), 0) AS BIGINT) AS total_items, \
+         CAST(COALESCE(SUM(c.writes), 0) AS BIGINT) AS revision, \
+         EXISTS (SELECT 1 FROM items o WHERE o.id = {parent} AND o.collection = {owner}) AS has_owner \
+         FROM collection_totals c WHERE {counted}"
+    )
+}
+
+/// No store has more rows than an `i64` counts.
+fn clamped(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

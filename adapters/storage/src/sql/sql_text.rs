@@ -1,0 +1,34 @@
+//! A statement that is put together while its parameters are collected.
+
+use sea_orm::{Statement, Value};
+
+use crate::sql::dialect::Dialect;
+
+/// A text under construction; `bind` gives the next parameter its number.
+pub(crate) struct SqlText {
+    pub dialect: &'static Dialect,
+    values: Vec<Value>,
+}
+
+impl SqlText {
+    pub const fn new(dialect: &'static Dialect) -> Self {
+        Self { dialect, values: Vec::new() }
+    }
+
+    /// Takes a value; the answer stands for it in the text.
+    pub fn bind(&mut self, value: impl Into<Value>) -> String {
+        self.values.push(value.into());
+        format!("${}", self.values.len())
+    }
+
+    /// The statement with all values that were bound.
+    pub fn finish(self, text: &str) -> Statement {
+        self.dialect.statement(text, self.values)
+    }
+}
+
+/// A text as a literal. Only for names that are constants of this program, so that an index on them
+/// can be found.
+pub(crate) fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

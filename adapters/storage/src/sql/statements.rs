@@ -1,0 +1,133 @@
+//! The reads, which are the same text on both engines, and the pieces of text that reads and writes
+//! share.
+
+use std::fmt::Write;
+
+use application::Scope;
+use application::query::MemberNames;
+use domain::{Collection, ItemId};
+use sea_orm::{Statement, Value};
+use uuid::Uuid;
+
+use crate::sql::dialect::Dialect;
+use crate::sql::sql_text::SqlText;
+
+/// The columns of `changes` that every write fills, in the order every write fills them.
+pub(crate) const CHANGE_COLUMNS: &str =
+    "collection, item_id, version, kind, time, caller, parent, predecessor, superseded";
+
+/// The columns of `items`, in the order every insert fills them.
+pub(crate) const ITEM_COLUMNS: &str =
+    "id, collection, parent, version, created_at, updated_at, predecessor, program, members";
+
+/// What is shown of a row, all but its members.
+pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
+    format!(
+        "{row}.id, {row}.version, {row}.created_at, {row}.updated_at, {row}.parent, {row}.predecessor, \
+         (SELECT n.id FROM items n WHERE n.id = {row}.predecessor) AS continues, \
+         (SELECT n.id FROM items n WHERE n.id = {row}.program AND n.collection = '{programs}') AS program, \
+         (SELECT string_agg({id_text}, ',' ORDER BY n.id) FROM items n WHERE n.predecessor = {row}.id) AS continued_by",
+        programs = Collection::PROPOSED_PROGRAMS.name(),
+        id_text = dialect.id_text,
+    )
+}
+
+/// How often a collection, `$1`, was written: its revision, where nothing is linked. `$2` is the
+/// nil UUID.
+pub(crate) const REVISION: &str = "SELECT CAST(COALESCE(SUM(writes), 0) AS BIGINT) AS revision FROM collection_totals \
+                                   WHERE collection = $1 AND parent = $2";
+
+/// The texts of the reads that look for items by their ids, made once.
+#[derive(Debug)]
+pub(crate) struct Statements {
+    dialect: &'static Dialect,
+    shown: String,
+    find: String,
+    find_many: String,
+    belonging_to: String,
+}
+
+/// That an item is in a scope.
+const IN_SCOPE: &str = "i.collection = $2 AND (i.parent = $3 OR $3 IS NULL)";
+
+impl Statements {
+    pub fn new(dialect: &'static Dialect) -> Self {
+        let shown = shown_columns(dialect, "i");
+        let columns = format!("{shown}, CAST(i.members AS TEXT) AS members");
+        let listed_ids = dialect.listed_ids;
+        Self {
+            dialect,
+            find: format!("SELECT {columns} FROM items i WHERE i.id = $1 AND {IN_SCOPE}"),
+            find_many: format!(
+                "SELECT {columns} FROM items i WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
+            ),
+            belonging_to: format!(
+                "SELECT {columns} FROM items i WHERE i.parent IN ({listed_ids}) AND i.collection = $2 ORDER BY i.id LIMIT $3"
+            ),
+            shown,
+        }
+    }
+
+    pub fn find(&self, scope: Scope, id: ItemId) -> Statement {
+        self.dialect.statement(
+            &self.find,
+            [id.uuid().into(), scope.collection.name().into(), parent(scope).into()],
+        )
+    }
+
+    pub fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Statement {
+        self.dialect.statement(
+            &self.find_many,
+            [listed(ids.iter().copied()), scope.collection.name().into(), parent(scope).into()],
+        )
+    }
+
+    /// The items with a column `field_0`, `field_1`, … per member that is wanted, as JSON text, in
+    /// the place of them all.
+    pub fn find_fields(&self, scope: Scope, ids: &[ItemId], fields: &MemberNames) -> Statement {
+        let mut text = SqlText::new(self.dialect);
+        for value in
+            [listed(ids.iter().copied()), scope.collection.name().into(), parent(scope).into()]
+        {
+            text.bind(value);
+        }
+        let mut columns = self.shown.clone();
+        for (number, name) in fields.iter().enumerate() {
+            let value = self.dialect.member_as_json(&mut text, name);
+            // Writing to a String cannot fail.
+            let _ = write!(columns, ", {value} AS field_{number}");
+        }
+        let listed_ids = self.dialect.listed_ids;
+        text.finish(&format!(
+            "SELECT {columns} FROM items i WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
+        ))
+    }
+
+    pub fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Statement {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.dialect.statement(
+            &self.belonging_to,
+            [listed(owners.iter().copied()), collection.name().into(), limit.into()],
+        )
+    }
+
+    /// Something trivial that only a store in working order answers.
+    pub fn ready(&self) -> Statement {
+        self.dialect.statement("SELECT version FROM items LIMIT 1", [])
+    }
+}
+
+/// Ids as a parameter: a JSON array.
+pub(crate) fn listed(ids: impl Iterator<Item = ItemId>) -> Value {
+    format!("[{}]", ids.map(|id| format!("\"{id}\"")).collect::<Vec<_>>().join(",")).into()
+}
+
+/// The parent a scope is limited to.
+pub(crate) fn parent(scope: Scope) -> Option<Uuid> {
+    scope.parent.map(ItemId::uuid)
+}
+
+/// The name of the collection that owns the items of this one.
+pub(crate) fn owner_name(collection: Collection) -> Option<String> {
+    collection.owner().map(|owner| owner.name().to_owned())
+}

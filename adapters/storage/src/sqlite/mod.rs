@@ -1,0 +1,263 @@
+//! `SQLite`: a pool of readers and one writer on the same file.
+//!
+//! The writer is on a driver of its own (`rusqlite`, over the same library): it does a whole
+//! transaction without leaving its thread, where sea-orm's driver would go to another thread and
+//! back for every statement.
+
+pub(crate) mod checkpoints;
+pub(crate) mod read_set;
+pub(crate) mod readers;
+pub(crate) mod search_index;
+pub(crate) mod totals;
+pub(crate) mod writer;
+pub(crate) mod writes;
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::RepositoryError;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rusqlite::OpenFlags;
+use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
+    SqliteTransactionMode, SqlxSqliteConnector, Statement, TransactionOptions, TransactionTrait,
+};
+
+use crate::StoreOptions;
+use crate::cache::write_through_cache::Current;
+use crate::engine::Engine;
+use crate::error::StoreError;
+use crate::search_index::progress::Step;
+use crate::sql::dialect::{Dialect, SQLITE};
+use crate::sqlite::checkpoints::Checkpoints;
+use crate::sqlite::writer::SqliteWriter;
+use crate::write::command::{Answer, Write};
+use crate::write::queue::WriteQueue;
+
+/// How long a connection waits for another process that has the file locked.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Statements a connection keeps prepared: more than this crate has.
+const STATEMENTS_KEPT: usize = 256;
+
+/// Kibibytes of pages each connection keeps; negative, as the pragma wants it. The operating system
+/// keeps the rest, once for all. The file is not mapped into memory: every connection would map it
+/// anew, and each mapping counts as the service's memory.
+const CACHED_KIBIBYTES: &str = "-4096";
+
+/// How the writer's connection works. It keeps more pages, because it goes back to those of its
+/// indexes again and again. The write-ahead log is copied into the file by another
+/// (`sqlite/checkpoints.rs`), and within a commit only when it is long all the same; it is cut back
+/// to so many bytes.
+const WRITER_PRAGMAS: [(&str, &str); 6] = [
+    ("synchronous", "FULL"),
+    ("foreign_keys", "ON"),
+    ("cache_size", "-16384"),
+    ("wal_autocheckpoint", "32000"),
+    ("journal_size_limit", "67108864"),
+    ("temp_store", "MEMORY"),
+];
+
+/// An open `SQLite` file.
+pub(crate) struct Sqlite {
+    readers: DatabaseConnection,
+    /// Where the schema is prepared.
+    preparing: DatabaseConnection,
+    writer: SqliteWriter,
+    queue: WriteQueue,
+    current: Arc<Current>,
+    /// Held as long as the file is open.
+    lock: File,
+}
+
+impl Sqlite {
+    pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
+        let file = file(&options.url)?;
+        let lock = sole_owner(&file)?;
+        let connect_error = |error: DbErr| StoreError::connect(file.display().to_string(), &error);
+        // It comes first: it makes the file and turns the write-ahead log on, which readers cannot.
+        let preparing = SqlxSqliteConnector::connect(preparing_options(options))
+            .await
+            .map_err(connect_error)?;
+        let readers =
+            SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
+        let current = Arc::new(Current::new());
+        let [connection, copying] = [writing_connection(&file), writing_connection(&file)];
+        let connect_error = |error: rusqlite::Error| StoreError::connect_sqlite(&file, &error);
+        let checkpoints = Checkpoints::new(copying.map_err(connect_error)?);
+        let writer = SqliteWriter::new(
+            connection.map_err(connect_error)?,
+            checkpoints,
+            Arc::clone(&current),
+        );
+        let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout)
+            .map_err(StoreError::Thread)?;
+        Ok(Self { readers, preparing, writer, queue, current, lock })
+    }
+}
+
+#[async_trait]
+impl Engine for Sqlite {
+    fn dialect(&self) -> &'static Dialect {
+        &SQLITE
+    }
+
+    fn lanes(&self) -> usize {
+        processors()
+    }
+
+    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.readers.query_all_raw(statement).await
+    }
+
+    async fn write(&self, write: Write) -> Answer {
+        self.queue.write(write).await
+    }
+
+    fn current(&self) -> Option<&Arc<Current>> {
+        Some(&self.current)
+    }
+
+    fn schema(&self) -> &DatabaseConnection {
+        &self.readers
+    }
+
+    fn most_waiting(&self) -> i64 {
+        50_000
+    }
+
+    async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
+        self.writer.index(limit).await
+    }
+
+    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        self.writer.seal(time).await
+    }
+
+    async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
+        self.writer.forget_requests(now, limit).await
+    }
+
+    /// It has the write lock from the start, and this process alone has the file.
+    async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
+        let mode = TransactionOptions {
+            sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+            ..TransactionOptions::default()
+        };
+        self.preparing.begin_with_options(mode).await
+    }
+
+    async fn close(&self) {
+        self.queue.close().await;
+        self.writer.close().await;
+        for connection in [&self.readers, &self.preparing] {
+            if let Err(error) = connection.close_by_ref().await {
+                tracing::warn!(%error, "an SQLite connection did not close cleanly");
+            }
+        }
+        // The next owner need not wait until the last who knows of this store has forgotten it.
+        if let Err(error) = self.lock.unlock() {
+            tracing::warn!(%error, "the lock on the SQLite file was not let go");
+        }
+    }
+}
+
+/// The file a URL names.
+pub(crate) fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
+    let parsed: SqliteConnectOptions = url
+        .parse()
+        .map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
+    let (location, parameters) = url.split_once('?').unwrap_or((url, ""));
+    if location.ends_with(":memory:")
+        || parameters.contains("mode=memory")
+        || parsed.get_filename().as_os_str().is_empty()
+    {
+        return Err(StoreError::InMemory);
+    }
+    Ok(parsed.get_filename().into())
+}
+
+/// The file a URL names; its folder is there afterwards.
+fn file(url: &str) -> Result<Arc<Path>, StoreError> {
+    let file = named_file(url)?;
+    let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|_| parameters.contains("mode=rwc")) {
+        std::fs::create_dir_all(folder)
+            .map_err(|cause| StoreError::Folder { path: folder.to_owned(), cause })?;
+    }
+    Ok(file)
+}
+
+/// Makes sure that no other process writes to the file: each would go on with what it knows to be
+/// current.
+///
+/// The lock is on a file beside it. One on the file itself would end `SQLite`'s own locks when it
+/// is let go.
+fn sole_owner(file: &Path) -> Result<File, StoreError> {
+    let mut path = file.as_os_str().to_owned();
+    path.push(".lock");
+    let path = PathBuf::from(path);
+    let lock = File::options().create(true).truncate(false).write(true).open(&path);
+    let lock = lock.map_err(|cause| StoreError::Lock { path: path.clone(), cause })?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse(file.to_owned())),
+        Err(TryLockError::Error(cause)) => Err(StoreError::Lock { path, cause }),
+    }
+}
+
+fn reader_options(options: &StoreOptions) -> ConnectOptions {
+    // Items, totals and pages have lanes of their own; one more connection answers what is none of
+    // them.
+    let wanted = u32::try_from(3 * processors() + 1).unwrap_or(u32::MAX);
+    let mut readers = pool_options(options, options.connections.min(wanted));
+    readers.map_sqlx_sqlite_opts(|file| common(file).pragma("query_only", "ON"));
+    readers
+}
+
+fn preparing_options(options: &StoreOptions) -> ConnectOptions {
+    let mut preparing = pool_options(options, 1);
+    preparing.map_sqlx_sqlite_opts(|file| {
+        common(file).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full)
+    });
+    preparing
+}
+
+/// The connection of the writer. It is no other program's, so it needs no lock of its own; what it
+/// sorts or may have to undo stays in memory.
+pub(crate) fn writing_connection(file: &Path) -> rusqlite::Result<rusqlite::Connection> {
+    let connection = rusqlite::Connection::open_with_flags(
+        file,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    for (name, value) in WRITER_PRAGMAS {
+        connection.pragma_update(None, name, value)?;
+    }
+    Ok(connection)
+}
+
+/// More statements than processors at a time gain nothing: SQLite reads within this process.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, 16))
+}
+
+pub(crate) fn pool_options(options: &StoreOptions, connections: u32) -> ConnectOptions {
+    let mut pool = ConnectOptions::new(options.url.as_str());
+    pool.max_connections(connections.max(1)).min_connections(connections.max(1));
+    pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None);
+    pool.test_before_acquire(false).sqlx_logging(false);
+    pool
+}
+
+pub(crate) fn common(file: SqliteConnectOptions) -> SqliteConnectOptions {
+    file.busy_timeout(BUSY_TIMEOUT)
+        .statement_cache_capacity(STATEMENTS_KEPT)
+        .pragma("cache_size", CACHED_KIBIBYTES)
+}

@@ -1,0 +1,65 @@
+//! The grounds of writes on `SQLite`, looked up in the transaction that writes.
+
+use application::Change;
+use domain::{ItemId, Version};
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Row, Transaction};
+use sea_orm::Value;
+
+use crate::sql::dialect::SQLITE;
+use crate::write::read_set::{Look, LookedUp, Standing, looks};
+
+/// Whether what the grounds of a change rest on is as it was.
+pub(crate) fn hold(transaction: &Transaction<'_>, change: &Change) -> rusqlite::Result<bool> {
+    if change.grounds.is_empty() {
+        return Ok(true);
+    }
+    let mut standing = Standing::default();
+    let mut looks = looks(std::iter::once(change));
+    while let Some(look) = looks.pop() {
+        let found = found(transaction, &look)?;
+        match look.apart(found.len()) {
+            Some(apart) => looks.extend(apart),
+            None => standing.note(&look, found),
+        }
+    }
+    Ok(standing.holds(change))
+}
+
+fn found(transaction: &Transaction<'_>, look: &Look<'_>) -> rusqlite::Result<Vec<LookedUp>> {
+    let statement = look.statement(&SQLITE);
+    let mut prepared = transaction.prepare_cached(&statement.sql)?;
+    for (place, value) in statement.values.iter().flat_map(|values| &values.0).enumerate() {
+        // They are counted as they were bound, not as they first stand in the text.
+        if let Some(index) = prepared.parameter_index(&format!("${}", place + 1))? {
+            prepared.raw_bind_parameter(index, parameter(value)?)?;
+        }
+    }
+    let mut rows = prepared.raw_query();
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(looked_up(row)?);
+    }
+    Ok(found)
+}
+
+fn looked_up(row: &Row<'_>) -> rusqlite::Result<LookedUp> {
+    let parent: Option<_> = row.get("parent")?;
+    Ok(LookedUp {
+        id: ItemId::from_uuid(row.get("id")?),
+        version: Version::from_number(row.get("version")?),
+        parent: parent.map(ItemId::from_uuid),
+        value: row.get("value")?,
+    })
+}
+
+/// The values of a look are texts and a number.
+fn parameter(value: &Value) -> rusqlite::Result<ToSqlOutput<'_>> {
+    match value {
+        Value::String(Some(text)) => Ok(ToSqlOutput::from(text.as_str())),
+        Value::BigInt(Some(number)) => Ok(ToSqlOutput::from(*number)),
+        other => Err(rusqlite::Error::ToSqlConversionFailure(
+            format!("a look has no values such as {other:?}").into(),
+        )),
+    }
+}

@@ -1,0 +1,93 @@
+//! An `SQLite` file that is only looked at, beside the process that serves it.
+
+use std::sync::Arc;
+
+use application::RepositoryError;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
+    SqlxSqliteConnector, Statement,
+};
+
+use crate::StoreOptions;
+use crate::cache::write_through_cache::Current;
+use crate::engine::Engine;
+use crate::error::StoreError;
+use crate::search_index::progress::Step;
+use crate::sql::dialect::{Dialect, SQLITE};
+use crate::sqlite::{common, named_file, pool_options};
+use crate::write::command::{Answer, Write};
+
+/// Items, and what is looked up beside them.
+const CONNECTIONS: u32 = 2;
+
+/// Connections that read, and none that writes. It knows nothing to be current: another process
+/// writes.
+pub(crate) struct SqliteReaders(DatabaseConnection);
+
+impl SqliteReaders {
+    pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
+        let file = named_file(&options.url)?;
+        let mut pool = pool_options(options, CONNECTIONS);
+        // Whoever only looks makes no file, whatever the URL says.
+        pool.map_sqlx_sqlite_opts(|file| {
+            common(file).create_if_missing(false).pragma("query_only", "ON")
+        });
+        let readers = SqlxSqliteConnector::connect(pool).await;
+        Ok(Self(readers.map_err(|error| StoreError::connect(file.display().to_string(), &error))?))
+    }
+}
+
+#[async_trait]
+impl Engine for SqliteReaders {
+    fn dialect(&self) -> &'static Dialect {
+        &SQLITE
+    }
+
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.0.query_all_raw(statement).await
+    }
+
+    async fn write(&self, _write: Write) -> Answer {
+        Err(RepositoryError::Unavailable)
+    }
+
+    fn current(&self) -> Option<&Arc<Current>> {
+        None
+    }
+
+    fn schema(&self) -> &DatabaseConnection {
+        &self.0
+    }
+
+    fn most_waiting(&self) -> i64 {
+        i64::MAX
+    }
+
+    async fn index(&self, _limit: i64) -> Result<Step, RepositoryError> {
+        Err(RepositoryError::Unavailable)
+    }
+
+    async fn seal(&self, _time: Timestamp) -> Result<(), RepositoryError> {
+        Err(RepositoryError::Unavailable)
+    }
+
+    async fn forget_requests(&self, _now: Timestamp, _limit: i64) -> Result<u64, RepositoryError> {
+        Err(RepositoryError::Unavailable)
+    }
+
+    async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
+        Err(DbErr::Custom("the file is only looked at".to_owned()))
+    }
+
+    async fn close(&self) {
+        if let Err(error) = self.0.close_by_ref().await {
+            tracing::warn!(%error, "an SQLite connection did not close cleanly");
+        }
+    }
+}

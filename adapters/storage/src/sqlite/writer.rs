@@ -1,0 +1,212 @@
+//! Writing to an `SQLite` file: group commit. Writes that have queued up share a transaction, and
+//! so a flush to the disk.
+//!
+//! Should one write of a batch fail in a way it should not, the batch is rolled back and its writes
+//! are done again, each in a transaction of its own, so that no write suffers from its neighbours.
+//!
+//! The writes of a transaction share its time, which is after those of all transactions before it,
+//! whatever the clock does: who reads what was written after a time misses nothing that is
+//! committed later.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use application::RepositoryError;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
+
+use crate::cache::write_through_cache::Current;
+use crate::error::logged_sqlite;
+use crate::search_index::progress::Step;
+use crate::sql::idempotency::FORGET;
+use crate::sqlite::checkpoints::Checkpoints;
+use crate::sqlite::search_index;
+use crate::sqlite::totals::Totals;
+use crate::sqlite::writes::SqliteWrites;
+use crate::write::command::{Answer, Write};
+use crate::write::queue::Writer;
+
+/// Times grow with the sequence.
+const LAST: &str = "SELECT time FROM changes ORDER BY sequence DESC LIMIT 1";
+
+/// Why a transaction did not happen.
+enum Fault {
+    /// One of its writes failed.
+    Write(rusqlite::Error),
+    /// It could not be begun or committed.
+    Transaction(rusqlite::Error),
+}
+
+impl Fault {
+    fn logged(&self) -> RepositoryError {
+        let (Self::Write(error) | Self::Transaction(error)) = self;
+        logged_sqlite(error, "write")
+    }
+}
+
+/// Does writes on the one connection that writes. It works without a pause between statements, so
+/// on a thread of its own.
+#[derive(Clone)]
+pub(crate) struct SqliteWriter {
+    /// Fair, so that writes and indexing take turns. `None` when it is closed.
+    connection: Arc<Mutex<Option<Connection>>>,
+    writes: Arc<SqliteWrites>,
+    current: Arc<Current>,
+    checkpoints: Checkpoints,
+    /// The time of the last transaction in microseconds, or 0 before it is known.
+    last: Arc<AtomicI64>,
+}
+
+#[async_trait]
+impl Writer for SqliteWriter {
+    async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
+        let answers = match self.connection.lock().await.as_mut() {
+            Some(connection) => {
+                let answers = self.transactions(connection, writes);
+                self.checkpoints.after(
+                    writes.len(),
+                    writes.iter().map(|write| write.members_length()).sum(),
+                    connection,
+                );
+                answers
+            }
+            None => vec![Err(RepositoryError::Unavailable); writes.len()],
+        };
+        for (write, answer) in writes.iter().zip(&answers) {
+            self.current.committed(write, answer);
+        }
+        answers
+    }
+}
+
+impl SqliteWriter {
+    pub fn new(connection: Connection, checkpoints: Checkpoints, current: Arc<Current>) -> Self {
+        let (connection, writes) =
+            (Arc::new(Mutex::new(Some(connection))), Arc::new(SqliteWrites::new()));
+        Self { connection, writes, current, checkpoints, last: Arc::new(AtomicI64::new(0)) }
+    }
+
+    /// Brings the full-text index up to some more changes.
+    pub async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
+        self.between_writes(
+            "index",
+            move |connection| search_index::step(connection, limit),
+            |step| step.changes,
+        )
+        .await
+    }
+
+    /// Forgets some requests that have expired.
+    pub async fn forget_requests(
+        &self,
+        now: Timestamp,
+        limit: i64,
+    ) -> Result<u64, RepositoryError> {
+        let forget = move |connection: &mut Connection| {
+            connection.execute(FORGET, [now.as_microsecond(), limit])
+        };
+        let forgotten = self.between_writes("forget", forget, |forgotten| *forgotten).await?;
+        Ok(u64::try_from(forgotten).unwrap_or(u64::MAX))
+    }
+
+    /// Waits for the transaction under way; those that follow have times after this one.
+    pub async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        let connection = self.connection.lock().await;
+        let connection = connection.as_ref().ok_or(RepositoryError::Unavailable)?;
+        let last = self.last_time(connection).map_err(|error| logged_sqlite(&error, "seal"))?;
+        self.last.store(last.max(time.as_microsecond()), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Does something else on the connection that writes; `written` tells how many rows it wrote.
+    async fn between_writes<T: Send + 'static>(
+        &self,
+        step: &'static str,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+        written: impl FnOnce(&T) -> usize + Send + 'static,
+    ) -> Result<T, RepositoryError> {
+        let mut connection = Arc::clone(&self.connection).lock_owned().await;
+        let checkpoints = self.checkpoints.clone();
+        let done = spawn_blocking(move || {
+            let connection = connection.as_mut()?;
+            let done = work(connection);
+            checkpoints.after(done.as_ref().map_or(0, written), 0, connection);
+            Some(done)
+        });
+        let done = done.await.ok().flatten().ok_or(RepositoryError::Unavailable)?;
+        done.map_err(|error| logged_sqlite(&error, step))
+    }
+
+    /// Closes the connection, after what is under way.
+    pub async fn close(&self) {
+        self.checkpoints.close().await;
+        let connection = self.connection.lock().await.take();
+        if let Some(Err((_, error))) = connection.map(Connection::close) {
+            tracing::warn!(%error, "the writing SQLite connection did not close cleanly");
+        }
+    }
+
+    /// Does the writes in one transaction or, if one of them fails, in one each.
+    fn transactions(&self, connection: &mut Connection, writes: &[&Write]) -> Vec<Answer> {
+        match self.transaction(connection, writes) {
+            Ok(answers) => answers,
+            Err(Fault::Write(error)) if writes.len() > 1 => {
+                tracing::warn!(%error, writes = writes.len(), "a write failed; doing its batch again one by one");
+                let alone = |write: &&Write| match self.transaction(connection, &[*write]) {
+                    Ok(mut answers) => answers.pop().unwrap_or(Err(RepositoryError::Corrupt)),
+                    Err(fault) => Err(fault.logged()),
+                };
+                writes.iter().map(alone).collect()
+            }
+            Err(fault) => vec![Err(fault.logged()); writes.len()],
+        }
+    }
+
+    /// A transaction that is dropped is rolled back.
+    fn transaction(
+        &self,
+        connection: &mut Connection,
+        writes: &[&Write],
+    ) -> Result<Vec<Answer>, Fault> {
+        // It has the write lock from the start: one that reads first and asks for it later fails at
+        // random.
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(Fault::Transaction)?;
+        let mut totals = Totals::default();
+        let time = self.time(&transaction, writes).map_err(Fault::Transaction)?;
+        let answers =
+            self.writes.perform(&transaction, writes, time, &mut totals).map_err(Fault::Write)?;
+        totals.add(&transaction).map_err(Fault::Write)?;
+        transaction.commit().map_err(Fault::Transaction)?;
+        Ok(answers)
+    }
+
+    /// The time of a transaction.
+    fn time(&self, connection: &Connection, writes: &[&Write]) -> rusqlite::Result<Timestamp> {
+        let last = self.last_time(connection)?;
+        let asked = writes
+            .iter()
+            .map(|write| write.change().time.as_microsecond())
+            .max()
+            .unwrap_or_default();
+        let time = asked.max(last + 1);
+        self.last.store(time, Ordering::Relaxed);
+        // A time that was stored is one that can be told; the end of the calendar is not reached by
+        // counting.
+        Ok(Timestamp::from_microsecond(time).unwrap_or(Timestamp::MAX))
+    }
+
+    /// The time after which the next transaction has its own.
+    fn last_time(&self, connection: &Connection) -> rusqlite::Result<i64> {
+        match self.last.load(Ordering::Relaxed) {
+            0 => {
+                Ok(connection.query_row(LAST, [], |row| row.get(0)).optional()?.unwrap_or_default())
+            }
+            last => Ok(last),
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! How `SQLite` does each write, inside a transaction that it shares with others.
+//!
+//! There is one writer and it has the lock, so what it looks up stays true: it asks what is there,
+//! judges, and then writes what it has found possible. A write that is refused (`Ok(Err(…))`) has
+//! changed nothing. An `Err` means that the transaction is spoilt.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use application::{
+    Change, ChangeKind, CollectionContent, Relations, RepositoryError, Scope, ShownItem,
+};
+use domain::{Collection, Item, ItemId, Version};
+use jiff::Timestamp;
+use rusqlite::types::Type;
+use rusqlite::{OptionalExtension, Params, Row, ToSql, Transaction, params};
+use uuid::Uuid;
+
+use crate::sql::dialect::SQLITE;
+use crate::sql::idempotency::{COLUMNS, KnownBy, continued_by};
+use crate::sql::indexed_columns::{self, Keys};
+use crate::sql::row_mapping;
+use crate::sql::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, parent, shown_columns};
+use crate::sqlite::read_set;
+use crate::sqlite::totals::Totals;
+use crate::write::batch::{How, RowWrite, in_rows};
+use crate::write::command::{Answer, Write, not_written, removed_by};
+
+const COLLECTION: &str = "SELECT collection FROM items WHERE id = ?1";
+
+const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = ?1";
+
+const VERSION: &str =
+    "SELECT version FROM items WHERE id = ?1 AND collection = ?2 AND (parent = ?3 OR ?3 IS NULL)";
+
+/// The last version of an item, when it had its first, and whether it exists.
+const PAST: &str = "SELECT l.version, f.time AS created_at, EXISTS (SELECT 1 FROM items WHERE id = ?1) AS is_there \
+                    FROM changes l JOIN changes f ON f.item_id = l.item_id AND f.version = 1 \
+                    WHERE l.item_id = ?1 ORDER BY l.version DESC LIMIT 1";
+
+const ANSWERED: &str = "SELECT 1 FROM idempotency_keys WHERE caller = ?1 AND path = ?2 AND key = ?3 AND expires_at > ?4";
+
+/// What belongs to an item goes before it.
+const REMOVE: [&str; 2] = [
+    "DELETE FROM items WHERE parent = ?1 RETURNING collection, parent",
+    "DELETE FROM items WHERE id = ?1 RETURNING collection, parent",
+];
+
+type Outcome<T> = rusqlite::Result<T>;
+
+/// What a write leaves, or why it is refused.
+type Judged<T> = Result<T, RepositoryError>;
+
+/// The texts of the writes, made once.
+#[derive(Debug)]
+pub(crate) struct SqliteWrites {
+    found: String,
+    insert: String,
+    created: String,
+    remember: String,
+    superseded: String,
+    update: String,
+    update_with_keys: String,
+    deleted: String,
+}
+
+impl SqliteWrites {
+    pub fn new() -> Self {
+        let superseded = |condition: &str| {
+            format!(
+                "INSERT INTO changes ({CHANGE_COLUMNS}) \
+                 SELECT collection, id, version + 1, ?2, ?3, ?4, parent, predecessor, members FROM items WHERE {condition}"
+            )
+        };
+        Self {
+            found: format!(
+                "SELECT i.collection, {}{} FROM items i WHERE i.id = ?1",
+                shown_columns(&SQLITE, "i"),
+                indexed_columns::columns()
+            ),
+            insert: format!(
+                "INSERT INTO items ({ITEM_COLUMNS}{}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?{})",
+                indexed_columns::columns(),
+                indexed_columns::each(|_| ", ?".to_owned()),
+            ),
+            created: format!(
+                "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?1, ?2, ?3, 'created', ?4, ?5, ?6, ?7, NULL)"
+            ),
+            remember: format!(
+                "INSERT OR REPLACE INTO idempotency_keys ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            ),
+            superseded: superseded("id = ?1"),
+            update: update(""),
+            update_with_keys: update(&indexed_columns::each(|name| format!(", {name} = ?"))),
+            deleted: superseded("id = ?1 OR parent = ?1"),
+        }
+    }
+
+    /// Does the writes in their order in `transaction`, all at one time.
+    pub fn perform(
+        &self,
+        transaction: &Transaction<'_>,
+        writes: &[&Write],
+        time: Timestamp,
+        totals: &mut Totals,
+    ) -> Outcome<Vec<Answer>> {
+        let mut performing = Performing { texts: self, transaction, time, totals };
+        writes.iter().map(|write| performing.write(write)).collect()
+    }
+}
+
+fn update(keys: &str) -> String {
+    format!(
+        "UPDATE items SET version = version + 1, updated_at = ?, program = ?, members = ?{keys} WHERE id = ?"
+    )
+}
+
+/// The writes of one transaction under way.
+struct Performing<'a> {
+    texts: &'a SqliteWrites,
+    transaction: &'a Transaction<'a>,
+    time: Timestamp,
+    totals: &'a mut Totals,
+}
+
+impl Performing<'_> {
+    fn write(&mut self, write: &Write) -> Outcome<Answer> {
+        match write {
+            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
+                let row = write.as_row().map(|row| self.write_once(&row)).transpose()?;
+                Ok(row.unwrap_or(Err(RepositoryError::Corrupt)).map(Some))
+            }
+            Write::Delete { change, .. } | Write::ReplaceAll { change, .. }
+                if !read_set::hold(self.transaction, change)? =>
+            {
+                Ok(Err(RepositoryError::VersionConflict))
+            }
+            Write::Delete { scope, id, expected, change } => {
+                self.delete(*scope, *id, *expected, change)
+            }
+            Write::ReplaceAll { collection, content, keys, change } => {
+                self.replace_all(*collection, content, keys, change)
+            }
+        }
+    }
+
+    /// Does a write unless the request was answered before, and remembers it.
+    fn write_once(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
+        let (Some(KnownBy { caller, path, key }), Some(own)) =
+            (KnownBy::of(write.change), write.change.key.as_deref())
+        else {
+            return self.write_on_grounds(write);
+        };
+        let known = params![caller, path, key, write.change.time.as_microsecond()];
+        if self.transaction.prepare_cached(ANSWERED)?.exists(known)? {
+            return Ok(Err(RepositoryError::AnsweredBefore));
+        }
+        let written = self.write_on_grounds(write)?;
+        if let Ok(ShownItem { item, relations }) = &written {
+            let Relations { continues, program, .. } = relations;
+            let [continues, program] = [continues, program].map(|id| id.map(ItemId::uuid));
+            let (fingerprint, expires, by) =
+                (&own.fingerprint, own.expires.as_microsecond(), continued_by(relations));
+            let (id, version) = (item.id.uuid(), item.version.number());
+            let answer = params![
+                caller,
+                path,
+                key,
+                fingerprint,
+                expires,
+                id,
+                version,
+                continues,
+                program,
+                by,
+                own.remarks
+            ];
+            self.run(&self.texts.remember, answer)?;
+        }
+        Ok(written)
+    }
+
+    /// Does a write unless what it was decided on has changed.
+    fn write_on_grounds(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
+        if read_set::hold(self.transaction, write.change)? {
+            self.write_row(write)
+        } else {
+            Ok(Err(RepositoryError::VersionConflict))
+        }
+    }
+
+    fn write_row(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
+        let written = match write.how {
+            How::Insert { continues } => self.insert(write, continues)?,
+            How::Restore { continues } => self.restore(write, continues)?,
+            How::Update { expected, kind } => self.update(write, expected, kind)?,
+        };
+        if let Ok(shown) = &written {
+            let parent = shown.item.parent.map(ItemId::uuid);
+            self.totals.count(write.scope.collection.name(), parent, i64::from(write.adds()));
+        }
+        Ok(written)
+    }
+
+    fn insert(
+        &self,
+        write: &RowWrite<'_>,
+        continues: Option<ItemId>,
+    ) -> Outcome<Judged<ShownItem>> {
+        let scope = write.scope;
+        if !self.is_there_or_none(scope.parent, scope.collection.owner())? {
+            return Ok(Err(RepositoryError::OwnerMissing));
+        }
+        if !self.is_there_or_none(continues, Some(scope.collection))? {
+            return Ok(Err(RepositoryError::ItemMissing));
+        }
+        let item = self.add(write, Version::FIRST, self.time, continues)?;
+        // Nothing continues an item before it exists.
+        Ok(Ok(ShownItem {
+            item,
+            relations: Relations {
+                continues,
+                continued_by: Vec::new(),
+                program: self.program(write)?,
+            },
+        }))
+    }
+
+    fn restore(
+        &self,
+        write: &RowWrite<'_>,
+        continues: Option<ItemId>,
+    ) -> Outcome<Judged<ShownItem>> {
+        if !self.is_there_or_none(write.scope.parent, write.scope.collection.owner())? {
+            return Ok(Err(RepositoryError::OwnerMissing));
+        }
+        let past =
+            |row: &Row<'_>| Ok((row.get("version")?, row.get("created_at")?, row.get("is_there")?));
+        let past: Option<(i64, i64, bool)> =
+            self.transaction.prepare_cached(PAST)?.query_row([write.id.uuid()], past).optional()?;
+        let Some((version, created_at, is_there)) = past else {
+            return Ok(Err(RepositoryError::ItemMissing));
+        };
+        if is_there {
+            return Ok(Err(RepositoryError::VersionConflict));
+        }
+        let created_at = timestamp(created_at)?;
+        let item = self.add(write, Version::from_number(version).next(), created_at, continues)?;
+        let relations = self.found(write)?.map(|(shown, _)| shown.relations).unwrap_or_default();
+        Ok(Ok(ShownItem {
+            item,
+            relations: Relations { program: self.program(write)?, ..relations },
+        }))
+    }
+
+    /// Stores an item that is not there.
+    fn add(
+        &self,
+        write: &RowWrite<'_>,
+        version: Version,
+        created_at: Timestamp,
+        continues: Option<ItemId>,
+    ) -> Outcome<Item> {
+        let RowWrite { scope, id, members, change, .. } = write;
+        let (collection, parent, time) =
+            (scope.collection.name(), parent(*scope), self.time.as_microsecond());
+        let (predecessor, program) = (continues.map(ItemId::uuid), write.program.map(ItemId::uuid));
+        let (number, created) = (version.number(), created_at.as_microsecond());
+        let item = params![
+            id.uuid(),
+            collection,
+            parent,
+            number,
+            created,
+            time,
+            predecessor,
+            program,
+            members
+        ];
+        self.run(&self.texts.insert, with_keys(item, write.keys, &[]).as_slice())?;
+        self.run(
+            &self.texts.created,
+            params![collection, id.uuid(), number, time, change.caller, parent, predecessor],
+        )?;
+        let (members, parent) = (Arc::clone(members), scope.parent);
+        Ok(Item { id: *id, version, created_at, updated_at: self.time, members, parent, continues })
+    }
+
+    fn update(
+        &self,
+        write: &RowWrite<'_>,
+        expected: Version,
+        kind: ChangeKind,
+    ) -> Outcome<Judged<ShownItem>> {
+        let Some((mut shown, has_keys)) = self.found(write)? else {
+            return Ok(Err(RepositoryError::ItemMissing));
+        };
+        if shown.item.version != expected {
+            return Ok(Err(RepositoryError::VersionConflict));
+        }
+        let time = self.time.as_microsecond();
+        self.run(
+            &self.texts.superseded,
+            params![write.id.uuid(), kind.name(), time, write.change.caller],
+        )?;
+        let (id, program) = (write.id.uuid(), write.program.map(ItemId::uuid));
+        if has_keys {
+            self.run(&self.texts.update, params![time, program, write.members, id])?;
+        } else {
+            let values = with_keys(params![time, program, write.members], write.keys, params![id]);
+            self.run(&self.texts.update_with_keys, values.as_slice())?;
+        }
+        shown.item.version = expected.next();
+        shown.item.updated_at = self.time;
+        shown.relations.program = self.program(write)?;
+        Ok(Ok(shown))
+    }
+
+    /// The item of an update as it is, but for its members, if the scope holds it; and whether it
+    /// has the keys already, whose indexes are then left alone.
+    fn found(&self, write: &RowWrite<'_>) -> Outcome<Option<(ShownItem, bool)>> {
+        let mut statement = self.transaction.prepare_cached(&self.texts.found)?;
+        let mut rows = statement.query([write.id.uuid()])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let shown = shown(row, Arc::clone(write.members))?;
+        let is_in_scope = row.get_ref("collection")?.as_str()? == write.scope.collection.name()
+            && (write.scope.parent.is_none() || write.scope.parent == shown.item.parent);
+        let mut has_keys = true;
+        for (name, key) in indexed_columns::COLUMNS.iter().zip(write.keys.columns()) {
+            has_keys &= row.get_ref(*name)?.as_str_or_null()? == key.as_deref();
+        }
+        Ok(is_in_scope.then_some((shown, has_keys)))
+    }
+
+    /// The programme a write names, if it exists.
+    fn program(&self, write: &RowWrite<'_>) -> Outcome<Option<ItemId>> {
+        let exists = self.is_there_or_none(write.program, Some(Collection::PROPOSED_PROGRAMS))?;
+        Ok(write.program.filter(|_| exists))
+    }
+
+    /// Whether an item of the collection exists, if one is named.
+    fn is_there_or_none(
+        &self,
+        id: Option<ItemId>,
+        collection: Option<Collection>,
+    ) -> Outcome<bool> {
+        let Some(id) = id else { return Ok(true) };
+        let mut statement = self.transaction.prepare_cached(COLLECTION)?;
+        let found: Option<String> =
+            statement.query_row([id.uuid()], |row| row.get(0)).optional()?;
+        Ok(found.as_deref() == collection.map(Collection::name))
+    }
+
+    fn delete(
+        &mut self,
+        scope: Scope,
+        id: ItemId,
+        expected: Version,
+        change: &Change,
+    ) -> Outcome<Answer> {
+        let mut statement = self.transaction.prepare_cached(VERSION)?;
+        let values = params![id.uuid(), scope.collection.name(), parent(scope)];
+        let version: Option<i64> = statement.query_row(values, |row| row.get(0)).optional()?;
+        if version != Some(expected.number()) {
+            return Ok(Err(not_written(version)));
+        }
+        self.remove(id, change)?;
+        Ok(Ok(None))
+    }
+
+    /// Removes an item that is known to be there, and what belongs to it.
+    fn remove(&mut self, id: ItemId, change: &Change) -> Outcome<()> {
+        let kind = ChangeKind::Deleted.name();
+        self.run(
+            &self.texts.deleted,
+            params![id.uuid(), kind, self.time.as_microsecond(), change.caller],
+        )?;
+        for text in REMOVE {
+            let mut statement = self.transaction.prepare_cached(text)?;
+            let mut rows = statement.query([id.uuid()])?;
+            while let Some(row) = rows.next()? {
+                self.totals.count(row.get_ref(0)?.as_str()?, row.get(1)?, -1);
+            }
+        }
+        Ok(())
+    }
+
+    fn replace_all(
+        &mut self,
+        collection: Collection,
+        content: &CollectionContent,
+        keys: &[Keys],
+        change: &Change,
+    ) -> Outcome<Answer> {
+        let removed =
+            match removed_by(&self.versions(collection)?, self.revision(collection)?, content) {
+                Ok(removed) => removed,
+                Err(refusal) => return Ok(Err(refusal)),
+            };
+        for row in in_rows(collection, content, keys, change) {
+            if let Err(refusal) = self.write_row(&row)? {
+                // It was found possible, so something is wrong: the transaction must not go on.
+                tracing::error!(%refusal, "a step of a replacement was refused");
+                return Err(rusqlite::Error::StatementChangedRows(0));
+            }
+        }
+        for (id, _) in removed {
+            self.remove(id, change)?;
+        }
+        Ok(Ok(None))
+    }
+
+    fn versions(&self, collection: Collection) -> Outcome<HashMap<Uuid, i64>> {
+        let mut statement = self.transaction.prepare_cached(VERSIONS)?;
+        statement.query_map([collection.name()], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    }
+
+    /// With the writes of this transaction.
+    fn revision(&self, collection: Collection) -> Outcome<Option<i64>> {
+        let mut statement = self.transaction.prepare_cached(REVISION)?;
+        let stored: i64 =
+            statement.query_row(params![collection.name(), Uuid::nil()], |row| row.get(0))?;
+        Ok(Some(stored + self.totals.writes_to(collection.name())))
+    }
+
+    fn run(&self, text: &str, values: impl Params) -> Outcome<usize> {
+        self.transaction.prepare_cached(text)?.execute(values)
+    }
+}
+
+/// The parameters of a row: some, then its keys, then some more.
+fn with_keys<'a>(
+    first: &[&'a dyn ToSql],
+    keys: &'a Keys,
+    last: &[&'a dyn ToSql],
+) -> Vec<&'a dyn ToSql> {
+    first
+        .iter()
+        .copied()
+        .chain(keys.columns().iter().map(|key| key as &dyn ToSql))
+        .chain(last.iter().copied())
+        .collect()
+}
+
+fn timestamp(micros: i64) -> Outcome<Timestamp> {
+    Timestamp::from_microsecond(micros)
+        .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, micros))
+}
+
+fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
+    let id = |column: &str| {
+        Ok::<_, rusqlite::Error>(row.get::<_, Option<Uuid>>(column)?.map(ItemId::from_uuid))
+    };
+    let time = |column: &str| timestamp(row.get(column)?);
+    let item = Item {
+        id: ItemId::from_uuid(row.get("id")?),
+        version: Version::from_number(row.get("version")?),
+        created_at: time("created_at")?,
+        updated_at: time("updated_at")?,
+        members,
+        parent: id("parent")?,
+        continues: id("predecessor")?,
+    };
+    let continued_by =
+        row_mapping::ids(row.get_ref("continued_by")?.as_str_or_null()?.unwrap_or_default());
+    let continued_by = continued_by.map_err(|_| {
+        rusqlite::Error::InvalidColumnType(0, "continued_by".to_owned(), Type::Text)
+    })?;
+    Ok(ShownItem {
+        item,
+        relations: Relations { continues: id("continues")?, continued_by, program: id("program")? },
+    })
+}

@@ -1,0 +1,154 @@
+//! Writes as data: what is to be done, apart from how an engine does it, so that a write can wait
+//! in a queue and be run again.
+
+use std::collections::HashMap;
+
+use application::{
+    Change, ChangeKind, CollectionContent, NewItem, Replacement, RepositoryError, Scope, ShownItem,
+};
+use domain::{Collection, ItemId, Version};
+use jiff::Timestamp;
+use sea_orm::{DbErr, QueryResult, Value};
+use uuid::Uuid;
+
+use crate::sql::indexed_columns::Keys;
+use crate::sql::row_mapping;
+use crate::sql::statements::parent;
+
+/// A write of [`application::ItemRepository`].
+#[derive(Debug)]
+pub(crate) enum Write {
+    Insert {
+        scope: Scope,
+        item: NewItem,
+        keys: Keys,
+        change: Change,
+    },
+    /// The item was removed before.
+    Restore {
+        scope: Scope,
+        item: NewItem,
+        keys: Keys,
+        change: Change,
+    },
+    Update {
+        scope: Scope,
+        replacement: Replacement,
+        keys: Keys,
+        kind: ChangeKind,
+        change: Change,
+    },
+    Delete {
+        scope: Scope,
+        id: ItemId,
+        expected: Version,
+        change: Change,
+    },
+    /// The keys are those of the replacements, then of the additions.
+    ReplaceAll {
+        collection: Collection,
+        content: CollectionContent,
+        keys: Vec<Keys>,
+        change: Change,
+    },
+}
+
+impl Write {
+    /// Who writes, and when.
+    pub const fn change(&self) -> &Change {
+        match self {
+            Self::Insert { change, .. }
+            | Self::Restore { change, .. }
+            | Self::Update { change, .. }
+            | Self::Delete { change, .. }
+            | Self::ReplaceAll { change, .. } => change,
+        }
+    }
+
+    /// Bytes of the members it writes.
+    pub fn members_length(&self) -> usize {
+        match self {
+            Self::Insert { item, .. } | Self::Restore { item, .. } => item.members.len(),
+            Self::Update { replacement, .. } => 2 * replacement.members.len(),
+            Self::Delete { .. } => 0,
+            Self::ReplaceAll { content, .. } => {
+                let replaced =
+                    content.replacements.iter().map(|replacement| 2 * replacement.members.len());
+                replaced
+                    .chain(content.additions.iter().map(|addition| addition.members.len()))
+                    .sum()
+            }
+        }
+    }
+
+    /// How many changes it may leave, not counting what goes with an item that is removed.
+    pub fn changes(&self) -> usize {
+        match self {
+            Self::ReplaceAll { keys, .. } => keys.len() + 1,
+            _ => 1,
+        }
+    }
+}
+
+/// How a write ended: with the item as it now is, where one is left to show.
+pub(crate) type Answer = Result<Option<ShownItem>, RepositoryError>;
+
+/// `$1` time, `$2` caller: what every deletion begins its parameters with.
+pub(crate) fn change_values(time: Timestamp, change: &Change) -> [Value; 2] {
+    [time.as_microsecond().into(), change.caller.as_deref().map(str::to_owned).into()]
+}
+
+/// `$3` id, `$4` collection, `$5` parent, `$6` expected version.
+pub(crate) fn delete_values(
+    scope: Scope,
+    id: ItemId,
+    expected: Version,
+    time: Timestamp,
+    change: &Change,
+) -> Vec<Value> {
+    let own: [Value; 4] = [
+        id.uuid().into(),
+        scope.collection.name().into(),
+        parent(scope).into(),
+        expected.number().into(),
+    ];
+    change_values(time, change).into_iter().chain(own).collect()
+}
+
+/// Why an item that should have been at a version was not written.
+pub(crate) fn not_written(found: Option<i64>) -> RepositoryError {
+    if found.is_some() { RepositoryError::VersionConflict } else { RepositoryError::ItemMissing }
+}
+
+/// The version of every item of a collection, from rows of `id` and `version`.
+pub(crate) fn versions(rows: &[QueryResult]) -> Result<HashMap<Uuid, i64>, DbErr> {
+    rows.iter()
+        .map(|row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "version")?)))
+        .collect()
+}
+
+/// Which of the `current` items a replacement of the whole collection removes, with their versions;
+/// or why it cannot be done.
+pub(crate) fn removed_by(
+    current: &HashMap<Uuid, i64>,
+    revision: Option<i64>,
+    content: &CollectionContent,
+) -> Result<Vec<(ItemId, Version)>, RepositoryError> {
+    if content.expected.is_some_and(|expected| revision != Some(expected.0)) {
+        return Err(RepositoryError::VersionConflict);
+    }
+    let mut removed = current.clone();
+    for replacement in &content.replacements {
+        if removed.remove(&replacement.id.uuid()) != Some(replacement.expected.number()) {
+            return Err(RepositoryError::VersionConflict);
+        }
+    }
+    let mut continued = content.additions.iter().filter_map(|addition| addition.continues);
+    if continued.any(|id| !current.contains_key(&id.uuid())) {
+        return Err(RepositoryError::ItemMissing);
+    }
+    Ok(removed
+        .into_iter()
+        .map(|(id, version)| (ItemId::from_uuid(id), Version::from_number(version)))
+        .collect())
+}

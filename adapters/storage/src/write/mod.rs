@@ -1,0 +1,6 @@
+//! Writes as data, in a queue, with the reads they were decided on.
+
+pub(crate) mod batch;
+pub(crate) mod command;
+pub(crate) mod queue;
+pub(crate) mod read_set;

@@ -1,0 +1,140 @@
+//! What writes were decided on, looked up again where they are made: a write is made only while its
+//! lookups find what they found.
+//!
+//! Each engine looks within the transaction that writes, where nobody else writes meanwhile. All
+//! keys of one shape are looked for by one statement, for any number of writes.
+
+use std::collections::HashMap;
+
+use application::{Change, Ground};
+use domain::{Collection, ItemId, LookupKey, Version};
+use sea_orm::Statement;
+
+use crate::sql::dialect::Dialect;
+use crate::sql::lookup::{Shape, Sought};
+use crate::sql::sql_text::SqlText;
+use crate::write::batch::RowWrite;
+
+/// What is looked for by one statement.
+pub(crate) struct Look<'a> {
+    collection: Collection,
+    shape: Shape<'a>,
+    /// Each with the most rows that a ground allows for it.
+    keys: Vec<(&'a LookupKey, usize)>,
+}
+
+/// A row that a look found.
+pub(crate) struct LookedUp {
+    pub id: ItemId,
+    pub version: Version,
+    pub parent: Option<ItemId>,
+    pub value: Option<String>,
+}
+
+/// What there is, by what was looked for.
+#[derive(Default)]
+pub(crate) struct Standing(HashMap<Collection, HashMap<LookupKey, Vec<(ItemId, Version)>>>);
+
+/// What is to be looked for: every key once, whatever is left out of what it finds.
+pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Look<'a>> {
+    let mut keys: HashMap<_, HashMap<&LookupKey, usize>> = HashMap::new();
+    for Ground { lookup, found } in changes.flat_map(|change| &change.grounds) {
+        if let Some(shape) = Shape::of(lookup.collection, &lookup.key) {
+            let most =
+                keys.entry((lookup.collection, shape)).or_default().entry(&lookup.key).or_default();
+            // With the one that is left out.
+            *most = (found.len() + 1).max(*most);
+        }
+    }
+    keys.into_iter()
+        .map(|((collection, shape), keys)| Look {
+            collection,
+            shape,
+            keys: keys.into_iter().collect(),
+        })
+        .collect()
+}
+
+impl<'a> Look<'a> {
+    /// Finds `id`, `version`, `parent` and `value` of the rows, or of so many that a ground does
+    /// not hold.
+    pub fn statement(&self, dialect: &'static Dialect) -> Statement {
+        let mut text = SqlText::new(dialect);
+        let keys: Vec<_> = self.keys.iter().map(|(key, _)| *key).collect();
+        let sought = Sought::new(&mut text, self.collection, self.shape, &keys);
+        let limit = text.bind(i64::try_from(self.limit()).unwrap_or(i64::MAX));
+        let Sought { condition, value } = sought;
+        text.finish(&format!("SELECT w.id, w.version, w.parent, {value} AS value FROM items w WHERE {condition} LIMIT {limit}"))
+    }
+
+    fn limit(&self) -> usize {
+        self.keys.iter().map(|(_, most)| most).sum::<usize>() + 1
+    }
+
+    /// Where there are more rows than all grounds allow, it is not known which of them fail: what
+    /// is to be looked for one by one then.
+    pub fn apart(&self, rows: usize) -> Option<Vec<Self>> {
+        let one = |key: &(&'a LookupKey, usize)| Self {
+            collection: self.collection,
+            shape: self.shape,
+            keys: vec![*key],
+        };
+        (rows >= self.limit() && self.keys.len() > 1).then(|| self.keys.iter().map(one).collect())
+    }
+}
+
+impl Standing {
+    /// Takes note of what a look found.
+    pub fn note(&mut self, look: &Look<'_>, rows: Vec<LookedUp>) {
+        let standing = self.0.entry(look.collection).or_default();
+        for LookedUp { id, version, parent, value } in rows {
+            let key = match (look.shape, parent, value) {
+                (Shape::Id, ..) => LookupKey::Id(id),
+                (Shape::Parent, Some(parent), _) => LookupKey::Parent(parent),
+                (Shape::Member { name, .. }, _, Some(value)) => {
+                    LookupKey::Member { name: name.into(), value: value.into() }
+                }
+                _ => continue,
+            };
+            standing.entry(key).or_default().push((id, version));
+        }
+    }
+
+    /// Whether every lookup of a change finds what it found.
+    pub fn holds(&self, change: &Change) -> bool {
+        change.grounds.iter().all(|Ground { lookup, found }| {
+            let standing =
+                self.0.get(&lookup.collection).and_then(|standing| standing.get(&lookup.key));
+            let mut standing: Vec<_> = standing
+                .into_iter()
+                .flatten()
+                .filter(|(id, _)| *id != lookup.without)
+                .copied()
+                .collect();
+            standing.sort_unstable();
+            standing == *found
+        })
+    }
+}
+
+/// Whether a write may change what some grounds rest on, where they hold: it is of an item that was
+/// found, or leaves one that would be. Then what they rest on is looked up after it.
+pub(crate) fn touches(write: &RowWrite<'_>, grounds: &[Ground]) -> bool {
+    let RowWrite { scope, id, keys, .. } = write;
+    let would_be_found = |collection, key: &LookupKey| match (key, Shape::of(collection, key)) {
+        (LookupKey::Id(sought), _) => sought == id,
+        (LookupKey::Parent(owner), _) => scope.parent == Some(*owner),
+        (
+            LookupKey::Member { value, .. },
+            Some(Shape::Member { column: Some((column, _)), .. }),
+        ) => keys.begin_as(column, value),
+        // Not looked into: that would take longer than doing one after the other.
+        (LookupKey::Member { .. }, shape) => shape.is_some(),
+        (LookupKey::Nothing, _) => false,
+    };
+    grounds.iter().any(|Ground { lookup, found }| {
+        lookup.collection == scope.collection
+            && (found.iter().any(|(found, _)| found == id)
+                || would_be_found(lookup.collection, &lookup.key))
+    })
+}
