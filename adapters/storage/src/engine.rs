@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
 
-use crate::cache::write_through_cache::Current;
+use crate::cache::write_through_cache::WriteThroughCache;
 use crate::search_index::progress::Step;
 use crate::sql::dialect::Dialect;
 use crate::write::command::{Answer, Write};
@@ -29,7 +29,7 @@ pub(crate) trait Engine: Send + Sync {
     async fn write(&self, write: Write) -> Answer;
 
     /// What is known to be current without asking, where this process alone writes to the store.
-    fn current(&self) -> Option<&Arc<Current>>;
+    fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>>;
 
     /// A connection on which the schema can be looked at.
     fn schema(&self) -> &DatabaseConnection;

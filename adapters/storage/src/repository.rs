@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::cache::page_cache::PageCache;
-use crate::cache::revision_cache::Seen;
+use crate::cache::revision_cache::RevisionCache;
 use crate::engine::Engine;
 use crate::error::logged;
 use crate::read::queue::{ReadQueue, SharedRead};
@@ -46,8 +46,8 @@ pub(crate) struct SqlItemRepository {
     items: ReadQueue<ItemReads>,
     totals: ReadQueue<TotalsReads>,
     pages: ReadQueue<PageReads>,
-    kept_pages: PageCache,
-    seen: Seen,
+    page_cache: PageCache,
+    revision_cache: RevisionCache,
     indexer: Arc<Indexer>,
     /// The time in microseconds up to which nothing is written any more.
     sealed: AtomicI64,
@@ -68,8 +68,8 @@ impl SqlItemRepository {
             items,
             totals,
             pages,
-            kept_pages: PageCache::new(),
-            seen: Seen::new(),
+            page_cache: PageCache::new(),
+            revision_cache: RevisionCache::new(),
             indexer,
             sealed: AtomicI64::new(0),
         }
@@ -125,24 +125,24 @@ impl SqlItemRepository {
     }
 
     /// An item of a store that others write to as well.
-    async fn find_seen(
+    async fn find_revalidated(
         &self,
         scope: Scope,
         id: ItemId,
     ) -> Result<Option<ShownItem>, RepositoryError> {
         let Scope { collection, .. } = scope;
-        if self.seen.may_be_current(scope, id) {
+        if self.revision_cache.may_be_current(scope, id) {
             let whole = Scope { collection, parent: None };
             let now = self.totals(whole, collection.linked()).await?.revision;
-            self.seen.told(collection, now);
-            if let Some(shown) = self.seen.find(scope, id, now) {
+            self.revision_cache.observe(collection, now);
+            if let Some(shown) = self.revision_cache.find(scope, id, now) {
                 return Ok(Some(shown));
             }
         }
-        let revision = self.seen.revision(collection);
+        let revision = self.revision_cache.revision(collection);
         let found = self.items.read((scope, id)).await?;
         if let Some(shown) = &found {
-            self.seen.remember(collection, revision, shown);
+            self.revision_cache.remember(collection, revision, shown);
         }
         Ok(found)
     }
@@ -151,8 +151,8 @@ impl SqlItemRepository {
 #[async_trait]
 impl ItemRepository for SqlItemRepository {
     async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
-        if self.reads.engine.current().is_none() {
-            return self.find_seen(scope, id).await;
+        if self.reads.engine.write_through_cache().is_none() {
+            return self.find_revalidated(scope, id).await;
         }
         match self.reads.current_item(scope, id) {
             Some(shown) => Ok(Some(shown)),
@@ -210,19 +210,23 @@ impl ItemRepository for SqlItemRepository {
         scope: Scope,
         query: &PageQuery,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
-        let stamp = match self.reads.engine.current() {
-            Some(current) => current.epoch(scope.collection, &query.related).cast_signed(),
+        let cached_at = match self.reads.engine.write_through_cache() {
+            Some(cache) => cache.epoch(scope.collection, &query.related).cast_signed(),
             None => self.totals(scope, &query.related).await?.revision.0,
         };
-        if let Some(page) = self.kept_pages.find(scope, query, stamp) {
+        if let Some(page) = self.page_cache.find(scope, query, cached_at) {
             return Ok(page);
         }
         let (page, has_owner) = self.pages.read((scope, query.clone())).await?;
         owned(scope, has_owner)?;
         // The items are at least as new as the page's own revision, and as the epoch before they
         // were read.
-        let stamp = if self.reads.engine.current().is_some() { stamp } else { page.revision.0 };
-        self.kept_pages.remember(scope, query, stamp, &page);
+        let cached_at = if self.reads.engine.write_through_cache().is_some() {
+            cached_at
+        } else {
+            page.revision.0
+        };
+        self.page_cache.remember(scope, query, cached_at, &page);
         Ok(page)
     }
 
@@ -419,25 +423,25 @@ impl Reads {
     }
 
     fn current_item(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
-        self.engine.current()?.find(scope, id)
+        self.engine.write_through_cache()?.find(scope, id)
     }
 
     /// The items of the scope, from memory as far as they are known.
     async fn items(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>, RepositoryError> {
-        let Some(current) = self.engine.current() else {
+        let Some(cache) = self.engine.write_through_cache() else {
             return self.stored_items(scope, ids).await;
         };
-        let mut found: Vec<_> = ids.iter().filter_map(|id| current.find(scope, *id)).collect();
+        let mut found: Vec<_> = ids.iter().filter_map(|id| cache.find(scope, *id)).collect();
         if found.len() == ids.len() {
             return Ok(found);
         }
         let known: HashSet<_> = found.iter().map(|shown| shown.item.id).collect();
         let unknown: Vec<_> = ids.iter().filter(|id| !known.contains(*id)).copied().collect();
-        let tickets: HashMap<_, _> = unknown.iter().map(|id| (*id, current.ticket(*id))).collect();
+        let tokens: HashMap<_, _> = unknown.iter().map(|id| (*id, cache.token(*id))).collect();
         let read = self.stored_items(scope, &unknown).await?;
         for shown in &read {
-            if let Some(ticket) = tickets.get(&shown.item.id) {
-                current.remember(*ticket, scope.collection, shown);
+            if let Some(token) = tokens.get(&shown.item.id) {
+                cache.remember(*token, scope.collection, shown);
             }
         }
         found.extend(read);
@@ -469,24 +473,24 @@ impl Reads {
 
     /// An item that is looked for by its id is taken from memory if it is known, and kept there.
     async fn look_up(&self, lookup: &Lookup) -> Result<domain::Found, RepositoryError> {
-        let kept = match lookup.key {
-            LookupKey::Id(id) => self.engine.current().map(|current| (current, id)),
+        let cached = match lookup.key {
+            LookupKey::Id(id) => self.engine.write_through_cache().map(|cache| (cache, id)),
             _ => None,
         };
         let scope = Scope { collection: lookup.collection, parent: None };
-        if let Some(shown) = kept.and_then(|(current, id)| current.find(scope, id)) {
+        if let Some(shown) = cached.and_then(|(cache, id)| cache.find(scope, id)) {
             return Ok(lookup::known(lookup, shown));
         }
         let Some(statement) = lookup::statement(self.engine.dialect(), lookup) else {
             return Ok(domain::Found::Items(Vec::new()));
         };
-        let ticket = kept.map(|(current, id)| (current, current.ticket(id)));
+        let token = cached.map(|(cache, id)| (cache, cache.token(id)));
         let found = match self.read("look_up", statement, lookup::understand).await? {
             Ok(found) => found,
             Err(too_much) => return Ok(too_much),
         };
-        if let (Some((current, ticket)), Some(shown)) = (ticket, found.first()) {
-            current.remember(ticket, lookup.collection, shown);
+        if let (Some((cache, token)), Some(shown)) = (token, found.first()) {
+            cache.remember(token, lookup.collection, shown);
         }
         Ok(domain::Found::Items(found.into_iter().map(|shown| shown.item).collect()))
     }

@@ -5,52 +5,52 @@ use domain::{Collection, ItemId};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-/// Bytes of items that are kept.
-const KEPT_BYTES: u64 = 40 * 1024 * 1024;
+/// Bytes of items that are cached.
+const CAPACITY_BYTES: u64 = 40 * 1024 * 1024;
 
 /// How many items are expected to fit.
-const EXPECTED: usize = 10_000;
+const EXPECTED_ITEMS: usize = 10_000;
 
 /// About how many bytes an item takes beside its members.
 const BESIDE_MEMBERS: usize = 256;
 
-/// Items by their ids, each with a stamp that says when it was as it is.
-pub(crate) struct KeptItems(Cache<ItemId, Kept, ByBytes>);
+/// Items by their ids, each with the revision it was cached at.
+pub(crate) struct ItemCache(Cache<ItemId, CachedItem, ByBytes>);
 
 #[derive(Clone)]
-struct Kept {
+struct CachedItem {
     collection: Collection,
-    stamp: i64,
+    cached_at: i64,
     shown: ShownItem,
 }
 
 #[derive(Clone)]
 struct ByBytes;
 
-impl Weighter<ItemId, Kept> for ByBytes {
-    fn weight(&self, _id: &ItemId, kept: &Kept) -> u64 {
-        (kept.shown.item.members.len()
+impl Weighter<ItemId, CachedItem> for ByBytes {
+    fn weight(&self, _id: &ItemId, cached: &CachedItem) -> u64 {
+        (cached.shown.item.members.len()
             + BESIDE_MEMBERS
-            + kept.shown.relations.continued_by.len() * size_of::<ItemId>()) as u64
+            + cached.shown.relations.continued_by.len() * size_of::<ItemId>()) as u64
     }
 }
 
-impl KeptItems {
+impl ItemCache {
     pub fn new() -> Self {
-        Self(Cache::with_weighter(EXPECTED, KEPT_BYTES, ByBytes))
+        Self(Cache::with_weighter(EXPECTED_ITEMS, CAPACITY_BYTES, ByBytes))
     }
 
-    /// The item and its stamp, if it is known and in the scope. `None` says nothing about whether
-    /// it exists.
+    /// The item and the revision it was cached at, if it is known and in the scope. `None` says
+    /// nothing about whether it exists.
     pub fn find(&self, scope: Scope, id: ItemId) -> Option<(i64, ShownItem)> {
-        let kept = self.0.get(&id)?;
-        let is_in_scope = kept.collection == scope.collection
-            && scope.parent.is_none_or(|parent| kept.shown.item.parent == Some(parent));
-        is_in_scope.then_some((kept.stamp, kept.shown))
+        let cached = self.0.get(&id)?;
+        let is_in_scope = cached.collection == scope.collection
+            && scope.parent.is_none_or(|parent| cached.shown.item.parent == Some(parent));
+        is_in_scope.then_some((cached.cached_at, cached.shown))
     }
 
-    pub fn insert(&self, collection: Collection, stamp: i64, shown: ShownItem) {
-        self.0.insert(shown.item.id, Kept { collection, stamp, shown });
+    pub fn insert(&self, collection: Collection, cached_at: i64, shown: ShownItem) {
+        self.0.insert(shown.item.id, CachedItem { collection, cached_at, shown });
     }
 
     pub fn remove(&self, id: ItemId) {

@@ -7,60 +7,63 @@ use application::{ListedPage, Scope};
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
 
-/// Bytes of pages that are kept.
-const KEPT_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of pages that are cached.
+const CAPACITY_BYTES: u64 = 16 * 1024 * 1024;
 
 /// About how many bytes a page and each of its items take beside the members.
 const BESIDE_MEMBERS: usize = 384;
 
 /// Pages by what was asked for.
-pub(crate) struct PageCache(Cache<(Scope, PageQuery), Stamped, ByBytes>);
+pub(crate) struct PageCache(Cache<(Scope, PageQuery), CachedPage, ByBytes>);
 
 /// A key that is only looked for.
 #[derive(Hash)]
-struct Asked<'a>(Scope, &'a PageQuery);
+struct BorrowedKey<'a>(Scope, &'a PageQuery);
 
-impl Equivalent<(Scope, PageQuery)> for Asked<'_> {
+impl Equivalent<(Scope, PageQuery)> for BorrowedKey<'_> {
     fn equivalent(&self, key: &(Scope, PageQuery)) -> bool {
         self.0 == key.0 && *self.1 == key.1
     }
 }
 
 #[derive(Clone)]
-struct Stamped {
+struct CachedPage {
     /// The state of all that the page shows, before it was read.
-    stamp: i64,
+    cached_at: i64,
     page: Arc<ListedPage>,
 }
 
 #[derive(Clone)]
 struct ByBytes;
 
-impl Weighter<(Scope, PageQuery), Stamped> for ByBytes {
-    fn weight(&self, _asked: &(Scope, PageQuery), stamped: &Stamped) -> u64 {
-        let items = stamped
-            .page
-            .items
-            .iter()
-            .map(|listed| listed.shown.item.members.len() + BESIDE_MEMBERS);
+impl Weighter<(Scope, PageQuery), CachedPage> for ByBytes {
+    fn weight(&self, _asked: &(Scope, PageQuery), cached: &CachedPage) -> u64 {
+        let items =
+            cached.page.items.iter().map(|listed| listed.shown.item.members.len() + BESIDE_MEMBERS);
         (items.sum::<usize>() + BESIDE_MEMBERS) as u64
     }
 }
 
 impl PageCache {
     pub fn new() -> Self {
-        Self(Cache::with_weighter(500, KEPT_BYTES, ByBytes))
+        Self(Cache::with_weighter(500, CAPACITY_BYTES, ByBytes))
     }
 
     /// The page, if it was read when all that it shows was as it is now.
-    pub fn find(&self, scope: Scope, query: &PageQuery, stamp: i64) -> Option<Arc<ListedPage>> {
+    pub fn find(&self, scope: Scope, query: &PageQuery, cached_at: i64) -> Option<Arc<ListedPage>> {
         self.0
-            .get(&Asked(scope, query))
-            .filter(|stamped| stamped.stamp == stamp)
-            .map(|stamped| stamped.page)
+            .get(&BorrowedKey(scope, query))
+            .filter(|cached| cached.cached_at == cached_at)
+            .map(|cached| cached.page)
     }
 
-    pub fn remember(&self, scope: Scope, query: &PageQuery, stamp: i64, page: &Arc<ListedPage>) {
-        self.0.insert((scope, query.clone()), Stamped { stamp, page: Arc::clone(page) });
+    pub fn remember(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+        cached_at: i64,
+        page: &Arc<ListedPage>,
+    ) {
+        self.0.insert((scope, query.clone()), CachedPage { cached_at, page: Arc::clone(page) });
     }
 }

@@ -11,17 +11,17 @@ use std::sync::{PoisonError, RwLock};
 use application::{Revision, Scope, ShownItem};
 use domain::{Collection, ItemId};
 
-use crate::cache::item_cache::KeptItems;
+use crate::cache::item_cache::ItemCache;
 
 /// What was seen, and the least that the revision of each collection can be by now.
-pub(crate) struct Seen {
-    items: KeptItems,
+pub(crate) struct RevisionCache {
+    items: ItemCache,
     revisions: RwLock<HashMap<Collection, i64>>,
 }
 
-impl Seen {
+impl RevisionCache {
     pub fn new() -> Self {
-        Self { items: KeptItems::new(), revisions: RwLock::default() }
+        Self { items: ItemCache::new(), revisions: RwLock::default() }
     }
 
     /// The least that the collection's revision can be. What is read from now on is at least as
@@ -36,7 +36,7 @@ impl Seen {
     }
 
     /// Takes note of a revision that the store told.
-    pub fn told(&self, collection: Collection, Revision(revision): Revision) {
+    pub fn observe(&self, collection: Collection, Revision(revision): Revision) {
         if self.revision(collection) < revision {
             let mut revisions = self.revisions.write().unwrap_or_else(PoisonError::into_inner);
             let known = revisions.entry(collection).or_default();
@@ -51,7 +51,10 @@ impl Seen {
         id: ItemId,
         Revision(revision): Revision,
     ) -> Option<ShownItem> {
-        self.items.find(scope, id).filter(|(stamp, _)| *stamp == revision).map(|(_, shown)| shown)
+        self.items
+            .find(scope, id)
+            .filter(|(cached_at, _)| *cached_at == revision)
+            .map(|(_, shown)| shown)
     }
 
     /// Whether it is worth asking for the revision, because the item was read at the newest that is
@@ -59,7 +62,7 @@ impl Seen {
     pub fn may_be_current(&self, scope: Scope, id: ItemId) -> bool {
         self.items
             .find(scope, id)
-            .is_some_and(|(stamp, _)| stamp == self.revision(scope.collection))
+            .is_some_and(|(cached_at, _)| cached_at == self.revision(scope.collection))
     }
 
     /// Keeps an item that was read when the revision was at least this.

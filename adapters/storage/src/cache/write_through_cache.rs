@@ -1,13 +1,13 @@
 //! What the process that owns a store knows to be current, so that it need not ask.
 //!
-//! Every write goes through this process ([`Current::committed`] is told of each, after the commit
-//! and before its answer), so what was read and not written since is current. Two things rest on
-//! that: items that are found in memory, and [`Current::epoch`], which tells whether anything that
-//! shows on a page was written since the page was read.
+//! Every write goes through this process ([`WriteThroughCache::committed`] is told of each, after
+//! the commit and before its answer), so what was read and not written since is current. Two things
+//! rest on that: items that are found in memory, and [`WriteThroughCache::epoch`], which tells
+//! whether anything that shows on a page was written since the page was read.
 //!
-//! A read may be overtaken by a write. So whoever reads takes a [`Ticket`] first, and what was read
-//! is kept only if no write came to the item since: the ticket is compared and the item kept under
-//! one lock, which writes take too.
+//! A read may be overtaken by a write. So whoever reads takes a [`CacheToken`] first, and what was
+//! read is cached only if no write came to the item since: the token is compared and the item
+//! cached under one lock, which writes take too.
 
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,18 +17,18 @@ use application::{RepositoryError, Scope, ShownItem};
 use domain::{Collection, ItemId};
 use quick_cache::DefaultHashBuilder;
 
-use crate::cache::item_cache::KeptItems;
+use crate::cache::item_cache::ItemCache;
 use crate::write::command::{Answer, Write};
 
-/// What is kept here is current, whenever it was read.
-const UNSTAMPED: i64 = 0;
+/// What is cached here is current, whenever it was read.
+const UNVERSIONED: i64 = 0;
 
 /// So many parts of the items, and of the collections, are told apart when something was written.
 const PARTS: usize = 64;
 
 /// The items read or written lately, and what was written since when.
-pub(crate) struct Current {
-    items: KeptItems,
+pub(crate) struct WriteThroughCache {
+    items: ItemCache,
     /// How many writes there were to the items of each part.
     writes: [Mutex<u64>; PARTS],
     /// How many writes there were to the collections of each part.
@@ -38,12 +38,12 @@ pub(crate) struct Current {
 
 /// The state of an item's part before it was read.
 #[derive(Clone, Copy)]
-pub(crate) struct Ticket(u64);
+pub(crate) struct CacheToken(u64);
 
-impl Current {
+impl WriteThroughCache {
     pub fn new() -> Self {
         Self {
-            items: KeptItems::new(),
+            items: ItemCache::new(),
             writes: std::array::from_fn(|_| Mutex::new(0)),
             epochs: std::array::from_fn(|_| AtomicU64::new(0)),
             hasher: DefaultHashBuilder::default(),
@@ -56,16 +56,16 @@ impl Current {
     }
 
     /// To be taken before an item is read.
-    pub fn ticket(&self, id: ItemId) -> Ticket {
-        Ticket(*self.part_of(id))
+    pub fn token(&self, id: ItemId) -> CacheToken {
+        CacheToken(*self.part_of(id))
     }
 
-    /// Keeps an item that was read after the ticket was taken, unless it may have been written
+    /// Keeps an item that was read after the token was taken, unless it may have been written
     /// since.
-    pub fn remember(&self, ticket: Ticket, collection: Collection, shown: &ShownItem) {
+    pub fn remember(&self, token: CacheToken, collection: Collection, shown: &ShownItem) {
         let part = self.part_of(shown.item.id);
-        if *part == ticket.0 {
-            self.items.insert(collection, UNSTAMPED, shown.clone());
+        if *part == token.0 {
+            self.items.insert(collection, UNVERSIONED, shown.clone());
         }
     }
 
@@ -109,12 +109,12 @@ impl Current {
         let mut part = self.part_of(id);
         *part += 1;
         match left {
-            Some(shown) => self.items.insert(collection, UNSTAMPED, shown),
+            Some(shown) => self.items.insert(collection, UNVERSIONED, shown),
             None => self.items.remove(id),
         }
     }
 
-    /// Items first, epochs last: a page that is read in between is stamped with the epoch before.
+    /// Items first, epochs last: a page that is read in between is cached with the epoch before.
     fn count(&self, collection: Collection) {
         self.epoch_of(collection).fetch_add(1, Ordering::AcqRel);
     }

@@ -1,8 +1,8 @@
 //! What items are found by: keys, the words of their texts, and when they were written.
 //!
 //! The full-text index is a table beside the items, because it follows them in steps of its own
-//! (`search_index/indexer.rs`). `search_progress` holds the number of the last change it knows: none at first,
-//! so that what was stored before is indexed like what is written now.
+//! (`search_index/indexer.rs`). `search_progress` holds the number of the last change it knows:
+//! none at first, so that what was stored before is indexed like what is written now.
 
 use async_trait::async_trait;
 use domain::{Collection, Members};

@@ -20,7 +20,7 @@ use sea_orm::{
 };
 
 use crate::StoreOptions;
-use crate::cache::write_through_cache::Current;
+use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
 use crate::error::{StoreError, is_lost, logged};
 use crate::postgres::writes::{PostgresWrites, take_turn};
@@ -174,7 +174,7 @@ impl Engine for Postgres {
     }
 
     /// Other instances write too.
-    fn current(&self) -> Option<&Arc<Current>> {
+    fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
         None
     }
 

@@ -43,8 +43,8 @@ const TIME: &str = "proposal_service.time";
 const LOCK_VERSIONS: &str =
     "SELECT id, version FROM items WHERE collection = $1 ORDER BY id FOR UPDATE";
 
-/// The texts of the writes, made once. The parameters of the first three are those of `write/command.rs`;
-/// the others take `$3` collection and `$4`, a JSON array.
+/// The texts of the writes, made once. The parameters of the first three are those of
+/// `write/command.rs`; the others take `$3` collection and `$4`, a JSON array.
 #[derive(Debug)]
 pub(crate) struct PostgresWrites {
     rows: PostgresRows,

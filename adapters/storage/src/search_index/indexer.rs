@@ -1,5 +1,5 @@
-//! Keeps the full-text index in step (`search_index/progress.rs`): when nobody writes, when much waits, and when
-//! a search wants it.
+//! Keeps the full-text index in step (`search_index/progress.rs`): when nobody writes, when much
+//! waits, and when a search wants it.
 //!
 //! A search waits until the index knows every change that was committed before it was asked, so it
 //! finds what was acknowledged.

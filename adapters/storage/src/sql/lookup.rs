@@ -1,7 +1,7 @@
 //! What rules look for, as SQL: the items of an id, of an owner, or with a member of some value.
 //!
-//! What is looked up is found again where a write is decided (`write/read_set.rs`), so both are the same
-//! condition on the row `w`.
+//! What is looked up is found again where a write is decided (`write/read_set.rs`), so both are the
+//! same condition on the row `w`.
 
 use application::ShownItem;
 use domain::json::encode_text;

@@ -28,7 +28,7 @@ use sea_orm::{
 };
 
 use crate::StoreOptions;
-use crate::cache::write_through_cache::Current;
+use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::search_index::progress::Step;
@@ -69,7 +69,7 @@ pub(crate) struct Sqlite {
     preparing: DatabaseConnection,
     writer: SqliteWriter,
     queue: WriteQueue,
-    current: Arc<Current>,
+    cache: Arc<WriteThroughCache>,
     /// Held as long as the file is open.
     lock: File,
 }
@@ -85,18 +85,15 @@ impl Sqlite {
             .map_err(connect_error)?;
         let readers =
             SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
-        let current = Arc::new(Current::new());
+        let cache = Arc::new(WriteThroughCache::new());
         let [connection, copying] = [writing_connection(&file), writing_connection(&file)];
         let connect_error = |error: rusqlite::Error| StoreError::connect_sqlite(&file, &error);
         let checkpoints = Checkpoints::new(copying.map_err(connect_error)?);
-        let writer = SqliteWriter::new(
-            connection.map_err(connect_error)?,
-            checkpoints,
-            Arc::clone(&current),
-        );
+        let writer =
+            SqliteWriter::new(connection.map_err(connect_error)?, checkpoints, Arc::clone(&cache));
         let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout)
             .map_err(StoreError::Thread)?;
-        Ok(Self { readers, preparing, writer, queue, current, lock })
+        Ok(Self { readers, preparing, writer, queue, cache, lock })
     }
 }
 
@@ -118,8 +115,8 @@ impl Engine for Sqlite {
         self.queue.write(write).await
     }
 
-    fn current(&self) -> Option<&Arc<Current>> {
-        Some(&self.current)
+    fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
+        Some(&self.cache)
     }
 
     fn schema(&self) -> &DatabaseConnection {

@@ -11,7 +11,7 @@ use sea_orm::{
 };
 
 use crate::StoreOptions;
-use crate::cache::write_through_cache::Current;
+use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::search_index::progress::Step;
@@ -57,7 +57,7 @@ impl Engine for SqliteReaders {
         Err(RepositoryError::Unavailable)
     }
 
-    fn current(&self) -> Option<&Arc<Current>> {
+    fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
         None
     }
 

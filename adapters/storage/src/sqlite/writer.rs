@@ -18,7 +18,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
-use crate::cache::write_through_cache::Current;
+use crate::cache::write_through_cache::WriteThroughCache;
 use crate::error::logged_sqlite;
 use crate::search_index::progress::Step;
 use crate::sql::idempotency::FORGET;
@@ -54,7 +54,7 @@ pub(crate) struct SqliteWriter {
     /// Fair, so that writes and indexing take turns. `None` when it is closed.
     connection: Arc<Mutex<Option<Connection>>>,
     writes: Arc<SqliteWrites>,
-    current: Arc<Current>,
+    cache: Arc<WriteThroughCache>,
     checkpoints: Checkpoints,
     /// The time of the last transaction in microseconds, or 0 before it is known.
     last: Arc<AtomicI64>,
@@ -76,17 +76,21 @@ impl Writer for SqliteWriter {
             None => vec![Err(RepositoryError::Unavailable); writes.len()],
         };
         for (write, answer) in writes.iter().zip(&answers) {
-            self.current.committed(write, answer);
+            self.cache.committed(write, answer);
         }
         answers
     }
 }
 
 impl SqliteWriter {
-    pub fn new(connection: Connection, checkpoints: Checkpoints, current: Arc<Current>) -> Self {
+    pub fn new(
+        connection: Connection,
+        checkpoints: Checkpoints,
+        cache: Arc<WriteThroughCache>,
+    ) -> Self {
         let (connection, writes) =
             (Arc::new(Mutex::new(Some(connection))), Arc::new(SqliteWrites::new()));
-        Self { connection, writes, current, checkpoints, last: Arc::new(AtomicI64::new(0)) }
+        Self { connection, writes, cache, checkpoints, last: Arc::new(AtomicI64::new(0)) }
     }
 
     /// Brings the full-text index up to some more changes.

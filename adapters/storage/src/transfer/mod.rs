@@ -2,7 +2,8 @@
 //! store, and a backup of an `SQLite` file.
 //!
 //! - `log_reader.rs` reads all changes, each with the members that it left;
-//! - `history_validator.rs` checks that changes can follow each other, whatever they are to be stored in;
+//! - `history_validator.rs` checks that changes can follow each other, whatever they are to be
+//!   stored in;
 //! - `import.rs` stores them (`sqlite_import.rs`, `postgres_import.rs`);
 //! - `backup.rs` copies an `SQLite` file page by page;
 //! - `maintenance.rs` offers all of it as the port `Maintenance`.
