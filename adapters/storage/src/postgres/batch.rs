@@ -2,7 +2,7 @@
 //! writes, logs and counts, in one round trip.
 //!
 //! Their values come as arrays, one per column; a text that is empty stands for none. The first
-//! CTEs wait for the turn to write and make rows of the arrays again, the next ones lock and judge
+//! CTEs wait for the commit lock and make rows of the arrays again, the next ones lock and judge
 //! what is there, `written` changes `items`, and what is logged and counted is read from `written`,
 //! so it is what was done and nothing else.
 
@@ -14,7 +14,7 @@ use sea_orm::sea_query::ArrayType;
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
 use uuid::Uuid;
 
-use crate::postgres::writes::{recorded, turn};
+use crate::postgres::writes::{commit_lock, recorded};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
 use crate::sql::row_mapping;
@@ -171,18 +171,18 @@ fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     }))
 }
 
-/// The turn of the statement, its time, and the writes as rows, with two columns of their own.
-/// Whatever else the statement does, it does with these rows, and so in its turn.
+/// The commit lock and time of the statement, and the writes as rows, with two columns of their
+/// own. Whatever else the statement does, it does with these rows, and so under the commit lock.
 fn given(own: [&str; 2], last: &str) -> String {
     let keys = indexed_columns::each(|name| {
         format!("CASE WHEN {name} <> '' THEN substr({name}, 2) END AS {name}, ")
     });
     let [first, second] = own;
     format!(
-        "{turn}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, NULLIF(program, '')::uuid AS program, \
+        "{commit_lock}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, NULLIF(program, '')::uuid AS program, \
          members::json AS members, NULLIF(caller, '') AS caller, {keys}{first}, {last} AS {second}, clock.time FROM clock, \
          unnest({arrays}) AS g (id, collection, parent, program, members, caller{columns}, {first}, {second}))",
-        turn = turn("$1"),
+        commit_lock = commit_lock("$1"),
         arrays = (2..indexed_columns::COLUMNS.len() + 10)
             .map(|number| format!("${number}"))
             .collect::<Vec<_>>()
@@ -208,7 +208,7 @@ const INSERT: Addition = Addition {
 };
 
 /// What was removed, if it was and nobody else was faster. Its history must not change meanwhile,
-/// so it is done within a turn that was taken before.
+/// so it is done under a commit lock that was acquired before.
 const RESTORE: Addition = Addition {
     version: "(SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id)",
     created_at: "(SELECT c.time FROM changes c WHERE c.item_id = g.id AND c.version = 1)",

@@ -23,7 +23,7 @@ use crate::StoreOptions;
 use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
 use crate::error::{StoreError, is_lost, logged};
-use crate::postgres::writes::{PostgresWrites, take_turn};
+use crate::postgres::writes::{PostgresWrites, acquire_commit_lock};
 use crate::search_index::progress::Step;
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::idempotency::FORGET;
@@ -44,7 +44,7 @@ const WRITING_CONNECTIONS: u32 = 4;
 
 /// How connections that write work: the plan of a statement is made once. The statements look for
 /// items by their identifiers only, so that the one good plan uses the indexes however small the
-/// tables are when it is made. What is looked at after the turn was taken must be as the turn
+/// tables are when it is made. What is read under the commit lock must be as the holder
 /// before left it, whatever the database's own default is.
 const WRITING_SETTINGS: [(&str, &str); 5] = [
     ("plan_cache_mode", "force_generic_plan"),
@@ -198,7 +198,9 @@ impl Engine for Postgres {
 
     /// The statement is a transaction of its own.
     async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
-        take_turn(&self.writer.pool, time).await.map_err(|error| self.writer.failed(&error, "seal"))
+        acquire_commit_lock(&self.writer.pool, time)
+            .await
+            .map_err(|error| self.writer.failed(&error, "seal"))
     }
 
     async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {

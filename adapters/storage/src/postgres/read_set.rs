@@ -1,5 +1,5 @@
-//! The grounds of writes on `PostgreSQL`, looked up in the transaction that has taken the turn to
-//! write.
+//! The grounds of writes on `PostgreSQL`, looked up in the transaction that holds the commit
+//! lock.
 
 use application::Change;
 use domain::Version;

@@ -102,15 +102,15 @@ impl PostgresWrites {
         }
     }
 
-    /// Takes the turn first, so that what is looked up is what is written upon. A transaction that
-    /// is dropped before its commit is rolled back.
+    /// Acquires the commit lock first, so that what is looked up is what is written upon. A
+    /// transaction that is dropped before its commit is rolled back.
     async fn perform_in_turn(
         &self,
         pool: &DatabaseConnection,
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, DbErr> {
         let transaction = pool.begin().await?;
-        take_turn(
+        acquire_commit_lock(
             &transaction,
             writes.iter().map(|write| write.change.time).max().unwrap_or_default(),
         )
@@ -148,7 +148,7 @@ impl PostgresWrites {
             }
             Write::Delete { scope, id, expected, change } => {
                 let transaction = pool.begin().await?;
-                take_turn(&transaction, change.time).await?;
+                acquire_commit_lock(&transaction, change.time).await?;
                 if !hold(&transaction, change).await? {
                     return Ok(Err(RepositoryError::VersionConflict));
                 }
@@ -195,7 +195,7 @@ impl PostgresWrites {
         change: &Change,
     ) -> Result<Answer, DbErr> {
         let transaction = pool.begin().await?;
-        take_turn(&transaction, change.time).await?;
+        acquire_commit_lock(&transaction, change.time).await?;
         if !hold(&transaction, change).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
@@ -232,7 +232,7 @@ impl PostgresWrites {
     }
 }
 
-/// Why writes must not be done, in the turn they are done in.
+/// Why writes must not be done, under the commit lock they are done under.
 async fn refusals(
     connection: &impl ConnectionTrait,
     writes: &[RowWrite<'_>],
@@ -252,20 +252,24 @@ async fn refusals(
     Ok(writes.iter().zip(answered).map(refusal).collect())
 }
 
-/// Whether what a change was decided on is as it was. The turn must have been taken.
+/// Whether what a change was decided on is as it was. The commit lock must be held.
 async fn hold(connection: &impl ConnectionTrait, change: &Change) -> Result<bool, DbErr> {
     Ok(read_set::standing(connection, std::iter::once(change)).await?.holds(change))
 }
 
-/// Waits for the turn to write, which ends with the transaction; what is committed afterwards has a
-/// time after this one.
-pub(crate) async fn take_turn(
+/// Acquires the commit lock, which is released with the transaction; what is committed afterwards
+/// has a time after this one.
+pub(crate) async fn acquire_commit_lock(
     connection: &impl ConnectionTrait,
     least: Timestamp,
 ) -> Result<(), DbErr> {
-    let turn =
-        format!("WITH {} SELECT set_config('{TIME}', time::text, true) FROM clock", turn("$1"));
-    run(connection, POSTGRES.statement(&turn, [least.as_microsecond().into()])).await.map(|_| ())
+    let statement = format!(
+        "WITH {} SELECT set_config('{TIME}', time::text, true) FROM clock",
+        commit_lock("$1")
+    );
+    run(connection, POSTGRES.statement(&statement, [least.as_microsecond().into()]))
+        .await
+        .map(|_| ())
 }
 
 /// Does something, and does it again when the database rolled it back for the sake of another.
@@ -304,19 +308,19 @@ fn found_version(rows: &[QueryResult]) -> Result<Option<i64>, DbErr> {
 
 fn delete() -> String {
     format!(
-        "WITH {turn}, found AS (SELECT i.id, i.version FROM items i, clock \
+        "WITH {commit_lock}, found AS (SELECT i.id, i.version FROM items i, clock \
          WHERE i.id = $3 AND i.collection = $4 AND (i.parent = $5 OR $5 IS NULL) FOR UPDATE OF i), \
          target AS (SELECT id FROM found WHERE version = $6), {removed} SELECT version AS found FROM found",
-        turn = turn("$1"),
+        commit_lock = commit_lock("$1"),
         removed = removed(),
     )
 }
 
 fn delete_all() -> String {
     format!(
-        "WITH {turn}, target AS (SELECT i.id FROM items i, clock WHERE i.collection = $3 \
+        "WITH {commit_lock}, target AS (SELECT i.id FROM items i, clock WHERE i.collection = $3 \
          AND i.id IN (SELECT value::uuid FROM json_array_elements_text($4::json))), {removed} SELECT 1",
-        turn = turn("$1"),
+        commit_lock = commit_lock("$1"),
         removed = removed(),
     )
 }
@@ -327,12 +331,13 @@ fn delete_all() -> String {
 /// So writes are committed in the order of their times, and of their numbers in the change log: who
 /// reads what was written after a time or a number misses nothing that is committed later. The
 /// clock is a sequence, which leaves no dead rows; the lock is let go with the commit. In a
-/// transaction that has [taken its turn](take_turn) all statements have the time of that.
-pub(crate) fn turn(least: &str) -> String {
+/// transaction that has [acquired the commit lock](acquire_commit_lock) all statements have the
+/// time of that.
+pub(crate) fn commit_lock(least: &str) -> String {
     format!(
-        "turn AS MATERIALIZED (SELECT pg_advisory_xact_lock('write_clock'::regclass::oid::bigint)), \
+        "commit_lock AS MATERIALIZED (SELECT pg_advisory_xact_lock('write_clock'::regclass::oid::bigint)), \
          clock AS MATERIALIZED (SELECT coalesce(nullif(current_setting('{TIME}', true), '')::bigint, \
-         setval('write_clock', greatest(nextval('write_clock'), {least}))) AS time FROM turn)"
+         setval('write_clock', greatest(nextval('write_clock'), {least}))) AS time FROM commit_lock)"
     )
 }
 

@@ -43,8 +43,8 @@ pub(super) struct Import {
 
 impl Import {
     /// Prepares the store's schema and begins the transaction. Nobody else writes to the store
-    /// until it ends: on `SQLite` nobody opens the file, on `PostgreSQL` others wait for their
-    /// turn.
+    /// until it ends: on `SQLite` nobody opens the file, on `PostgreSQL` others wait for the
+    /// commit lock.
     ///
     /// # Errors
     /// Where the store cannot be opened or prepared, or is not empty.

@@ -17,7 +17,7 @@ use sea_orm::{
 use super::CopyError;
 use super::import::{STEP, Target, WRITTEN, count_totals, program};
 use crate::postgres::batch::texts;
-use crate::postgres::writes::turn;
+use crate::postgres::writes::commit_lock;
 use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
 use crate::sql::statements::{CHANGE_COLUMNS, ITEM_COLUMNS};
@@ -41,7 +41,7 @@ const DETACH: &str = "UPDATE items SET parent = NULL WHERE parent = ANY ($1::uui
 /// `$1` the items that are gone.
 const REMOVE: &str = "DELETE FROM items WHERE id = ANY ($1::uuid[])";
 
-/// A transaction in which the turn to write was taken.
+/// A transaction that holds the commit lock.
 pub(super) struct PostgresImport {
     transaction: DatabaseTransaction,
     log: String,
@@ -49,12 +49,12 @@ pub(super) struct PostgresImport {
 }
 
 impl PostgresImport {
-    /// Begins with an empty database. Whoever else writes waits for its turn from now on.
+    /// Begins with an empty database. Every other writer waits for the commit lock from now on.
     pub async fn begin(database: &DatabaseConnection) -> Result<Self, CopyError> {
         let transaction = database.begin().await.map_err(CopyError::sea(STEP))?;
         let import = Self { transaction, log: log(), put: put() };
         import
-            .run(&format!("WITH {} SELECT time FROM clock", turn("$1")), vec![0_i64.into()])
+            .run(&format!("WITH {} SELECT time FROM clock", commit_lock("$1")), vec![0_i64.into()])
             .await?;
         if import.run(WRITTEN, Vec::new()).await? > 0 {
             return Err(CopyError::NotEmpty);
