@@ -42,7 +42,7 @@ pub(crate) trait Engine: Send + Sync {
     async fn index(&self, limit: i64) -> Result<Step, RepositoryError>;
 
     /// Makes sure that what is committed from now on has a time after this one.
-    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError>;
+    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError>;
 
     /// Forgets at most so many requests that had expired by a time; how many there were.
     async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError>;

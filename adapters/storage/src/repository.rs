@@ -50,7 +50,7 @@ pub(crate) struct SqlItemRepository {
     revision_cache: RevisionCache,
     indexer: Arc<Indexer>,
     /// The time in microseconds up to which nothing is written any more.
-    sealed: AtomicI64,
+    closed_timestamp: AtomicI64,
 }
 
 impl SqlItemRepository {
@@ -71,7 +71,7 @@ impl SqlItemRepository {
             page_cache: PageCache::new(),
             revision_cache: RevisionCache::new(),
             indexer,
-            sealed: AtomicI64::new(0),
+            closed_timestamp: AtomicI64::new(0),
         }
     }
 
@@ -112,15 +112,15 @@ impl SqlItemRepository {
 
     /// Sees to it that nothing is committed any more with a time up to this one. Times grow in the
     /// order of the commits, so nothing needs to be done where a later one is visible.
-    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
-        if self.sealed.load(Ordering::Relaxed) >= time.as_microsecond() {
+    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        if self.closed_timestamp.load(Ordering::Relaxed) >= time.as_microsecond() {
             return Ok(());
         }
         let last = self.last_change().await?;
         if last.is_none_or(|last| last.time < time) {
-            self.reads.engine.seal(time).await?;
+            self.reads.engine.close_timestamp(time).await?;
         }
-        self.sealed.fetch_max(time.as_microsecond(), Ordering::Relaxed);
+        self.closed_timestamp.fetch_max(time.as_microsecond(), Ordering::Relaxed);
         Ok(())
     }
 
@@ -328,7 +328,7 @@ impl History for SqlItemRepository {
         id: ItemId,
         time: Timestamp,
     ) -> Result<Option<PastVersion>, RepositoryError> {
-        self.seal(time).await?;
+        self.close_timestamp(time).await?;
         self.reads.past_version(scope, id, Which::At(time)).await
     }
 
@@ -338,7 +338,7 @@ impl History for SqlItemRepository {
         time: Timestamp,
         query: &PastPageQuery,
     ) -> Result<ListedPage, RepositoryError> {
-        self.seal(time).await?;
+        self.close_timestamp(time).await?;
         let statement = history::page_statement(self.reads.engine.dialect(), scope, time, query);
         self.reads.read("page_at", statement, |rows| history::page(rows, query)).await
     }

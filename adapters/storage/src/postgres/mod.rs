@@ -197,10 +197,10 @@ impl Engine for Postgres {
     }
 
     /// The statement is a transaction of its own.
-    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
+    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         acquire_commit_lock(&self.writer.pool, time)
             .await
-            .map_err(|error| self.writer.failed(&error, "seal"))
+            .map_err(|error| self.writer.failed(&error, "close_timestamp"))
     }
 
     async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {

@@ -131,8 +131,8 @@ impl Engine for Sqlite {
         self.writer.index(limit).await
     }
 
-    async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
-        self.writer.seal(time).await
+    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        self.writer.close_timestamp(time).await
     }
 
     async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {

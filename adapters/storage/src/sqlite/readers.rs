@@ -73,7 +73,7 @@ impl Engine for SqliteReaders {
         Err(RepositoryError::Unavailable)
     }
 
-    async fn seal(&self, _time: Timestamp) -> Result<(), RepositoryError> {
+    async fn close_timestamp(&self, _time: Timestamp) -> Result<(), RepositoryError> {
         Err(RepositoryError::Unavailable)
     }
 

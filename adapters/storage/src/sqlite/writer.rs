@@ -117,10 +117,11 @@ impl SqliteWriter {
     }
 
     /// Waits for the transaction under way; those that follow have times after this one.
-    pub async fn seal(&self, time: Timestamp) -> Result<(), RepositoryError> {
+    pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         let connection = self.connection.lock().await;
         let connection = connection.as_ref().ok_or(RepositoryError::Unavailable)?;
-        let last = self.last_time(connection).map_err(|error| logged_sqlite(&error, "seal"))?;
+        let last =
+            self.last_time(connection).map_err(|error| logged_sqlite(&error, "close_timestamp"))?;
         self.last.store(last.max(time.as_microsecond()), Ordering::Relaxed);
         Ok(())
     }
