@@ -81,8 +81,8 @@ impl SqlItemRepository {
     }
 
     /// Returns when everything that was written is indexed for searches.
-    pub async fn settle(&self) -> Result<(), RepositoryError> {
-        self.indexer.settle().await
+    pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
+        self.indexer.wait_until_indexed().await
     }
 
     /// Ends what goes on beside reads and writes.
@@ -91,7 +91,7 @@ impl SqlItemRepository {
     }
 
     async fn write(&self, write: Write) -> Answer {
-        self.indexer.room().await;
+        self.indexer.apply_back_pressure().await;
         let changes = write.changes();
         let answer = self.reads.engine.write(write).await;
         self.indexer.written(changes);
@@ -506,7 +506,7 @@ impl Reads {
 
     /// Brings the full-text index up to a revision of the scope, for a search. What is found may be
     /// newer, but it is not known to be as new as a revision that is read with it.
-    async fn settled(
+    async fn indexed_revision(
         &self,
         scope: Scope,
         query: &PageQuery,
@@ -515,7 +515,7 @@ impl Reads {
             return Ok(None);
         }
         let revision = self.totals(scope, &query.related).await?.0.revision;
-        self.indexer.settle().await?;
+        self.indexer.wait_until_indexed().await?;
         Ok(Some(revision))
     }
 
@@ -528,14 +528,14 @@ impl Reads {
             Position::Offset(1..) => Some(self.totals(scope, &[]).await?.0),
             _ => None,
         };
-        let settled = self.settled(scope, query).await?;
+        let indexed_revision = self.indexed_revision(scope, query).await?;
         let mut walks = 1;
         loop {
             let walk = PageWalk::new(self.engine.dialect(), scope, query, known);
             let mut walked = self
                 .read("page", walk.statement.clone(), |rows| walk.understand(query, rows))
                 .await?;
-            walked.revision = settled.unwrap_or(walked.revision);
+            walked.revision = indexed_revision.unwrap_or(walked.revision);
             let ids: Vec<_> = walked.found.iter().map(|found| found.place.id).collect();
             let items = match &query.fields {
                 _ if ids.is_empty() => Vec::new(),

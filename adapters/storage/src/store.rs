@@ -137,8 +137,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store is unavailable, or it takes longer than a search would wait.
-    pub async fn settle(&self) -> Result<(), RepositoryError> {
-        self.items.settle().await
+    pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
+        self.items.wait_until_indexed().await
     }
 
     /// Waits for the writes that were accepted, then closes all connections. What is asked of the

@@ -24,13 +24,13 @@ const AT_A_TIME: i64 = 512;
 
 /// How long a write waits at most when far too much is to be indexed, so that writers do not run
 /// away from the index.
-const HELD_BACK: Duration = Duration::from_secs(1);
+const MAX_DELAY: Duration = Duration::from_secs(1);
 
 /// How long nobody must have written before what waits is indexed.
 const IDLE: Duration = Duration::from_millis(20);
 
 /// How long a search waits.
-const PATIENCE: Duration = Duration::from_secs(30);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The pause after a step that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -71,15 +71,15 @@ impl Indexer {
         Self { engine, work, task: Mutex::new(Some(task)) }
     }
 
-    /// Returns when a write may go on. It is held back for a while at most: nothing is refused for
+    /// Delays a write while the index is far behind, for a while at most: nothing is refused for
     /// the index's sake.
-    pub async fn room(&self) {
+    pub async fn apply_back_pressure(&self) {
         if self.work.is_overfull() {
             let mut progress = self.work.indexed.subscribe();
-            let room =
+            let has_room =
                 async { while self.work.is_overfull() && progress.changed().await.is_ok() {} };
             // Whether there is room by now or not.
-            let _ = timeout(HELD_BACK, room).await;
+            let _ = timeout(MAX_DELAY, has_room).await;
         }
     }
 
@@ -92,7 +92,7 @@ impl Indexer {
     }
 
     /// Returns when everything that was committed before is indexed.
-    pub async fn settle(&self) -> Result<(), RepositoryError> {
+    pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
         let rows = self.engine.read(self.engine.dialect().statement(PROGRESS, [])).await;
         let progress = rows.and_then(|rows| match rows.first() {
             Some(row) => Ok((
@@ -101,7 +101,7 @@ impl Indexer {
             )),
             None => Err(DbErr::RecordNotFound("progress of the full-text index".to_owned())),
         });
-        let (indexed, written) = progress.map_err(|error| logged(&error, "settle"))?;
+        let (indexed, written) = progress.map_err(|error| logged(&error, "wait_until_indexed"))?;
         if indexed >= written {
             return Ok(());
         }
@@ -112,7 +112,7 @@ impl Indexer {
         let is_done = tokio::select! {
             done = progress.wait_for(|indexed| *indexed >= written) => done.is_ok(),
             _ = failures.changed() => false,
-            () = sleep(PATIENCE) => false,
+            () = sleep(SEARCH_TIMEOUT) => false,
         };
         if is_done {
             return Ok(());

@@ -89,7 +89,7 @@ impl HistoryImport for Import {
 #[async_trait]
 impl OpenStore for Store {
     async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
-        self.settle().await
+        self.wait_until_indexed().await
     }
 
     async fn close(self: Box<Self>) {
