@@ -20,7 +20,7 @@ pub(crate) trait Engine: Send + Sync {
 
     /// How many statements of a kind of read are under way at most; the reads that wait meanwhile
     /// share the next ones.
-    fn lanes(&self) -> usize;
+    fn workers(&self) -> usize;
 
     /// Runs a statement that changes nothing.
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr>;

@@ -54,15 +54,15 @@ pub(crate) struct SqlItemRepository {
 }
 
 impl SqlItemRepository {
-    /// Starts the lanes of the read queues, so it needs a runtime. A read waits for its place as
-    /// long as `patience` says.
-    pub fn new(engine: Arc<dyn Engine>, patience: Duration) -> Self {
-        let (statements, lanes) = (Statements::new(engine.dialect()), engine.lanes());
+    /// Starts the workers of the read queues, so it needs a runtime. A read waits for its place in
+    /// the queue as long as `queue_timeout` says.
+    pub fn new(engine: Arc<dyn Engine>, queue_timeout: Duration) -> Self {
+        let (statements, workers) = (Statements::new(engine.dialect()), engine.workers());
         let indexer = Arc::new(Indexer::start(Arc::clone(&engine)));
         let reads = Arc::new(Reads { engine, statements, indexer: Arc::clone(&indexer) });
-        let items = ReadQueue::start(ItemReads(Arc::clone(&reads)), lanes, patience);
-        let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), 1, patience);
-        let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), lanes, patience);
+        let items = ReadQueue::start(ItemReads(Arc::clone(&reads)), workers, queue_timeout);
+        let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), 1, queue_timeout);
+        let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), workers, queue_timeout);
         Self {
             reads,
             items,

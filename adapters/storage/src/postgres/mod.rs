@@ -32,13 +32,13 @@ use crate::write::queue::{WriteQueue, Writer};
 
 /// Few, so that many reads share a statement; more than one, so that a large page does not hold up
 /// the others.
-const LANES: usize = 4;
+const WORKERS: usize = 4;
 
 /// Statements that insert and update at the same time. They take turns in any case, and one takes
 /// more writes than two.
-const WRITING_LANES: usize = 1;
+const WRITE_WORKERS: usize = 1;
 
-/// Most connections that write: those of the lanes, and some for writes of other kinds, which all
+/// Most connections that write: those of the workers, and some for writes of other kinds, which all
 /// take turns.
 const WRITING_CONNECTIONS: u32 = 4;
 
@@ -136,7 +136,7 @@ impl Postgres {
             losses: Arc::clone(&losses),
             writes: Arc::new(PostgresWrites::new()),
         };
-        let rows = WriteQueue::start(writer.clone(), WRITING_LANES, options.acquire_timeout);
+        let rows = WriteQueue::start(writer.clone(), WRITE_WORKERS, options.acquire_timeout);
         Ok(Self { readers, losses, writer, rows })
     }
 }
@@ -147,8 +147,8 @@ impl Engine for Postgres {
         &POSTGRES
     }
 
-    fn lanes(&self) -> usize {
-        LANES
+    fn workers(&self) -> usize {
+        WORKERS
     }
 
     /// A read whose connection was lost, as all are when the server restarts, is done once more on

@@ -1,7 +1,7 @@
 //! Reads that wait at the same time share a statement.
 //!
-//! What a read costs is mostly the way to the database and back. A few lanes take turns: each takes
-//! all the reads that have queued up while the others were busy, and does them with as few
+//! What a read costs is mostly the way to the database and back. A few workers take turns: each
+//! takes all the reads that have queued up while the others were busy, and does them with as few
 //! statements as it can. Items of a scope are found together; the same page is read once for all
 //! who want it. A read only ever joins statements that begin after it was asked for, so it sees
 //! every write that was acknowledged before. When nothing else is going on a read goes out at once.
@@ -18,11 +18,11 @@ use tokio::time::timeout;
 /// How many reads may wait.
 const QUEUE: usize = 4096;
 
-/// How many reads a lane takes at most.
+/// How many reads a worker takes at most.
 const TAKEN: usize = 64;
 
-/// How long a lane waits for the database. Longer than any request: a database that fell silent
-/// must not keep the lane.
+/// How long a worker waits for the database. Longer than any request: a database that fell silent
+/// must not keep the worker.
 const READING: Duration = Duration::from_mins(1);
 
 /// What is read, and how several are read together.
@@ -42,35 +42,35 @@ struct Job<R: SharedRead> {
     reply: oneshot::Sender<Result<R::Found, RepositoryError>>,
 }
 
-/// The queue to the lanes. They end when it is dropped.
+/// The queue to the workers. They end when it is dropped.
 pub(crate) struct ReadQueue<R: SharedRead> {
     jobs: mpsc::Sender<Job<R>>,
-    patience: Duration,
+    queue_timeout: Duration,
 }
 
 impl<R: SharedRead> ReadQueue<R> {
-    pub fn start(read: R, lanes: usize, patience: Duration) -> Self {
+    pub fn start(read: R, workers: usize, queue_timeout: Duration) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (read, queue) = (Arc::new(read), Arc::new(Mutex::new(queue)));
-        for _ in 0..lanes {
+        for _ in 0..workers {
             tokio::spawn(serve(Arc::clone(&read), Arc::clone(&queue), READING));
         }
-        Self { jobs, patience }
+        Self { jobs, queue_timeout }
     }
 
     /// Queues a read and waits for what it finds.
     pub async fn read(&self, key: R::Key) -> Result<R::Found, RepositoryError> {
         let (reply, found) = oneshot::channel();
-        let reason = match timeout(self.patience, self.jobs.send(Job { key, reply })).await {
+        let reason = match timeout(self.queue_timeout, self.jobs.send(Job { key, reply })).await {
             Ok(Ok(())) => return found.await.unwrap_or(Err(RepositoryError::Unavailable)),
-            Ok(Err(_)) => "the lanes went away",
+            Ok(Err(_)) => "the workers went away",
             Err(_) => "the queue of reads is full",
         };
         tracing::warn!(reason, "a read was not done");
         Err(RepositoryError::Unavailable)
     }
 
-    /// Whether there is still a lane to do the reads.
+    /// Whether there is still a worker to do the reads.
     pub fn is_alive(&self) -> bool {
         !self.jobs.is_closed()
     }

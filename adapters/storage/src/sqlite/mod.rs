@@ -103,7 +103,7 @@ impl Engine for Sqlite {
         &SQLITE
     }
 
-    fn lanes(&self) -> usize {
+    fn workers(&self) -> usize {
         processors()
     }
 
@@ -209,8 +209,8 @@ fn sole_owner(file: &Path) -> Result<File, StoreError> {
 }
 
 fn reader_options(options: &StoreOptions) -> ConnectOptions {
-    // Items, totals and pages have lanes of their own; one more connection answers what is none of
-    // them.
+    // Items, totals and pages have workers of their own; one more connection answers what is none
+    // of them.
     let wanted = u32::try_from(3 * processors() + 1).unwrap_or(u32::MAX);
     let mut readers = pool_options(options, options.connections.min(wanted));
     readers.map_sqlx_sqlite_opts(|file| common(file).pragma("query_only", "ON"));

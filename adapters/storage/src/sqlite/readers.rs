@@ -45,7 +45,7 @@ impl Engine for SqliteReaders {
         &SQLITE
     }
 
-    fn lanes(&self) -> usize {
+    fn workers(&self) -> usize {
         1
     }
 

@@ -1,6 +1,6 @@
 //! Writes that wait at the same time are done together.
 //!
-//! What a write costs is mostly the way to the database and the flush to its disk. Lanes take
+//! What a write costs is mostly the way to the database and the flush to its disk. Workers take
 //! turns: each takes all the writes that have queued up while the others were busy. Each write is
 //! answered after its commit. A client that hangs up takes nothing back: its write is in the queue,
 //! not in its request.
@@ -37,24 +37,25 @@ struct Job {
     reply: oneshot::Sender<Answer>,
 }
 
-/// The queue to the lanes, and the lanes.
+/// The queue to the workers, and the workers.
 pub(crate) struct WriteQueue {
     jobs: Mutex<Option<mpsc::Sender<Job>>>,
-    lanes: Mutex<JoinSet<()>>,
-    patience: Duration,
+    workers: Mutex<JoinSet<()>>,
+    queue_timeout: Duration,
 }
 
 impl WriteQueue {
-    /// A write waits for its place as long as `patience` says.
-    pub fn start(writer: impl Writer, lanes: usize, patience: Duration) -> Self {
+    /// A write waits for its place as long as `queue_timeout` says.
+    pub fn start(writer: impl Writer, workers: usize, queue_timeout: Duration) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (writer, queue) = (Arc::new(writer), Arc::new(AsyncMutex::new(queue)));
-        let lanes = (0..lanes).map(|_| serve(Arc::clone(&writer), Arc::clone(&queue))).collect();
-        Self { jobs: Mutex::new(Some(jobs)), lanes: Mutex::new(lanes), patience }
+        let workers =
+            (0..workers).map(|_| serve(Arc::clone(&writer), Arc::clone(&queue))).collect();
+        Self { jobs: Mutex::new(Some(jobs)), workers: Mutex::new(workers), queue_timeout }
     }
 
-    /// The same with one lane on a thread of its own, for a writer that blocks.
-    pub fn start_thread(writer: impl Writer, patience: Duration) -> std::io::Result<Self> {
+    /// The same with one worker on a thread of its own, for a writer that blocks.
+    pub fn start_thread(writer: impl Writer, queue_timeout: Duration) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (end, ended) = oneshot::channel::<()>();
         let runtime = Handle::current();
@@ -62,8 +63,8 @@ impl WriteQueue {
             runtime.block_on(serve(Arc::new(writer), Arc::new(AsyncMutex::new(queue))));
             drop(end);
         })?;
-        let lanes = std::iter::once(async { drop(ended.await) }).collect();
-        Ok(Self { jobs: Mutex::new(Some(jobs)), lanes: Mutex::new(lanes), patience })
+        let workers = std::iter::once(async { drop(ended.await) }).collect();
+        Ok(Self { jobs: Mutex::new(Some(jobs)), workers: Mutex::new(workers), queue_timeout })
     }
 
     /// Queues a write and waits for its answer.
@@ -71,7 +72,7 @@ impl WriteQueue {
         let queue = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let queue = queue.ok_or_else(|| unavailable("the store is closed"))?;
         let (reply, answer) = oneshot::channel();
-        match timeout(self.patience, queue.send(Job { write, reply })).await {
+        match timeout(self.queue_timeout, queue.send(Job { write, reply })).await {
             Ok(Ok(())) => answer
                 .await
                 .unwrap_or_else(|_| Err(unavailable("the writer went away with the write"))),
@@ -83,9 +84,9 @@ impl WriteQueue {
     /// Takes no more writes and waits for those in the queue.
     pub async fn close(&self) {
         drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let mut lanes =
-            std::mem::take(&mut *self.lanes.lock().unwrap_or_else(PoisonError::into_inner));
-        while let Some(ended) = lanes.join_next().await {
+        let mut workers =
+            std::mem::take(&mut *self.workers.lock().unwrap_or_else(PoisonError::into_inner));
+        while let Some(ended) = workers.join_next().await {
             if let Err(error) = ended {
                 tracing::error!(%error, "a writer ended badly");
             }
