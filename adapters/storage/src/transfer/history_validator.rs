@@ -1,10 +1,10 @@
-//! Whether changes can follow each other as they are told: what is checked is the same whatever
-//! they are to be stored in, and also when they are not to be stored at all.
+//! Validates that the changes of a file can follow each other. The checks are the same for every
+//! store the changes are to be written to, and for a dry run.
 //!
-//! The rules of the business are not judged, because what was once accepted is history. The ledger
-//! knows of every item its last version, in an `SQLite` database of its own that is made in the
-//! folder for temporary files and is gone with the process: memory does not grow with the number of
-//! items.
+//! The rules of the business are not judged, because what was once accepted is history. The
+//! validator knows of every item its last version, in an `SQLite` database of its own that is made
+//! in the folder for temporary files and is gone with the process: memory does not grow with the
+//! number of items.
 
 use application::maintenance::{ChangeRecord, CheckedChange, CollectionSummary};
 use application::{ChangeKind, Sequence};
@@ -34,9 +34,9 @@ const COUNT: &str = "SELECT collection, COUNT(*) - COUNT(ended), COUNT(ended) FR
 
 const STEP: &str = "check the changes in the folder for temporary files";
 
-/// Why a change cannot follow those before it, and how to mend that.
+/// Why a change cannot follow those before it, and how to fix that.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub(super) enum Flaw {
+pub(super) enum HistoryError {
     /// The log would not be in order.
     #[error(
         "`sequence` {found} comes after {last}: numbers must grow from line to line; put the lines in their order"
@@ -159,13 +159,13 @@ struct Known {
 }
 
 /// Checks changes one after the other.
-pub(super) struct Ledger {
+pub(super) struct SqliteHistoryValidator {
     scratch: Connection,
     last: Option<(Sequence, Timestamp)>,
 }
 
-impl Ledger {
-    /// A ledger without changes.
+impl SqliteHistoryValidator {
+    /// A validator that has seen no changes.
     ///
     /// # Errors
     /// Where there is no room for temporary files.
@@ -176,8 +176,8 @@ impl Ledger {
         Ok(Self { scratch, last: None })
     }
 
-    /// Whether a change can follow those before it. It is taken note of in any case, so that one
-    /// fault is not told for every line after it.
+    /// Checks that a change can follow those before it. It is recorded in any case, so that one
+    /// error is not reported for every line after it.
     ///
     /// # Errors
     /// Where there is no more room for temporary files.
@@ -185,35 +185,35 @@ impl Ledger {
         &mut self,
         line: u64,
         record: ChangeRecord,
-    ) -> Result<Result<CheckedChange, Flaw>, CopyError> {
-        let error = CopyError::sqlite(STEP);
-        let known = self.find(record.item).map_err(&error)?;
-        let flaw = self.order(&record).or_else(|| known_flaw(&record, known.as_ref()));
-        let flaw = match flaw {
-            None => self.link_flaw(&record).map_err(&error)?,
+    ) -> Result<Result<CheckedChange, HistoryError>, CopyError> {
+        let failed = CopyError::sqlite(STEP);
+        let known = self.find(record.item).map_err(&failed)?;
+        let error = self.order(&record).or_else(|| version_error(&record, known.as_ref()));
+        let error = match error {
+            None => self.link_error(&record).map_err(&failed)?,
             found => found,
         };
         let since = known.map_or(record.time.as_microsecond(), |known| known.since);
-        self.keep(line, &record, since).map_err(&error)?;
+        self.keep(line, &record, since).map_err(&failed)?;
         let latest = |(sequence, time): (Sequence, Timestamp)| {
             (sequence.max(record.sequence), time.max(record.time))
         };
         self.last = Some(self.last.map_or((record.sequence, record.time), latest));
         let created_at = Timestamp::from_microsecond(since).unwrap_or(record.time);
-        Ok(flaw.map_or(Ok(CheckedChange { record, created_at }), Err))
+        Ok(error.map_or(Ok(CheckedChange { record, created_at }), Err))
     }
 
     /// What the last change leaves undone, by the line of the item, at most `limit`.
     ///
     /// # Errors
     /// When the temporary files cannot be read.
-    pub fn left_behind(&self, limit: usize) -> Result<Vec<(u64, Flaw)>, CopyError> {
+    pub fn left_behind(&self, limit: usize) -> Result<Vec<(u64, HistoryError)>, CopyError> {
         let found = |row: &rusqlite::Row<'_>| {
-            let flaw = Flaw::LeftBehind {
+            let error = HistoryError::LeftBehind {
                 item: ItemId::from_uuid(row.get(1)?),
                 parent: ItemId::from_uuid(row.get(2)?),
             };
-            Ok((row.get(0)?, flaw))
+            Ok((row.get(0)?, error))
         };
         let mut statement = self.scratch.prepare(LEFT_BEHIND).map_err(CopyError::sqlite(STEP))?;
         let found = statement.query_map([limit], found).and_then(Iterator::collect);
@@ -237,30 +237,30 @@ impl Ledger {
         summaries.map_err(CopyError::sqlite(STEP))
     }
 
-    fn order(&self, record: &ChangeRecord) -> Option<Flaw> {
+    fn order(&self, record: &ChangeRecord) -> Option<HistoryError> {
         let (sequence, time) = self.last.unwrap_or((Sequence(0), Timestamp::MIN));
         if record.sequence <= sequence {
-            return Some(Flaw::Sequence { found: record.sequence.0, last: sequence.0 });
+            return Some(HistoryError::Sequence { found: record.sequence.0, last: sequence.0 });
         }
-        (record.time < time).then_some(Flaw::Time { found: record.time, last: time })
+        (record.time < time).then_some(HistoryError::Time { found: record.time, last: time })
     }
 
-    fn link_flaw(&self, record: &ChangeRecord) -> rusqlite::Result<Option<Flaw>> {
+    fn link_error(&self, record: &ChangeRecord) -> rusqlite::Result<Option<HistoryError>> {
         let collection = record.collection.name();
         if let Some(parent) = record.parent {
             let Some(owner) = record.collection.owner().map(Collection::name) else {
-                return Ok(Some(Flaw::NoOwner(collection)));
+                return Ok(Some(HistoryError::NoOwner(collection)));
             };
             let known = self.find(parent)?.filter(|known| known.collection == owner);
             if !known.is_some_and(|known| may_belong_to(record, &known)) {
-                return Ok(Some(Flaw::ParentMissing { parent, owner }));
+                return Ok(Some(HistoryError::ParentMissing { parent, owner }));
             }
         }
         if let Some(continues) = record.continues
             && (continues == record.item
                 || self.find(continues)?.is_none_or(|known| known.collection != collection))
         {
-            return Ok(Some(Flaw::PredecessorMissing { continues, collection }));
+            return Ok(Some(HistoryError::PredecessorMissing { continues, collection }));
         }
         Ok(None)
     }
@@ -307,25 +307,25 @@ fn may_belong_to(record: &ChangeRecord, parent: &Known) -> bool {
 }
 
 /// What a change cannot do to the item as it was left by the changes before.
-fn known_flaw(record: &ChangeRecord, known: Option<&Known>) -> Option<Flaw> {
+fn version_error(record: &ChangeRecord, known: Option<&Known>) -> Option<HistoryError> {
     let item = record.item;
     let (found, expected) = (
         record.version.number(),
         known.map_or(Version::FIRST.number(), |known| known.version.saturating_add(1)),
     );
     if found != expected {
-        return Some(Flaw::Version { item, found, expected });
+        return Some(HistoryError::Version { item, found, expected });
     }
     let is_there = known.is_some_and(|known| known.ended.is_none());
     if record.kind == ChangeKind::Deleted && !is_there {
-        return Some(Flaw::NothingToDelete { item });
+        return Some(HistoryError::NothingToDelete { item });
     }
     if (record.kind == ChangeKind::Created) == is_there && record.kind != ChangeKind::Deleted {
-        return Some(Flaw::Kind { item, kind: record.kind.name() });
+        return Some(HistoryError::Kind { item, kind: record.kind.name() });
     }
     let known = known?;
     if known.collection != record.collection.name() {
-        return Some(Flaw::Moved {
+        return Some(HistoryError::Moved {
             item,
             found: record.collection.name(),
             known: known.collection.clone(),
@@ -336,7 +336,7 @@ fn known_flaw(record: &ChangeRecord, known: Option<&Known>) -> Option<Flaw> {
         ("continues", record.continues, known.predecessor),
     ];
     let relinked = links.into_iter().find(|(_, now, before)| now.map(ItemId::uuid) != *before);
-    relinked.filter(|_| is_there).map(|(member, ..)| Flaw::Relinked { item, member })
+    relinked.filter(|_| is_there).map(|(member, ..)| HistoryError::Relinked { item, member })
 }
 
 #[cfg(test)]
@@ -346,7 +346,7 @@ mod tests {
     use jiff::Timestamp;
     use uuid::Uuid;
 
-    use super::{ChangeRecord, CollectionSummary, Flaw, Ledger};
+    use super::{ChangeRecord, CollectionSummary, HistoryError, SqliteHistoryValidator};
 
     const TIME: i64 = 1_700_000_000_000_000;
 
@@ -378,14 +378,14 @@ mod tests {
     }
 
     /// What is wrong with the last of the changes; those before it must be right.
-    fn flaw(changes: Vec<ChangeRecord>) -> Option<Flaw> {
-        let mut ledger = Ledger::new().unwrap();
-        let mut flaws: Vec<_> = (1..)
+    fn error(changes: Vec<ChangeRecord>) -> Option<HistoryError> {
+        let mut validator = SqliteHistoryValidator::new().unwrap();
+        let mut errors: Vec<_> = (1..)
             .zip(changes)
-            .map(|(line, change)| ledger.check(line, change).unwrap().err())
+            .map(|(line, change)| validator.check(line, change).unwrap().err())
             .collect();
-        let last = flaws.pop().flatten();
-        assert!(flaws.iter().all(Option::is_none), "{flaws:?}");
+        let last = errors.pop().flatten();
+        assert!(errors.iter().all(Option::is_none), "{errors:?}");
         last
     }
 
@@ -393,14 +393,14 @@ mod tests {
 
     #[test]
     fn a_deleted_item_may_exist_again_and_is_as_old_as_before() {
-        let mut ledger = Ledger::new().unwrap();
+        let mut validator = SqliteHistoryValidator::new().unwrap();
         let history = [
             change(1, 1, 1, Created),
             change(2, 1, 2, Deleted),
             change(3, 1, 3, Created),
             change(4, 1, 4, Patched),
         ];
-        let [.., last] = history.map(|change| ledger.check(1, change).unwrap().unwrap());
+        let [.., last] = history.map(|change| validator.check(1, change).unwrap().unwrap());
         assert_eq!(last.created_at.as_microsecond(), TIME + 1);
     }
 
@@ -409,11 +409,11 @@ mod tests {
         for (kind, is_there) in [(Created, true), (Replaced, false), (Patched, false)] {
             let second = if is_there { change(2, 1, 2, Patched) } else { change(2, 1, 2, Deleted) };
             let history = vec![change(1, 1, 1, Created), second, change(3, 1, 3, kind)];
-            assert_eq!(flaw(history), Some(Flaw::Kind { item: id(1), kind: kind.name() }));
+            assert_eq!(error(history), Some(HistoryError::Kind { item: id(1), kind: kind.name() }));
         }
         assert_eq!(
-            flaw(vec![change(1, 1, 1, Replaced)]),
-            Some(Flaw::Kind { item: id(1), kind: "replaced" })
+            error(vec![change(1, 1, 1, Replaced)]),
+            Some(HistoryError::Kind { item: id(1), kind: "replaced" })
         );
     }
 
@@ -421,38 +421,45 @@ mod tests {
     fn numbers_and_times_do_not_go_back() {
         let created = || change(5, 1, 1, Created);
         assert_eq!(
-            flaw(vec![created(), change(5, 2, 1, Created)]),
-            Some(Flaw::Sequence { found: 5, last: 5 })
+            error(vec![created(), change(5, 2, 1, Created)]),
+            Some(HistoryError::Sequence { found: 5, last: 5 })
         );
         let earlier = ChangeRecord {
             time: Timestamp::from_microsecond(TIME).unwrap(),
             ..change(6, 2, 1, Created)
         };
         assert_eq!(
-            flaw(vec![created(), earlier.clone()]),
-            Some(Flaw::Time { found: earlier.time, last: created().time })
+            error(vec![created(), earlier.clone()]),
+            Some(HistoryError::Time { found: earlier.time, last: created().time })
         );
         let same = ChangeRecord { time: created().time, ..earlier };
-        assert_eq!(flaw(vec![created(), same]), None, "changes of one transaction share a time");
+        assert_eq!(error(vec![created(), same]), None, "changes of one transaction share a time");
     }
 
     #[test]
     fn versions_count_up_by_one() {
-        let expected = |found, expected| Some(Flaw::Version { item: id(1), found, expected });
-        assert_eq!(flaw(vec![change(1, 1, 2, Created)]), expected(2, 1));
-        assert_eq!(flaw(vec![change(1, 1, 1, Created), change(2, 1, 3, Replaced)]), expected(3, 2));
-        assert_eq!(flaw(vec![change(1, 1, 1, Created), change(2, 1, 1, Replaced)]), expected(1, 2));
+        let expected =
+            |found, expected| Some(HistoryError::Version { item: id(1), found, expected });
+        assert_eq!(error(vec![change(1, 1, 2, Created)]), expected(2, 1));
+        assert_eq!(
+            error(vec![change(1, 1, 1, Created), change(2, 1, 3, Replaced)]),
+            expected(3, 2)
+        );
+        assert_eq!(
+            error(vec![change(1, 1, 1, Created), change(2, 1, 1, Replaced)]),
+            expected(1, 2)
+        );
         let highest =
             ChangeRecord { version: Version::from_number(i64::MAX), ..change(1, 1, 1, Created) };
-        assert_eq!(flaw(vec![highest]), expected(i64::MAX, 1));
+        assert_eq!(error(vec![highest]), expected(i64::MAX, 1));
     }
 
     #[test]
     fn only_what_is_there_is_deleted() {
-        let nothing = Some(Flaw::NothingToDelete { item: id(1) });
-        assert_eq!(flaw(vec![change(1, 1, 1, Deleted)]), nothing);
+        let nothing = Some(HistoryError::NothingToDelete { item: id(1) });
+        assert_eq!(error(vec![change(1, 1, 1, Deleted)]), nothing);
         assert_eq!(
-            flaw(vec![
+            error(vec![
                 change(1, 1, 1, Created),
                 change(2, 1, 2, Deleted),
                 change(3, 1, 3, Deleted)
@@ -464,25 +471,28 @@ mod tests {
     #[test]
     fn an_item_stays_where_it_is() {
         let moved = ChangeRecord { collection: Collection::FILES, ..change(2, 1, 2, Replaced) };
-        let known =
-            Some(Flaw::Moved { item: id(1), found: "files", known: "proposals".to_owned() });
-        assert_eq!(flaw(vec![change(1, 1, 1, Created), moved]), known);
+        let known = Some(HistoryError::Moved {
+            item: id(1),
+            found: "files",
+            known: "proposals".to_owned(),
+        });
+        assert_eq!(error(vec![change(1, 1, 1, Created), moved]), known);
         let orphan = ChangeRecord { parent: None, ..library_item(3, 2, 2, Replaced) };
-        let relinked = Some(Flaw::Relinked { item: id(2), member: "parent" });
+        let relinked = Some(HistoryError::Relinked { item: id(2), member: "parent" });
         assert_eq!(
-            flaw(vec![change(1, 1, 1, Created), library_item(2, 2, 1, Created), orphan]),
+            error(vec![change(1, 1, 1, Created), library_item(2, 2, 1, Created), orphan]),
             relinked
         );
     }
 
     #[test]
     fn a_parent_is_there_and_of_the_owning_group() {
-        let missing = Some(Flaw::ParentMissing { parent: id(1), owner: "proposals" });
-        assert_eq!(flaw(vec![library_item(1, 2, 1, Created)]), missing);
+        let missing = Some(HistoryError::ParentMissing { parent: id(1), owner: "proposals" });
+        assert_eq!(error(vec![library_item(1, 2, 1, Created)]), missing);
         let of_another = ChangeRecord { collection: Collection::FILES, ..change(1, 1, 1, Created) };
-        assert_eq!(flaw(vec![of_another, library_item(2, 2, 1, Created)]), missing);
+        assert_eq!(error(vec![of_another, library_item(2, 2, 1, Created)]), missing);
         assert_eq!(
-            flaw(vec![
+            error(vec![
                 change(1, 1, 1, Created),
                 change(2, 1, 2, Deleted),
                 library_item(3, 2, 1, Created)
@@ -490,7 +500,10 @@ mod tests {
             missing
         );
         let owned = ChangeRecord { parent: Some(id(1)), ..change(2, 2, 1, Created) };
-        assert_eq!(flaw(vec![change(1, 1, 1, Created), owned]), Some(Flaw::NoOwner("proposals")));
+        assert_eq!(
+            error(vec![change(1, 1, 1, Created), owned]),
+            Some(HistoryError::NoOwner("proposals"))
+        );
     }
 
     #[test]
@@ -501,17 +514,17 @@ mod tests {
             ..change
         };
         let deletions = [at(change(3, 1, 2, Deleted)), at(library_item(4, 2, 2, Deleted))];
-        assert_eq!(flaw([begun(), deletions.to_vec()].concat()), None);
+        assert_eq!(error([begun(), deletions.to_vec()].concat()), None);
         let later = library_item(11, 2, 2, Deleted);
-        let missing = Some(Flaw::ParentMissing { parent: id(1), owner: "proposals" });
-        assert_eq!(flaw([begun(), vec![deletions[0].clone(), later]].concat()), missing);
-        let mut ledger = Ledger::new().unwrap();
+        let missing = Some(HistoryError::ParentMissing { parent: id(1), owner: "proposals" });
+        assert_eq!(error([begun(), vec![deletions[0].clone(), later]].concat()), missing);
+        let mut validator = SqliteHistoryValidator::new().unwrap();
         for change in [begun(), deletions[..1].to_vec()].concat() {
-            ledger.check(7, change).unwrap().unwrap();
+            validator.check(7, change).unwrap().unwrap();
         }
         assert_eq!(
-            ledger.left_behind(20).unwrap(),
-            [(7, Flaw::LeftBehind { item: id(2), parent: id(1) })]
+            validator.left_behind(20).unwrap(),
+            [(7, HistoryError::LeftBehind { item: id(2), parent: id(1) })]
         );
     }
 
@@ -520,32 +533,35 @@ mod tests {
         let continuing =
             |continues| ChangeRecord { continues: Some(id(continues)), ..change(3, 2, 1, Created) };
         assert_eq!(
-            flaw(vec![change(1, 1, 1, Created), change(2, 1, 2, Deleted), continuing(1)]),
+            error(vec![change(1, 1, 1, Created), change(2, 1, 2, Deleted), continuing(1)]),
             None
         );
         let missing = |continues| {
-            Some(Flaw::PredecessorMissing { continues: id(continues), collection: "proposals" })
+            Some(HistoryError::PredecessorMissing {
+                continues: id(continues),
+                collection: "proposals",
+            })
         };
-        assert_eq!(flaw(vec![change(1, 1, 1, Created), continuing(3)]), missing(3));
-        assert_eq!(flaw(vec![continuing(2)]), missing(2));
+        assert_eq!(error(vec![change(1, 1, 1, Created), continuing(3)]), missing(3));
+        assert_eq!(error(vec![continuing(2)]), missing(2));
     }
 
     #[test]
     fn the_summary_counts_by_group() {
-        let mut ledger = Ledger::new().unwrap();
+        let mut validator = SqliteHistoryValidator::new().unwrap();
         for change in [
             change(1, 1, 1, Created),
             library_item(2, 2, 1, Created),
             change(3, 3, 1, Created),
             change(4, 3, 2, Deleted),
         ] {
-            ledger.check(1, change).unwrap().unwrap();
+            validator.check(1, change).unwrap().unwrap();
         }
         let of = |collection: &str, items, deleted| CollectionSummary {
             collection: collection.to_owned(),
             items,
             deleted,
         };
-        assert_eq!(ledger.summary().unwrap(), [of("lib", 1, 0), of("proposals", 1, 1)]);
+        assert_eq!(validator.summary().unwrap(), [of("lib", 1, 0), of("proposals", 1, 1)]);
     }
 }

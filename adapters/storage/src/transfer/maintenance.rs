@@ -11,7 +11,7 @@ use async_trait::async_trait;
 
 use super::CopyError;
 use super::backup::back_up;
-use super::history_validator::Ledger;
+use super::history_validator::SqliteHistoryValidator;
 use super::import::{Import, check_is_empty};
 use super::log_reader::LogReader;
 use crate::{Store, StoreError, StoreOptions};
@@ -34,7 +34,7 @@ impl Maintenance for StoreOptions {
     }
 
     fn validate_history(&self) -> Result<Box<dyn HistoryValidator>, MaintenanceError> {
-        Ok(Box::new(Ledger::new()?))
+        Ok(Box::new(SqliteHistoryValidator::new()?))
     }
 
     async fn check_is_empty(&self) -> Result<(), MaintenanceError> {
@@ -56,7 +56,7 @@ impl HistoryReader for LogReader {
     }
 }
 
-impl HistoryValidator for Ledger {
+impl HistoryValidator for SqliteHistoryValidator {
     fn check(
         &mut self,
         line: u64,
