@@ -23,7 +23,7 @@ impl<'a> Evaluation<'a> {
         Self { scope: Some(scope), meter, locals: Vec::new() }
     }
 
-    /// One of what names no variables.
+    /// An evaluation of an expression without variables.
     pub(super) const fn without_scope(meter: &'a Meter) -> Self {
         Self { scope: None, meter, locals: Vec::new() }
     }
@@ -123,7 +123,7 @@ impl<'a> Evaluation<'a> {
         map.has(&member.name, &member.encoded, self.meter)
     }
 
-    /// What has the member, which must be a map.
+    /// The map that has the member.
     fn holder(&mut self, member: &'a Member) -> Outcome<Val<'a>> {
         let holder = self.value(&member.of)?;
         if let Val::Map(_) = holder {
@@ -315,7 +315,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// What the turns of a loop came to so far.
+/// The result of a loop so far.
 struct Progress<'a> {
     /// The first fault, which does not matter when another element decides.
     fault: Option<EvaluationFault>,
@@ -338,7 +338,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// What the lookup of a place found, as its shape wants it.
+/// The result of the lookup at an index: an item or null, or a list, as its shape says.
 fn found<'a>(scope: &'a Scope<'a>, place: usize) -> Outcome<Val<'a>> {
     let name = scope.lookups.get(place).map_or("", |(name, _)| name);
     let items = complete(name, scope.found.get(place))?;
@@ -348,7 +348,7 @@ fn found<'a>(scope: &'a Scope<'a>, place: usize) -> Outcome<Val<'a>> {
     })
 }
 
-/// How a node is written, when it is a chain of names.
+/// The source of a node that is a chain of names.
 pub(super) fn described(node: &Node) -> Option<&str> {
     match node {
         Node::Member(member) => member.path.as_deref(),

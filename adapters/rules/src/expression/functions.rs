@@ -12,14 +12,14 @@ use super::{EvaluationFault, apply, conversions, dates, failed, numbers};
 
 type Outcome<T> = Result<T, EvaluationFault>;
 
-/// How a function is called.
+/// The ways to call a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// `size(x)`
     Global,
     /// `x.contains(y)`
     Method,
-    /// One as the other.
+    /// Either way.
     Both,
 }
 
@@ -28,9 +28,9 @@ pub(super) enum Style {
 pub(super) struct Function {
     pub name: &'static str,
     pub style: Style,
-    /// What it takes; of a method, first what it is called on.
+    /// Its arguments; the first of a method is the value that it is called on.
     pub parameters: &'static [Kinds],
-    /// Whether the last of them may be left out; it is null then.
+    /// The last argument may be left out, and is null then.
     pub is_last_optional: bool,
     pub result: Kinds,
     pub run: Run,
@@ -212,14 +212,14 @@ fn part_of<'a>(
     Ok(Val::Boolean(is_part(text, part)))
 }
 
-/// What is separated by white space.
+/// The number of words, which are separated by white space.
 fn words<'a>(text: &str, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(2 * text.len())?;
     Ok(Val::Integer(i64::try_from(count_words(text)).unwrap_or(i64::MAX)))
 }
 
-/// How many words there are between white space, counted many bytes at a time: rules that limit
-/// words are the dearest of the usual ones.
+/// Counts words many bytes at a time: rules that limit words are the most expensive of the usual
+/// ones.
 fn count_words(text: &str) -> usize {
     let bytes = text.as_bytes();
     if has_space_beyond_ascii(bytes) {
@@ -237,8 +237,8 @@ fn count_words(text: &str) -> usize {
     usize::from(first) + before.zip(at).map(begun).sum::<usize>()
 }
 
-/// Whether a text has white space that takes more than a byte. Most texts have not even a byte that
-/// such a one begins with.
+/// Looks for white space of more than one byte. Most strings have not even a byte with which such
+/// white space begins.
 fn has_space_beyond_ascii(text: &[u8]) -> bool {
     let may_begin_one = |byte: &u8| matches!(byte, 0xC2 | 0xE1..=0xE3);
     if !text.iter().fold(false, |found, byte| found | may_begin_one(byte)) {
@@ -289,7 +289,7 @@ fn part<'a, P: Into<i64>>(
     Ok(Val::Integer(part(dates::in_zone(*time, zone.as_text()?)?).into()))
 }
 
-/// Of a time its hour, minute or second, of a duration all its hours, minutes or seconds.
+/// The hour, minute or second of a time, and all hours, minutes or seconds of a duration.
 fn part_or<'a, P: Into<i64>>(
     arguments: &[Val<'a>; 2],
     meter: &Meter,

@@ -1,4 +1,4 @@
-//! The kinds of values, and sets of them: what can be told of a value before it is there.
+//! The kinds of values, and sets of them: what is known of a value before the evaluation.
 
 use std::fmt;
 
@@ -99,7 +99,7 @@ impl Kinds {
     pub(super) const TIMESTAMP: Self = Self::of(Kind::Timestamp);
     pub(super) const DURATION: Self = Self::of(Kind::Duration);
     pub(super) const NUMBER: Self = Self::INTEGER.or(Self::of(Kind::Double)).or(Self::DECIMAL);
-    /// What a JSON value can be.
+    /// The kinds of JSON values.
     pub(super) const JSON: Self =
         Self::NULL.or(Self::BOOLEAN).or(Self::NUMBER).or(Self::TEXT).or(Self::LIST).or(Self::MAP);
 
@@ -128,8 +128,8 @@ impl Kinds {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
-    /// Whether a value of the one may equal a value of the other. Numbers of all kinds compare with
-    /// each other.
+    /// Returns whether a value of the one may equal a value of the other. Numbers of all kinds compare
+    /// with each other.
     pub(super) const fn may_equal(self, other: Self) -> bool {
         let are_numbers = !self.and(Self::NUMBER).is_none() && !other.and(Self::NUMBER).is_none();
         are_numbers || !self.and(other).is_none()

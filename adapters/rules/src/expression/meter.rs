@@ -1,4 +1,4 @@
-//! What an evaluation may cost.
+//! The cost of an evaluation, and its limit.
 
 use std::cell::Cell;
 
@@ -8,16 +8,16 @@ use super::EvaluationFault;
 /// before its end.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// What the evaluations for one answer of a rule may take together. A unit of work is about a
+/// The limit of the evaluations for one answer of a rule together. A unit of work is about a
 /// nanosecond: a node costs [`NODE`], a byte that is read or written about one. Asking a rule what
 /// to look up, and then for its verdict, takes at most the work of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Budget {
-    /// As much as a thread may do that others wait for.
+    /// For a thread that others wait for.
     AtOnce,
-    /// What to look up.
+    /// For finding out what to look up.
     Lookups,
-    /// The verdict and its message.
+    /// For the verdict and its message.
     Verdict,
 }
 
@@ -62,7 +62,7 @@ impl Meter {
         }
     }
 
-    /// Whether more was wanted than there was.
+    /// Returns whether the limit was reached.
     pub(crate) const fn is_exhausted(&self) -> bool {
         self.is_exhausted.get()
     }

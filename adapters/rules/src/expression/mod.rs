@@ -36,18 +36,18 @@ use value::Val;
 #[derive(Debug)]
 pub(crate) struct Expression(Compiled);
 
-/// What an expression is to give.
+/// The result that an expression must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// Whether something holds.
+    /// A condition.
     Boolean,
-    /// What people are told.
+    /// A message.
     Text,
-    /// What to look for: a text, an integer or null.
+    /// The value to look for: a string, an integer or null.
     Key,
 }
 
-/// What a lookup gives.
+/// The shape of a lookup's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// One item or null.
@@ -56,16 +56,16 @@ pub(crate) enum Shape {
     Many,
 }
 
-/// Why an expression cannot be used, and where.
+/// An error in an expression, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExpressionFault {
     /// Bytes into the source.
     pub offset: usize,
-    /// What is wrong and how to mend it.
+    /// The error and how to fix it.
     pub reason: String,
 }
 
-/// What the variables stand for in one evaluation.
+/// The values of the variables in one evaluation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scope<'a> {
     /// `self`.
@@ -76,14 +76,14 @@ pub(crate) struct Scope<'a> {
     pub occasion: &'a Occasion,
     /// The names of the lookup variables, as the expression was compiled with.
     pub lookups: &'a [(String, Shape)],
-    /// What they found, in the same order; shorter than the names while nothing was looked up.
+    /// Their results, in the same order; shorter than the names while nothing was looked up.
     pub found: &'a [Found],
 }
 
-/// Why there is no result.
+/// The reasons for having no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EvaluationFault {
-    /// With a text for people.
+    /// With a message for people.
     Failed(String),
     /// It would take too much time or memory.
     BudgetExhausted,
@@ -112,7 +112,7 @@ impl Expression {
         compile::compile(source, wanted.kinds(), lookups).map(Self)
     }
 
-    /// Whether a name stands for something in every expression, so that no lookup may have it.
+    /// Returns whether every expression knows a name, so that no lookup may have it.
     pub fn is_taken(name: &str) -> bool {
         compile::is_taken(name)
     }
@@ -122,7 +122,7 @@ impl Expression {
         self.0.members_read.iter().map(|name| &**name)
     }
 
-    /// Whether it uses what was looked up.
+    /// Returns whether it uses a lookup.
     pub const fn uses_lookups(&self) -> bool {
         self.0.uses_lookups
     }

@@ -18,7 +18,7 @@ pub(super) enum Node {
     /// The variable of an enclosing `all`, `map` and so on, by its place among them.
     Local(usize),
     Member(Box<Member>),
-    /// Whether there is such a member: `has(self.title)`.
+    /// `has(self.title)`
     Has(Box<Member>),
     /// The element of a list or the value of a map.
     Index(Box<[Node; 2]>),
@@ -29,9 +29,9 @@ pub(super) enum Node {
     /// `condition ? then : otherwise`
     Choice(Box<[Node; 3]>),
     Binary(Operator, Box<[Node; 2]>),
-    /// Whether a list has an element, or a map a key.
+    /// `x in y`, where `y` is a list, or a map whose keys are searched.
     In(Box<[Node; 2]>),
-    /// Whether a list that is written out, of constants, has an element.
+    /// `x in [1, 2]`, where all elements are constants.
     Among(Box<Node>, Box<[Constant]>),
     List(Box<[Node]>),
     Map(Box<[[Node; 2]]>),
@@ -54,7 +54,7 @@ pub(super) enum Constant {
     Type(Kind),
 }
 
-/// What is given.
+/// A variable that every expression has, or a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variable {
     /// `self`
@@ -65,7 +65,7 @@ pub(super) enum Variable {
     Now,
     Today,
     Parent,
-    /// What the lookup of this place found.
+    /// The result of the lookup at this index.
     Lookup(usize),
 }
 
@@ -76,18 +76,18 @@ pub(super) struct Member {
     pub name: Box<str>,
     /// The name as it stands in JSON, without quotes.
     pub encoded: Box<str>,
-    /// How it is written in the source, when it is a chain of names: `self.lead.name`.
+    /// Its source, when it is a chain of names: `self.lead.name`.
     pub path: Option<Box<str>>,
 }
 
-/// What is done with the elements of a list or the keys of a map.
+/// A macro on the elements of a list or the keys of a map.
 #[derive(Debug)]
 pub(super) struct Loop {
     pub macro_: Macro,
     pub range: Node,
     /// The place of its variable.
     pub local: usize,
-    /// Which elements `map` takes, when it has three arguments.
+    /// The condition on elements, when `map` has three arguments.
     pub filter: Option<Node>,
     pub body: Node,
 }

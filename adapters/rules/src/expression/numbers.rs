@@ -134,7 +134,7 @@ fn decimal_of_double(double: f64) -> Option<Decimal> {
     Decimal::from_str_exact(&digits).ok()
 }
 
-/// Which of two numbers is greater; nothing when one is not a number (NaN).
+/// Compares two numbers; `None` if one is NaN. Beside a double, an integer counts as one.
 pub(super) fn compare(left: Number, right: Number, meter: &Meter) -> Outcome<Option<Ordering>> {
     Ok(match (left, right) {
         (Number::Integer(left), Number::Integer(right)) => Some(left.cmp(&right)),

@@ -57,7 +57,7 @@ impl Operator {
         Self::ALL.into_iter().find(|operator| operator.sign() == sign)
     }
 
-    /// What it gives for values of two kinds, or nothing when it takes no such values.
+    /// The kind of its result for values of two kinds; `None` when it takes no such values.
     pub(super) fn result(self, left: Kind, right: Kind) -> Option<Kind> {
         use Kind::{Boolean, Decimal, Double, Duration, Integer, List, Text, Timestamp};
         let are_numbers = left.is_number() && right.is_number();
@@ -86,7 +86,7 @@ impl Operator {
         }
     }
 
-    /// What it may give for values of these kinds; none when it can take no such values.
+    /// The kinds of its results for values of these kinds; none when it can take no such values.
     pub(super) fn results(self, left: Kinds, right: Kinds) -> Kinds {
         let pairs = left.iter().flat_map(|left| right.iter().map(move |right| (left, right)));
         pairs

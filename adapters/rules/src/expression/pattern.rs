@@ -40,7 +40,7 @@ impl Pattern {
         dfa.map(|dfa| Self(Box::new(dfa))).map_err(|error| reason(source, &error))
     }
 
-    /// Whether it matches some part of the text.
+    /// Returns whether it matches some part of the string.
     pub(super) fn is_in(&self, text: &str, meter: &Meter) -> Result<bool, EvaluationFault> {
         meter.charge(text.len())?;
         let found = self.0.try_search_fwd(&Input::new(text).earliest(true));
@@ -64,7 +64,8 @@ fn reason(source: &str, error: &dense::BuildError) -> String {
     }
     // The table of a word's border would have to look at whole characters.
     if source.contains("\\b") || source.contains("\\B") {
-        return "a word's border is told for ASCII only: write (?-u:\\b) instead of \\b".to_owned();
+        return "a word boundary is found for ASCII only: write (?-u:\\b) instead of \\b"
+            .to_owned();
     }
-    "the regular expression is too large or uses what cannot be told in one pass".to_owned()
+    "the regular expression is too large or cannot be matched in one pass".to_owned()
 }

@@ -1,7 +1,7 @@
 //! The values that an expression computes with.
 //!
-//! What comes out of an item stays a view of its JSON text and is read when it is asked for, so
-//! that a large item costs a rule only what the rule looks at. What an expression makes is counted
+//! A value of an item stays a view of its JSON and is read when it is used, so that a large item
+//! costs a rule only what the rule looks at. A value that an expression makes is counted
 //! ([`Meter::hold`]).
 
 use std::rc::Rc;
@@ -57,7 +57,7 @@ pub(super) enum Map<'a> {
     Written(ItemId, &'a Members),
     /// An item that a lookup found.
     Item(&'a Item),
-    /// Who asks.
+    /// The caller.
     Caller(Option<&'a str>),
     Made(Rc<[(Val<'a>, Val<'a>)]>),
 }
@@ -285,8 +285,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// Whether two JSON values are written alike, which is quickly told; if not they may still be
-/// equal.
+/// Compares two JSON values byte by byte, which is fast. Values that differ so may still be equal.
 fn same_text(left: Value<'_>, right: Value<'_>, meter: &Meter) -> Outcome<bool> {
     meter.scan(left.encoded().len().min(right.encoded().len()))?;
     Ok(left == right)
@@ -331,7 +330,8 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Whether there is a member of this name, which is given plain and in canonical escaping.
+    /// Returns whether there is a member of this name, which is given plain and in canonical
+    /// escaping.
     pub(super) fn has(&self, name: &str, encoded_name: &str, meter: &Meter) -> Outcome<bool> {
         if let Self::Made(_) = self {
             return Ok(self.get(name, encoded_name, meter)?.is_some());

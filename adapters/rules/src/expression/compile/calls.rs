@@ -177,7 +177,7 @@ impl Compiler<'_> {
     }
 }
 
-/// How a function is called.
+/// A call of a function, for messages.
 fn usage(function: &Function) -> String {
     let needed = function.parameters.len() - usize::from(function.is_last_optional);
     let parameters: Vec<_> =

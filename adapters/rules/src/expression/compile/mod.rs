@@ -19,11 +19,11 @@ const MOST_LEVELS: usize = 64;
 
 type Outcome<T> = Result<T, ExpressionFault>;
 
-/// A part that was compiled, and what is known of its value.
+/// A compiled part, and what is known of its value.
 struct Typed {
     node: Node,
     kinds: Kinds,
-    /// Of a list its elements, of a map its keys.
+    /// The kinds of a list's elements or of a map's keys.
     elements: Kinds,
 }
 
@@ -33,11 +33,11 @@ impl Typed {
     }
 }
 
-/// What an expression turned out to be.
+/// A compiled expression.
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub root: Node,
-    /// What its value may be.
+    /// The kinds that its value may have.
     #[cfg(test)]
     pub kinds: Kinds,
     pub members_read: Vec<Box<str>>,
@@ -78,7 +78,7 @@ fn fault(offset: usize, reason: String) -> ExpressionFault {
 struct Compiler<'s> {
     places: &'s SourceInfo,
     lookups: &'s [(String, Shape)],
-    /// The variables of the loops around, and the kinds of what they stand for.
+    /// The variables of the loops around, and the kinds of their values.
     locals: Vec<(String, Kinds)>,
     level: usize,
     members_read: Vec<Box<str>>,

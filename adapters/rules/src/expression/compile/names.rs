@@ -9,7 +9,7 @@ use super::super::node::{Constant, Member, Node, Variable};
 use super::super::{Shape, shorten};
 use super::{Compiler, Outcome, Typed, constant_of, did_you_mean};
 
-/// The variables that are always there, and the kinds of what they stand for.
+/// The variables of every expression, and the kinds of their values.
 const VARIABLES: &[(&str, Variable, Kinds)] = &[
     ("self", Variable::After, Kinds::MAP),
     ("old", Variable::Before, Kinds::MAP.or(Kinds::NULL)),
@@ -19,7 +19,7 @@ const VARIABLES: &[(&str, Variable, Kinds)] = &[
     ("parent", Variable::Parent, Kinds::TEXT.or(Kinds::NULL)),
 ];
 
-/// Whether a name stands for something in every expression, so that no lookup may have it.
+/// Returns whether every expression knows a name, so that no lookup may have it.
 pub(in super::super) fn is_taken(name: &str) -> bool {
     VARIABLES.iter().any(|(known, ..)| *known == name)
         || Kind::type_names().any(|known| known == name)
