@@ -87,7 +87,7 @@ pub(super) fn boolean(value: &Val<'_>) -> Outcome<bool> {
 
 /// A time from its text, or from the seconds since 1970.
 pub(super) fn timestamp(value: &Val<'_>, meter: &Meter) -> Outcome<Time> {
-    meter.charge(CONVERSION)?;
+    meter.charge(2 * CONVERSION)?;
     match value {
         Val::Timestamp(time) => Ok(*time),
         Val::Integer(seconds) => dates::at_second(*seconds)

@@ -42,7 +42,7 @@ pub(super) const FAULT: usize = 400;
 pub(super) const CONVERSION: usize = 100;
 
 /// The work of finding a time zone by its name.
-pub(super) const ZONE: usize = 5_000;
+pub(super) const ZONE: usize = 1_000;
 
 /// Counts the work and the memory of evaluations. There is no clock in it: a verdict does not
 /// depend on how busy the machine is.
