@@ -18,67 +18,39 @@ pub(super) enum Kind {
     Type,
 }
 
-impl Kind {
-    const ALL: [Self; 11] = [
-        Self::Null,
-        Self::Boolean,
-        Self::Integer,
-        Self::Double,
-        Self::Decimal,
-        Self::Text,
-        Self::List,
-        Self::Map,
-        Self::Timestamp,
-        Self::Duration,
-        Self::Type,
-    ];
+/// Every kind, as messages name it, and as CEL names its type.
+const KINDS: [(Kind, &str, &str); 11] = [
+    (Kind::Null, "null", "null_type"),
+    (Kind::Boolean, "a boolean", "bool"),
+    (Kind::Integer, "an integer", "int"),
+    (Kind::Double, "a double", "double"),
+    (Kind::Decimal, "a decimal", "decimal"),
+    (Kind::Text, "a text", "string"),
+    (Kind::List, "a list", "list"),
+    (Kind::Map, "a map", "map"),
+    (Kind::Timestamp, "a timestamp", "google.protobuf.Timestamp"),
+    (Kind::Duration, "a duration", "google.protobuf.Duration"),
+    (Kind::Type, "a type", "type"),
+];
 
+impl Kind {
     /// The kind in a message, with its article.
     pub(super) const fn with_article(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Boolean => "a boolean",
-            Self::Integer => "an integer",
-            Self::Double => "a double",
-            Self::Decimal => "a decimal",
-            Self::Text => "a text",
-            Self::List => "a list",
-            Self::Map => "a map",
-            Self::Timestamp => "a timestamp",
-            Self::Duration => "a duration",
-            Self::Type => "a type",
-        }
+        KINDS[self as usize].1
     }
 
     /// CEL's name for the type, which is also a value: `type(self.title) == string`.
     pub(super) const fn type_name(self) -> &'static str {
-        match self {
-            Self::Null => "null_type",
-            Self::Boolean => "bool",
-            Self::Integer => "int",
-            Self::Double => "double",
-            Self::Decimal => "decimal",
-            Self::Text => "string",
-            Self::List => "list",
-            Self::Map => "map",
-            Self::Timestamp => "google.protobuf.Timestamp",
-            Self::Duration => "google.protobuf.Duration",
-            Self::Type => "type",
-        }
+        KINDS[self as usize].2
     }
 
     /// The kind of this type.
     pub(super) fn of_type(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.type_name() == name)
+        KINDS.iter().map(|(kind, ..)| *kind).find(|kind| kind.type_name() == name)
     }
 
     pub(super) const fn is_number(self) -> bool {
         matches!(self, Self::Integer | Self::Double | Self::Decimal)
-    }
-
-    /// The names of all types.
-    pub(super) fn type_names() -> impl Iterator<Item = &'static str> {
-        Self::ALL.into_iter().map(Self::type_name)
     }
 }
 
@@ -125,7 +97,7 @@ impl Kinds {
 
     /// The kinds in it.
     pub(super) fn iter(self) -> impl Iterator<Item = Kind> {
-        Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
+        KINDS.iter().map(|(kind, ..)| *kind).filter(move |kind| self.has(*kind))
     }
 
     /// Returns whether a value of the one may equal a value of the other. Numbers of all kinds compare

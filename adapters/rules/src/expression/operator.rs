@@ -20,41 +20,30 @@ pub(super) enum Operator {
     GreaterOrEqual,
 }
 
-impl Operator {
-    pub(super) const ALL: [Self; 11] = [
-        Self::Add,
-        Self::Subtract,
-        Self::Multiply,
-        Self::Divide,
-        Self::Remainder,
-        Self::Equal,
-        Self::NotEqual,
-        Self::Less,
-        Self::LessOrEqual,
-        Self::Greater,
-        Self::GreaterOrEqual,
-    ];
+/// Every operator, and its sign.
+const SIGNS: [(Operator, &str); 11] = [
+    (Operator::Add, "+"),
+    (Operator::Subtract, "-"),
+    (Operator::Multiply, "*"),
+    (Operator::Divide, "/"),
+    (Operator::Remainder, "%"),
+    (Operator::Equal, "=="),
+    (Operator::NotEqual, "!="),
+    (Operator::Less, "<"),
+    (Operator::LessOrEqual, "<="),
+    (Operator::Greater, ">"),
+    (Operator::GreaterOrEqual, ">="),
+];
 
+impl Operator {
     pub(super) const fn sign(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Remainder => "%",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-        }
+        SIGNS[self as usize].1
     }
 
     /// The operator of the parser's name for it: `_+_`.
     pub(super) fn named(name: &str) -> Option<Self> {
         let sign = name.strip_prefix('_')?.strip_suffix('_')?;
-        Self::ALL.into_iter().find(|operator| operator.sign() == sign)
+        SIGNS.iter().find(|(_, known)| *known == sign).map(|(operator, _)| *operator)
     }
 
     /// The kind of its result for values of two kinds; `None` when it takes no such values.

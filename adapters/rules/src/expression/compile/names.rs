@@ -21,8 +21,7 @@ const VARIABLES: &[(&str, Variable, Kinds)] = &[
 
 /// Returns whether every expression knows a name, so that no lookup may have it.
 pub(in super::super) fn is_taken(name: &str) -> bool {
-    VARIABLES.iter().any(|(known, ..)| *known == name)
-        || Kind::type_names().any(|known| known == name)
+    VARIABLES.iter().any(|(known, ..)| *known == name) || Kind::of_type(name).is_some()
 }
 
 impl Compiler<'_> {
