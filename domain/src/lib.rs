@@ -15,12 +15,9 @@
 //! business rule**, add one file beside `proposal/rules/dates_in_order.rs` and one line to the list
 //! in [`proposal::rules`].
 
+pub mod collection;
 pub mod document;
 pub mod item;
-pub mod json;
-mod json_patch;
-pub mod members;
-pub mod merge_patch;
 pub mod proposal;
 pub mod resource;
 pub mod rule;
@@ -28,16 +25,15 @@ mod suggestion;
 pub mod violation;
 pub mod words;
 
+pub use collection::{Collection, Fields, KnownMember, Relation, RelationKind};
 pub use document::Document;
-pub use item::{Collection, Item, ItemId, Version};
-pub use json::{JsonFault, JsonFaultKind, Value};
-pub use json_patch::json_patch;
-pub use members::Members;
-pub use merge_patch::merge_patch;
+pub use exact_json as json;
+pub use exact_json::{JsonFault, JsonFaultKind, Members, Pointer, Value, json_patch, merge_patch};
+pub use item::{Item, ItemId, Version};
 pub use proposal::Proposal;
 pub use resource::Resource;
 pub use rule::{
     About, Found, Lookup, LookupKey, Occasion, Rule, Severity, Transition, Verdict, WriteOperation,
 };
 pub use suggestion::nearest;
-pub use violation::{Pointer, Violation, Violations};
+pub use violation::{Violation, Violations};

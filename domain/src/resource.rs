@@ -1,7 +1,8 @@
 //! What a kind of item is, and how a write of it is judged.
 
+use crate::json::Unstorable;
 use crate::rule::{Occasion, Rule, Transition, Verdict, WriteOperation};
-use crate::{ItemId, Members, Violations};
+use crate::{Members, Violation, Violations};
 
 /// A kind of item. Every write turns members into a value of it, and the value is judged by its
 /// rules.
@@ -25,11 +26,6 @@ pub trait Resource: Sized + Send + Sync + 'static {
     /// The members to store.
     fn into_members(self) -> Members;
 
-    /// The programme this item refers to, if it names one.
-    fn program(&self) -> Option<ItemId> {
-        None
-    }
-
     /// Makes the value, or says everything its fields have wrong.
     ///
     /// # Errors
@@ -42,9 +38,9 @@ pub trait Resource: Sized + Send + Sync + 'static {
     /// Reads members to be stored: a draft, with all that is wrong with its fields.
     #[must_use]
     fn draft_to_store(members: Members) -> (Self, Violations) {
-        let unstorable = members.unstorable();
+        let unstorable = unstorable(&members);
         let (draft, mut violations) = Self::draft(members);
-        violations.extend_below(&crate::Pointer::root(), unstorable);
+        violations.append(unstorable);
         (draft, violations)
     }
 
@@ -64,4 +60,23 @@ pub trait Resource: Sized + Send + Sync + 'static {
         }
         if verdict.errors.is_empty() { Ok(after) } else { Err(verdict.errors) }
     }
+}
+
+/// The parts of members that the store cannot keep.
+fn unstorable(members: &Members) -> Violations {
+    let mut violations = Violations::default();
+    members.each_unstorable(&mut |reason, pointer| {
+        let (code, detail) = match reason {
+            Unstorable::Nul => {
+                ("unstorable_character", "the character U+0000 cannot be stored; remove it")
+            }
+            Unstorable::OutOfRange => (
+                "number_out_of_range",
+                "the number is out of range: at most 131,072 digits before the decimal point and \
+                 16,383 after it can be stored; send it as a string",
+            ),
+        };
+        violations.push_with(|| Violation::new(pointer(), code, detail));
+    });
+    violations
 }

@@ -1,58 +1,9 @@
 //! What is wrong with a body: every fault at once, each with its place.
 
 use std::borrow::Cow;
-use std::fmt;
 
+use exact_json::Pointer;
 use serde::{Deserialize, Serialize};
-
-/// Where a fault is: an RFC 6901 JSON Pointer into the request body.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Pointer(String);
-
-impl Pointer {
-    /// The whole body.
-    #[must_use]
-    pub const fn root() -> Self {
-        Self(String::new())
-    }
-
-    /// The pointer to a top-level member.
-    #[must_use]
-    pub fn to_member(name: &str) -> Self {
-        Self::root().member(name)
-    }
-
-    /// The pointer to a member of what this one points to. A name of absurd length is cut short.
-    #[must_use]
-    pub fn member(&self, name: &str) -> Self {
-        Self(format!("{}/{}", self.0, shorten(name).replace('~', "~0").replace('/', "~1")))
-    }
-
-    /// The pointer to an element of what this one points to, from 0.
-    #[must_use]
-    pub fn index(&self, index: usize) -> Self {
-        Self(format!("{}/{index}", self.0))
-    }
-
-    /// This pointer within what `base` points to.
-    #[must_use]
-    pub fn below(&self, base: &Self) -> Self {
-        Self(format!("{}{}", base.0, self.0))
-    }
-
-    /// The name of the top-level member it points into; empty for the whole body.
-    #[must_use]
-    pub fn first_name(&self) -> String {
-        self.0.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~")
-    }
-}
-
-impl fmt::Display for Pointer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
 
 /// One fault of a body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,12 +68,18 @@ impl Violations {
         if self.kept.len() < Self::LIMIT { self.kept.push(make()) } else { self.omitted += 1 }
     }
 
-    /// Adds the faults of a part of the body that stands at `base`.
-    pub fn extend_below(&mut self, base: &Pointer, part: Self) {
-        self.omitted += part.omitted;
-        for violation in part.kept {
-            self.push(Violation { pointer: violation.pointer.below(base), ..violation });
+    /// Adds the violations of a part of the body that stands at `base`.
+    pub fn extend_below(&mut self, base: &Pointer, mut part: Self) {
+        for violation in &mut part.kept {
+            violation.pointer = violation.pointer.below(base);
         }
+        self.append(part);
+    }
+
+    /// Adds violations of the same body.
+    pub fn append(&mut self, others: Self) {
+        self.omitted += others.omitted;
+        self.extend(others.kept);
     }
 
     /// Whether nothing is wrong.
@@ -167,14 +124,5 @@ impl From<Violation> for Violations {
 impl Extend<Violation> for Violations {
     fn extend<I: IntoIterator<Item = Violation>>(&mut self, violations: I) {
         violations.into_iter().for_each(|violation| self.push(violation));
-    }
-}
-
-/// A name that can be repeated in an answer, however long the one that was sent.
-pub(crate) fn shorten(name: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 200;
-    match name.char_indices().nth(LONGEST) {
-        None => name.into(),
-        Some((end, _)) => format!("{}…", &name[..end]).into(),
     }
 }

@@ -9,7 +9,7 @@ pub use fields::{FIELDS, Field, Proposal};
 
 use validator::{Validate, ValidationErrors, ValidationErrorsKind};
 
-use crate::{ItemId, Members, Resource, Rule, Violation, Violations, nearest};
+use crate::{Members, Resource, Rule, Violation, Violations, nearest};
 
 impl Resource for Proposal {
     fn rules() -> &'static [&'static dyn Rule<Self>] {
@@ -45,13 +45,6 @@ impl Resource for Proposal {
 
     fn into_members(self) -> Members {
         self.members
-    }
-
-    fn program(&self) -> Option<ItemId> {
-        match &self.program_id {
-            Some(TextOrInteger::Text(id)) => ItemId::parse(id),
-            _ => None,
-        }
     }
 }
 

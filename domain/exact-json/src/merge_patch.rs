@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::Members;
-use crate::json::{Kind, Value};
 use crate::members::MembersBuilder;
+use crate::value::{Kind, Value};
 
 /// `target` with `patch` applied: a `null` removes a member, an object is merged into an object,
 /// all else replaces. Members keep their place; new ones follow in the patch's order.

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::json::{self, Entry, Kind, Read, Value, encode_text, push_text};
-use crate::{JsonFault, Pointer, Violation, Violations};
+use crate::number::is_storable_number;
+use crate::read::{Entry, Read, read};
+use crate::value::{Kind, Value, decode};
+use crate::write::{encode_text, push_text};
+use crate::{JsonFault, Pointer};
 
 /// The members of an item: an ordered JSON object with unique names, every digit and code point
 /// kept.
@@ -24,7 +27,7 @@ impl Members {
     /// # Errors
     /// The first fault that makes the text unreadable.
     pub fn read(body: &[u8]) -> Result<Option<Self>, JsonFault> {
-        Ok(Self::from_read(json::read(body)?))
+        Ok(Self::from_read(read(body)?))
     }
 
     /// The members of a JSON object that was read; `None` is JSON of another kind.
@@ -86,7 +89,7 @@ impl Members {
 
     /// Names and values in the order written.
     pub fn iter(&self) -> impl Iterator<Item = (std::borrow::Cow<'_, str>, Value<'_>)> {
-        self.encoded_entries().map(|(name, value)| (json::decode_name(name), value))
+        self.encoded_entries().map(|(name, value)| (decode(name), value))
     }
 
     /// Names in canonical escaping, and values, in the order written.
@@ -117,21 +120,19 @@ impl Members {
         }
         let mut builder = MembersBuilder::new(self.has_unstorable, self.text.len());
         for (name, value) in self.encoded_entries() {
-            if keep(&json::decode_name(name), value) {
+            if keep(&decode(name), value) {
                 builder.push_encoded(name, |out| out.push_str(value.encoded()));
             }
         }
         builder.finish()
     }
 
-    /// What the store cannot keep: U+0000 in a text or a name, and numbers outside its range.
-    #[must_use]
-    pub fn unstorable(&self) -> Violations {
-        let mut violations = Violations::default();
+    /// Calls `found` with each part that PostgreSQL cannot store, and a function that says where it
+    /// is: pointers are only made for those that are reported.
+    pub fn each_unstorable(&self, found: &mut dyn FnMut(Unstorable, &dyn Fn() -> Pointer)) {
         if self.has_unstorable {
-            find_unstorable(Value::from_encoded(&self.text), &Place::Body, &mut violations);
+            find_unstorable(Value::from_encoded(&self.text), &Place::Body, found);
         }
-        violations
     }
 
     pub(crate) const fn has_unstorable(&self) -> bool {
@@ -162,34 +163,43 @@ impl Place<'_> {
     }
 }
 
-const NUL: &str = "the character U+0000 cannot be stored; remove it";
-const RANGE: &str = "the number is out of range: at most 131,072 digits before the decimal point and 16,383 after it can be stored; send it as a text";
+/// Why a part of a value cannot be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unstorable {
+    /// U+0000 in a string or a member's name.
+    Nul,
+    /// A number outside PostgreSQL's range of `numeric`.
+    OutOfRange,
+}
 
-fn find_unstorable(value: Value<'_>, place: &Place<'_>, violations: &mut Violations) {
+fn find_unstorable(
+    value: Value<'_>,
+    place: &Place<'_>,
+    found: &mut dyn FnMut(Unstorable, &dyn Fn() -> Pointer),
+) {
     match value.kind() {
         Kind::Text
             if value.encoded().contains("\\u0000")
                 && value.as_text().is_some_and(|text| text.contains('\0')) =>
         {
-            violations.push_with(|| Violation::new(place.pointer(), "unstorable_character", NUL));
+            found(Unstorable::Nul, &|| place.pointer());
         }
-        Kind::Number if !json::is_storable_number(value.encoded()) => {
-            violations.push_with(|| Violation::new(place.pointer(), "number_out_of_range", RANGE));
+        Kind::Number if !is_storable_number(value.encoded()) => {
+            found(Unstorable::OutOfRange, &|| place.pointer());
         }
         Kind::Array => {
             for (index, element) in value.elements().into_iter().flatten().enumerate() {
-                find_unstorable(element, &Place::Element(place, index), violations);
+                find_unstorable(element, &Place::Element(place, index), found);
             }
         }
         Kind::Object => {
             for (name, member) in value.entries().into_iter().flatten() {
-                let name = json::decode_name(name);
+                let name = decode(name);
                 let at = Place::Member(place, &name);
                 if name.contains('\0') {
-                    violations
-                        .push_with(|| Violation::new(at.pointer(), "unstorable_character", NUL));
+                    found(Unstorable::Nul, &|| at.pointer());
                 }
-                find_unstorable(member, &at, violations);
+                find_unstorable(member, &at, found);
             }
         }
         _ => {}

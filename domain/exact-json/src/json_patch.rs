@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use crate::json::{Kind, Value};
+use crate::value::{Kind, Value};
 
 /// Objects and arrays with more than so many parts are not taken apart.
 const MOST_PARTS: usize = 10_000;

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::write::push_escaped;
-use super::{JsonFault, JsonFaultKind, Value, is_storable_number};
-use crate::violation::shorten;
+use crate::number::is_storable_number;
+use crate::pointer::shorten;
+use crate::write::push_escaped;
+use crate::{JsonFault, JsonFaultKind, Value};
 
 /// Most levels of nesting a text may have; the outermost array or object is the first.
 pub const MAX_DEPTH: usize = 128;

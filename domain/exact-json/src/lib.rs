@@ -6,7 +6,11 @@
 //! later, and yields compact text; a [`Value`] is a view into it that decodes only what is asked
 //! for.
 
+mod json_patch;
+mod members;
+mod merge_patch;
 mod number;
+mod pointer;
 mod read;
 mod value;
 mod write;
@@ -14,12 +18,14 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use json_patch::json_patch;
+pub use members::{Members, Unstorable};
+pub use merge_patch::merge_patch;
 pub use number::is_storable_number;
+pub use pointer::Pointer;
 pub use read::{Entry, MAX_DEPTH, Read, read, read_within};
 pub use value::{Elements, Entries, Kind, Value};
 pub use write::{encode_text, push_text};
-
-pub(crate) use value::decode as decode_name;
 
 use thiserror::Error;
 

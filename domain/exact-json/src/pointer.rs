@@ -1,0 +1,64 @@
+//! JSON Pointer (RFC 6901).
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An RFC 6901 JSON Pointer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// The whole value.
+    #[must_use]
+    pub const fn root() -> Self {
+        Self(String::new())
+    }
+
+    /// The pointer to a top-level member.
+    #[must_use]
+    pub fn to_member(name: &str) -> Self {
+        Self::root().member(name)
+    }
+
+    /// The pointer to a member of what this one points to. A name of absurd length is cut short.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Self {
+        Self(format!("{}/{}", self.0, shorten(name).replace('~', "~0").replace('/', "~1")))
+    }
+
+    /// The pointer to an element of what this one points to, from 0.
+    #[must_use]
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{}/{index}", self.0))
+    }
+
+    /// This pointer within what `base` points to.
+    #[must_use]
+    pub fn below(&self, base: &Self) -> Self {
+        Self(format!("{}{}", base.0, self.0))
+    }
+
+    /// The name of the top-level member it points into; empty for the whole value.
+    #[must_use]
+    pub fn first_name(&self) -> String {
+        self.0.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~")
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A name that can be repeated in an answer, however long the one that was sent.
+pub(crate) fn shorten(name: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 200;
+    match name.char_indices().nth(LONGEST) {
+        None => name.into(),
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
+    }
+}

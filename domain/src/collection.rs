@@ -1,0 +1,308 @@
+//! The collections of the store: the only list of them.
+//!
+//! Which links an item shows, what `embed` takes, which writes make a cached item stale, and what
+//! the change log, the rules and exports may name follows from [`COLLECTIONS`].
+//! `docs/adding-a-group.md` adds one.
+
+mod known_members;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use crate::proposal::{FIELDS, Field};
+use crate::{ItemId, Members};
+
+/// All collections, in the order in which groups and rules are listed.
+pub static COLLECTIONS: &[CollectionSpec] = &[
+    CollectionSpec {
+        name: "proposedprograms",
+        fields: Fields::Open(known_members::PROPOSED_PROGRAMS),
+        ..OPEN
+    },
+    CollectionSpec {
+        name: "gadscores",
+        fields: Fields::Open(known_members::GAD_SCORES),
+        references: &[PROPOSAL],
+        indexed: &["proposal_id"],
+        ..OPEN
+    },
+    CollectionSpec { name: "statuses", fields: Fields::Open(known_members::STATUSES), ..OPEN },
+    CollectionSpec {
+        name: "files",
+        fields: Fields::Open(known_members::FILES),
+        references: &[PROPOSAL],
+        indexed: &["proposal_id"],
+        ..OPEN
+    },
+    CollectionSpec {
+        name: "lib",
+        fields: Fields::Open(known_members::LIBRARY),
+        parent: Some(Parent { collection: "proposals", rel: "proposal" }),
+        ..OPEN
+    },
+    CollectionSpec {
+        name: "proposals",
+        fields: Fields::Typed(FIELDS),
+        can_continue: true,
+        references: &[Reference { member: "program_id", to: "proposedprograms", rel: "program" }],
+        indexed: &["program_id", "research_type", "researcher_id", "start_date"],
+        ..OPEN
+    },
+    CollectionSpec {
+        name: "cashprogram",
+        fields: Fields::Open(known_members::CASH_PROGRAM),
+        can_continue: true,
+        references: &[PROPOSAL],
+        indexed: &["proposal_id"],
+        ..OPEN
+    },
+    CollectionSpec {
+        name: "status",
+        fields: Fields::Open(known_members::STATUS),
+        indexed: &["subject"],
+        ..OPEN
+    },
+];
+
+/// A collection of items with any members, related to no other.
+const OPEN: CollectionSpec = CollectionSpec {
+    name: "",
+    fields: Fields::Open(&[]),
+    parent: None,
+    can_continue: false,
+    references: &[],
+    indexed: &[],
+};
+
+/// The proposal that a score sheet, a file or a cash programme is about.
+const PROPOSAL: Reference = Reference { member: "proposal_id", to: "proposals", rel: "proposal" };
+
+/// A row of [`COLLECTIONS`].
+#[derive(Debug)]
+pub struct CollectionSpec {
+    /// The name under which the store keeps it; rules, exports and the change feed use it too.
+    pub name: &'static str,
+    /// The members of its items.
+    pub fields: Fields,
+    /// The collection whose items own the items of this one, which are deleted with them.
+    pub parent: Option<Parent>,
+    /// Whether a new item can continue an old one.
+    pub can_continue: bool,
+    /// The members that hold the identifier of an item of another collection.
+    pub references: &'static [Reference],
+    /// The members that the store finds items by without reading the whole collection.
+    pub indexed: &'static [&'static str],
+}
+
+/// The members of a collection's items.
+#[derive(Clone, Copy, Debug)]
+pub enum Fields {
+    /// These and no others.
+    Typed(&'static [Field]),
+    /// Any; these are usual.
+    Open(&'static [KnownMember]),
+}
+
+/// A member that items of an open collection usually have.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownMember {
+    /// The name.
+    pub name: &'static str,
+    /// A description for people.
+    pub description: &'static str,
+    /// A realistic value, as JSON; its type documents the member's.
+    pub example: &'static str,
+}
+
+/// The collection that owns another one's items.
+#[derive(Clone, Copy, Debug)]
+pub struct Parent {
+    /// Its name.
+    pub collection: &'static str,
+    /// The relation of the link from an item to its parent.
+    pub rel: &'static str,
+}
+
+/// A member that may hold the identifier of an item of another collection. While that item exists,
+/// the two are linked.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    /// The member's name.
+    pub member: &'static str,
+    /// The name of the other collection.
+    pub to: &'static str,
+    /// The relation of the link.
+    pub rel: &'static str,
+}
+
+/// A collection of the store. Groups of the interface show collections; the two libraries show the
+/// same one.
+#[derive(Clone, Copy)]
+pub struct Collection(&'static CollectionSpec);
+
+impl Collection {
+    /// All of them, in the order of [`COLLECTIONS`].
+    pub fn all() -> impl ExactSizeIterator<Item = Self> + Clone {
+        COLLECTIONS.iter().map(Self)
+    }
+
+    /// The collection of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|collection| collection.name() == name)
+    }
+
+    /// The collection of a name that is a constant of the program.
+    ///
+    /// # Panics
+    /// When the table has no such row.
+    #[must_use]
+    pub fn known(name: &str) -> Self {
+        Self::named(name).unwrap_or_else(|| panic!("no collection is called `{name}`"))
+    }
+
+    /// Its row of the table.
+    #[must_use]
+    pub const fn spec(self) -> &'static CollectionSpec {
+        self.0
+    }
+
+    /// Its position in [`COLLECTIONS`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        Self::all().position(|candidate| candidate == self).unwrap_or_default()
+    }
+
+    /// The name under which the store keeps it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// The collection whose items own the items of this one.
+    #[must_use]
+    pub fn parent(self) -> Option<Self> {
+        self.0.parent.map(|parent| Self::known(parent.collection))
+    }
+
+    /// The collections whose items belong to the items of this one.
+    pub fn children(self) -> impl Iterator<Item = Self> {
+        Self::all().filter(move |child| child.parent() == Some(self))
+    }
+
+    /// The collections that have a reference to this one.
+    pub fn referrers(self) -> impl Iterator<Item = Self> {
+        Self::all().filter(move |other| other.referenced().any(|to| to == self))
+    }
+
+    /// The collections that its items refer to, in the order of its references. Its items show links
+    /// to their items while those exist.
+    pub fn referenced(self) -> impl Iterator<Item = Self> {
+        self.0.references.iter().map(|reference| Self::known(reference.to))
+    }
+
+    /// The identifiers that an item's members hold, in the order of the collection's references,
+    /// whether or not there are such items.
+    #[must_use]
+    pub fn references_in(self, members: &Members) -> Vec<Option<ItemId>> {
+        let id = |member| ItemId::parse(&members.get_encoded(member)?.as_text()?);
+        self.0.references.iter().map(|reference| id(reference.member)).collect()
+    }
+
+    /// The relations of its items to others, in the order in which they are shown.
+    pub fn relations(self) -> impl Iterator<Item = Relation> {
+        let children = self.children().map(|child| Relation {
+            name: child.name(),
+            to: child,
+            kind: RelationKind::Children,
+        });
+        let references = self.0.references.iter().enumerate().map(|(index, reference)| Relation {
+            name: reference.rel,
+            to: Self::known(reference.to),
+            kind: RelationKind::Reference(index),
+        });
+        let parent = self.0.parent.map(|parent| Relation {
+            name: parent.rel,
+            to: Self::known(parent.collection),
+            kind: RelationKind::Parent,
+        });
+        children.chain(references).chain(parent)
+    }
+}
+
+impl PartialEq for Collection {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Collection {}
+
+impl Hash for Collection {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::ptr::hash(self.0, state);
+    }
+}
+
+impl fmt::Debug for Collection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// A relation of a collection's items to items of the same or another collection: a link of each
+/// item, and something that can be embedded in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Relation {
+    /// The link's relation type, the value that `embed` takes, and the member of `_embedded`.
+    pub name: &'static str,
+    /// The collection of the related items.
+    pub to: Collection,
+    /// How items are related.
+    pub kind: RelationKind,
+}
+
+/// How an item is related to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RelationKind {
+    /// The items whose parent it is.
+    Children,
+    /// The item it belongs to.
+    Parent,
+    /// The item that its reference of this index names.
+    Reference(usize),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{COLLECTIONS, Collection, Fields};
+
+    #[test]
+    fn names_are_unique_and_relations_lead_to_collections() {
+        let names: HashSet<_> = COLLECTIONS.iter().map(|spec| spec.name).collect();
+        assert_eq!(names.len(), COLLECTIONS.len());
+        for collection in Collection::all() {
+            let relations: Vec<_> = collection.relations().collect();
+            let names: HashSet<_> = relations.iter().map(|relation| relation.name).collect();
+            assert_eq!(names.len(), relations.len(), "{collection:?}");
+            assert_eq!(Collection::named(collection.name()), Some(collection));
+            assert_eq!(Collection::all().nth(collection.index()), Some(collection));
+        }
+    }
+
+    #[test]
+    fn references_and_indexed_members_are_members() {
+        for spec in COLLECTIONS {
+            let known = |name: &str| match spec.fields {
+                Fields::Typed(fields) => fields.iter().any(|field| field.name == name),
+                Fields::Open(members) => members.iter().any(|member| member.name == name),
+            };
+            let references = spec.references.iter().map(|reference| reference.member);
+            for name in references.chain(spec.indexed.iter().copied()) {
+                assert!(known(name), "{} has no member {name}", spec.name);
+            }
+        }
+    }
+}
