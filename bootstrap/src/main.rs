@@ -10,9 +10,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::RuleFiles;
+use application::{Ports, RuleFiles};
 use cli_adapter::{AuditOptions, CommandError, DatabaseOptions, OpenapiOptions, Opened, Wiring};
-use http_adapter::{BaseUrl, Ports};
+use http_adapter::BaseUrl;
 use jiff::tz::TimeZone;
 use rules_adapter::{ReloadableRules, RuleSet};
 use storage_adapter::{Store, StoreError, StoreOptions};
@@ -60,7 +60,7 @@ async fn open_to_audit(options: &AuditOptions) -> Result<Opened, CommandError> {
 }
 
 fn opened(store: Store, rules: Arc<ReloadableRules>, zone: TimeZone) -> Opened {
-    Opened { ports: ports(&store, rules, zone).of_resources(), store: Box::new(store) }
+    Opened { ports: ports(&store, rules, zone), store: Box::new(store) }
 }
 
 async fn connect(options: &DatabaseOptions) -> Result<Store, CommandError> {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::Clock as _;
+use application::Ports;
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
-use http_adapter::{BaseUrl, DemoError, Drained, HttpOptions, Ports, ServerLimits};
+use http_adapter::{BaseUrl, DemoError, Drained, HttpOptions, ServerLimits};
 use jiff::SignedDuration;
 use storage_adapter::Store;
 use tokio::net::TcpListener;

@@ -146,6 +146,12 @@ impl Collection {
         COLLECTIONS.iter().map(Self)
     }
 
+    /// Their names, for messages.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        Self::all().map(Self::name).collect()
+    }
+
     /// The collection of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
@@ -157,8 +163,15 @@ impl Collection {
     /// # Panics
     /// When the table has no such row.
     #[must_use]
-    pub fn known(name: &str) -> Self {
-        Self::named(name).unwrap_or_else(|| panic!("no collection is called `{name}`"))
+    pub const fn known(name: &str) -> Self {
+        let mut index = 0;
+        while index < COLLECTIONS.len() {
+            if is_equal(COLLECTIONS[index].name.as_bytes(), name.as_bytes()) {
+                return Self(&COLLECTIONS[index]);
+            }
+            index += 1;
+        }
+        panic!("there is no such collection")
     }
 
     /// Its row of the table.
@@ -227,6 +240,15 @@ impl Collection {
             kind: RelationKind::Parent,
         });
         children.chain(references).chain(parent)
+    }
+}
+
+/// Comparison of strings is not const yet.
+const fn is_equal(one: &[u8], other: &[u8]) -> bool {
+    match (one, other) {
+        ([], []) => true,
+        ([first, one @ ..], [second, other @ ..]) => *first == *second && is_equal(one, other),
+        _ => false,
     }
 }
 

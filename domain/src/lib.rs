@@ -23,7 +23,6 @@ pub mod resource;
 pub mod rule;
 mod suggestion;
 pub mod violation;
-pub mod words;
 
 pub use collection::{Collection, Fields, KnownMember, Relation, RelationKind};
 pub use document::Document;
@@ -31,7 +30,7 @@ pub use exact_json as json;
 pub use exact_json::{JsonFault, JsonFaultKind, Members, Pointer, Value, json_patch, merge_patch};
 pub use item::{Item, ItemId, Version};
 pub use proposal::Proposal;
-pub use resource::Resource;
+pub use resource::{Resource, unstorable};
 pub use rule::{
     About, Found, Lookup, LookupKey, Occasion, Rule, Severity, Transition, Verdict, WriteOperation,
 };

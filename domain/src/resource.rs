@@ -62,8 +62,9 @@ pub trait Resource: Sized + Send + Sync + 'static {
     }
 }
 
-/// The parts of members that the store cannot keep.
-fn unstorable(members: &Members) -> Violations {
+/// The parts of members that the store cannot keep: U+0000, and numbers outside its range.
+#[must_use]
+pub fn unstorable(members: &Members) -> Violations {
     let mut violations = Violations::default();
     members.each_unstorable(&mut |reason, pointer| {
         let (code, detail) = match reason {

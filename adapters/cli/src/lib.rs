@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::maintenance::{Maintenance, OpenStore};
-use application::{Clock, ResourcePorts, RuleFiles};
+use application::{Clock, Ports, RuleFiles};
 use jiff::tz::TimeZone;
 use tokio::runtime::Runtime;
 
@@ -65,7 +65,7 @@ pub struct Wiring {
 /// An open store, and the ports through which use cases see it.
 pub struct Opened {
     /// The ports.
-    pub ports: ResourcePorts,
+    pub ports: Ports,
     /// The store.
     pub store: Box<dyn OpenStore>,
 }

@@ -219,7 +219,7 @@ mod tests {
     fn change(sequence: i64) -> LoggedChange {
         LoggedChange {
             sequence: Sequence(sequence),
-            collection: Collection::FILES,
+            collection: Collection::known("files"),
             item: ItemId::from_uuid(Uuid::nil()),
             version: Version::FIRST,
             kind: ChangeKind::Created,

@@ -129,6 +129,5 @@ pub fn path_of(collection: Collection) -> &'static str {
 /// # Errors
 /// The name that was probably meant, if any is near.
 pub fn collection_of(group: &str) -> Result<Collection, Option<&'static str>> {
-    Collection::named(group)
-        .ok_or_else(|| nearest(group, Collection::ALL.into_iter().map(Collection::name)))
+    Collection::named(group).ok_or_else(|| nearest(group, Collection::all().map(Collection::name)))
 }

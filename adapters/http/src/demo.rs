@@ -1,14 +1,13 @@
 //! A small, made-up set of items whose identifiers are those of the documentation's examples, so
 //! that every "Try it out" works untouched.
 
-use application::{Caller, Change, ItemRepository, NewItem, RepositoryError, Scope};
+use application::{Caller, Change, ItemRepository, NewItem, Ports, RepositoryError, Scope};
 use domain::{ItemId, Members, Resource};
 use thiserror::Error;
 
 use crate::group::Group;
 use crate::groups::for_each_group;
 use crate::openapi::example_members;
-use crate::service::Ports;
 
 /// Why the demonstration set was not loaded.
 #[derive(Debug, Error)]
@@ -52,7 +51,7 @@ async fn load<G: Group>(ports: &Ports) -> Result<(), DemoError> {
     let resource = G::Resource::judge(None, members).map_err(|_| invalid())?;
     let item = NewItem {
         id: ItemId::parse(G::EXAMPLE_ID).ok_or_else(invalid)?,
-        program: resource.program(),
+        references: G::COLLECTION.references_in(resource.members()),
         members: resource.into_members().into_encoded(),
         continues: None,
     };

@@ -311,7 +311,7 @@ mod tests {
             EntityTag::of_item_with(version, &Relations::default(), embedded)
         };
         let linked = Relations {
-            program: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010"),
+            references: vec![ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010")],
             ..Relations::default()
         };
         let tags = [

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use application::query::Embed;
-use domain::{Collection, ItemId, Resource};
+use domain::{Collection, ItemId, KnownMember, Relation, Resource};
 
 use crate::media::MediaType;
 
@@ -36,12 +35,16 @@ pub trait Group: Send + Sync + 'static {
     const EXTRA_OPERATIONS: &'static [Operation] = &[];
     /// The links its items have beside `self` and `collection`.
     const LINKS: &'static [ItemLink] = &[];
-    /// What its items can be shown with, by the name that `embed` takes and `_embedded` has.
-    const EMBEDS: &'static [(&'static str, Embed)] = &[];
     /// What its items hold.
     const MEMBERS: Members;
     /// The identifier of the group's item in the examples and the demonstration set.
     const EXAMPLE_ID: &'static str;
+
+    /// The relations of its items that `embed` takes.
+    #[must_use]
+    fn embeds() -> Vec<Relation> {
+        Self::COLLECTION.relations().collect()
+    }
 
     /// Every operation it serves.
     #[must_use]
@@ -215,16 +218,5 @@ pub enum Members {
     /// The proposal's field table.
     Proposal,
     /// Any members; those that are usual, documented and never enforced.
-    Open(&'static [WellKnownMember]),
-}
-
-/// A member that items of an open group usually have.
-#[derive(Clone, Copy, Debug)]
-pub struct WellKnownMember {
-    /// Its name.
-    pub name: &'static str,
-    /// What it holds.
-    pub description: &'static str,
-    /// A realistic value, as JSON; its type documents the member's.
-    pub example: &'static str,
+    Open(&'static [KnownMember]),
 }

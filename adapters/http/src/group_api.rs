@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use application::{
     Caller, Embedded, Listing, Precondition, ReplacementBody, RequestKey, ResourceService,
-    ShownItem, View, WriteOptions, Written,
+    ResourceUseCases, ShownItem, View, WriteOptions, Written,
 };
 use domain::{ItemId, Members, Violations};
 use poem::endpoint::BoxEndpoint;
@@ -20,7 +20,6 @@ use poem_openapi::registry::{MetaApi, Registry};
 use crate::base_url::BaseUrl;
 use crate::body::{BodyReader, ReceivedBody, is_encoded, may_have_body};
 use crate::budget::{Budget, Share};
-use crate::embedded;
 use crate::entity_tag::{EntityTag, collection_precondition, item_precondition};
 use crate::group::{Group, Operation, VERSION_PARAMETER};
 use crate::idempotency_key::{self, IDEMPOTENCY_KEY};
@@ -519,7 +518,7 @@ fn tag_of<G: Group>(shown: &ShownItem, embedded: &Embedded) -> EntityTag {
     EntityTag::of_item_with(
         shown.item.version,
         &shown.relations,
-        embedded::all(G::EMBEDS, shown, embedded),
+        representation::embedded_items::<G>(shown, embedded),
     )
 }
 

@@ -3,21 +3,20 @@
 
 use std::fmt::Write;
 
-use application::query::{Embed, Total};
+use application::query::Total;
 use application::{
-    ChangeKind, Embedded, ListedItem, Listing, LoggedChange, PastVersion, ShownItem, VersionPage,
-    WriteOptions,
+    ChangeKind, Embedded, EmbeddedItems, ListedItem, Listing, LoggedChange, PastVersion, ShownItem,
+    VersionPage, WriteOptions,
 };
 use domain::json::push_text;
-use domain::{Item, ItemId, Verdict, Version, Violation, Violations};
+use domain::{Collection, Item, ItemId, Verdict, Version, Violation, Violations};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
-use crate::embedded::{self, Beside};
 use crate::group::{Group, ItemLink};
-use crate::groups::{Library, Proposals, ProposedPrograms};
+use crate::groups::{Library, Proposals, ProposedPrograms, for_each_group};
 use crate::query::{PageLinks, VersionsQuery};
 use crate::rules;
 
@@ -150,11 +149,20 @@ impl<'a> Shown<'a> {
 /// About how many bytes an item's representation has.
 #[must_use]
 pub fn item_size<G: Group>(shown: &Shown<'_>) -> usize {
-    let embedded = shown
-        .embedded
-        .into_iter()
-        .flat_map(|embedded| embedded::all(G::EMBEDS, shown.item, embedded));
+    let embedded =
+        shown.embedded.into_iter().flat_map(|embedded| embedded_items::<G>(shown.item, embedded));
     own_size(shown.item) + embedded.map(own_size).sum::<usize>()
+}
+
+/// All items that are embedded in an item, in the order they are shown in.
+pub fn embedded_items<'a, G: Group>(
+    shown: &'a ShownItem,
+    embedded: &'a Embedded,
+) -> impl Iterator<Item = &'a ShownItem> {
+    G::embeds()
+        .into_iter()
+        .filter_map(|relation| embedded.of(relation, shown))
+        .flat_map(EmbeddedItems::items)
 }
 
 fn own_size(shown: &ShownItem) -> usize {
@@ -410,22 +418,23 @@ fn push_embedded<G: Group>(
     embedded: &Embedded,
 ) {
     let mut is_first = true;
-    for (name, embed) in G::EMBEDS {
-        let Some(beside) = Beside::of(*embed, shown, embedded) else { continue };
+    for relation in G::COLLECTION.relations() {
+        let Some(items) = embedded.of(relation, shown) else { continue };
+        let name = relation.name;
         out.push_str(if is_first { ",\"_embedded\":{" } else { "" });
         is_first = false;
-        match beside {
-            Beside::One(None) => {}
-            Beside::One(Some(item)) => {
+        match items {
+            EmbeddedItems::One(None) => {}
+            EmbeddedItems::One(Some(item)) => {
                 let _ = write!(out, "\"{name}\":");
-                push_under_own_path(out, base_url, *embed, item);
+                push_under_own_path(out, base_url, relation.to, item);
                 out.push(',');
             }
-            Beside::Many(items) => {
+            EmbeddedItems::Many(items) => {
                 let _ = write!(out, "\"{name}\":[");
                 for (index, item) in items.iter().enumerate() {
                     out.push_str(if index > 0 { "," } else { "" });
-                    push_under_own_path(out, base_url, *embed, item);
+                    push_under_own_path(out, base_url, relation.to, item);
                 }
                 out.push_str("],");
             }
@@ -437,25 +446,21 @@ fn push_embedded<G: Group>(
 }
 
 /// Appends an embedded item as it is shown in its own group, with nothing embedded in turn.
-fn push_under_own_path(out: &mut String, base_url: &BaseUrl, embed: Embed, item: &ShownItem) {
-    let shown = Shown::alone(item);
-    match embed {
-        Embed::Library => {
-            push_item::<Library>(out, base_url, &collection_url::<Library>(base_url, None), shown);
-        }
-        Embed::Program => push_item::<ProposedPrograms>(
-            out,
-            base_url,
-            &collection_url::<ProposedPrograms>(base_url, None),
-            shown,
-        ),
-        Embed::Proposal => push_item::<Proposals>(
-            out,
-            base_url,
-            &collection_url::<Proposals>(base_url, None),
-            shown,
-        ),
+fn push_under_own_path(
+    out: &mut String,
+    base_url: &BaseUrl,
+    collection: Collection,
+    item: &ShownItem,
+) {
+    macro_rules! push {
+        ($($group:path,)*) => {
+            $(if <$group>::COLLECTION == collection && <$group>::OWNER.is_none() {
+                let url = collection_url::<$group>(base_url, None);
+                return push_item::<$group>(out, base_url, &url, Shown::alone(item));
+            })*
+        };
     }
+    for_each_group!(push);
 }
 
 fn push_relation<G: Group>(
@@ -474,7 +479,7 @@ fn push_relation<G: Group>(
             );
         }
         ItemLink::Program => {
-            if let Some(program) = shown.relations.program {
+            if let Some(program) = shown.relations.reference(0) {
                 push_link(
                     out,
                     "program",
@@ -539,7 +544,6 @@ fn push_time(out: &mut String, time: &Timestamp) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
 
     use super::*;
     use crate::query::CollectionQuery;
@@ -562,14 +566,10 @@ mod tests {
         ShownItem {
             item,
             relations: Relations {
-                program: program.and_then(ItemId::parse),
+                references: vec![program.and_then(ItemId::parse)],
                 ..Relations::default()
             },
         }
-    }
-
-    fn by_id(shown: ShownItem) -> HashMap<ItemId, ShownItem> {
-        HashMap::from([(shown.item.id, shown)])
     }
 
     fn base_url() -> BaseUrl {
@@ -585,14 +585,17 @@ mod tests {
         serde_json::from_str(&text).unwrap()
     }
 
+    fn relations() -> [domain::Relation; 2] {
+        let relations: Vec<_> = Proposals::COLLECTION.relations().collect();
+        relations.try_into().expect("a library and a programme")
+    }
+
     #[test]
     fn what_is_embedded_stands_under_its_own_path() {
         let library = vec![shown(LIBRARY_ITEM, Some(PROPOSAL), None)];
-        let embedded = Embedded {
-            libraries: Some(HashMap::from([(ItemId::parse(PROPOSAL).unwrap(), library)])),
-            programs: Some(by_id(shown(PROGRAM, None, None))),
-            proposals: None,
-        };
+        let [lib, program] = relations();
+        let embedded =
+            Embedded::default().with(lib, library).with(program, vec![shown(PROGRAM, None, None)]);
         let whole = proposal(&embedded);
         let beside = &whole["_embedded"];
         assert_eq!(
@@ -612,12 +615,11 @@ mod tests {
 
     #[test]
     fn what_there_is_none_of_is_left_out_or_empty() {
-        let nothing = || Some(HashMap::new());
-        let asked =
-            Embedded { libraries: Some(HashMap::new()), programs: nothing(), proposals: None };
+        let [lib, program] = relations();
+        let asked = Embedded::default().with(lib, Vec::new()).with(program, Vec::new());
         assert_eq!(proposal(&asked)["_embedded"], json!({ "lib": [] }));
         assert_eq!(
-            proposal(&Embedded { programs: nothing(), ..Embedded::default() })["_embedded"],
+            proposal(&Embedded::default().with(program, Vec::new()))["_embedded"],
             json!({})
         );
         assert_eq!(proposal(&Embedded::default()).get("_embedded"), None);

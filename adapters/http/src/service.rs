@@ -4,10 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{
-    ChangeLog, Clock, History, IdGenerator, ItemRepository, Readiness, ResourceLimits,
-    ResourcePorts, ResourceService, RuleBook,
-};
+use application::{Ports, ResourceLimits, ResourceService, RuleBook};
 use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method};
@@ -40,34 +37,6 @@ const RESPONSE_BUDGET_MIB: u16 = 32;
 
 /// What versions that are compared may take together.
 const COMPARISON_BUDGET_MIB: u16 = 32;
-
-/// What the service is made to work with.
-#[derive(Clone)]
-pub struct Ports {
-    /// Keeps the items.
-    pub items: Arc<dyn ItemRepository>,
-    /// Keeps what they were.
-    pub history: Arc<dyn History>,
-    /// Tells what was written.
-    pub changes: Arc<dyn ChangeLog>,
-    /// Tells whether the store answers.
-    pub readiness: Arc<dyn Readiness>,
-    /// Makes identifiers, of items and of requests.
-    pub ids: Arc<dyn IdGenerator>,
-    /// Tells the time.
-    pub clock: Arc<dyn Clock>,
-    /// Has the business rules that are not written in Rust.
-    pub rules: Arc<dyn RuleBook>,
-}
-
-impl Ports {
-    /// Those of the use cases of a group.
-    #[must_use]
-    pub fn of_resources(&self) -> ResourcePorts {
-        let Self { items, history, ids, clock, rules, .. } = self.clone();
-        ResourcePorts { items, history, ids, clock, rules }
-    }
-}
 
 /// What an operator can set.
 #[derive(Clone, Debug)]
@@ -126,7 +95,7 @@ fn mount<G: Group>(
             "what is beside the standard set knows no owner"
         );
     };
-    let service = ResourceService::new(G::COLLECTION, ports.of_resources(), limits);
+    let service = ResourceService::new(G::COLLECTION, ports, limits);
     let mut table = HashMap::new();
     GroupApi::<G>::new(service, Arc::clone(surroundings)).add_routes(&mut table);
     for (path, methods) in table {

@@ -157,7 +157,7 @@ fn id(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Box<str>> {
 fn collection(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Collection> {
     keys.required("group", "proposals", faults)?;
     let scalar = keys.text("group", faults)?;
-    keys::word(scalar, "group", Collection::named, &Collection::ALL.map(Collection::name), faults)
+    keys::word(scalar, "group", Collection::named, &Collection::names(), faults)
 }
 
 fn operations(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Vec<WriteOperation>> {

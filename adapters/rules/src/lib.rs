@@ -28,7 +28,7 @@
 //!
 //! // The service: the rules of now for each write, read again when the files change.
 //! let book = ReloadableRules::open(path, &["dates_in_order"])?;
-//! assert_eq!(book.rules(Collection::FILES).len(), 1);
+//! assert_eq!(book.rules(Collection::known("files")).len(), 1);
 //! if book.changed().is_some() {
 //!     match book.reload() {
 //!         Ok(is_other) => println!("reloaded, other rules: {is_other}"),

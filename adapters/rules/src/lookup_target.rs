@@ -91,7 +91,7 @@ impl<'a> Written<'a> {
             Some(name) => LookupBy::Member {
                 name: name.into(),
                 is_indexed: collection
-                    .is_some_and(|collection| collection.indexed_members().contains(&name)),
+                    .is_some_and(|collection| collection.spec().indexed.contains(&name)),
             },
         };
         let offset = name.len() + 1 + inside.len() - value.len();
@@ -115,9 +115,10 @@ impl<'a> Written<'a> {
 }
 
 fn unknown_collection(name: &str) -> String {
-    let names = Collection::ALL.map(Collection::name);
-    let guess =
-        nearest(name, names).map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
+    let names = Collection::names();
+    let guess = nearest(name, names.iter().copied())
+        .map(|guess| format!("did you mean `{guess}`? "))
+        .unwrap_or_default();
     format!("there is no collection `{name}`; {guess}there are `{}`", names.join("`, `"))
 }
 
@@ -147,14 +148,14 @@ fn split_member(inside: &str) -> (Option<&str>, &str) {
 fn misfit(collection: Collection, by: &LookupBy) -> Option<String> {
     let collection_name = collection.name();
     match by {
-        LookupBy::Parent if collection.owner().is_none() => Some(format!(
+        LookupBy::Parent if collection.parent().is_none() => Some(format!(
             "items of `{collection_name}` belong to no other; only those of `lib` do, to proposals"
         )),
         LookupBy::Member { name, .. } if &**name == "id" => {
             Some(format!("an item is found by its id as `{collection_name}[ID]`, without `id =`"))
         }
         LookupBy::Member { name, .. }
-            if collection == Collection::PROPOSALS
+            if collection == Collection::known("proposals")
                 && FIELDS.iter().all(|field| field.name != &**name) =>
         {
             let guess = nearest(name, FIELDS.iter().map(|field| field.name))

@@ -31,8 +31,8 @@ type RulesOfCollection = Arc<[Arc<dyn Rule<Members>>]>;
 #[derive(Default)]
 pub struct RuleSet {
     rules: Vec<Arc<FileRule>>,
-    /// In the order of [`Collection::ALL`].
-    by_collection: [RulesOfCollection; Collection::ALL.len()],
+    /// In the order of [`Collection::all`].
+    by_collection: Vec<RulesOfCollection>,
     cases: Vec<Case>,
     edition: u64,
 }
@@ -91,7 +91,7 @@ impl RuleSet {
             let rules = rules.iter().filter(|rule| rule.collection() == collection);
             rules.map(|rule| Arc::clone(rule) as Arc<dyn Rule<Members>>).collect()
         };
-        Self { by_collection: Collection::ALL.map(of), rules, cases, edition }
+        Self { by_collection: Collection::all().map(of).collect(), rules, cases, edition }
     }
 
     /// All rules, in the order of the files and of the rules in them.
@@ -103,8 +103,7 @@ impl RuleSet {
     /// The rules about the items of a collection, in the same order.
     #[must_use]
     pub fn rules_of(&self, collection: Collection) -> RulesOfCollection {
-        let index = Collection::ALL.iter().position(|candidate| *candidate == collection);
-        index.map(|index| self.by_collection[index].clone()).unwrap_or_default()
+        self.by_collection.get(collection.index()).cloned().unwrap_or_default()
     }
 
     /// A number that other content would not have; 0 for no files at all.

@@ -36,7 +36,7 @@ impl RuleSummary<'_> {
     /// field. Such a member is always absent, and likely a misspelling.
     #[must_use]
     pub fn unknown_members(&self) -> Vec<&str> {
-        if self.rule.collection() != Collection::PROPOSALS {
+        if self.rule.collection() != Collection::known("proposals") {
             return Vec::new();
         }
         let fields = domain::proposal::FIELDS;

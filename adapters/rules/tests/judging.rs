@@ -24,7 +24,7 @@ fn load(text: &str) -> RuleSet {
 /// The one rule about files that these keys make.
 fn rule(keys: &str) -> Arc<dyn Rule<Members>> {
     let text = format!("rules:\n- id: the_rule\n  group: files\n{keys}");
-    load(&text).rules_of(Collection::FILES)[0].clone()
+    load(&text).rules_of(Collection::known("files"))[0].clone()
 }
 
 fn members(json: &str) -> Members {
@@ -80,12 +80,12 @@ rules:
 - {id: other, group: lib, check: 'true', message: no}
 ";
     let rules = load(text);
-    let of_files = rules.rules_of(Collection::FILES);
+    let of_files = rules.rules_of(Collection::known("files"));
     assert_eq!(
         (
             of_files.len(),
-            rules.rules_of(Collection::LIB).len(),
-            rules.rules_of(Collection::PROPOSALS).len()
+            rules.rules_of(Collection::known("lib")).len(),
+            rules.rules_of(Collection::known("proposals")).len()
         ),
         (1, 1, 0)
     );
@@ -103,7 +103,7 @@ rules:
     {
         assert_eq!(rule.is_in_force(day.parse().expect("a day")), is_in_force, "{day}");
     }
-    let plain = &rules.rules_of(Collection::LIB)[0];
+    let plain = &rules.rules_of(Collection::known("lib"))[0];
     assert_eq!(
         plain.operations(),
         [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch]
@@ -196,9 +196,9 @@ fn lookups_are_by_id_by_member_and_by_parent() {
     let lookup = |collection, key| Lookup { collection, key, without: id };
     let member = LookupKey::Member { name: "program_id".into(), value: "7".into() };
     let expected = [
-        lookup(Collection::LIB, LookupKey::Parent(id)),
-        lookup(Collection::PROPOSALS, member),
-        lookup(Collection::FILES, LookupKey::Nothing),
+        lookup(Collection::known("lib"), LookupKey::Parent(id)),
+        lookup(Collection::known("proposals"), member),
+        lookup(Collection::known("files"), LookupKey::Nothing),
     ];
     assert_eq!(lookups, expected);
     let fault = rule

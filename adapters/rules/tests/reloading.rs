@@ -17,7 +17,7 @@ fn write(path: &Path, ids: &[&str]) {
 }
 
 fn ids(book: &dyn RuleBook) -> Vec<String> {
-    book.rules(Collection::FILES).iter().map(|rule| rule.code().to_owned()).collect()
+    book.rules(Collection::known("files")).iter().map(|rule| rule.code().to_owned()).collect()
 }
 
 /// What is done to the files, how, and which rules there are then.
@@ -26,7 +26,7 @@ type Change<'a> = (&'a str, &'a dyn Fn(), &'a [&'a str]);
 #[test]
 fn no_rules_are_none_for_good() {
     let none = ReloadableRules::none();
-    assert!(Collection::ALL.into_iter().all(|collection| none.rules(collection).is_empty()));
+    assert!(Collection::all().all(|collection| none.rules(collection).is_empty()));
     assert_eq!((none.edition(), none.changed(), none.reload()), (0, None, Ok(false)));
 }
 

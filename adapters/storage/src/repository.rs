@@ -133,7 +133,8 @@ impl SqlItemRepository {
         let Scope { collection, .. } = scope;
         if self.revision_cache.may_be_current(scope, id) {
             let whole = Scope { collection, parent: None };
-            let now = self.totals(whole, collection.linked()).await?.revision;
+            let referenced: Vec<_> = collection.referenced().collect();
+            let now = self.totals(whole, &referenced).await?.revision;
             self.revision_cache.observe(collection, now);
             if let Some(shown) = self.revision_cache.find(scope, id, now) {
                 return Ok(Some(shown));

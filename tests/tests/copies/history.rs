@@ -46,8 +46,11 @@ pub fn fill(database: &TestDatabase, count: usize) {
     block_on(async {
         let store = open(database).await;
         let author = Author { items: store.items() };
-        let programs =
-            author.insert(Collection::PROPOSED_PROGRAMS, None, None, ODD[2], 0).await.item.id;
+        let programs = author
+            .insert(Collection::known("proposedprograms"), None, None, ODD[2], 0)
+            .await
+            .item
+            .id;
         let mut histories: VecDeque<_> = (1..count).collect();
         let mut under_way = JoinSet::new();
         let mut proposals = Vec::new();
@@ -65,7 +68,7 @@ pub fn fill(database: &TestDatabase, count: usize) {
         }
         // With their library items.
         for proposal in proposals.iter().step_by(50) {
-            author.delete_newest(Collection::PROPOSALS, *proposal).await;
+            author.delete_newest(Collection::known("proposals"), *proposal).await;
         }
         store.close().await;
     });
@@ -81,7 +84,11 @@ pub fn fill_with_large(database: &TestDatabase, count: usize, bytes: usize) {
             let (author, members) =
                 (author.clone(), format!("{{\"n\":{number},\"text\":\"{}\"}}", "x".repeat(bytes)));
             under_way.spawn(async move {
-                author.insert(Collection::FILES, None, None, &members, number).await.item.id
+                author
+                    .insert(Collection::known("files"), None, None, &members, number)
+                    .await
+                    .item
+                    .id
             });
             if under_way.len() >= AT_A_TIME {
                 under_way.join_next().await.unwrap().unwrap();
@@ -112,19 +119,20 @@ impl Author {
         program: ItemId,
     ) -> Option<ItemId> {
         let collections = [
-            Collection::PROPOSALS,
-            Collection::LIB,
-            Collection::CASH_PROGRAM,
-            Collection::PROPOSALS,
-            Collection::LIB,
+            Collection::known("proposals"),
+            Collection::known("lib"),
+            Collection::known("cashprogram"),
+            Collection::known("proposals"),
+            Collection::known("lib"),
         ];
         let collection = if number.is_multiple_of(11) {
-            Collection::FILES
+            Collection::known("files")
         } else {
             collections[number % collections.len()]
         };
-        let is_proposal = collection == Collection::PROPOSALS;
-        let parent = owner.filter(|_| collection == Collection::LIB && !number.is_multiple_of(3));
+        let is_proposal = collection == Collection::known("proposals");
+        let parent =
+            owner.filter(|_| collection == Collection::known("lib") && !number.is_multiple_of(3));
         let continues = owner.filter(|_| is_proposal && number.is_multiple_of(4));
         let mut shown = self
             .insert(collection, parent, continues, &members(number, is_proposal, program), number)
@@ -163,7 +171,12 @@ impl Author {
         number: usize,
     ) -> ShownItem {
         let program = program_of(members);
-        let item = NewItem { id: new_id(), members: stored(members), continues, program };
+        let item = NewItem {
+            id: new_id(),
+            members: stored(members),
+            continues,
+            references: vec![program],
+        };
         self.items.insert(Scope { collection, parent }, item, by(number)).await.unwrap()
     }
 
@@ -174,7 +187,7 @@ impl Author {
             id: deleted.item.id,
             members: stored(ODD[0]),
             continues: None,
-            program: None,
+            references: Vec::new(),
         };
         let restored = self.items.restore(scope, item, by(number)).await.unwrap();
         if number.is_multiple_of(3) {
@@ -225,7 +238,7 @@ fn replacement(shown: &ShownItem, members: &str, program: Option<ItemId>) -> Rep
         id: shown.item.id,
         expected: shown.item.version,
         members: stored(members),
-        program,
+        references: vec![program],
     }
 }
 

@@ -18,7 +18,7 @@ fn row(version: i64, kind: &str, superseded: Option<&str>) -> Vec<Option<String>
 }
 
 async fn every_write_is_logged_with_what_it_superseded(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let first = store.insert(scope, r#"{"b":1.0,"a":1}"#).await;
     let second = store.update(scope, &first, r#"{"b":2.0}"#).await.unwrap();
     let patched = store
@@ -48,7 +48,7 @@ async fn every_write_is_logged_with_what_it_superseded(store: &TestStore) {
 
 async fn the_log_names_the_caller(store: &TestStore) {
     let by = |name: &str| Change { caller: Some(name.into()), ..at(NOW) };
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let shown = store.items.insert(scope, new_item("{}"), by("ana")).await.unwrap();
     let shown = store
         .items
@@ -62,10 +62,10 @@ async fn the_log_names_the_caller(store: &TestStore) {
 }
 
 async fn items_removed_with_their_parent_are_logged_each(store: &TestStore) {
-    let proposal = store.insert(all(Collection::PROPOSALS), r#"{"p":1}"#).await;
+    let proposal = store.insert(all(Collection::known("proposals")), r#"{"p":1}"#).await;
     let first = store.insert(lib_of(&proposal), r#"{"n":1}"#).await;
     store.update(lib_of(&proposal), &first, r#"{"n":2}"#).await.unwrap();
-    store.delete(all(Collection::PROPOSALS), &proposal).await.unwrap();
+    store.delete(all(Collection::known("proposals")), &proposal).await.unwrap();
     let mut deletions = store.changes().split_off(3);
     deletions.sort();
     assert_eq!(
@@ -79,7 +79,7 @@ async fn items_removed_with_their_parent_are_logged_each(store: &TestStore) {
 }
 
 async fn a_replacement_logs_every_item_it_wrote(store: &TestStore) {
-    let scope = all(Collection::CASH_PROGRAM);
+    let scope = all(Collection::known("cashprogram"));
     let kept = store.insert(scope, r#"{"n":1}"#).await;
     store.insert(scope, r#"{"n":2}"#).await;
     store
@@ -101,7 +101,7 @@ async fn a_replacement_logs_every_item_it_wrote(store: &TestStore) {
 }
 
 async fn every_version_of_an_item_is_kept_once(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let mut shown = store.insert(scope, r#"{"n":0}"#).await;
     for number in 1..5 {
         shown = store.update(scope, &shown, &format!(r#"{{"n":{number}}}"#)).await.unwrap();

@@ -21,7 +21,7 @@ on_both_stores! {
 const WRITERS: usize = 64;
 
 async fn concurrent_increments_are_all_counted(store: &TestStore) {
-    let scope = all(Collection::STATUSES);
+    let scope = all(Collection::known("statuses"));
     let counter = store.insert(scope, r#"{"n":0}"#).await;
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
@@ -36,7 +36,7 @@ async fn concurrent_increments_are_all_counted(store: &TestStore) {
 
 /// Reads, adds one and writes, until nobody came in between.
 async fn increment(items: Arc<dyn ItemRepository>, counter: ShownItem) {
-    let scope = all(Collection::STATUSES);
+    let scope = all(Collection::known("statuses"));
     loop {
         let shown = items.find(scope, counter.item.id).await.unwrap().unwrap();
         let next = format!(r#"{{"n":{}}}"#, shown.item.version.number());
@@ -48,7 +48,7 @@ async fn increment(items: Arc<dyn ItemRepository>, counter: ShownItem) {
 }
 
 async fn concurrent_inserts_are_all_there(store: &TestStore) {
-    let scope = all(Collection::STATUS);
+    let scope = all(Collection::known("status"));
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS * 4 {
         let items = Arc::clone(&store.items);
@@ -61,7 +61,7 @@ async fn concurrent_inserts_are_all_there(store: &TestStore) {
 }
 
 async fn inserts_into_a_proposal_being_deleted_leave_no_orphan(store: &TestStore) {
-    let proposals = all(Collection::PROPOSALS);
+    let proposals = all(Collection::known("proposals"));
     for _ in 0..8 {
         let proposal = store.insert(proposals, "{}").await;
         let mut writers = JoinSet::new();
@@ -77,7 +77,7 @@ async fn inserts_into_a_proposal_being_deleted_leave_no_orphan(store: &TestStore
             assert!(matches!(written, Ok(()) | Err(RepositoryError::OwnerMissing)), "{written:?}");
         }
     }
-    let lib = store.list(all(Collection::LIB)).await;
+    let lib = store.list(all(Collection::known("lib"))).await;
     assert_eq!((lib.total_items, lib.items), (0, vec![]));
 }
 
@@ -89,13 +89,13 @@ async fn concurrent_replacements_leave_one_of_them(store: &TestStore) {
             (0..5).map(|_| new_item(&format!(r#"{{"writer":{writer}}}"#))).collect();
         writers.spawn(async move {
             items
-                .replace_all(Collection::CASH_PROGRAM, content(vec![], additions), at(NOW))
+                .replace_all(Collection::known("cashprogram"), content(vec![], additions), at(NOW))
                 .await
                 .unwrap();
         });
     }
     writers.join_all().await;
-    let page = store.list(all(Collection::CASH_PROGRAM)).await;
+    let page = store.list(all(Collection::known("cashprogram"))).await;
     assert_eq!((page.total_items, page.items.len()), (5, 5));
     assert!(
         page.items.windows(2).all(|pair| pair[0].item.members == pair[1].item.members),
@@ -107,7 +107,7 @@ async fn concurrent_replacements_leave_one_of_them(store: &TestStore) {
 /// An id that is taken is no refusal but a fault: the writes that share its transaction must not
 /// suffer.
 async fn a_failing_write_does_not_harm_its_neighbours(store: &TestStore) {
-    let scope = all(Collection::STATUS);
+    let scope = all(Collection::known("status"));
     let taken = store.insert(scope, "{}").await;
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
@@ -128,7 +128,7 @@ async fn a_failing_write_does_not_harm_its_neighbours(store: &TestStore) {
 
 /// Asked for once and then dropped, as a server drops what a client no longer waits for.
 async fn a_write_goes_through_though_its_client_hangs_up(store: &TestStore) {
-    let scope = all(Collection::STATUS);
+    let scope = all(Collection::known("status"));
     tokio::select! {
         biased;
         _ = store.items.insert(scope, new_item("{}"), at(NOW)) => panic!("a write takes longer than that"),
@@ -143,7 +143,7 @@ async fn a_write_goes_through_though_its_client_hangs_up(store: &TestStore) {
 }
 
 async fn reads_that_share_a_statement_see_what_was_written_before(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let mut readers = JoinSet::new();
     for _ in 0..64 {
         let items = Arc::clone(&store.items);

@@ -18,7 +18,7 @@ const EMPTY: &str = "DROP TRIGGER full_disk ON changes";
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_full_disk_of_postgresql_writes_are_refused_as_such_and_leave_nothing() {
     let store = TestStore::open(TestDatabase::postgres()).await;
-    let (files, cash) = (all(Collection::FILES), Collection::CASH_PROGRAM);
+    let (files, cash) = (all(Collection::known("files")), Collection::known("cashprogram"));
     let kept = store.insert(files, r#"{"a":1}"#).await;
     let before = store.changes();
     for statement in FILL {

@@ -45,7 +45,7 @@ on_both_stores! {
     a_write_whose_grounds_fail_does_not_harm_its_neighbours
 }
 
-const CASH: Collection = Collection::CASH_PROGRAM;
+const CASH: Collection = Collection::known("cashprogram");
 
 fn member(collection: Collection, name: &str, value: &str) -> Lookup {
     Lookup {
@@ -61,7 +61,7 @@ fn by_id(collection: Collection, id: ItemId) -> Lookup {
 
 fn owned_by(owner: &ShownItem) -> Lookup {
     Lookup {
-        collection: Collection::LIB,
+        collection: Collection::known("lib"),
         key: LookupKey::Parent(owner.item.id),
         without: next_id(),
     }
@@ -89,41 +89,42 @@ async fn decided_on(items: &Arc<dyn ItemRepository>, lookups: &[Lookup]) -> Chan
 }
 
 async fn an_item_is_looked_up_by_its_id(store: &TestStore) {
-    let file = store.insert(all(Collection::FILES), r#"{"a":1.50}"#).await;
-    let lookup = by_id(Collection::FILES, file.item.id);
+    let file = store.insert(all(Collection::known("files")), r#"{"a":1.50}"#).await;
+    let lookup = by_id(Collection::known("files"), file.item.id);
     for _ in 0..2 {
         assert_eq!(found(&store.items, &lookup).await, std::slice::from_ref(&file.item));
     }
     assert_eq!(
-        found_ids(store, &by_id(Collection::STATUS, file.item.id)).await,
+        found_ids(store, &by_id(Collection::known("status"), file.item.id)).await,
         [],
         "it is of another collection"
     );
-    assert_eq!(found_ids(store, &by_id(Collection::FILES, next_id())).await, []);
+    assert_eq!(found_ids(store, &by_id(Collection::known("files"), next_id())).await, []);
     assert_eq!(
         found_ids(store, &Lookup { without: file.item.id, ..lookup.clone() }).await,
         [],
         "it is left out"
     );
-    store.delete(all(Collection::FILES), &file).await.unwrap();
+    store.delete(all(Collection::known("files")), &file).await.unwrap();
     assert_eq!(found_ids(store, &lookup).await, []);
 }
 
 async fn items_are_looked_up_by_their_owner(store: &TestStore) {
-    let proposals = all(Collection::PROPOSALS);
+    let proposals = all(Collection::known("proposals"));
     let (one, other) = (store.insert(proposals, "{}").await, store.insert(proposals, "{}").await);
     let mut own = Vec::new();
     for number in 0..3 {
         own.push(store.insert(lib_of(&one), &format!("{{\"n\":{number}}}")).await);
     }
     store.insert(lib_of(&other), "{}").await;
-    store.insert(all(Collection::LIB), "{}").await;
+    store.insert(all(Collection::known("lib")), "{}").await;
     let expected: Vec<_> = own.iter().map(|shown| shown.item.clone()).collect();
     assert_eq!(found(&store.items, &owned_by(&one)).await, expected);
     let without = Lookup { without: own[1].item.id, ..owned_by(&one) };
     assert_eq!(found_ids(store, &without).await, [own[0].item.id, own[2].item.id]);
     assert_eq!(
-        found_ids(store, &Lookup { collection: Collection::FILES, ..owned_by(&one) }).await,
+        found_ids(store, &Lookup { collection: Collection::known("files"), ..owned_by(&one) })
+            .await,
         []
     );
 }
@@ -152,7 +153,7 @@ async fn items_are_looked_up_by_a_text_or_a_number_as_it_is_written(store: &Test
                 .push(store.insert(all(CASH), &format!(r#"{{"{name}":{value}}}"#)).await.item.id);
         }
         store.insert(all(CASH), r#"{"other":"7"}"#).await;
-        store.insert(all(Collection::GAD_SCORES), &format!(r#"{{"{name}":"7"}}"#)).await;
+        store.insert(all(Collection::known("gadscores")), &format!(r#"{{"{name}":"7"}}"#)).await;
         assert_found_as_written(store, name, &inserted, huge).await;
     }
 }
@@ -179,7 +180,11 @@ async fn assert_found_as_written(store: &TestStore, name: &str, inserted: &[Item
         assert_eq!(found_ids(store, &member(CASH, name, value)).await, expected, "{name} {value}");
         let grounds = decided_on(&store.items, &[member(CASH, name, value)]).await;
         assert_eq!(
-            store.items.insert(all(Collection::FILES), new_item("{}"), grounds).await.map(|_| ()),
+            store
+                .items
+                .insert(all(Collection::known("files")), new_item("{}"), grounds)
+                .await
+                .map(|_| ()),
             Ok(()),
             "{name} {value}"
         );
@@ -211,13 +216,14 @@ async fn members_of_any_name_are_looked_up(store: &TestStore) {
         assert!(
             store
                 .items
-                .insert(all(Collection::FILES), new_item("{}"), grounds.clone())
+                .insert(all(Collection::known("files")), new_item("{}"), grounds.clone())
                 .await
                 .is_ok(),
             "{name}"
         );
         store.delete(all(CASH), &shown).await.unwrap();
-        let refused = store.items.insert(all(Collection::FILES), new_item("{}"), grounds).await;
+        let refused =
+            store.items.insert(all(Collection::known("files")), new_item("{}"), grounds).await;
         assert_eq!(refused, Err(RepositoryError::VersionConflict), "{name}");
     }
 }
@@ -225,8 +231,8 @@ async fn members_of_any_name_are_looked_up(store: &TestStore) {
 async fn members_with_an_index_are_looked_up_whatever_their_length(store: &TestStore) {
     let (long, longer) = ("é".repeat(300), format!("{}x", "é".repeat(300)));
     let values = ["7", "Añ'b", long.as_str(), longer.as_str(), &long[..400]];
-    for collection in Collection::ALL {
-        for name in collection.indexed_members() {
+    for collection in Collection::all() {
+        for name in collection.spec().indexed {
             for value in values {
                 let members = format!("{{\"{name}\":{}}}", domain::json::encode_text(value));
                 let shown = store.insert(all(collection), &members).await;
@@ -234,15 +240,19 @@ async fn members_with_an_index_are_looked_up_whatever_their_length(store: &TestS
                 assert_eq!(found_ids(store, &lookup).await, [shown.item.id], "{name} {value}");
                 let grounds = decided_on(&store.items, &[lookup]).await;
                 assert!(
-                    store.items.insert(all(Collection::LIB), new_item("{}"), grounds).await.is_ok(),
+                    store
+                        .items
+                        .insert(all(Collection::known("lib")), new_item("{}"), grounds)
+                        .await
+                        .is_ok(),
                     "{name} {value}"
                 );
             }
         }
     }
-    let number = store.insert(all(Collection::PROPOSALS), r#"{"program_id":12}"#).await;
+    let number = store.insert(all(Collection::known("proposals")), r#"{"program_id":12}"#).await;
     assert_eq!(
-        found_ids(store, &member(Collection::PROPOSALS, "program_id", "12")).await,
+        found_ids(store, &member(Collection::known("proposals"), "program_id", "12")).await,
         [number.item.id]
     );
     let elsewhere = store.insert(all(CASH), r#"{"program_id":"7"}"#).await;
@@ -254,13 +264,13 @@ async fn members_with_an_index_are_looked_up_whatever_their_length(store: &TestS
 }
 
 async fn what_is_about_the_same_is_told_apart_by_its_collection(store: &TestStore) {
-    let (files, status) = (Collection::FILES, Collection::STATUS);
+    let (files, status) = (Collection::known("files"), Collection::known("status"));
     let members = r#"{"proposal_id":"x","subject":"y"}"#;
     let (file, message) = (
         store.insert(all(files), members).await.item.id,
         store.insert(all(status), members).await.item.id,
     );
-    store.insert(all(Collection::GAD_SCORES), members).await;
+    store.insert(all(Collection::known("gadscores")), members).await;
     for (lookup, expected) in [
         (member(files, "proposal_id", "x"), vec![file]),
         (member(files, "proposal_id", "y"), vec![]),
@@ -277,8 +287,8 @@ async fn what_is_about_the_same_is_told_apart_by_its_collection(store: &TestStor
 
 /// Whatever the write is.
 async fn a_key_follows_its_item(store: &TestStore) {
-    let scope = all(Collection::STATUS);
-    let by = |value| member(Collection::STATUS, "subject", value);
+    let scope = all(Collection::known("status"));
+    let by = |value| member(Collection::known("status"), "subject", value);
     let shown = store.insert(scope, r#"{"subject":"a"}"#).await;
     let id = shown.item.id;
     let mut now = shown;
@@ -303,7 +313,7 @@ async fn a_key_follows_its_item(store: &TestStore) {
     let expected = vec![id, added.id];
     let now = store.list(scope).await.items.remove(0);
     let replaced = content(vec![replacement(&now, r#"{"subject":"c"}"#)], vec![added]);
-    store.items.replace_all(Collection::STATUS, replaced, at(NOW)).await.unwrap();
+    store.items.replace_all(Collection::known("status"), replaced, at(NOW)).await.unwrap();
     assert_eq!(found_ids(store, &by("c")).await, expected);
 }
 
@@ -314,9 +324,12 @@ async fn postgresql_looks_into_the_index_both_times() {
     let TestStore { store, items, database } = TestStore::open(TestDatabase::postgres()).await;
     let additions =
         (0..5_000).map(|number| new_item(&format!("{{\"subject\":\"{number}\"}}"))).collect();
-    items.replace_all(Collection::STATUS, content(vec![], additions), at(NOW)).await.unwrap();
+    items
+        .replace_all(Collection::known("status"), content(vec![], additions), at(NOW))
+        .await
+        .unwrap();
     let _ = database.query("ANALYZE items");
-    let grounds = decided_on(&items, &[member(Collection::STATUS, "subject", "7")]).await;
+    let grounds = decided_on(&items, &[member(Collection::known("status"), "subject", "7")]).await;
     items.insert(all(CASH), new_item("{}"), grounds).await.unwrap();
     drop(items);
     store.close().await;
@@ -327,11 +340,15 @@ async fn postgresql_looks_into_the_index_both_times() {
 }
 
 async fn lists_are_no_texts(store: &TestStore) {
-    store.insert(all(Collection::PROPOSALS), r#"{"implementation_sites":["Bato","Pili"]}"#).await;
-    let single =
-        store.insert(all(Collection::PROPOSALS), r#"{"implementation_sites":"Bato"}"#).await;
+    store
+        .insert(all(Collection::known("proposals")), r#"{"implementation_sites":["Bato","Pili"]}"#)
+        .await;
+    let single = store
+        .insert(all(Collection::known("proposals")), r#"{"implementation_sites":"Bato"}"#)
+        .await;
     assert_eq!(
-        found_ids(store, &member(Collection::PROPOSALS, "implementation_sites", "Bato")).await,
+        found_ids(store, &member(Collection::known("proposals"), "implementation_sites", "Bato"))
+            .await,
         [single.item.id]
     );
 }
@@ -417,7 +434,7 @@ async fn each_write(
     store: &TestStore,
     change: &Change,
 ) -> Vec<(&'static str, Result<(), RepositoryError>)> {
-    let scope = all(Collection::STATUS);
+    let scope = all(Collection::known("status"));
     let (shown, removed) = (store.insert(scope, "{}").await, store.insert(scope, "{}").await);
     store.delete(scope, &removed).await.unwrap();
     let items = &store.items;
@@ -517,8 +534,8 @@ async fn no_write_is_made_when_what_was_absent_is_there(store: &TestStore) {
 }
 
 async fn no_write_is_made_when_an_owner_got_another_item(store: &TestStore) {
-    let owner = store.insert(all(Collection::PROPOSALS), "{}").await;
-    let other = store.insert(all(Collection::PROPOSALS), "{}").await;
+    let owner = store.insert(all(Collection::known("proposals")), "{}").await;
+    let other = store.insert(all(Collection::known("proposals")), "{}").await;
     let own = store.insert(lib_of(&owner), "{}").await;
     let lookups = [owned_by(&owner)];
     let change = decided_on(&store.items, &lookups).await;
@@ -539,7 +556,7 @@ async fn no_write_is_made_when_an_owner_got_another_item(store: &TestStore) {
 }
 
 async fn every_ground_of_a_write_must_hold(store: &TestStore) {
-    let owner = store.insert(all(Collection::PROPOSALS), r#"{"program_id":"p"}"#).await;
+    let owner = store.insert(all(Collection::known("proposals")), r#"{"program_id":"p"}"#).await;
     let (one, other) = (
         store.insert(all(CASH), r#"{"m":"x"}"#).await,
         store.insert(all(CASH), r#"{"m":"y"}"#).await,
@@ -550,7 +567,7 @@ async fn every_ground_of_a_write_must_hold(store: &TestStore) {
         Lookup { without: one.item.id, ..member(CASH, "m", "x") },
         member(CASH, "m", "y"),
         member(CASH, "m", "z"),
-        member(Collection::PROPOSALS, "program_id", "p"),
+        member(Collection::known("proposals"), "program_id", "p"),
         by_id(CASH, one.item.id),
         by_id(CASH, next_id()),
         owned_by(&owner),
@@ -607,7 +624,7 @@ fn keyed(change: Change, remarks: &str) -> Change {
 }
 
 async fn a_key_is_answered_before_grounds_are_asked(store: &TestStore) {
-    let scope = all(Collection::STATUS);
+    let scope = all(Collection::known("status"));
     let stale = keyed(decided_on(&store.items, &[member(CASH, "m", "x")]).await, "");
     store.insert(all(CASH), r#"{"m":"x"}"#).await;
     assert_eq!(
@@ -628,7 +645,7 @@ async fn a_key_is_answered_before_grounds_are_asked(store: &TestStore) {
 }
 
 async fn remarks_are_given_back(store: &TestStore) {
-    let scope = all(Collection::STATUS);
+    let scope = all(Collection::known("status"));
     let remarks = "[{\"code\":\"late\",\"message\":\"Año ' \\\" \\\\ {}\"}]";
     let change = keyed(at(NOW), remarks);
     store.items.insert(scope, new_item("{}"), change.clone()).await.unwrap();
@@ -751,22 +768,23 @@ async fn of_many_inserts_that_are_done_together_one_is_made(store: &TestStore) {
 }
 
 async fn writes_that_touch_no_grounds_of_each_other_are_all_made(store: &TestStore) {
-    let program = store.insert(all(Collection::PROPOSED_PROGRAMS), "{}").await;
+    let program = store.insert(all(Collection::known("proposedprograms")), "{}").await;
     let mut inserts = Vec::new();
     for _ in 0..WRITERS {
-        let owner = store.insert(all(Collection::PROPOSALS), "{}").await;
-        let lookups = [by_id(Collection::PROPOSED_PROGRAMS, program.item.id), owned_by(&owner)];
+        let owner = store.insert(all(Collection::known("proposals")), "{}").await;
+        let lookups =
+            [by_id(Collection::known("proposedprograms"), program.item.id), owned_by(&owner)];
         inserts.push((lib_of(&owner), new_item("{}"), decided_on(&store.items, &lookups).await));
     }
     let done = together(store, inserts).await;
     assert!(done.iter().all(Result::is_ok), "{done:?}");
-    assert_eq!(store.list(all(Collection::LIB)).await.items.len(), WRITERS);
+    assert_eq!(store.list(all(Collection::known("lib"))).await.items.len(), WRITERS);
 }
 
 /// The same by a member with an index, where writes that leave another value go together.
 async fn of_many_inserts_with_one_key_that_are_done_together_one_is_made(store: &TestStore) {
     for (collection, name) in
-        [(Collection::PROPOSALS, "program_id"), (Collection::STATUS, "subject")]
+        [(Collection::known("proposals"), "program_id"), (Collection::known("status"), "subject")]
     {
         let mut inserts = Vec::new();
         for number in 0..WRITERS {
@@ -792,10 +810,10 @@ async fn of_many_inserts_with_one_key_that_are_done_together_one_is_made(store: 
 async fn updates_that_are_done_together_with_what_was_decided_on_them_come_one_after_the_other(
     store: &TestStore,
 ) {
-    let proposals = all(Collection::PROPOSALS);
+    let proposals = all(Collection::known("proposals"));
     for _ in 0..4 {
         let shown = store.insert(proposals, r#"{"program_id":"x"}"#).await;
-        let lookup = member(Collection::PROPOSALS, "program_id", "x");
+        let lookup = member(Collection::known("proposals"), "program_id", "x");
         let change = decided_on(&store.items, std::slice::from_ref(&lookup)).await;
         let mut writers = JoinSet::new();
         for writer in 0..WRITERS {
@@ -805,7 +823,7 @@ async fn updates_that_are_done_together_with_what_was_decided_on_them_come_one_a
                     let away = replacement(&shown, r#"{"program_id":"y"}"#);
                     return items.update(proposals, away, ChangeKind::Replaced, at(NOW)).await;
                 }
-                items.insert(all(Collection::STATUS), new_item("{}"), change).await
+                items.insert(all(Collection::known("status")), new_item("{}"), change).await
             });
         }
         let done = writers.join_all().await;
@@ -825,7 +843,7 @@ async fn a_write_whose_grounds_fail_does_not_harm_its_neighbours(store: &TestSto
     let mut inserts = Vec::new();
     for number in 0..WRITERS {
         let change = decided_on(&store.items, &[member(CASH, "m", &format!("x{number}"))]).await;
-        inserts.push((all(Collection::STATUS), new_item("{}"), change));
+        inserts.push((all(Collection::known("status")), new_item("{}"), change));
     }
     for _ in 0..WRITERS * 4 {
         store.insert(all(CASH), r#"{"m":"x3"}"#).await;
@@ -835,5 +853,5 @@ async fn a_write_whose_grounds_fail_does_not_harm_its_neighbours(store: &TestSto
         done.iter().enumerate().filter(|(_, done)| done.is_err()).map(|(place, _)| place).collect();
     assert_eq!((refused, &done[3]), (vec![3], &Err(RepositoryError::VersionConflict)));
     let made: Vec<_> = done.into_iter().flatten().collect();
-    assert_eq!(ids(&store.list(all(Collection::STATUS)).await.items).len(), made.len());
+    assert_eq!(ids(&store.list(all(Collection::known("status"))).await.items).len(), made.len());
 }

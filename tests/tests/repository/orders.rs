@@ -16,7 +16,7 @@ on_both_stores! {
     every_order_can_be_walked_in_both_directions
 }
 
-const COLLECTION: Scope = all(Collection::FILES);
+const COLLECTION: Scope = all(Collection::known("files"));
 
 fn key(name: &str, descending: bool) -> SortKey {
     let kind = FIELDS.iter().find(|field| field.name == name).map(|field| field.kind);
@@ -70,7 +70,7 @@ async fn numbers_come_before_texts_and_nothing_comes_last(store: &TestStore) {
 }
 
 async fn texts_are_ordered_by_code_point(store: &TestStore) {
-    let scope = all(Collection::PROPOSALS);
+    let scope = all(Collection::known("proposals"));
     let titles = ["b", "B", "é", "a\u{ffff}", "a😀", "a", "a b", "a!", ""];
     let members: Vec<_> = titles
         .iter()

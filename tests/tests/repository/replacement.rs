@@ -5,7 +5,7 @@ use domain::{Collection, Version};
 
 use crate::store::{NOW, TestStore, all, at, content, ids, lib_of, new_item, replacement};
 
-const COLLECTION: Collection = Collection::CASH_PROGRAM;
+const COLLECTION: Collection = Collection::known("cashprogram");
 
 on_both_stores! {
     an_empty_collection_is_filled
@@ -86,7 +86,7 @@ async fn a_replaced_item_that_is_gone_stops_all(store: &TestStore) {
 
 async fn a_continued_item_that_is_unknown_stops_all(store: &TestStore) {
     let first = store.insert(all(COLLECTION), "{}").await;
-    let file = store.insert(all(Collection::FILES), "{}").await;
+    let file = store.insert(all(Collection::known("files")), "{}").await;
     let addition = NewItem { continues: Some(file.item.id), ..new_item("{}") };
     let refused =
         store.items.replace_all(COLLECTION, content(vec![], vec![addition]), at(NOW)).await;
@@ -95,17 +95,17 @@ async fn a_continued_item_that_is_unknown_stops_all(store: &TestStore) {
 }
 
 async fn other_collections_stay(store: &TestStore) {
-    let file = store.insert(all(Collection::FILES), "{}").await;
+    let file = store.insert(all(Collection::known("files")), "{}").await;
     store
         .items
         .replace_all(COLLECTION, content(vec![], vec![new_item("{}")]), at(NOW))
         .await
         .unwrap();
-    assert_eq!(store.list(all(Collection::FILES)).await.items, [file]);
+    assert_eq!(store.list(all(Collection::known("files"))).await.items, [file]);
 }
 
 async fn removed_items_take_their_own_along(store: &TestStore) {
-    let proposals = all(Collection::PROPOSALS);
+    let proposals = all(Collection::known("proposals"));
     let (kept, removed) =
         (store.insert(proposals, "{}").await, store.insert(proposals, "{}").await);
     let own = store.insert(lib_of(&kept), "{}").await;
@@ -113,13 +113,13 @@ async fn removed_items_take_their_own_along(store: &TestStore) {
     store
         .items
         .replace_all(
-            Collection::PROPOSALS,
+            Collection::known("proposals"),
             content(vec![replacement(&kept, "{}")], vec![]),
             at(NOW),
         )
         .await
         .unwrap();
-    let lib = store.list(all(Collection::LIB)).await;
+    let lib = store.list(all(Collection::known("lib"))).await;
     assert_eq!((lib.total_items, lib.items), (1, vec![own]));
 }
 

@@ -38,9 +38,9 @@ async fn a_fresh_database_is_not_migrated(store: &TestStore) {
 }
 
 async fn migrating_again_changes_nothing(store: &TestStore) {
-    let shown = store.insert(all(Collection::FILES), "{}").await;
+    let shown = store.insert(all(Collection::known("files")), "{}").await;
     store.store.migrate().await.unwrap();
-    assert_eq!(store.find(all(Collection::FILES), &shown).await, Some(shown));
+    assert_eq!(store.find(all(Collection::known("files")), &shown).await, Some(shown));
 }
 
 async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore) {
@@ -110,7 +110,7 @@ fn first_totals(database: &TestDatabase) -> [String; 2] {
 }
 
 async fn a_store_of_the_first_schema_is_brought_up_to_date(store: &TestStore) {
-    let scope = all(Collection::PROPOSALS);
+    let scope = all(Collection::known("proposals"));
     for number in 0..3 {
         store
             .insert(
@@ -171,8 +171,11 @@ async fn keys_of_the_fourth_schema_are_kept(store: &TestStore) {
         key: Some(Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks })),
         ..at(NOW)
     };
-    let shown =
-        store.items.insert(all(Collection::FILES), new_item("{}"), change.clone()).await.unwrap();
+    let shown = store
+        .items
+        .insert(all(Collection::known("files")), new_item("{}"), change.clone())
+        .await
+        .unwrap();
     for statement in [
         "ALTER TABLE idempotency_keys DROP COLUMN remarks",
         "DELETE FROM seaql_migrations WHERE version LIKE '%_000005_rules'",
@@ -206,7 +209,7 @@ async fn items_of_the_fifth_schema_are_given_their_subjects(store: &TestStore) {
         r#"["a"]"#,
         r#"{"a":"b"}"#,
     ];
-    for collection in Collection::ALL {
+    for collection in Collection::all() {
         for name in ["proposal_id", "subject", "other"] {
             for value in values {
                 store
@@ -265,8 +268,8 @@ async fn the_view_is_made_anew_when_a_field_is_missing(store: &TestStore) {
 
 async fn the_view_shows_fields_as_columns(store: &TestStore) {
     let members = r#"{"project_title":"Sweetpotato","proposal_type":7,"implementation_sites":["Bato","Pili"]}"#;
-    let shown = store.insert(all(Collection::PROPOSALS), members).await;
-    store.insert(all(Collection::FILES), r#"{"project_title":"none"}"#).await;
+    let shown = store.insert(all(Collection::known("proposals")), members).await;
+    store.insert(all(Collection::known("files")), r#"{"project_title":"none"}"#).await;
     let columns = "id, CAST(created_at AS TEXT), project_title, CAST(proposal_type AS TEXT), implementation_sites, start_date";
     let rows = store.database.query(&format!("SELECT {columns} FROM proposals"));
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
@@ -338,21 +341,21 @@ fn cut_all_connections(database: &TestDatabase) {
 #[tokio::test]
 async fn reads_go_through_after_a_restart_of_the_server_and_writes_recover() {
     let store = TestStore::open(TestDatabase::postgres()).await;
-    let shown = store.insert(all(Collection::FILES), "{}").await;
+    let shown = store.insert(all(Collection::known("files")), "{}").await;
     let id = shown.item.id;
     let readers: JoinSet<_> = (0..8)
         .map(|_| store.items.clone())
-        .map(|items| async move { items.find(all(Collection::FILES), id).await })
+        .map(|items| async move { items.find(all(Collection::known("files")), id).await })
         .collect();
     readers.join_all().await;
     for _ in 0..4 {
         cut_all_connections(&store.database);
-        assert!(store.find(all(Collection::FILES), &shown).await.is_some());
+        assert!(store.find(all(Collection::known("files")), &shown).await.is_some());
         // A connection on its way back into the pool at the cut is found dead by the first to use
         // it.
-        let first = store.try_insert(all(Collection::FILES), new_item("{}")).await;
+        let first = store.try_insert(all(Collection::known("files")), new_item("{}")).await;
         assert!(matches!(first, Ok(_) | Err(RepositoryError::Unavailable)), "{first:?}");
-        let second = store.try_insert(all(Collection::FILES), new_item("{}")).await;
+        let second = store.try_insert(all(Collection::known("files")), new_item("{}")).await;
         assert!(second.is_ok(), "one connection found dead casts doubt on all: {second:?}");
     }
 }

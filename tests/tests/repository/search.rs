@@ -24,7 +24,7 @@ on_both_stores! {
     matches_can_be_walked
 }
 
-const COLLECTION: Scope = all(Collection::FILES);
+const COLLECTION: Scope = all(Collection::known("files"));
 
 fn searching(scope: Scope, written: &str) -> PageQuery {
     let search = Some(Search::read(written).unwrap());
@@ -114,17 +114,17 @@ async fn every_write_keeps_the_index_in_step(store: &TestStore) {
     );
     store.delete(COLLECTION, &updated).await.unwrap();
     assert_eq!(found(store, COLLECTION, "after").await, "");
-    let proposal = store.insert(all(Collection::PROPOSALS), r#"{"text":"owner"}"#).await;
+    let proposal = store.insert(all(Collection::known("proposals")), r#"{"text":"owner"}"#).await;
     store.insert(lib_of(&proposal), r#"{"text":"owned"}"#).await;
-    store.delete(all(Collection::PROPOSALS), &proposal).await.unwrap();
+    store.delete(all(Collection::known("proposals")), &proposal).await.unwrap();
     assert_eq!(
         (
-            found(store, all(Collection::LIB), "owned").await,
-            found(store, all(Collection::PROPOSALS), "owner").await
+            found(store, all(Collection::known("lib")), "owned").await,
+            found(store, all(Collection::known("proposals")), "owner").await
         ),
         Default::default()
     );
-    let cash = all(Collection::CASH_PROGRAM);
+    let cash = all(Collection::known("cashprogram"));
     let (kept, gone) = (
         store.insert(cash, r#"{"text":"kept"}"#).await,
         store.insert(cash, r#"{"text":"gone"}"#).await,
@@ -133,7 +133,7 @@ async fn every_write_keeps_the_index_in_step(store: &TestStore) {
         vec![replacement(&kept, r#"{"text":"changed"}"#)],
         vec![new_item(r#"{"text":"added"}"#)],
     );
-    store.items.replace_all(Collection::CASH_PROGRAM, whole, at(NOW)).await.unwrap();
+    store.items.replace_all(Collection::known("cashprogram"), whole, at(NOW)).await.unwrap();
     for (word, expected) in [("kept", ""), ("gone", ""), ("changed", "changed"), ("added", "added")]
     {
         assert_eq!(found(store, cash, word).await, expected, "{word}");
@@ -192,10 +192,10 @@ async fn a_refused_write_leaves_the_index_alone(store: &TestStore) {
 }
 
 async fn a_search_goes_with_filters_and_scopes(store: &TestStore) {
-    let proposal = store.insert(all(Collection::PROPOSALS), r#"{"text":"rice"}"#).await;
+    let proposal = store.insert(all(Collection::known("proposals")), r#"{"text":"rice"}"#).await;
     store.insert(lib_of(&proposal), r#"{"text":"rice","year":2026}"#).await;
     store.insert(lib_of(&proposal), r#"{"text":"rice","year":2025}"#).await;
-    store.insert(all(Collection::LIB), r#"{"text":"rice","year":2026}"#).await;
+    store.insert(all(Collection::known("lib")), r#"{"text":"rice","year":2026}"#).await;
     let subject = Subject::Member { name: "year".into(), kind: None };
     let year = Filter {
         condition: Condition::Compare(Comparison::Equal, Operand::read(&subject, "2026").unwrap()),
@@ -203,8 +203,8 @@ async fn a_search_goes_with_filters_and_scopes(store: &TestStore) {
     };
     for (scope, all, of_the_year) in [
         (lib_of(&proposal), 2, 1),
-        (all(Collection::LIB), 3, 2),
-        (all(Collection::PROPOSALS), 1, 0),
+        (all(Collection::known("lib")), 3, 2),
+        (all(Collection::known("proposals")), 1, 0),
     ] {
         let mut query = searching(scope, "rice");
         assert_eq!(store.select(scope, &query).await.items.len(), all);

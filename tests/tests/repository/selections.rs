@@ -25,7 +25,7 @@ on_both_stores! {
     matches_are_counted_up_to_a_limit
 }
 
-const COLLECTION: Scope = all(Collection::FILES);
+const COLLECTION: Scope = all(Collection::known("files"));
 
 fn member(name: &str) -> Subject {
     let kind: Option<FieldKind> = None;
@@ -246,7 +246,7 @@ async fn names_may_have_any_characters(store: &TestStore) {
 }
 
 async fn fields_of_proposals_are_found_by_their_kind(store: &TestStore) {
-    let scope = all(Collection::PROPOSALS);
+    let scope = all(Collection::known("proposals"));
     for members in [
         r#"{"start_date":"2026-01-01","researcher_id":7,"project_title":"14.50","implementation_sites":["Albay","Bato"],"n":0}"#,
         r#"{"start_date":"2026-06-30","researcher_id":"7","project_title":"Título","implementation_sites":"Bato","n":1}"#,
@@ -276,7 +276,7 @@ async fn fields_of_proposals_are_found_by_their_kind(store: &TestStore) {
 
 /// An index holds the beginning of a value only.
 async fn long_values_of_indexed_fields_are_told_apart(store: &TestStore) {
-    let scope = all(Collection::PROPOSALS);
+    let scope = all(Collection::known("proposals"));
     let (beginning, whole) = ("ñ".repeat(200), "ñ".repeat(5_000));
     for (number, value) in [
         &beginning[..398],
@@ -373,19 +373,19 @@ async fn times_are_compared(store: &TestStore) {
 }
 
 async fn filters_hold_together_and_stay_in_their_scope(store: &TestStore) {
-    let proposal = store.insert(all(Collection::PROPOSALS), "{}").await;
+    let proposal = store.insert(all(Collection::known("proposals")), "{}").await;
     let own = lib_of(&proposal);
     for (scope, members) in [
         (own, r#"{"a":1,"b":1,"n":0}"#),
         (own, r#"{"a":1,"b":2,"n":1}"#),
-        (all(Collection::LIB), r#"{"a":1,"b":2,"n":2}"#),
+        (all(Collection::known("lib")), r#"{"a":1,"b":2,"n":2}"#),
         (COLLECTION, r#"{"a":1,"b":2,"n":3}"#),
     ] {
         store.insert(scope, members).await;
     }
     let filters = vec![equal(&member("a"), "1"), equal(&member("b"), "2")];
     assert_eq!(found(store, own, filters.clone()).await, "1");
-    assert_eq!(found(store, all(Collection::LIB), filters).await, "1 2");
+    assert_eq!(found(store, all(Collection::known("lib")), filters).await, "1 2");
 }
 
 async fn matches_are_counted_up_to_a_limit(store: &TestStore) {
@@ -394,13 +394,13 @@ async fn matches_are_counted_up_to_a_limit(store: &TestStore) {
     store
         .items
         .replace_all(
-            Collection::CASH_PROGRAM,
+            Collection::known("cashprogram"),
             crate::store::content(Vec::new(), additions),
             at(NOW),
         )
         .await
         .unwrap();
-    let scope = all(Collection::CASH_PROGRAM);
+    let scope = all(Collection::known("cashprogram"));
     let query = PageQuery { limit: 5, ..selecting(scope, vec![exists(&member("x"), true)]) };
     assert_eq!(store.select(scope, &query).await.total, Total::AtLeast(10_000));
     assert_eq!(

@@ -24,7 +24,7 @@ pub const fn all(collection: Collection) -> Scope {
 
 /// The library items of one proposal.
 pub fn lib_of(proposal: &ShownItem) -> Scope {
-    Scope { collection: Collection::LIB, parent: Some(proposal.item.id) }
+    Scope { collection: Collection::known("lib"), parent: Some(proposal.item.id) }
 }
 
 /// An identifier nobody else has; later ones sort after earlier ones.
@@ -48,7 +48,7 @@ pub fn at(microsecond: i64) -> Change {
 
 /// A new item that refers to nothing.
 pub fn new_item(members: &str) -> NewItem {
-    NewItem { id: next_id(), members: members.into(), continues: None, program: None }
+    NewItem { id: next_id(), members: members.into(), continues: None, references: Vec::new() }
 }
 
 /// New members for an item as it was shown.
@@ -57,7 +57,7 @@ pub fn replacement(shown: &ShownItem, members: &str) -> Replacement {
         id: shown.item.id,
         expected: shown.item.version,
         members: members.into(),
-        program: None,
+        references: Vec::new(),
     }
 }
 
@@ -75,7 +75,7 @@ pub fn everything(scope: Scope) -> PageQuery {
         limit: 1000,
         fields: None,
         is_counted: true,
-        related: scope.collection.linked().to_vec(),
+        related: scope.collection.referenced().collect(),
     }
 }
 

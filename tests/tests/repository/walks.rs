@@ -16,7 +16,7 @@ on_both_stores! {
 }
 
 async fn a_walk_skips_and_repeats_nothing_while_others_write(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let mut stored = Vec::new();
     for _ in 0..20 {
         stored.push(store.insert(scope, "{}").await);
@@ -44,10 +44,10 @@ async fn every_bare_page_number_finds_its_items(store: &TestStore) {
     let expected: Vec<_> = additions.iter().map(|item| item.id).collect();
     store
         .items
-        .replace_all(Collection::CASH_PROGRAM, content(Vec::new(), additions), at(NOW))
+        .replace_all(Collection::known("cashprogram"), content(Vec::new(), additions), at(NOW))
         .await
         .unwrap();
-    let scope = all(Collection::CASH_PROGRAM);
+    let scope = all(Collection::known("cashprogram"));
     for offset in [0, 10, 49, 50, 60, 90, 95, 100, 102] {
         let query =
             PageQuery { position: Position::Offset(offset), limit: 10, ..everything(scope) };
@@ -64,7 +64,7 @@ async fn every_bare_page_number_finds_its_items(store: &TestStore) {
 }
 
 async fn only_the_members_asked_for_come_back(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let shown = store
         .insert(scope, r#"{"z":100.10,"a\"b":"é\n","l":[1.50,{"x":null}],"none":null,"other":1}"#)
         .await;
@@ -79,7 +79,7 @@ async fn only_the_members_asked_for_come_back(store: &TestStore) {
         store.select(scope, &PageQuery { fields: Some(fields.clone()), ..everything(scope) }).await;
     assert_eq!(&*page.items[0].shown.item.members, expected);
     assert_eq!(
-        store.items.find_fields(all(Collection::STATUS), shown.item.id, &fields).await,
+        store.items.find_fields(all(Collection::known("status")), shown.item.id, &fields).await,
         Ok(None)
     );
     let none =
@@ -91,25 +91,28 @@ async fn items_are_found_by_their_owners(store: &TestStore) {
     let mut owners = Vec::new();
     let mut owned = Vec::new();
     for _ in 0..3 {
-        let proposal = store.insert(all(Collection::PROPOSALS), "{}").await;
+        let proposal = store.insert(all(Collection::known("proposals")), "{}").await;
         for _ in 0..2 {
             owned.push(store.insert(crate::store::lib_of(&proposal), "{}").await);
         }
         owners.push(proposal.item.id);
     }
-    store.insert(all(Collection::LIB), "{}").await;
+    store.insert(all(Collection::known("lib")), "{}").await;
     assert_eq!(
-        store.items.belonging_to(Collection::LIB, &owners[..2], 10).await.unwrap(),
+        store.items.belonging_to(Collection::known("lib"), &owners[..2], 10).await.unwrap(),
         owned[..4]
     );
-    assert_eq!(store.items.belonging_to(Collection::LIB, &owners, 5).await.unwrap(), owned[..5]);
-    assert_eq!(store.items.belonging_to(Collection::FILES, &owners, 5).await.unwrap(), []);
+    assert_eq!(
+        store.items.belonging_to(Collection::known("lib"), &owners, 5).await.unwrap(),
+        owned[..5]
+    );
+    assert_eq!(store.items.belonging_to(Collection::known("files"), &owners, 5).await.unwrap(), []);
 }
 
 /// Readers fill whatever is kept in memory while writers write; after every acknowledged write the
 /// item, its page and its neighbours' relations must be as written.
 async fn nobody_who_was_answered_reads_what_was_before(store: &TestStore) {
-    let scope = all(Collection::CASH_PROGRAM);
+    let scope = all(Collection::known("cashprogram"));
     let mut tasks = JoinSet::new();
     for _ in 0..4 {
         let items = std::sync::Arc::clone(&store.items);

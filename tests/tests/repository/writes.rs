@@ -25,13 +25,13 @@ on_both_stores! {
 }
 
 async fn an_insert_under_an_unknown_owner_is_refused(store: &TestStore) {
-    let scope = Scope { collection: Collection::LIB, parent: Some(next_id()) };
+    let scope = Scope { collection: Collection::known("lib"), parent: Some(next_id()) };
     assert_eq!(store.try_insert(scope, new_item("{}")).await, Err(RepositoryError::OwnerMissing));
-    assert_eq!(store.list(all(Collection::LIB)).await.total_items, 0);
+    assert_eq!(store.list(all(Collection::known("lib"))).await.total_items, 0);
 }
 
 async fn an_item_of_another_collection_owns_nothing(store: &TestStore) {
-    let file = store.insert(all(Collection::FILES), "{}").await;
+    let file = store.insert(all(Collection::known("files")), "{}").await;
     assert_eq!(
         store.try_insert(lib_of(&file), new_item("{}")).await,
         Err(RepositoryError::OwnerMissing)
@@ -39,23 +39,23 @@ async fn an_item_of_another_collection_owns_nothing(store: &TestStore) {
 }
 
 async fn an_insert_that_continues_an_unknown_item_is_refused(store: &TestStore) {
-    let proposals = all(Collection::PROPOSALS);
+    let proposals = all(Collection::known("proposals"));
     let item = NewItem { continues: Some(next_id()), ..new_item("{}") };
     assert_eq!(store.try_insert(proposals, item).await, Err(RepositoryError::ItemMissing));
     assert_eq!(store.list(proposals).await.total_items, 0);
 }
 
 async fn an_item_of_another_collection_is_not_continued(store: &TestStore) {
-    let file = store.insert(all(Collection::FILES), "{}").await;
+    let file = store.insert(all(Collection::known("files")), "{}").await;
     let item = NewItem { continues: Some(file.item.id), ..new_item("{}") };
     assert_eq!(
-        store.try_insert(all(Collection::PROPOSALS), item).await,
+        store.try_insert(all(Collection::known("proposals")), item).await,
         Err(RepositoryError::ItemMissing)
     );
 }
 
 async fn an_update_gives_the_next_version(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let first = store.insert(scope, r#"{"a":1}"#).await;
     let later = at(NOW + 1_000_001);
     let second = store
@@ -75,29 +75,29 @@ async fn an_update_gives_the_next_version(store: &TestStore) {
 }
 
 async fn an_update_of_an_unknown_item_is_refused(store: &TestStore) {
-    let file = store.insert(all(Collection::FILES), "{}").await;
-    store.delete(all(Collection::FILES), &file).await.unwrap();
+    let file = store.insert(all(Collection::known("files")), "{}").await;
+    store.delete(all(Collection::known("files")), &file).await.unwrap();
     assert_eq!(
-        store.update(all(Collection::FILES), &file, "{}").await,
+        store.update(all(Collection::known("files")), &file, "{}").await,
         Err(RepositoryError::ItemMissing)
     );
 }
 
 async fn an_update_outside_the_scope_is_refused(store: &TestStore) {
-    let one = store.insert(all(Collection::PROPOSALS), "{}").await;
-    let other = store.insert(all(Collection::PROPOSALS), "{}").await;
+    let one = store.insert(all(Collection::known("proposals")), "{}").await;
+    let other = store.insert(all(Collection::known("proposals")), "{}").await;
     let own = store.insert(lib_of(&one), "{}").await;
     assert_eq!(store.update(lib_of(&other), &own, "{}").await, Err(RepositoryError::ItemMissing));
     assert_eq!(store.delete(lib_of(&other), &own).await, Err(RepositoryError::ItemMissing));
     assert_eq!(
-        store.update(all(Collection::FILES), &own, "{}").await,
+        store.update(all(Collection::known("files")), &own, "{}").await,
         Err(RepositoryError::ItemMissing)
     );
     assert!(store.update(lib_of(&one), &own, "{}").await.is_ok());
 }
 
 async fn an_update_of_another_version_is_refused(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let first = store.insert(scope, "{}").await;
     store.update(scope, &first, r#"{"a":1}"#).await.unwrap();
     assert_eq!(
@@ -107,7 +107,7 @@ async fn an_update_of_another_version_is_refused(store: &TestStore) {
 }
 
 async fn a_refused_update_changes_nothing(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let first = store.insert(scope, "{}").await;
     let second = store.update(scope, &first, r#"{"a":1}"#).await.unwrap();
     let (before, changes) = (store.list(scope).await, store.changes());
@@ -118,7 +118,7 @@ async fn a_refused_update_changes_nothing(store: &TestStore) {
 }
 
 async fn time_never_goes_back(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let first = store.insert(scope, "{}").await;
     let early = store
         .items
@@ -130,7 +130,7 @@ async fn time_never_goes_back(store: &TestStore) {
 }
 
 async fn a_delete_of_an_unknown_item_is_refused(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     assert_eq!(
         store.items.delete(scope, next_id(), Version::FIRST, at(NOW)).await,
         Err(RepositoryError::ItemMissing)
@@ -138,7 +138,7 @@ async fn a_delete_of_an_unknown_item_is_refused(store: &TestStore) {
 }
 
 async fn a_delete_of_another_version_is_refused(store: &TestStore) {
-    let proposals = all(Collection::PROPOSALS);
+    let proposals = all(Collection::known("proposals"));
     let first = store.insert(proposals, "{}").await;
     let own = store.insert(lib_of(&first), "{}").await;
     let second = store.update(proposals, &first, r#"{"a":1}"#).await.unwrap();
@@ -147,7 +147,7 @@ async fn a_delete_of_another_version_is_refused(store: &TestStore) {
 }
 
 async fn a_deleted_item_is_gone(store: &TestStore) {
-    let scope = all(Collection::FILES);
+    let scope = all(Collection::known("files"));
     let file = store.insert(scope, "{}").await;
     store.delete(scope, &file).await.unwrap();
     assert_eq!(store.find(scope, &file).await, None);
@@ -155,7 +155,7 @@ async fn a_deleted_item_is_gone(store: &TestStore) {
 }
 
 async fn a_proposal_takes_its_library_items_along(store: &TestStore) {
-    let (proposals, lib) = (all(Collection::PROPOSALS), all(Collection::LIB));
+    let (proposals, lib) = (all(Collection::known("proposals")), all(Collection::known("lib")));
     let (one, other) = (store.insert(proposals, "{}").await, store.insert(proposals, "{}").await);
     let owned = [
         store.insert(lib_of(&one), r#"{"n":1}"#).await,
@@ -179,10 +179,13 @@ async fn a_proposal_takes_its_library_items_along(store: &TestStore) {
 }
 
 async fn a_write_that_was_answered_is_there_after_reopening(store: &TestStore) {
-    let shown = store.insert(all(Collection::FILES), r#"{"a":1}"#).await;
+    let shown = store.insert(all(Collection::known("files")), r#"{"a":1}"#).await;
     store.store.clone().close().await;
     let again = crate::store::connect(&store.database).await;
-    assert_eq!(again.items().find(all(Collection::FILES), shown.item.id).await, Ok(Some(shown)));
+    assert_eq!(
+        again.items().find(all(Collection::known("files")), shown.item.id).await,
+        Ok(Some(shown))
+    );
     again.close().await;
 }
 
@@ -190,16 +193,16 @@ async fn a_closed_store_is_unavailable(store: &TestStore) {
     let (items, readiness) = (store.store.items(), store.store.readiness());
     let waiting = tokio::spawn({
         let items = items.clone();
-        async move { items.insert(all(Collection::FILES), new_item("{}"), at(NOW)).await }
+        async move { items.insert(all(Collection::known("files")), new_item("{}"), at(NOW)).await }
     });
     waiting.await.unwrap().unwrap();
     store.store.clone().close().await;
     assert_eq!(
-        items.insert(all(Collection::FILES), new_item("{}"), at(NOW)).await,
+        items.insert(all(Collection::known("files")), new_item("{}"), at(NOW)).await,
         Err(RepositoryError::Unavailable)
     );
     assert_eq!(
-        items.find(all(Collection::FILES), next_id()).await,
+        items.find(all(Collection::known("files")), next_id()).await,
         Err(RepositoryError::Unavailable)
     );
     assert_eq!(readiness.check().await, Err(RepositoryError::Unavailable));

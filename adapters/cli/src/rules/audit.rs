@@ -7,13 +7,10 @@ use std::io::{self, BufWriter, Write};
 
 use application::query::Place;
 use application::{
-    ApplicationError, Audited, Caller, ResourceLimits, ResourcePorts, ResourceService, Scope,
-    WriteOptions, audited_operation,
+    ApplicationError, Audited, Caller, Ports, ResourceLimits, Scope, WriteOptions,
+    audited_operation, resource_use_cases,
 };
-use domain::{
-    Collection, Document, ItemId, Members, Proposal, Resource, Rule, Severity, Verdict, Violation,
-    WriteOperation,
-};
+use domain::{Collection, ItemId, Members, Rule, Severity, Verdict, Violation, WriteOperation};
 use jiff::SignedDuration;
 
 use crate::error::CommandError;
@@ -73,9 +70,9 @@ impl Count {
 }
 
 impl Audit {
-    async fn begin(ports: &ResourcePorts) -> Result<Self, CommandError> {
+    async fn begin(ports: &Ports) -> Result<Self, CommandError> {
         let (mut collections, mut counts, mut total) = (Vec::new(), BTreeMap::new(), 0);
-        for collection in Collection::ALL {
+        for collection in Collection::all() {
             let rules = ports.rules.rules(collection);
             if rules.is_empty() {
                 continue;
@@ -100,25 +97,17 @@ impl Audit {
         })
     }
 
-    async fn run(&mut self, ports: &ResourcePorts) -> Result<(), CommandError> {
+    async fn run(&mut self, ports: &Ports) -> Result<(), CommandError> {
         for collection in self.collections.clone() {
-            if collection == Collection::PROPOSALS {
-                self.look_at::<Proposal>(collection, ports).await?;
-            } else {
-                self.look_at::<Document>(collection, ports).await?;
-            }
+            self.look_at(collection, ports).await?;
         }
         self.out.flush().map_err(CommandError::Output)
     }
 
-    async fn look_at<R: Resource>(
-        &mut self,
-        collection: Collection,
-        ports: &ResourcePorts,
-    ) -> Result<(), CommandError> {
+    async fn look_at(&mut self, collection: Collection, ports: &Ports) -> Result<(), CommandError> {
         // Nothing is written, so nothing is limited.
         let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
-        let service = ResourceService::<R>::new(collection, ports.clone(), limits);
+        let service = resource_use_cases(collection, ports, limits);
         let mut after: Option<Place> = None;
         loop {
             let Audited { remarked, examined, next } =

@@ -21,7 +21,8 @@ mod words;
 use std::sync::Arc;
 
 use application::{
-    ApplicationError, Caller, ResourceLimits, ResourcePorts, ResourceService, WriteOptions,
+    ApplicationError, Caller, Ports, ResourceLimits, ResourceService, ResourceUseCases as _,
+    WriteOptions,
 };
 use domain::{Collection, Document, ItemId, Members, Proposal, Violations};
 use jiff::SignedDuration;
@@ -82,11 +83,11 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(recipe: Recipe, ports: &ResourcePorts) -> Self {
+    fn new(recipe: Recipe, ports: &Ports) -> Self {
         Self {
             recipe,
-            proposals: service(Collection::PROPOSALS, ports),
-            library: service(Collection::LIB, ports),
+            proposals: service(Collection::known("proposals"), ports),
+            library: service(Collection::known("lib"), ports),
         }
     }
 
@@ -109,15 +110,12 @@ impl Writer {
     }
 }
 
-fn service<R: domain::Resource>(
-    collection: Collection,
-    ports: &ResourcePorts,
-) -> ResourceService<R> {
+fn service<R: domain::Resource>(collection: Collection, ports: &Ports) -> ResourceService<R> {
     // The limits are on what patches make of an item, and on what is sent again; there is nothing
     // of either here.
     ResourceService::new(
         collection,
-        ports.clone(),
+        ports,
         ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO },
     )
 }
@@ -146,7 +144,7 @@ struct Load {
 }
 
 impl Load {
-    fn new(options: &SeedOptions, ports: &ResourcePorts) -> Self {
+    fn new(options: &SeedOptions, ports: &Ports) -> Self {
         let SeedOptions { proposals, library, median_size, seed, .. } = *options;
         Self {
             writer: Arc::new(Writer::new(

@@ -251,7 +251,7 @@ fn read_change(
     let [sequence, group, item, version, kind, time, caller, parent, continues, members] = fields;
     let kind =
         wanted("kind", kind, kind.as_text().and_then(|name| ChangeKind::named(&name)), || {
-            listed(ChangeKind::ALL.map(ChangeKind::name))
+            listed(&ChangeKind::ALL.map(ChangeKind::name))
         })?;
     Ok(ChangeRecord {
         sequence: Sequence(counted("sequence", sequence)?),
@@ -259,7 +259,7 @@ fn read_change(
             "group",
             group,
             group.as_text().and_then(|name| Collection::named(&name)),
-            || listed(Collection::ALL.map(Collection::name)),
+            || listed(&Collection::names()),
         )?,
         item: id("item_id", item)?,
         version: Version::from_number(counted("version", version)?),
@@ -340,7 +340,7 @@ fn read_members(
         // It was read as a part of the line, so it can be read alone.
         let members = Members::from_value(value).ok().flatten();
         if let Some(violation) =
-            members.and_then(|members| members.unstorable().iter().next().cloned())
+            members.and_then(|members| domain::unstorable(&members).iter().next().cloned())
         {
             return Err(LineFault::Unstorable {
                 pointer: violation.pointer.to_string(),
@@ -355,8 +355,9 @@ fn suggested(meant: Option<&str>) -> String {
     meant.map_or_else(|| "remove it".to_owned(), |known| format!("did you mean `{known}`?"))
 }
 
-fn listed<const COUNT: usize>(names: [&str; COUNT]) -> String {
-    format!("one of {}", names.map(encode_text).join(", "))
+fn listed(names: &[&str]) -> String {
+    let names: Vec<_> = names.iter().map(|name| encode_text(name)).collect();
+    format!("one of {}", names.join(", "))
 }
 
 /// Enough of a value to be recognised.
@@ -420,7 +421,7 @@ mod tests {
         let odd = r#"{"n":100.10,"big":123456789012345678901234567890,"e":1E+5,"é":"\"\\\n\u0001😀","empty":[{},[]]}"#;
         let written = ChangeRecord {
             sequence: Sequence(i64::MAX),
-            collection: Collection::LIB,
+            collection: Collection::known("lib"),
             item: ItemId::parse(ID).unwrap(),
             version: Version::from_number(9),
             kind: ChangeKind::Patched,

@@ -1,7 +1,7 @@
 //! What items were: their versions, what differs between two, what there was at a time, and the way
 //! back.
 
-use application::{Caller, Relations, ShownItem, View, WriteOptions};
+use application::{Caller, Relations, ResourceUseCases as _, ShownItem, View, WriteOptions};
 use domain::{Item, ItemId, Value, Version, Violations, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;

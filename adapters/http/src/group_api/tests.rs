@@ -9,7 +9,7 @@ use application::ports::{
     MockRuleBook,
 };
 use application::query::{PageQuery, Total};
-use application::{ListedPage, Relations, Revision, ShownItem, Totals};
+use application::{ListedPage, Ports, Relations, Revision, ShownItem, Totals};
 use domain::{Collection, Item, ItemId, Version};
 use jiff::{SignedDuration, Timestamp};
 use poem::http::header::{ETAG, HOST, IF_NONE_MATCH};
@@ -17,7 +17,7 @@ use poem::http::{Method, StatusCode};
 use poem::{Endpoint, Request, RequestBuilder, Response};
 use uuid::Uuid;
 
-use crate::{HttpOptions, Ports, service};
+use crate::{HttpOptions, service};
 
 const PROPOSAL: &str = "01890a5d-ac96-774b-bcce-b302099a8050";
 const PROGRAM: &str = "01890a5d-ac96-774b-bcce-b302099a8010";
@@ -35,7 +35,7 @@ fn shown(id: &str, version: i64) -> ShownItem {
     ShownItem {
         item,
         relations: Relations {
-            program: ItemId::parse(PROGRAM).filter(|_| id == PROPOSAL),
+            references: vec![ItemId::parse(PROGRAM).filter(|_| id == PROPOSAL)],
             ..Relations::default()
         },
     }
@@ -155,8 +155,9 @@ async fn a_page_is_listed_when_it_may_have_changed_or_may_not_exist() {
 #[tokio::test]
 async fn what_is_embedded_counts_in_what_a_page_depends_on() {
     let mut items = MockItemRepository::new();
-    let is_related =
-        |_: &application::Scope, query: &PageQuery| query.related.contains(&Collection::LIB);
+    let is_related = |_: &application::Scope, query: &PageQuery| {
+        query.related.contains(&Collection::known("lib"))
+    };
     items.expect_page().once().withf(is_related).returning(|_, _| Ok(page(0)));
     let response = answer(items, request(Method::GET, "/v1/proposals?embed=lib").finish()).await;
     assert_eq!((response.status(), response.header(ETAG)), (StatusCode::OK, Some("\"r7\"")));

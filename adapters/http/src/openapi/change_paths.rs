@@ -89,8 +89,8 @@ fn last_event_id() -> MetaOperationParam {
 }
 
 fn groups() -> MetaSchema {
-    let groups = Collection::ALL.map(|collection| collection.name().into()).to_vec();
-    MetaSchema { enum_items: groups, ..text(Collection::PROPOSALS.name()) }
+    let groups = Collection::all().map(|collection| collection.name().into()).collect();
+    MetaSchema { enum_items: groups, ..text(Collection::known("proposals").name()) }
 }
 
 fn group() -> MetaOperationParam {

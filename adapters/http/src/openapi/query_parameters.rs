@@ -186,7 +186,7 @@ fn fields<G: Group>() -> Named {
 }
 
 fn embed<G: Group>() -> Option<Named> {
-    let names: Vec<_> = G::EMBEDS.iter().map(|(name, _)| *name).collect();
+    let names: Vec<_> = G::embeds().iter().map(|relation| relation.name).collect();
     let first = *names.first()?;
     let description = "What to show with each item under `_embedded`, parted by commas; left out where an item has none.";
     let schema = json!({ "type": "string", "enum": arrangements(&names) });
@@ -250,8 +250,10 @@ fn looked_for<G: Group>() -> String {
             .collect(),
         Members::Open(known) => known.iter().map(|member| (member.name, member.example)).collect(),
     };
-    let words: Vec<_> =
-        texts(&known).into_iter().flat_map(|(_, text)| domain::words::words(&text)).collect();
+    let words: Vec<_> = texts(&known)
+        .into_iter()
+        .flat_map(|(_, text)| application::query::tokenizer::words(&text))
+        .collect();
     let is_plain = |word: &&String| {
         word.len() > 3 && *word != "example" && word.bytes().all(|byte| byte.is_ascii_alphabetic())
     };

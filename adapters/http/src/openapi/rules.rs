@@ -108,7 +108,7 @@ fn rule() -> MetaSchema {
         (
             "group",
             described(
-                names(Collection::ALL.map(|collection| collection.name().into()).to_vec()),
+                names(Collection::all().map(|collection| collection.name().into()).collect()),
                 "The items it is about; library items of proposals are in `lib`.",
             ),
         ),

@@ -1,15 +1,14 @@
 //! The schemas of a group's bodies and representations.
 
 use application::ChangeKind;
-use application::query::Embed;
-use domain::Violations;
 use domain::proposal::{FIELDS, Field, FieldKind};
+use domain::{Collection, KnownMember, Relation, RelationKind, Violations};
 use poem_openapi::registry::{MetaSchema, MetaSchemaRef, MetaTag, Registry};
 use serde_json::Value;
 
 use super::keep;
-use crate::group::{Group, ItemLink, Members, Operation, WellKnownMember};
-use crate::groups::{Library, Proposals, ProposedPrograms};
+use crate::group::{Group, ItemLink, Members, Operation};
+use crate::groups::for_each_group;
 
 /// The schema of every error.
 pub const PROBLEM: &str = "Problem";
@@ -72,7 +71,7 @@ pub fn register<G: Group>(registry: &mut Registry) {
     add(collection_name::<G>(), collection::<G>());
     add(COLLECTION_LINKS.to_owned(), collection_links());
     add(COLLECTION_META.to_owned(), collection_meta());
-    if !G::EMBEDS.is_empty() {
+    if !G::embeds().is_empty() {
         add(embedded_name::<G>(), embedded::<G>());
     }
     add(LINK.to_owned(), link());
@@ -197,7 +196,7 @@ fn item<G: Group>() -> MetaSchema {
         ),
     );
     schema.properties.push(("_links", inline(item_links::<G>())));
-    if !G::EMBEDS.is_empty() {
+    if !G::embeds().is_empty() {
         schema.properties.push(("_embedded", reference(&embedded_name::<G>())));
     }
     schema.properties.push(("_meta", reference(META)));
@@ -211,13 +210,28 @@ fn embedded_name<G: Group>() -> String {
     format!("{}Embeds", G::STEM)
 }
 
+/// The name of the schema of an item in the group that shows the whole collection.
+fn name_of_item(collection: Collection) -> String {
+    macro_rules! name {
+        ($($group:path,)*) => {
+            $(if <$group>::COLLECTION == collection && <$group>::OWNER.is_none() {
+                return item_name::<$group>();
+            })*
+        };
+    }
+    for_each_group!(name);
+    String::new()
+}
+
 fn embedded<G: Group>() -> MetaSchema {
-    let schema = |embed: &Embed| match embed {
-        Embed::Library => inline(array(reference(&item_name::<Library>()))),
-        Embed::Program => reference(&item_name::<ProposedPrograms>()),
-        Embed::Proposal => reference(&item_name::<Proposals>()),
+    let schema = |relation: &Relation| {
+        let item = reference(&name_of_item(relation.to));
+        match relation.kind {
+            RelationKind::Children => inline(array(item)),
+            RelationKind::Parent | RelationKind::Reference(_) => item,
+        }
     };
-    let properties = G::EMBEDS.iter().map(|(name, embed)| (*name, schema(embed))).collect();
+    let properties = G::embeds().iter().map(|relation| (relation.name, schema(relation))).collect();
     MetaSchema {
         description: Some("What `embed` asked for, as far as there is any."),
         ..object(&[], properties)
@@ -247,7 +261,7 @@ fn members<G: Group>(usage: Use) -> MetaSchema {
     }
 }
 
-fn well_known(member: &WellKnownMember) -> MetaSchemaRef {
+fn well_known(member: &KnownMember) -> MetaSchemaRef {
     // No `type`: what is usual is documented and never enforced, so a response may hold anything
     // here.
     inline(MetaSchema {

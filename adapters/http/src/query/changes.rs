@@ -52,9 +52,7 @@ impl ChangesQuery {
 
 fn collection(group: &str) -> Result<Collection, Problem> {
     collection_of(group).map_err(|nearest| {
-        let mend = mend(nearest, || {
-            format!("there are {}.", listed(Collection::ALL.map(Collection::name)))
-        });
+        let mend = mend(nearest, || format!("there are {}.", listed(Collection::names())));
         invalid(format!("`group` names {}, which is none; {mend}", quoted(group)))
     })
 }

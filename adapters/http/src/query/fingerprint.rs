@@ -83,19 +83,19 @@ mod tests {
 
     #[test]
     fn what_selects_or_orders_counts_and_nothing_else() {
-        let plain = of(Collection::LIB, None, "");
-        assert_eq!(plain, of(Collection::LIB, None, "page=2&page_size=5&fields=a"));
-        let both = of(Collection::LIB, None, "filter[a]=1&filter[b]=2");
-        assert_eq!(both, of(Collection::LIB, None, "filter[b]=2&page=3&filter%5Ba%5D=1"));
+        let plain = of(Collection::known("lib"), None, "");
+        assert_eq!(plain, of(Collection::known("lib"), None, "page=2&page_size=5&fields=a"));
+        let both = of(Collection::known("lib"), None, "filter[a]=1&filter[b]=2");
+        assert_eq!(both, of(Collection::known("lib"), None, "filter[b]=2&page=3&filter%5Ba%5D=1"));
         let owner = ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8050");
         let others = [
-            of(Collection::FILES, None, ""),
-            of(Collection::LIB, owner, ""),
-            of(Collection::LIB, None, "sort=a"),
-            of(Collection::LIB, None, "q=a"),
-            of(Collection::LIB, None, "filter[a]=1"),
-            of(Collection::LIB, None, "filter[a][ne]=1"),
-            of(Collection::LIB, None, "filter[a1]="),
+            of(Collection::known("files"), None, ""),
+            of(Collection::known("lib"), owner, ""),
+            of(Collection::known("lib"), None, "sort=a"),
+            of(Collection::known("lib"), None, "q=a"),
+            of(Collection::known("lib"), None, "filter[a]=1"),
+            of(Collection::known("lib"), None, "filter[a][ne]=1"),
+            of(Collection::known("lib"), None, "filter[a1]="),
             both,
         ];
         for (index, one) in others.iter().enumerate() {

@@ -31,7 +31,7 @@ impl<'a> PageLinks<'a> {
         };
         push_escaped_link(out, "self", &own);
         let Listing { page_count, previous, next, .. } = listing;
-        let neighbour = |neighbour: &application::Neighbour| {
+        let neighbour = |neighbour: &application::AdjacentPage| {
             (neighbour.page, cursor::write(&neighbour.position, self.fingerprint))
         };
         let linked = [

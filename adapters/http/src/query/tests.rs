@@ -1,7 +1,7 @@
 //! Whole queries, from the text to what is asked of the use case.
 
-use application::query::{Condition, Embed, Position, SortKey, Subject};
-use application::{Listing, Neighbour, Revision, Search};
+use application::query::{Condition, Position, SortKey, Subject};
+use application::{AdjacentPage, Listing, Revision, Search};
 use domain::ItemId;
 use proptest::prelude::*;
 
@@ -30,8 +30,8 @@ fn a_query_is_read_as_a_whole() {
         [SortKey { subject: Subject::Member { .. }, descending: true }]
     ));
     assert_eq!(
-        (request.view.fields.map(|fields| fields.len()), request.view.embed),
-        (Some(1), vec![Embed::Library])
+        (request.view.fields.map(|fields| fields.len()), request.view.embed[0].name),
+        (Some(1), "lib")
     );
 }
 
@@ -101,7 +101,7 @@ fn linked(raw: &str, keys: Vec<application::query::SortValue>) -> (String, Posit
         revision: content.revision,
         content: content.into(),
         previous: None,
-        next: Some(Neighbour { page: 2, position: position.clone() }),
+        next: Some(AdjacentPage { page: 2, position: position.clone() }),
         embedded: application::Embedded::default(),
     };
     let mut out = String::new();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use application::View;
-use application::query::{Embed, MemberNames, Subject};
-use domain::nearest;
+use application::query::{MemberNames, Subject};
+use domain::{Relation, nearest};
 
 use super::fault::{invalid, listed, mend, quoted};
 use super::names::{Names, split};
@@ -40,13 +40,14 @@ fn fields(written: &str, names: Names) -> Result<MemberNames, Problem> {
     Ok(fields.into())
 }
 
-fn embed<G: Group>(written: &str) -> Result<Vec<Embed>, Problem> {
-    let known = || G::EMBEDS.iter().map(|(name, _)| *name);
+fn embed<G: Group>(written: &str) -> Result<Vec<Relation>, Problem> {
+    let relations = G::embeds();
+    let known = || relations.iter().map(|relation| relation.name);
     let mut embed = Vec::new();
     for name in written.split(',') {
-        let Some((_, wanted)) = G::EMBEDS.iter().find(|(known, _)| *known == name) else {
+        let Some(wanted) = relations.iter().find(|relation| relation.name == name) else {
             let mend = mend(nearest(name, known()), || format!("it takes {}.", listed(known())));
-            return Err(match G::EMBEDS {
+            return Err(match &relations[..] {
                 [] => invalid(format!("{} embeds nothing; leave `embed` out.", G::ITEM_NAME)),
                 _ => invalid(format!(
                     "`embed` names {}, which {} does not embed; {mend}",
@@ -65,11 +66,10 @@ fn embed<G: Group>(written: &str) -> Result<Vec<Embed>, Problem> {
 
 #[cfg(test)]
 mod tests {
-    use application::query::Embed;
 
     use super::{Parameters, read};
     use crate::group::Group;
-    use crate::groups::{Files, Library, ProposalLibrary, Proposals};
+    use crate::groups::{Files, Library, ProposalLibrary, Proposals, Statuses};
 
     fn fields<G: Group>(query: &str) -> Option<String> {
         let view = Parameters::read(query, &["fields"])
@@ -78,10 +78,11 @@ mod tests {
         Some(view.fields.map_or_else(|| "all".to_owned(), |names| names.join("|")))
     }
 
-    fn embedded<G: Group>(query: &str) -> Result<Vec<Embed>, String> {
+    fn embedded<G: Group>(query: &str) -> Result<Vec<&'static str>, String> {
         let view =
             Parameters::read(query, &["embed"]).and_then(|parameters| read::<G>(&parameters));
-        view.map(|view| view.embed).map_err(|problem| problem.to_string())
+        view.map(|view| view.embed.iter().map(|relation| relation.name).collect())
+            .map_err(|problem| problem.to_string())
     }
 
     #[test]
@@ -104,18 +105,15 @@ mod tests {
 
     #[test]
     fn groups_embed_what_they_know() {
-        assert_eq!(
-            embedded::<Proposals>("embed=program,lib"),
-            Ok(vec![Embed::Program, Embed::Library])
-        );
-        assert_eq!(embedded::<Library>("embed=proposal"), Ok(vec![Embed::Proposal]));
-        assert_eq!(embedded::<ProposalLibrary>("embed=proposal"), Ok(vec![Embed::Proposal]));
+        assert_eq!(embedded::<Proposals>("embed=program,lib"), Ok(vec!["program", "lib"]));
+        assert_eq!(embedded::<Library>("embed=proposal"), Ok(vec!["proposal"]));
+        assert_eq!(embedded::<ProposalLibrary>("embed=proposal"), Ok(vec!["proposal"]));
         for (found, expected) in [
             (embedded::<Proposals>("embed=programme"), "did you mean `program`?"),
             (embedded::<Proposals>("embed=files"), "it takes `lib` or `program`."),
             (embedded::<Proposals>("embed="), "it takes"),
             (embedded::<Proposals>("embed=lib,lib"), "twice"),
-            (embedded::<Files>("embed=lib"), "embeds nothing"),
+            (embedded::<Statuses>("embed=lib"), "embeds nothing"),
         ] {
             assert!(found.clone().is_err_and(|fault| fault.contains(expected)), "{found:?}");
         }

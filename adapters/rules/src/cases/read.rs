@@ -355,7 +355,7 @@ impl<'a> CaseReader<'a, '_, '_> {
         let id = taken("id")?;
         let parent = if is_looked_up { taken("parent")? } else { None };
         // What is null is absent in a proposal, and is never stored.
-        let drops_nulls = collection == Collection::PROPOSALS;
+        let drops_nulls = collection == Collection::known("proposals");
         let members = members.retain(|name, value| {
             name != "id" && !(is_looked_up && name == "parent") && !(drops_nulls && value.is_null())
         });

@@ -92,7 +92,7 @@ impl WriteThroughCache {
     }
 
     fn written(&self, write: &Write, scope: Scope, shown: &ShownItem) {
-        if scope.collection == Collection::PROPOSED_PROGRAMS
+        if scope.collection == Collection::known("proposedprograms")
             && matches!(write, Write::Insert { .. })
         {
             // Proposals may name it already.
@@ -141,6 +141,10 @@ impl WriteThroughCache {
 
 /// Whether other items show that an item of this collection exists, or go with it.
 fn is_linked_to(collection: Collection) -> bool {
-    [Collection::PROPOSALS, Collection::PROPOSED_PROGRAMS, Collection::CASH_PROGRAM]
-        .contains(&collection)
+    [
+        Collection::known("proposals"),
+        Collection::known("proposedprograms"),
+        Collection::known("cashprogram"),
+    ]
+    .contains(&collection)
 }

@@ -104,7 +104,7 @@ async fn give_keys(
     let text = "SELECT id, CAST(members AS TEXT) AS members FROM items WHERE collection = $1 AND id > $2 ORDER BY id LIMIT $3";
     let mut last = Uuid::nil();
     loop {
-        let values = [Collection::PROPOSALS.name().into(), last.into(), BATCH.into()];
+        let values = [Collection::known("proposals").name().into(), last.into(), BATCH.into()];
         let batch = connection.query_all_raw(dialect.statement(text, values)).await?;
         let Some(row) = batch.last() else { return Ok(()) };
         last = row_mapping::get(row, "id")?;
@@ -121,8 +121,9 @@ async fn give_key(
 ) -> Result<(), DbErr> {
     let members =
         Members::read(row_mapping::get::<String>(row, "members")?.as_bytes()).ok().flatten();
-    let keys = members
-        .map_or_else(Keys::default, |members| Keys::of(Collection::PROPOSALS, members.encoded()));
+    let keys = members.map_or_else(Keys::default, |members| {
+        Keys::of(Collection::known("proposals"), members.encoded())
+    });
     let columns: Vec<_> =
         COLUMNS.iter().zip(2..).map(|(name, number)| format!("{name} = ${number}")).collect();
     let text = format!("UPDATE items SET {} WHERE id = $1", columns.join(", "));

@@ -24,9 +24,10 @@ impl MigrationTrait for Migration {
         connection
             .execute_unprepared(&format!("ALTER TABLE items ADD COLUMN subject {}", dialect.key))
             .await?;
-        for collection in Collection::ALL {
+        for collection in Collection::all() {
             for member in collection
-                .indexed_members()
+                .spec()
+                .indexed
                 .iter()
                 .filter(|member| indexed_columns::column(collection, member) == Some("subject"))
             {

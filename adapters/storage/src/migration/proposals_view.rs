@@ -57,6 +57,6 @@ fn definition(dialect: &Dialect, create: &str) -> String {
         created_at = (dialect.readable_time)("created_at"),
         updated_at = (dialect.readable_time)("updated_at"),
         fields = fields.join(", "),
-        collection = Collection::PROPOSALS.name(),
+        collection = Collection::known("proposals").name(),
     )
 }

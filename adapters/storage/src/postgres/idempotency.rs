@@ -73,7 +73,7 @@ pub(crate) async fn remember(
         column(&|shown, _| shown.item.id.to_string()),
         integers(done.iter().map(|(.., shown)| shown.item.version.number())),
         column(&|_, relations| id_text(relations.continues)),
-        column(&|_, relations| id_text(relations.program)),
+        column(&|_, relations| id_text(relations.reference(0))),
         column(&|_, relations| continued_by(relations)),
         texts(done.iter().map(|(_, key, _)| key.remarks.to_string())),
     ]);

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use application::query::tokenizer::{each_text, each_word};
 use domain::Value;
-use domain::words::{each_text, each_word};
 use sea_orm::DbBackend;
 
 /// Stands between texts, so that no phrase is found across two of them. No word has such a

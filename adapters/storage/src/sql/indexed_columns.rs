@@ -26,7 +26,7 @@ impl Keys {
     /// The keys among an item's members.
     pub fn of(collection: Collection, members: &str) -> Self {
         let mut keys = Self::default();
-        if collection.indexed_members().is_empty() {
+        if collection.spec().indexed.is_empty() {
             return keys;
         }
         for (name, value) in Value::from_encoded(members).entries().into_iter().flatten() {
@@ -72,8 +72,8 @@ pub(crate) fn key_of_text(text: impl AsRef<str>) -> String {
 
 /// The column of a member's key, if it is one.
 pub(crate) fn column(collection: Collection, member: &str) -> Option<&'static str> {
-    let indexed = collection.indexed_members().iter().find(|indexed| **indexed == member)?;
-    Some(if collection == Collection::PROPOSALS { indexed } else { SUBJECT })
+    let indexed = collection.spec().indexed.iter().find(|indexed| **indexed == member)?;
+    Some(if collection == Collection::known("proposals") { indexed } else { SUBJECT })
 }
 
 /// Whether a text compares to a key as it does to the whole value: it is shorter than what is cut
@@ -104,8 +104,9 @@ mod tests {
     #[test]
     fn the_keys_of_proposals_are_fields() {
         assert!(
-            Collection::PROPOSALS
-                .indexed_members()
+            Collection::known("proposals")
+                .spec()
+                .indexed
                 .iter()
                 .all(|name| FIELDS.iter().any(|field| field.name == *name))
         );
@@ -113,8 +114,8 @@ mod tests {
 
     #[test]
     fn every_indexed_member_of_a_collection_has_a_column_of_its_own() {
-        for collection in Collection::ALL {
-            let members = collection.indexed_members();
+        for collection in Collection::all() {
+            let members = collection.spec().indexed;
             let columns: HashSet<_> =
                 members.iter().filter_map(|name| column(collection, name)).collect();
             assert_eq!(columns.len(), members.len(), "{collection:?}");
@@ -128,21 +129,21 @@ mod tests {
             r#"{{"program_id":7,"title":"x","research_type":"Añ\"b","researcher_id":"{}"}}"#,
             "é".repeat(300)
         );
-        let keys = Keys::of(Collection::PROPOSALS, &members);
+        let keys = Keys::of(Collection::known("proposals"), &members);
         let keys: Vec<_> = keys.columns().iter().map(Option::as_deref).collect();
         assert_eq!(keys, [Some("7"), Some("Añ\"b"), Some("é".repeat(LENGTH).as_str()), None, None]);
-        assert_eq!(Keys::of(Collection::FILES, &members), Keys::default());
+        assert_eq!(Keys::of(Collection::known("files"), &members), Keys::default());
     }
 
     #[test]
     fn what_an_item_is_about_is_its_key() {
         for (collection, members, key) in [
-            (Collection::STATUS, r#"{"proposal_id":"a","subject":"b"}"#, Some("b")),
-            (Collection::FILES, r#"{"proposal_id":"a","subject":"b"}"#, Some("a")),
-            (Collection::CASH_PROGRAM, r#"{"proposal_id":1.50}"#, Some("1.50")),
-            (Collection::GAD_SCORES, r#"{"proposal_id":["a"]}"#, None),
-            (Collection::LIB, r#"{"proposal_id":"a","subject":"b"}"#, None),
-            (Collection::PROPOSALS, r#"{"subject":"b"}"#, None),
+            (Collection::known("status"), r#"{"proposal_id":"a","subject":"b"}"#, Some("b")),
+            (Collection::known("files"), r#"{"proposal_id":"a","subject":"b"}"#, Some("a")),
+            (Collection::known("cashprogram"), r#"{"proposal_id":1.50}"#, Some("1.50")),
+            (Collection::known("gadscores"), r#"{"proposal_id":["a"]}"#, None),
+            (Collection::known("lib"), r#"{"proposal_id":"a","subject":"b"}"#, None),
+            (Collection::known("proposals"), r#"{"subject":"b"}"#, None),
         ] {
             let keys = Keys::of(collection, members);
             assert_eq!(keys.in_column("subject"), key, "{collection:?}");

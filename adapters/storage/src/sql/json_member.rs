@@ -27,7 +27,7 @@ impl Member {
     pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
         let backend = text.dialect.backend;
         let path = format!("$.{}", encode_text(name));
-        let key = kind.and_then(|_| indexed_columns::column(Collection::PROPOSALS, name));
+        let key = kind.and_then(|_| indexed_columns::column(Collection::known("proposals"), name));
         let (name, path) = match (kind, backend) {
             (Some(_), _) => (literal(name), literal(&path)),
             (None, DbBackend::Sqlite) => {

@@ -120,7 +120,7 @@ fn member(text: &mut SqlText, collection: Collection, name: &str) -> Member {
     let field = FIELDS
         .iter()
         .find(|field| field.name == name)
-        .filter(|_| collection == Collection::PROPOSALS);
+        .filter(|_| collection == Collection::known("proposals"));
     Member::of(text, name, field.map(|field| field.kind))
 }
 
@@ -253,8 +253,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_looked_for_by_an_indexed_member_is_found_in_its_index_both_times() {
         let database = migrated().await;
-        let members = Collection::ALL.into_iter().flat_map(|collection| {
-            collection.indexed_members().iter().map(move |name| (collection, *name))
+        let members = Collection::all().flat_map(|collection| {
+            collection.spec().indexed.iter().map(move |name| (collection, *name))
         });
         for (collection, name) in members {
             let index = format!(

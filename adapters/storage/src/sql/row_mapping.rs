@@ -38,7 +38,7 @@ pub(crate) fn relations(row: &QueryResult) -> Result<Relations, DbErr> {
     Ok(Relations {
         continues: id(row, "continues")?,
         continued_by: continued_by(row)?,
-        program: id(row, "program")?,
+        references: id(row, "program")?.map(Some).into_iter().collect(),
     })
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
          (SELECT n.id FROM items n WHERE n.id = {row}.predecessor) AS continues, \
          (SELECT n.id FROM items n WHERE n.id = {row}.program AND n.collection = '{programs}') AS program, \
          (SELECT string_agg({id_text}, ',' ORDER BY n.id) FROM items n WHERE n.predecessor = {row}.id) AS continued_by",
-        programs = Collection::PROPOSED_PROGRAMS.name(),
+        programs = Collection::known("proposedprograms").name(),
         id_text = dialect.id_text,
     )
 }
@@ -129,5 +129,5 @@ pub(crate) fn parent(scope: Scope) -> Option<Uuid> {
 
 /// The name of the collection that owns the items of this one.
 pub(crate) fn owner_name(collection: Collection) -> Option<String> {
-    collection.owner().map(|owner| owner.name().to_owned())
+    collection.parent().map(|owner| owner.name().to_owned())
 }

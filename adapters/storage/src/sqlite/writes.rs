@@ -157,7 +157,7 @@ impl Performing<'_> {
         }
         let written = self.write_on_grounds(write)?;
         if let Ok(ShownItem { item, relations }) = &written {
-            let Relations { continues, program, .. } = relations;
+            let (continues, program) = (&relations.continues, &relations.reference(0));
             let [continues, program] = [continues, program].map(|id| id.map(ItemId::uuid));
             let (fingerprint, expires, by) =
                 (&own.fingerprint, own.expires.as_microsecond(), continued_by(relations));
@@ -208,7 +208,7 @@ impl Performing<'_> {
         continues: Option<ItemId>,
     ) -> Outcome<Judged<ShownItem>> {
         let scope = write.scope;
-        if !self.is_there_or_none(scope.parent, scope.collection.owner())? {
+        if !self.is_there_or_none(scope.parent, scope.collection.parent())? {
             return Ok(Err(RepositoryError::OwnerMissing));
         }
         if !self.is_there_or_none(continues, Some(scope.collection))? {
@@ -221,7 +221,7 @@ impl Performing<'_> {
             relations: Relations {
                 continues,
                 continued_by: Vec::new(),
-                program: self.program(write)?,
+                references: self.references(write)?,
             },
         }))
     }
@@ -231,7 +231,7 @@ impl Performing<'_> {
         write: &RowWrite<'_>,
         continues: Option<ItemId>,
     ) -> Outcome<Judged<ShownItem>> {
-        if !self.is_there_or_none(write.scope.parent, write.scope.collection.owner())? {
+        if !self.is_there_or_none(write.scope.parent, write.scope.collection.parent())? {
             return Ok(Err(RepositoryError::OwnerMissing));
         }
         let past =
@@ -249,7 +249,7 @@ impl Performing<'_> {
         let relations = self.found(write)?.map(|(shown, _)| shown.relations).unwrap_or_default();
         Ok(Ok(ShownItem {
             item,
-            relations: Relations { program: self.program(write)?, ..relations },
+            relations: Relations { references: self.references(write)?, ..relations },
         }))
     }
 
@@ -312,7 +312,7 @@ impl Performing<'_> {
         }
         shown.item.version = expected.next();
         shown.item.updated_at = self.time;
-        shown.relations.program = self.program(write)?;
+        shown.relations.references = self.references(write)?;
         Ok(Ok(shown))
     }
 
@@ -333,9 +333,10 @@ impl Performing<'_> {
     }
 
     /// The programme a write names, if it exists.
-    fn program(&self, write: &RowWrite<'_>) -> Outcome<Option<ItemId>> {
-        let exists = self.is_there_or_none(write.program, Some(Collection::PROPOSED_PROGRAMS))?;
-        Ok(write.program.filter(|_| exists))
+    fn references(&self, write: &RowWrite<'_>) -> Outcome<Vec<Option<ItemId>>> {
+        let exists =
+            self.is_there_or_none(write.program, Some(Collection::known("proposedprograms")))?;
+        Ok(write.program.filter(|_| exists).map(Some).into_iter().collect())
     }
 
     /// Whether an item of the collection exists, if one is named.
@@ -468,6 +469,10 @@ fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
     })?;
     Ok(ShownItem {
         item,
-        relations: Relations { continues: id("continues")?, continued_by, program: id("program")? },
+        relations: Relations {
+            continues: id("continues")?,
+            continued_by,
+            references: id("program")?.map(Some).into_iter().collect(),
+        },
     })
 }

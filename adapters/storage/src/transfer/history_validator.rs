@@ -248,7 +248,7 @@ impl SqliteHistoryValidator {
     fn link_error(&self, record: &ChangeRecord) -> rusqlite::Result<Option<HistoryError>> {
         let collection = record.collection.name();
         if let Some(parent) = record.parent {
-            let Some(owner) = record.collection.owner().map(Collection::name) else {
+            let Some(owner) = record.collection.parent().map(Collection::name) else {
                 return Ok(Some(HistoryError::NoOwner(collection)));
             };
             let known = self.find(parent)?.filter(|known| known.collection == owner);
@@ -357,7 +357,7 @@ mod tests {
     fn change(sequence: i64, item: u128, version: i64, kind: ChangeKind) -> ChangeRecord {
         ChangeRecord {
             sequence: Sequence(sequence),
-            collection: Collection::PROPOSALS,
+            collection: Collection::known("proposals"),
             item: id(item),
             version: Version::from_number(version),
             kind,
@@ -371,7 +371,7 @@ mod tests {
 
     fn library_item(sequence: i64, item: u128, version: i64, kind: ChangeKind) -> ChangeRecord {
         ChangeRecord {
-            collection: Collection::LIB,
+            collection: Collection::known("lib"),
             parent: Some(id(1)),
             ..change(sequence, item, version, kind)
         }
@@ -470,7 +470,8 @@ mod tests {
 
     #[test]
     fn an_item_stays_where_it_is() {
-        let moved = ChangeRecord { collection: Collection::FILES, ..change(2, 1, 2, Replaced) };
+        let moved =
+            ChangeRecord { collection: Collection::known("files"), ..change(2, 1, 2, Replaced) };
         let known = Some(HistoryError::Moved {
             item: id(1),
             found: "files",
@@ -489,7 +490,8 @@ mod tests {
     fn a_parent_is_there_and_of_the_owning_group() {
         let missing = Some(HistoryError::ParentMissing { parent: id(1), owner: "proposals" });
         assert_eq!(error(vec![library_item(1, 2, 1, Created)]), missing);
-        let of_another = ChangeRecord { collection: Collection::FILES, ..change(1, 1, 1, Created) };
+        let of_another =
+            ChangeRecord { collection: Collection::known("files"), ..change(1, 1, 1, Created) };
         assert_eq!(error(vec![of_another, library_item(2, 2, 1, Created)]), missing);
         assert_eq!(
             error(vec![

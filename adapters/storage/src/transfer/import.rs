@@ -118,8 +118,10 @@ async fn is_database_written(options: &StoreOptions) -> Result<bool, CopyError> 
 
 /// The programme that a proposal names, whether or not it exists.
 pub(super) fn program(record: &ChangeRecord) -> Option<ItemId> {
-    let members =
-        record.members.as_deref().filter(|_| record.collection == Collection::PROPOSALS)?;
+    let members = record
+        .members
+        .as_deref()
+        .filter(|_| record.collection == Collection::known("proposals"))?;
     ItemId::parse(&Value::from_encoded(members).member("program_id")?.as_text()?)
 }
 

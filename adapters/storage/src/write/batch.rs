@@ -59,12 +59,12 @@ impl Write {
 }
 
 impl<'a> RowWrite<'a> {
-    const fn insert(scope: Scope, item: &'a NewItem, keys: &'a Keys, change: &'a Change) -> Self {
-        let NewItem { id, members, continues, program } = item;
+    fn insert(scope: Scope, item: &'a NewItem, keys: &'a Keys, change: &'a Change) -> Self {
+        let NewItem { id, members, continues, references } = item;
         Self {
             scope,
             id: *id,
-            program: *program,
+            program: references.first().copied().flatten(),
             members,
             keys,
             change,
@@ -72,25 +72,25 @@ impl<'a> RowWrite<'a> {
         }
     }
 
-    const fn restore(scope: Scope, item: &'a NewItem, keys: &'a Keys, change: &'a Change) -> Self {
+    fn restore(scope: Scope, item: &'a NewItem, keys: &'a Keys, change: &'a Change) -> Self {
         Self {
             how: How::Restore { continues: item.continues },
             ..Self::insert(scope, item, keys, change)
         }
     }
 
-    const fn update(
+    fn update(
         scope: Scope,
         replacement: &'a Replacement,
         keys: &'a Keys,
         kind: ChangeKind,
         change: &'a Change,
     ) -> Self {
-        let Replacement { id, expected, members, program } = replacement;
+        let Replacement { id, expected, members, references } = replacement;
         Self {
             scope,
             id: *id,
-            program: *program,
+            program: references.first().copied().flatten(),
             members,
             keys,
             change,
@@ -99,7 +99,7 @@ impl<'a> RowWrite<'a> {
     }
 
     /// Whether there is an item more afterwards.
-    pub const fn adds(&self) -> bool {
+    pub fn adds(&self) -> bool {
         matches!(self.how, How::Insert { .. } | How::Restore { .. })
     }
 }

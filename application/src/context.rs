@@ -1,7 +1,22 @@
-//! How a write is asked for.
+//! Callers, and the options of a write.
 
-use crate::Caller;
+/// The party on whose behalf a use case runs. Every use case takes one; the change log keeps its
+/// name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// Nobody in particular: what every request is until identity is configured.
+    Anonymous,
+}
 
+impl Caller {
+    /// The name the change log keeps; `None` for nobody in particular.
+    #[must_use]
+    pub const fn name(&self) -> Option<&str> {
+        match self {
+            Self::Anonymous => None,
+        }
+    }
+}
 /// What a client says of a write beside what is to be written.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use domain::{Item, ItemId, Members, Resource, Version, WriteOperation};
 use jiff::Timestamp;
 
-use super::judging::{Draft, Edit, Identity};
-use super::ruling::Decision;
-use super::{MAX_ATTEMPTS, ResourceService, Written, new_item};
-use crate::listing;
+use super::listing::{self, Embedded, Listing};
+use super::rules::Decision;
+use super::validate::{Draft, Edit, Identity};
+use super::write::MAX_ATTEMPTS;
+use super::{ResourceService, Written};
 use crate::ports::{
     ChangeKind, LoggedChange, NewItem, PastPageQuery, PastVersion, Relations, RepositoryError,
     Scope, ShownItem,
 };
-use crate::query::{MemberNames, Position};
-use crate::{ApplicationError, Caller, Embedded, Listing, PageRequest, Precondition, WriteOptions};
+use crate::query::{MemberNames, PageRequest, Position};
+use crate::{ApplicationError, Caller, Precondition, WriteOptions};
 
 /// Some versions of an item, the newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl<R: Resource> ResourceService<R> {
     ///
     /// # Errors
     /// `ItemMissing` when there never was such an item; `PageOutOfRange`; `Store`.
-    pub async fn versions(
+    pub(super) async fn versions(
         &self,
         _caller: &Caller,
         parent: Option<ItemId>,
@@ -77,7 +78,7 @@ impl<R: Resource> ResourceService<R> {
     /// # Errors
     /// `ItemMissing` when there never was such an item; `VersionMissing`; `VersionGone` for a
     /// removal; `Store`.
-    pub async fn version(
+    pub(super) async fn version(
         &self,
         _caller: &Caller,
         parent: Option<ItemId>,
@@ -104,7 +105,7 @@ impl<R: Resource> ResourceService<R> {
     ///
     /// # Errors
     /// Those of [`version`](Self::version).
-    pub async fn versions_to_compare(
+    pub(super) async fn versions_to_compare(
         &self,
         caller: &Caller,
         parent: Option<ItemId>,
@@ -125,7 +126,7 @@ impl<R: Resource> ResourceService<R> {
     ///
     /// # Errors
     /// `InFuture`; `ItemMissing` when there was none then; `Store`.
-    pub async fn get_at(
+    pub(super) async fn get_at(
         &self,
         _caller: &Caller,
         parent: Option<ItemId>,
@@ -145,7 +146,7 @@ impl<R: Resource> ResourceService<R> {
     ///
     /// # Errors
     /// `InFuture`; `OwnerMissing` when there was no owner then; `PageOutOfRange`; `Store`.
-    pub async fn list_at(
+    pub(super) async fn list_at(
         &self,
         _caller: &Caller,
         parent: Option<ItemId>,
@@ -154,7 +155,7 @@ impl<R: Resource> ResourceService<R> {
     ) -> Result<Listing, ApplicationError> {
         self.require_past(time).await?;
         if let Some(parent) = parent {
-            let collection = self.collection.owner().ok_or(ApplicationError::OwnerMissing)?;
+            let collection = self.collection.parent().ok_or(ApplicationError::OwnerMissing)?;
             let owner =
                 self.history.version_at(Scope { collection, parent: None }, parent, time).await?;
             owner.and_then(|owner| owner.item).ok_or(ApplicationError::OwnerMissing)?;
@@ -165,7 +166,7 @@ impl<R: Resource> ResourceService<R> {
             is_counted: request.is_counted,
         };
         let mut content = self.history.page_at(self.scope(parent), time, &query).await?;
-        let lies_beyond = if let Some(is_known) = request.lies_beyond(&content) {
+        let lies_beyond = if let Some(is_known) = listing::lies_beyond(request, &content) {
             is_known
         } else {
             let first =
@@ -189,7 +190,7 @@ impl<R: Resource> ResourceService<R> {
     /// `PreconditionFailed`; `NothingThere` for a condition on the version of an item that was
     /// removed; `Invalid` when rules refuse today what they once let pass; `KeyInUse`; `KeyReused`;
     /// `Contended`; `Store`.
-    pub async fn restore(
+    pub(super) async fn restore(
         &self,
         options: &WriteOptions,
         parent: Option<ItemId>,
@@ -246,7 +247,7 @@ impl<R: Resource> ResourceService<R> {
         let draft = Draft::<R>::of(body, Identity::Named(past.id));
         let Decision { after, warnings, grounds } =
             self.decide(basis, &occasion, None, draft).await?;
-        let item = new_item(past.id, after, past.continues);
+        let item = self.new_item(past.id, after, past.continues);
         if options.is_dry_run {
             return Ok(Written { shown: self.would_be_restored(past, item).await?, warnings });
         }

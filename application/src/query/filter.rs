@@ -1,36 +1,12 @@
-//! What a reader asks of a collection: which of its items, in which order, which part of them.
+//! Conditions on items.
 
 use std::sync::Arc;
 
 use domain::proposal::FieldKind;
-use domain::{Collection, ItemId};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use thiserror::Error;
-
-use crate::search::Search;
-
-/// How far matches are counted: beyond, "at least so many" is enough to know and cheap to say.
-pub const COUNTED_MATCHES: u64 = 10_000;
-
-/// Which items of a scope are wanted: those that pass every filter and hold every word that is
-/// looked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Selection {
-    /// All must hold.
-    pub filters: Vec<Filter>,
-    /// What is looked for in the texts.
-    pub search: Option<Search>,
-}
-
-impl Selection {
-    /// Whether every item of the scope is wanted.
-    #[must_use]
-    pub const fn is_everything(&self) -> bool {
-        self.filters.is_empty() && self.search.is_none()
-    }
-}
 
 /// One condition on an item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -176,105 +152,6 @@ fn time(written: &str) -> Option<Timestamp> {
         .map(|zoned| zoned.timestamp())
         .or_else(moment)
         .or_else(mended)
-}
-
-/// One key of an order.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SortKey {
-    /// What is compared.
-    pub subject: Subject,
-    /// Whether the greatest comes first. Absent values come last in either direction.
-    pub descending: bool,
-}
-
-/// Where a page begins.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Position {
-    /// After so many items.
-    Offset(u64),
-    /// After this place in the order.
-    After(Place),
-    /// Before this place: the page that ends there.
-    Before(Place),
-}
-
-/// A place in an order, which stays where it is when items come and go.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// The values of the keys.
-    pub keys: Vec<SortValue>,
-    /// The item that is or was there.
-    pub id: ItemId,
-}
-
-/// The value of one key. Ascending, numbers come first, then texts by code point, then the rest,
-/// then absent values.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum SortValue {
-    /// A number, as JSON text. Times are microseconds since the epoch.
-    Number(Arc<str>),
-    /// A text.
-    Text(Arc<str>),
-    /// A boolean, a list or an object, as JSON text.
-    Other(Arc<str>),
-    /// No value, or `null`.
-    Absent,
-}
-
-/// Names of members.
-pub type MemberNames = Arc<[Arc<str>]>;
-
-/// A page as it is asked of the repository.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PageQuery {
-    /// Which items.
-    pub selection: Selection,
-    /// In which order; items that are equal by it are ordered by id.
-    pub order: Vec<SortKey>,
-    /// From where.
-    pub position: Position,
-    /// How many at most.
-    pub limit: u64,
-    /// Only these members; `None` for all.
-    pub fields: Option<MemberNames>,
-    /// Whether the matches are counted.
-    pub is_counted: bool,
-    /// Collections whose writes change what the page shows, beside the scope's own.
-    pub related: Vec<Collection>,
-}
-
-/// How many items there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Total {
-    /// So many.
-    Exact(u64),
-    /// So many or more.
-    AtLeast(u64),
-    /// They were not counted.
-    NotCounted,
-}
-
-/// What else is shown with an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Embed {
-    /// The library items of a proposal.
-    Library,
-    /// The programme of a proposal.
-    Program,
-    /// The proposal of a library item.
-    Proposal,
-}
-
-impl Embed {
-    /// The collection that what is embedded comes from.
-    #[must_use]
-    pub const fn collection(self) -> Collection {
-        match self {
-            Self::Library => Collection::LIB,
-            Self::Program => Collection::PROPOSED_PROGRAMS,
-            Self::Proposal => Collection::PROPOSALS,
-        }
-    }
 }
 
 #[cfg(test)]

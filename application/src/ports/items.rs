@@ -1,52 +1,13 @@
-//! What the use cases need from outside.
+//! The items.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Collection, Found, Item, ItemId, Lookup, Members, Rule, Version};
+use domain::{Collection, Found, Item, ItemId, Lookup, Version};
 use jiff::Timestamp;
-use jiff::civil::Date;
-use thiserror::Error;
 
-use crate::query::{MemberNames, PageQuery, Place, Position, Total};
-
-/// Makes identifiers.
-#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
-pub trait IdGenerator: Send + Sync {
-    /// A new identifier. MUST be a UUID version 7 and MUST sort after every identifier this process
-    /// made before.
-    fn next_id(&self) -> ItemId;
-}
-
-/// Tells the time.
-#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
-pub trait Clock: Send + Sync {
-    /// Now, to the microsecond.
-    fn now(&self) -> Timestamp;
-
-    /// The day it is at a time, in the time zone of those whose rules ask for it.
-    fn day_of(&self, time: Timestamp) -> Date;
-}
-
-/// Leave to do something of which only a little is done at a time; given back when it is dropped.
-pub type Permit = Box<dyn Send>;
-
-/// The business rules that are not written in Rust.
-#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
-#[async_trait]
-pub trait RuleBook: Send + Sync {
-    /// The rules about the items of a collection as they are now, in the order in which their
-    /// violations are reported. MUST cost next to nothing where there are none, and MUST be all of
-    /// one edition.
-    fn rules(&self, collection: Collection) -> Arc<[Arc<dyn Rule<Members>>]>;
-
-    /// Which edition they are of; it differs whenever they were changed.
-    fn edition(&self) -> u64;
-
-    /// Waits for leave to ask a rule that does not answer at once. Few have it at a time, so that
-    /// work beside it goes on.
-    async fn permit(&self) -> Permit;
-}
+use super::{ChangeKind, RepositoryError};
+use crate::query::{MemberNames, PageQuery, Place, Total};
 
 /// The part of the store a use case sees: a collection, or the items of it that belong to one
 /// owner.
@@ -65,8 +26,17 @@ pub struct Relations {
     pub continues: Option<ItemId>,
     /// The items that continue it, oldest first.
     pub continued_by: Vec<ItemId>,
-    /// The programme it refers to.
-    pub program: Option<ItemId>,
+    /// The items it refers to, in the order of its collection's references; trailing ones may be
+    /// left out.
+    pub references: Vec<Option<ItemId>>,
+}
+
+impl Relations {
+    /// The item that the reference of this index names.
+    #[must_use]
+    pub fn reference(&self, index: usize) -> Option<ItemId> {
+        self.references.get(index).copied().flatten()
+    }
 }
 
 /// An item and what it relates to.
@@ -129,8 +99,9 @@ pub struct NewItem {
     pub members: Arc<str>,
     /// The item of the same collection it continues.
     pub continues: Option<ItemId>,
-    /// The programme its members name, whether or not it exists.
-    pub program: Option<ItemId>,
+    /// The items its members refer to, in the order of its collection's references, whether or not
+    /// they exist.
+    pub references: Vec<Option<ItemId>>,
 }
 
 /// New members for an item that was read at `expected`.
@@ -142,8 +113,9 @@ pub struct Replacement {
     pub expected: Version,
     /// Its new members as compact JSON text of an object.
     pub members: Arc<str>,
-    /// The programme its members name, whether or not it exists.
-    pub program: Option<ItemId>,
+    /// The items its members refer to, in the order of its collection's references, whether or not
+    /// they exist.
+    pub references: Vec<Option<ItemId>>,
 }
 
 /// What a collection is to hold, and nothing else.
@@ -155,41 +127,6 @@ pub struct CollectionContent {
     pub additions: Vec<NewItem>,
     /// The revision the decision was made on, if it matters.
     pub expected: Option<Revision>,
-}
-
-/// What a write did, in the change log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// The item's first version.
-    Created,
-    /// All members were replaced.
-    Replaced,
-    /// A merge patch was applied.
-    Patched,
-    /// The item was removed; the deletion takes the version after the last.
-    Deleted,
-}
-
-impl ChangeKind {
-    /// All there are.
-    pub const ALL: [Self; 4] = [Self::Created, Self::Replaced, Self::Patched, Self::Deleted];
-
-    /// The kind that the change log calls so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// The word the change log keeps.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Replaced => "replaced",
-            Self::Patched => "patched",
-            Self::Deleted => "deleted",
-        }
-    }
 }
 
 /// Who writes, and when: what the change log keeps of every write.
@@ -363,182 +300,4 @@ pub trait ItemRepository: Send + Sync {
     /// What a write with the caller and the key of this change left, unless the key had expired by
     /// its time.
     async fn answered(&self, change: &Change) -> Result<Option<Answered>, RepositoryError>;
-}
-
-/// The number of a change in the log: it grows in the order of the commits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Sequence(pub i64);
-
-/// A change as the log keeps it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoggedChange {
-    /// Its number.
-    pub sequence: Sequence,
-    /// Where the item is.
-    pub collection: Collection,
-    /// The item that was written.
-    pub item: ItemId,
-    /// The version it was given; a deletion takes one too.
-    pub version: Version,
-    /// What was done.
-    pub kind: ChangeKind,
-    /// When.
-    pub time: Timestamp,
-    /// By whom; `None` for an anonymous caller.
-    pub caller: Option<String>,
-}
-
-impl LoggedChange {
-    /// The version before this one that has an item to show: before an item was restored it had
-    /// been removed.
-    #[must_use]
-    pub fn predecessor(&self) -> Option<Version> {
-        let number = self.version.number() - 1 - i64::from(self.kind == ChangeKind::Created);
-        (number > 0).then(|| Version::from_number(number))
-    }
-}
-
-/// A part of the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogPage {
-    /// The changes that were asked for, in their order.
-    pub changes: Vec<LoggedChange>,
-    /// Up to which change the log was looked through: what follows begins after it.
-    pub read_to: Sequence,
-}
-
-/// A version of an item, as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PastVersion {
-    /// The write that made it.
-    pub change: LoggedChange,
-    /// The item as the write left it; `None` when it removed it.
-    pub item: Option<Item>,
-    /// The last version there is, which may be a removal.
-    pub latest: Version,
-    /// Whether the item exists now.
-    pub exists: bool,
-}
-
-impl PastVersion {
-    /// The version before this one that has an item to show.
-    #[must_use]
-    pub fn predecessor(&self) -> Option<Version> {
-        self.change.predecessor()
-    }
-}
-
-/// Which part of what a scope held at a time is wanted, in the order of the items' ids.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PastPageQuery {
-    /// Where it begins or ends.
-    pub position: Position,
-    /// Items at most.
-    pub limit: u64,
-    /// Whether the items are counted, up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES).
-    pub is_counted: bool,
-}
-
-/// Every version of every item, also of those that were removed. What was at a time MUST be
-/// answered alike whenever it is asked: a write that is committed after such an answer MUST have a
-/// later time. A time to come has no answer; the caller does not ask for one.
-#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
-#[async_trait]
-pub trait History: Send + Sync {
-    /// The versions of an item that the scope holds or held, the newest first, from `newest` on;
-    /// none when it never did.
-    async fn versions(
-        &self,
-        scope: Scope,
-        id: ItemId,
-        newest: Version,
-        limit: u64,
-    ) -> Result<Vec<LoggedChange>, RepositoryError>;
-
-    /// One version of an item that the scope holds or held.
-    async fn version(
-        &self,
-        scope: Scope,
-        id: ItemId,
-        version: Version,
-    ) -> Result<Option<PastVersion>, RepositoryError>;
-
-    /// The last version of an item that the scope holds or held.
-    async fn last_version(
-        &self,
-        scope: Scope,
-        id: ItemId,
-    ) -> Result<Option<PastVersion>, RepositoryError>;
-
-    /// The version an item was at, if it was written by then.
-    async fn version_at(
-        &self,
-        scope: Scope,
-        id: ItemId,
-        time: Timestamp,
-    ) -> Result<Option<PastVersion>, RepositoryError>;
-
-    /// What the scope held at a time. The revision is that of no page.
-    async fn page_at(
-        &self,
-        scope: Scope,
-        time: Timestamp,
-        query: &PastPageQuery,
-    ) -> Result<ListedPage, RepositoryError>;
-
-    /// The last change there is.
-    async fn last_change(&self) -> Result<Option<LoggedChange>, RepositoryError>;
-}
-
-/// Tells what was written, in the order in which it was committed.
-#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
-#[async_trait]
-pub trait ChangeLog: Send + Sync {
-    /// The changes after a number, of one collection or of all, at most `limit`. A change that is
-    /// committed later MUST have a greater number than every one this has shown. MUST NOT cost more
-    /// where a collection is seldom written: it looks through a bounded part of the log, so there
-    /// may be more although it finds nothing.
-    async fn changes(
-        &self,
-        after: Sequence,
-        collection: Option<Collection>,
-        limit: u64,
-    ) -> Result<LogPage, RepositoryError>;
-
-    /// The number of the last change; 0 before the first.
-    async fn last(&self) -> Result<Sequence, RepositoryError>;
-}
-
-/// Whether the service can do its work now.
-#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
-#[async_trait]
-pub trait Readiness: Send + Sync {
-    /// Asks the store something trivial.
-    async fn check(&self) -> Result<(), RepositoryError>;
-}
-
-/// Why the store did not do a step. The cause was logged where it arose.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum RepositoryError {
-    /// The scope does not hold the item.
-    #[error("the item does not exist")]
-    ItemMissing,
-    /// The scope's parent does not exist.
-    #[error("the owner of the collection does not exist")]
-    OwnerMissing,
-    /// The item is not at the expected version.
-    #[error("the item was written by somebody else")]
-    VersionConflict,
-    /// A write with the same key was done before.
-    #[error("the request was answered before")]
-    AnsweredBefore,
-    /// The store cannot be reached or is too busy; trying again later may help.
-    #[error("the store is unavailable")]
-    Unavailable,
-    /// The store has no room for the write.
-    #[error("the store is full")]
-    Full,
-    /// What the store holds or answers makes no sense.
-    #[error("the store's content is not understood")]
-    Corrupt,
 }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use domain::{Item, ItemId, Resource, Verdict, Version, Violations, WriteOperation};
 
-use super::judging::{Draft, draft_element, named_id, replacement_of};
-use super::ruling::{has_rules, judges_removals};
-use super::{ReplacementBody, ResourceService, new_item};
+use super::rules::{has_rules, judges_removals};
+use super::validate::{Draft, draft_element, named_id};
+use super::{ReplacementBody, ResourceService};
 use crate::ports::{CollectionContent, Ground, Revision, ShownItem};
 use crate::{ApplicationError, WriteOptions};
 
@@ -81,8 +81,8 @@ impl<R: Resource> ResourceService<R> {
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
             match before {
-                Some(shown) => content.replacements.push(replacement_of(&shown, after)),
-                None => content.additions.push(new_item(id, after, None)),
+                Some(shown) => content.replacements.push(self.replacement_of(&shown, after)),
+                None => content.additions.push(self.new_item(id, after, None)),
             }
             basis.let_others_go_on().await;
         }

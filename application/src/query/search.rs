@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use domain::Members;
-use domain::words::{each_text, each_word, words};
 use thiserror::Error;
+
+use super::tokenizer::{each_text, each_word, words};
 
 /// Most words of a search, those in phrases included.
 const MOST_WORDS: usize = 32;

@@ -8,7 +8,7 @@ use domain::{
 };
 
 use crate::ApplicationError;
-use crate::ports::{ChangeKind, Replacement, RepositoryError, ShownItem};
+use crate::ports::{ChangeKind, RepositoryError, ShownItem};
 
 /// Members that carry the representation's own links and metadata: ignored in a body, so that what
 /// was fetched can be edited and sent back.
@@ -158,16 +158,6 @@ pub(super) fn draft_element<R: Resource>(
 
 pub(super) fn refused(violation: Violation) -> ApplicationError {
     ApplicationError::Invalid(violation.into())
-}
-
-pub(super) fn replacement_of<R: Resource>(shown: &ShownItem, resource: R) -> Replacement {
-    let program = resource.program();
-    Replacement {
-        id: shown.item.id,
-        expected: shown.item.version,
-        members: resource.into_members().into_encoded(),
-        program,
-    }
 }
 
 pub(super) fn named_id(members: &Members) -> Option<ItemId> {

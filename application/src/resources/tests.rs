@@ -7,12 +7,15 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use super::{ReplacementBody, ResourceService};
-use crate::ports::{MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockRuleBook};
-use crate::query::{Embed, Place, Position, Subject, Total};
+use crate::ports::{
+    MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness,
+    MockRuleBook,
+};
+use crate::query::{Place, Position, Subject, Total};
 use crate::{
-    ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Precondition,
-    Relations, RepositoryError, ResourceLimits, ResourcePorts, Revision, Search, ShownItem, Totals,
-    View, WriteOptions,
+    ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Ports,
+    Precondition, Relations, RepositoryError, ResourceLimits, ResourceUseCases as _, Revision,
+    Search, ShownItem, Totals, View, WriteOptions,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;
@@ -77,16 +80,18 @@ fn ruled_service<R: domain::Resource>(
     let mut rules = MockRuleBook::new();
     rules.expect_rules().returning(move |_| book.clone());
     let (history, rules) = (Arc::new(MockHistory::new()), Arc::new(rules));
-    let ports = ResourcePorts {
+    let ports = Ports {
         items: Arc::new(repository),
         history,
         ids: Arc::new(ids),
         clock: Arc::new(clock),
         rules,
+        changes: Arc::new(MockChangeLog::new()),
+        readiness: Arc::new(MockReadiness::new()),
     };
     ResourceService::new(
         collection,
-        ports,
+        &ports,
         ResourceLimits { largest: LARGEST, key_lifetime: SignedDuration::from_hours(24) },
     )
 }
@@ -103,7 +108,7 @@ fn codes(error: ApplicationError) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn a_refused_create_reports_everything_and_stores_nothing() {
-    let service = service::<Proposal>(Collection::PROPOSALS, MockItemRepository::new());
+    let service = service::<Proposal>(Collection::known("proposals"), MockItemRepository::new());
     let refused =
         service.create(WRITE, None, members(r#"{"id":"x","_meta":1,"start_date":"soon"}"#)).await;
     let expected = [
@@ -126,7 +131,7 @@ async fn a_create_stores_the_members_without_what_is_the_services_own() {
         .once()
         .withf(|_, item, _| &*item.members == r#"{"b":1.0,"a":2}"# && item.id == id(7))
         .returning(|_, _, _| Ok(stored(7, 1, "{}")));
-    let created = service::<Document>(Collection::FILES, repository)
+    let created = service::<Document>(Collection::known("files"), repository)
         .create(WRITE, None, members(r#"{"b":1.0,"_links":{},"a":2,"_embedded":[]}"#))
         .await;
     assert_eq!(created.unwrap().shown.item.version, Version::FIRST);
@@ -136,7 +141,7 @@ async fn a_create_stores_the_members_without_what_is_the_services_own() {
 async fn a_create_for_an_unknown_owner_is_not_judged() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().once().returning(|_, _| Ok(None));
-    let refused = service::<Document>(Collection::LIB, repository)
+    let refused = service::<Document>(Collection::known("lib"), repository)
         .create(WRITE, Some(id(1)), members(r#"{"id":1}"#))
         .await;
     assert!(matches!(refused, Err(ApplicationError::OwnerMissing)));
@@ -146,7 +151,7 @@ async fn a_create_for_an_unknown_owner_is_not_judged() {
 async fn a_failed_precondition_writes_nothing_and_tells_the_current_version() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, "{}"))));
-    let service = service::<Document>(Collection::FILES, repository);
+    let service = service::<Document>(Collection::known("files"), repository);
     let condition = Precondition::one_of(vec![Version::from_number(2)]);
     let replaced =
         service.replace(WRITE, None, id(1), &condition, members(r#"{"id":"also wrong"}"#)).await;
@@ -177,7 +182,7 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
             &*replacement.members == r#"{"n":3,"m":1}"# && *kind == ChangeKind::Patched
         })
         .returning(|_, _, _, _| Ok(stored(1, 4, "{}")));
-    let patched = service::<Document>(Collection::FILES, repository)
+    let patched = service::<Document>(Collection::known("files"), repository)
         .patch(WRITE, None, id(1), &Precondition::NONE, members(r#"{"m":1}"#))
         .await;
     assert_eq!(patched.unwrap().shown.item.version.number(), 4);
@@ -191,7 +196,7 @@ async fn a_change_gives_up_in_the_end() {
         .expect_update()
         .times(super::MAX_ATTEMPTS)
         .returning(|_, _, _, _| Err(RepositoryError::VersionConflict));
-    let replaced = service::<Document>(Collection::FILES, repository)
+    let replaced = service::<Document>(Collection::known("files"), repository)
         .replace(
             WRITE,
             None,
@@ -207,7 +212,7 @@ async fn a_change_gives_up_in_the_end() {
 async fn a_patch_that_changes_nothing_writes_nothing() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, r#"{"a":1}"#))));
-    let service = service::<Document>(Collection::FILES, repository);
+    let service = service::<Document>(Collection::known("files"), repository);
     for patch in ["{}", r#"{"a":1}"#, r#"{"b":null}"#, r#"{"_meta":{"version":1}}"#] {
         let patched = service.patch(WRITE, None, id(1), &Precondition::NONE, members(patch)).await;
         assert_eq!(patched.unwrap().shown.item.version.number(), 5, "{patch}");
@@ -221,7 +226,7 @@ async fn patches_do_not_make_an_item_larger_than_a_body_may_be() {
         Ok(Some(stored(1, 5, &format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20)))))
     });
     let patch = members(r#"{"b":"one more member"}"#);
-    let refused = service::<Document>(Collection::FILES, repository)
+    let refused = service::<Document>(Collection::known("files"), repository)
         .patch(WRITE, None, id(1), &Precondition::NONE, patch)
         .await;
     assert_eq!(codes(refused.unwrap_err()), [(String::new(), "item_too_large".to_owned())]);
@@ -237,7 +242,7 @@ async fn a_patch_is_judged_by_its_result() {
             r#"{"proposal_type":"R","project_title":"T","start_date":"2026-05-01"}"#,
         )))
     });
-    let service = service::<Proposal>(Collection::PROPOSALS, repository);
+    let service = service::<Proposal>(Collection::known("proposals"), repository);
     let refused = service
         .patch(
             WRITE,
@@ -268,7 +273,7 @@ async fn only_pages_beyond_the_last_of_a_collection_that_is_not_empty_are_out_of
         repository
             .expect_page()
             .returning(move |_, _| Ok(content(Total::Exact(total_items), &[]).into()));
-        let listed = service::<Document>(Collection::FILES, repository)
+        let listed = service::<Document>(Collection::known("files"), repository)
             .list(ANYONE, None, &PageRequest::plain(page, 25))
             .await;
         assert_eq!(listed.is_ok(), in_range, "page {page} of {total_items} items");
@@ -298,7 +303,7 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
     let elements = bodies.iter().enumerate().map(|(index, text)| {
         (Pointer::root().index(index), Members::read(text.as_bytes()).unwrap())
     });
-    let service = service::<Document>(Collection::CASH_PROGRAM, repository);
+    let service = service::<Document>(Collection::known("cashprogram"), repository);
     let refused = service
         .replace_all(
             WRITE,
@@ -323,7 +328,7 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
 async fn a_collection_that_has_changed_is_not_replaced() {
     let mut repository = MockItemRepository::new();
     repository.expect_totals().returning(|_, _| Ok(Totals { items: 1, revision: Revision(8) }));
-    let service = service::<Document>(Collection::CASH_PROGRAM, repository);
+    let service = service::<Document>(Collection::known("cashprogram"), repository);
     let refused = service
         .replace_all(
             WRITE,
@@ -353,11 +358,11 @@ async fn neighbours_are_told_by_the_places_at_the_ends() {
             ListedPage { goes_on, ..content(Total::NotCounted, &[first.clone(), last.clone()]) };
         repository.expect_page().return_once(move |_, _| Ok(found.into()));
         let request = PageRequest { position: position.clone(), ..PageRequest::plain(number, 2) };
-        let listed = service::<Document>(Collection::FILES, repository)
+        let listed = service::<Document>(Collection::known("files"), repository)
             .list(ANYONE, None, &request)
             .await
             .unwrap();
-        let way = |neighbour: Option<crate::Neighbour>| {
+        let way = |neighbour: Option<crate::AdjacentPage>| {
             neighbour.map(|neighbour| (neighbour.page, neighbour.position))
         };
         assert_eq!((way(listed.previous), way(listed.next)), expected, "{position:?} {goes_on}");
@@ -379,8 +384,9 @@ async fn nobody_counts_to_find_that_a_page_lies_beyond_the_last() {
             .withf(|_, query| query.limit == 1 && query.position == Position::Offset(0))
             .return_once(move |_, _| Ok(first.into()));
         let request = PageRequest { is_counted: false, ..PageRequest::plain(9, 25) };
-        let listed =
-            service::<Document>(Collection::FILES, repository).list(ANYONE, None, &request).await;
+        let listed = service::<Document>(Collection::known("files"), repository)
+            .list(ANYONE, None, &request)
+            .await;
         assert_eq!(
             matches!(listed, Err(ApplicationError::PageOutOfRange { page: 9, page_count: None })),
             is_beyond
@@ -405,7 +411,7 @@ async fn a_search_is_answered_best_first_with_snippets_and_then_cut_to_the_field
     let mut request = PageRequest::plain(1, 25);
     request.selection.search = Search::read("RICE").ok();
     request.view.fields = Some(vec![Arc::from("b")].into());
-    let listed = service::<Document>(Collection::FILES, repository)
+    let listed = service::<Document>(Collection::known("files"), repository)
         .list(ANYONE, None, &request)
         .await
         .unwrap();
@@ -418,7 +424,7 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
     let mut repository = MockItemRepository::new();
     let with_program = |number| {
         let mut shown = stored(number, 1, "{}");
-        shown.relations.program = Some(id(9));
+        shown.relations.references = vec![Some(id(9))];
         shown
     };
     let found = content(Total::Exact(2), &[with_program(1), with_program(2)]);
@@ -437,14 +443,18 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
         .once()
         .withf(|_, owners, _| owners == [id(1), id(2)])
         .return_once(move |_, _, _| Ok(vec![owned]));
-    let view = View { fields: None, embed: vec![Embed::Library, Embed::Program] };
+    let relations: Vec<_> = Collection::known("proposals").relations().collect();
+    let [library, program] = relations[..] else { panic!("{relations:?}") };
+    let view = View { fields: None, embed: vec![library, program] };
     let request = PageRequest { view, ..PageRequest::plain(1, 25) };
-    let listed = service::<Proposal>(Collection::PROPOSALS, repository)
+    let listed = service::<Proposal>(Collection::known("proposals"), repository)
         .list(ANYONE, None, &request)
         .await
         .unwrap();
-    assert_eq!(listed.embedded.libraries.unwrap()[&id(2)].len(), 1);
-    assert_eq!(listed.embedded.programs.unwrap().len(), 1);
+    let second = &listed.items()[1].shown;
+    for relation in [library, program] {
+        assert_eq!(listed.embedded.of(relation, second).unwrap().items().len(), 1);
+    }
 }
 
 mod rules;

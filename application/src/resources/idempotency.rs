@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use domain::{Resource, Violations};
 
 use super::ResourceService;
-use super::written::remarks;
+use super::result::remarks;
 use crate::ports::{Answered, Change, Ground, IdempotencyKey};
 use crate::{ApplicationError, RequestKey, WriteOptions};
 

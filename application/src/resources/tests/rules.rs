@@ -10,7 +10,7 @@ use domain::{
 use super::{ANYONE, FIRST, WRITE, codes, id, members, ruled_service, stored};
 use crate::ports::{ListedPage, MockItemRepository};
 use crate::query::Total;
-use crate::{Ground, Precondition, ReplacementBody, RepositoryError, View};
+use crate::{Ground, Precondition, ReplacementBody, RepositoryError, ResourceUseCases as _, View};
 
 /// Refuses what has a member `bad`, or what finds any other item.
 struct Test {
@@ -41,7 +41,7 @@ impl Rule<Members> for Test {
 
     fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
         let lookup = Lookup {
-            collection: Collection::FILES,
+            collection: Collection::known("files"),
             key: LookupKey::Parent(id(9)),
             without: transition.occasion.id,
         };
@@ -67,7 +67,7 @@ fn refused() -> Vec<(String, String)> {
 async fn a_rule_of_the_book_refuses_every_kind_of_write() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, r#"{"bad":1}"#))));
-    let service = ruled_service::<Document>(Collection::FILES, repository, book(REFUSING));
+    let service = ruled_service::<Document>(Collection::known("files"), repository, book(REFUSING));
     let bad = || members(r#"{"bad":2}"#);
     assert_eq!(codes(service.create(WRITE, None, bad()).await.unwrap_err()), refused());
     assert_eq!(
@@ -98,7 +98,7 @@ async fn a_warning_is_told_and_the_write_is_done() {
     let mut repository = MockItemRepository::new();
     repository.expect_insert().once().returning(|_, item, _| Ok(stored(7, 1, &item.members)));
     let service = ruled_service::<Document>(
-        Collection::FILES,
+        Collection::known("files"),
         repository,
         book(Test { severity: Severity::Warning, ..REFUSING }),
     );
@@ -116,7 +116,7 @@ async fn an_operation_that_a_rule_does_not_name_is_not_judged() {
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, r#"{"bad":1}"#))));
     repository.expect_delete().once().returning(|_, _, _, _| Ok(()));
     let service = ruled_service::<Document>(
-        Collection::FILES,
+        Collection::known("files"),
         repository,
         book(Test { operations: &[WriteOperation::Create], ..REFUSING }),
     );
@@ -139,7 +139,7 @@ async fn a_decision_is_made_anew_when_what_it_rests_on_has_changed() {
         .withf(move |_, _, change| rests_on(&change.grounds))
         .returning(|_, _, _| Err(RepositoryError::VersionConflict));
     let service = ruled_service::<Document>(
-        Collection::FILES,
+        Collection::known("files"),
         repository,
         book(Test { looks_up: true, ..REFUSING }),
     );
@@ -159,7 +159,7 @@ async fn a_write_does_not_rest_on_what_only_warns() {
         .withf(|_, _, change| change.grounds.is_empty())
         .returning(|_, _, _| Ok(stored(7, 1, "{}")));
     let warning = Test { looks_up: true, severity: Severity::Warning, ..REFUSING };
-    let written = ruled_service::<Document>(Collection::FILES, repository, book(warning))
+    let written = ruled_service::<Document>(Collection::known("files"), repository, book(warning))
         .create(WRITE, None, members("{}"))
         .await;
     assert!(!written.unwrap().warnings.is_empty());
@@ -178,7 +178,8 @@ async fn what_a_replacement_removes_is_judged_too() {
         content.goes_on = false;
         Ok(content.into())
     });
-    let service = ruled_service::<Document>(Collection::CASH_PROGRAM, repository, book(REFUSING));
+    let service =
+        ruled_service::<Document>(Collection::known("cashprogram"), repository, book(REFUSING));
     let elements = vec![(Pointer::root().index(0), Some(members("{}")))];
     let refused =
         service.replace_all(WRITE, &Precondition::NONE, &ReplacementBody { elements }, FIRST).await;
@@ -205,7 +206,7 @@ impl Rule<Members> for OneAYear {
             .unwrap_or_default();
         let key = LookupKey::Member { name: "year".into(), value: year };
         Ok(vec![Lookup {
-            collection: Collection::CASH_PROGRAM,
+            collection: Collection::known("cashprogram"),
             key,
             without: transition.occasion.id,
         }])
@@ -234,7 +235,7 @@ async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
         Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into())
     });
     let service = ruled_service::<Document>(
-        Collection::CASH_PROGRAM,
+        Collection::known("cashprogram"),
         repository,
         [Arc::new(OneAYear) as Arc<dyn Rule<Members>>].into(),
     );
@@ -281,7 +282,8 @@ async fn a_replacement_under_a_condition_replaces_what_the_condition_was_compare
         .withf(|_, content, _| content.expected == Some(crate::Revision(1)))
         .once()
         .returning(|_, _, _| Ok(()));
-    let service = ruled_service::<Document>(Collection::CASH_PROGRAM, repository, book(REFUSING));
+    let service =
+        ruled_service::<Document>(Collection::known("cashprogram"), repository, book(REFUSING));
     let first = Precondition::one_of(vec![crate::Revision(1)]);
     service
         .replace_all(WRITE, &first, &ReplacementBody { elements: Vec::new() }, FIRST)
@@ -295,7 +297,7 @@ async fn an_examination_tells_what_a_replacement_would_meet_and_writes_nothing()
         let mut repository = MockItemRepository::new();
         repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, r#"{"bad":1}"#))));
         let service = ruled_service::<Document>(
-            Collection::FILES,
+            Collection::known("files"),
             repository,
             book(Test { severity, ..REFUSING }),
         );

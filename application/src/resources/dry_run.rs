@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::{Collection, Item, ItemId, Resource, Version};
+use domain::{Item, ItemId, Resource, Version};
 
 use super::ResourceService;
+use super::listing::{Embedded, Listing};
+use crate::ApplicationError;
 use crate::ports::{
     CollectionContent, ListedItem, ListedPage, NewItem, Relations, Replacement, Revision, Scope,
     ShownItem,
 };
-use crate::query::{Place, Total};
-use crate::{ApplicationError, Embedded, Listing, PageRequest};
+use crate::query::{PageRequest, Place, Total};
 
 impl<R: Resource> ResourceService<R> {
     /// The item an insert would leave.
@@ -20,7 +21,7 @@ impl<R: Resource> ResourceService<R> {
         parent: Option<ItemId>,
         addition: NewItem,
     ) -> Result<ShownItem, ApplicationError> {
-        let NewItem { id, members, continues, program } = addition;
+        let NewItem { id, members, continues, references } = addition;
         let now = self.clock.now();
         let item = Item {
             id,
@@ -34,7 +35,7 @@ impl<R: Resource> ResourceService<R> {
         let relations = Relations {
             continues,
             continued_by: Vec::new(),
-            program: self.existing_program(program).await?,
+            references: self.existing(references).await?,
         };
         Ok(ShownItem { item, relations })
     }
@@ -48,7 +49,7 @@ impl<R: Resource> ResourceService<R> {
         shown.item.version = shown.item.version.next();
         shown.item.updated_at = self.clock.now().max(shown.item.updated_at);
         shown.item.members = replacement.members;
-        shown.relations.program = self.existing_program(replacement.program).await?;
+        shown.relations.references = self.existing(replacement.references).await?;
         Ok(shown)
     }
 
@@ -96,12 +97,17 @@ impl<R: Resource> ResourceService<R> {
         Ok(Listing::new(first, Arc::new(page), Embedded::default()))
     }
 
-    async fn existing_program(
+    /// The references whose items exist.
+    async fn existing(
         &self,
-        named: Option<ItemId>,
-    ) -> Result<Option<ItemId>, ApplicationError> {
-        let Some(program) = named else { return Ok(None) };
-        let programs = Scope { collection: Collection::PROPOSED_PROGRAMS, parent: None };
-        Ok(self.repository.find(programs, program).await?.map(|shown| shown.item.id))
+        mut references: Vec<Option<ItemId>>,
+    ) -> Result<Vec<Option<ItemId>>, ApplicationError> {
+        for (reference, collection) in references.iter_mut().zip(self.collection.referenced()) {
+            if let Some(id) = *reference {
+                let scope = Scope { collection, parent: None };
+                *reference = self.repository.find(scope, id).await?.map(|shown| shown.item.id);
+            }
+        }
+        Ok(references)
     }
 }

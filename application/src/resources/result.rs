@@ -2,7 +2,7 @@
 
 use domain::Violations;
 
-use crate::Listing;
+use super::listing::Listing;
 use crate::ports::{Answered, ShownItem};
 
 /// An item as a write left it, or would have.

@@ -12,11 +12,11 @@ use domain::{
 };
 
 use super::ResourceService;
-use super::basis::Basis;
-use super::judging::{Draft, stored_members};
+use super::read_set::Basis;
+use super::validate::{Draft, stored_members};
 use crate::ports::{Ground, Revision, ShownItem};
-use crate::query::{PageQuery, Position};
-use crate::{ApplicationError, PageRequest, WriteOptions};
+use crate::query::{PageQuery, PageRequest, Position};
+use crate::{ApplicationError, WriteOptions};
 
 /// How many items are looked through at a time for those that a replacement removes.
 const REMOVALS_AT_A_TIME: u64 = 100;
@@ -102,8 +102,7 @@ impl<R: Resource> ResourceService<R> {
         verdict: &mut Verdict,
         basis: &mut Basis,
     ) -> Result<Revision, ApplicationError> {
-        let revision =
-            self.repository.totals(self.scope(None), self.collection.linked()).await?.revision;
+        let revision = self.repository.totals(self.scope(None), &self.referenced()).await?.revision;
         let kept: HashSet<_> = kept.iter().copied().collect();
         let mut query = PageQuery {
             limit: REMOVALS_AT_A_TIME,

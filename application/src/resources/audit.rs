@@ -3,11 +3,11 @@
 use domain::{ItemId, Members, Resource, Rule, Transition, Verdict, WriteOperation};
 
 use super::ResourceService;
-use super::basis::Basis;
-use super::judging::stored_members;
+use super::read_set::Basis;
+use super::validate::stored_members;
 use crate::ports::ShownItem;
-use crate::query::{PageQuery, Place, Position};
-use crate::{ApplicationError, PageRequest, WriteOptions};
+use crate::query::{PageQuery, PageRequest, Place, Position};
+use crate::{ApplicationError, WriteOptions};
 
 /// How many items are looked at together.
 const AT_A_TIME: u64 = 50;
@@ -29,7 +29,7 @@ impl<R: Resource> ResourceService<R> {
     ///
     /// # Errors
     /// `Store`.
-    pub async fn audit(
+    pub(super) async fn audit(
         &self,
         options: &WriteOptions,
         after: Option<Place>,

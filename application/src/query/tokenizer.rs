@@ -4,7 +4,7 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::json::{Kind, Value};
+use domain::json::{Kind, Value};
 
 /// Longest word in bytes that is kept whole; of a longer one, which no one would type, so much is
 /// kept.

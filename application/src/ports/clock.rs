@@ -1,0 +1,14 @@
+//! The time.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+/// Tells the time.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+pub trait Clock: Send + Sync {
+    /// Now, to the microsecond.
+    fn now(&self) -> Timestamp;
+
+    /// The day it is at a time, in the time zone of those whose rules ask for it.
+    fn day_of(&self, time: Timestamp) -> Date;
+}

@@ -1,0 +1,29 @@
+//! Errors of the store.
+
+use thiserror::Error;
+
+/// Why the store did not do a step. The cause was logged where it arose.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum RepositoryError {
+    /// The scope does not hold the item.
+    #[error("the item does not exist")]
+    ItemMissing,
+    /// The scope's parent does not exist.
+    #[error("the owner of the collection does not exist")]
+    OwnerMissing,
+    /// The item is not at the expected version.
+    #[error("the item was written by somebody else")]
+    VersionConflict,
+    /// A write with the same key was done before.
+    #[error("the request was answered before")]
+    AnsweredBefore,
+    /// The store cannot be reached or is too busy; trying again later may help.
+    #[error("the store is unavailable")]
+    Unavailable,
+    /// The store has no room for the write.
+    #[error("the store is full")]
+    Full,
+    /// What the store holds or answers makes no sense.
+    #[error("the store's content is not understood")]
+    Corrupt,
+}

@@ -1,0 +1,91 @@
+//! The versions of items.
+
+use async_trait::async_trait;
+use domain::{Item, ItemId, Version};
+use jiff::Timestamp;
+
+use super::{ListedPage, LoggedChange, RepositoryError, Scope};
+use crate::query::Position;
+
+/// A version of an item, as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastVersion {
+    /// The write that made it.
+    pub change: LoggedChange,
+    /// The item as the write left it; `None` when it removed it.
+    pub item: Option<Item>,
+    /// The last version there is, which may be a removal.
+    pub latest: Version,
+    /// Whether the item exists now.
+    pub exists: bool,
+}
+
+impl PastVersion {
+    /// The version before this one that has an item to show.
+    #[must_use]
+    pub fn predecessor(&self) -> Option<Version> {
+        self.change.predecessor()
+    }
+}
+
+/// Which part of what a scope held at a time is wanted, in the order of the items' ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastPageQuery {
+    /// Where it begins or ends.
+    pub position: Position,
+    /// Items at most.
+    pub limit: u64,
+    /// Whether the items are counted, up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES).
+    pub is_counted: bool,
+}
+
+/// Every version of every item, also of those that were removed. What was at a time MUST be
+/// answered alike whenever it is asked: a write that is committed after such an answer MUST have a
+/// later time. A time to come has no answer; the caller does not ask for one.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
+pub trait History: Send + Sync {
+    /// The versions of an item that the scope holds or held, the newest first, from `newest` on;
+    /// none when it never did.
+    async fn versions(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        newest: Version,
+        limit: u64,
+    ) -> Result<Vec<LoggedChange>, RepositoryError>;
+
+    /// One version of an item that the scope holds or held.
+    async fn version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        version: Version,
+    ) -> Result<Option<PastVersion>, RepositoryError>;
+
+    /// The last version of an item that the scope holds or held.
+    async fn last_version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<PastVersion>, RepositoryError>;
+
+    /// The version an item was at, if it was written by then.
+    async fn version_at(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        time: Timestamp,
+    ) -> Result<Option<PastVersion>, RepositoryError>;
+
+    /// What the scope held at a time. The revision is that of no page.
+    async fn page_at(
+        &self,
+        scope: Scope,
+        time: Timestamp,
+        query: &PastPageQuery,
+    ) -> Result<ListedPage, RepositoryError>;
+
+    /// The last change there is.
+    async fn last_change(&self) -> Result<Option<LoggedChange>, RepositoryError>;
+}

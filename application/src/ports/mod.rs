@@ -1,0 +1,43 @@
+//! What the use cases need from outside.
+//!
+//! A method of a port is one atomic step. Its documentation states obligations with MUST and MUST
+//! NOT; `tests/tests/repository` holds both stores to them.
+
+mod change_log;
+mod clock;
+mod error;
+mod history;
+mod ids;
+mod items;
+mod readiness;
+mod rules;
+
+use std::sync::Arc;
+
+pub use change_log::*;
+pub use clock::*;
+pub use error::RepositoryError;
+pub use history::*;
+pub use ids::*;
+pub use items::*;
+pub use readiness::*;
+pub use rules::*;
+
+/// The adapters that the use cases work with.
+#[derive(Clone)]
+pub struct Ports {
+    /// The items.
+    pub items: Arc<dyn ItemRepository>,
+    /// Their earlier versions.
+    pub history: Arc<dyn History>,
+    /// The change log.
+    pub changes: Arc<dyn ChangeLog>,
+    /// The state of the store.
+    pub readiness: Arc<dyn Readiness>,
+    /// The source of identifiers, of items and of requests.
+    pub ids: Arc<dyn IdGenerator>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The business rules that are not written in Rust.
+    pub rules: Arc<dyn RuleBook>,
+}

@@ -1,0 +1,13 @@
+//! Readiness of the store.
+
+use async_trait::async_trait;
+
+use super::RepositoryError;
+
+/// Whether the service can do its work now.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
+pub trait Readiness: Send + Sync {
+    /// Asks the store something trivial.
+    async fn check(&self) -> Result<(), RepositoryError>;
+}

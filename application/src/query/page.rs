@@ -1,0 +1,158 @@
+//! Pages of items.
+
+use std::sync::Arc;
+
+use domain::{Collection, Relation};
+
+use super::filter::{Filter, Subject};
+use super::search::Search;
+use super::sort::{Place, SortKey};
+
+/// How far matches are counted: beyond, "at least so many" is enough to know and cheap to say.
+pub const COUNTED_MATCHES: u64 = 10_000;
+
+/// Which items of a scope are wanted: those that pass every filter and hold every word that is
+/// looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Selection {
+    /// All must hold.
+    pub filters: Vec<Filter>,
+    /// What is looked for in the texts.
+    pub search: Option<Search>,
+}
+
+impl Selection {
+    /// Whether every item of the scope is wanted.
+    #[must_use]
+    pub const fn is_everything(&self) -> bool {
+        self.filters.is_empty() && self.search.is_none()
+    }
+}
+
+/// Where a page begins.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Position {
+    /// After so many items.
+    Offset(u64),
+    /// After this place in the order.
+    After(Place),
+    /// Before this place: the page that ends there.
+    Before(Place),
+}
+
+/// Names of members.
+pub type MemberNames = Arc<[Arc<str>]>;
+
+/// A page as it is asked of the repository.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PageQuery {
+    /// Which items.
+    pub selection: Selection,
+    /// In which order; items that are equal by it are ordered by id.
+    pub order: Vec<SortKey>,
+    /// From where.
+    pub position: Position,
+    /// How many at most.
+    pub limit: u64,
+    /// Only these members; `None` for all.
+    pub fields: Option<MemberNames>,
+    /// Whether the matches are counted.
+    pub is_counted: bool,
+    /// Collections whose writes change what the page shows, beside the scope's own.
+    pub related: Vec<Collection>,
+}
+
+/// How many items there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Total {
+    /// So many.
+    Exact(u64),
+    /// So many or more.
+    AtLeast(u64),
+    /// They were not counted.
+    NotCounted,
+}
+
+/// Which page of a collection is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// The page, from 1. Beside a place it is but the number to show.
+    pub page: u64,
+    /// Items per page, from 1.
+    pub page_size: u64,
+    /// Where the page begins or ends, when a link told.
+    pub position: Option<Position>,
+    /// Which items.
+    pub selection: Selection,
+    /// In which order; by default the best matches first where something is looked for, otherwise
+    /// the oldest first.
+    pub order: Vec<SortKey>,
+    /// Whether the items are counted.
+    pub is_counted: bool,
+    /// What is shown of each.
+    pub view: View,
+}
+
+/// What is shown of items.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// Only these members; `None` for all.
+    pub fields: Option<MemberNames>,
+    /// What else is shown with them.
+    pub embed: Vec<Relation>,
+}
+
+impl View {
+    /// The collections whose writes change how items of `collection` are shown.
+    #[must_use]
+    pub fn related(&self, collection: Collection) -> Vec<Collection> {
+        let embedded = self
+            .embed
+            .iter()
+            .flat_map(|relation| std::iter::once(relation.to).chain(relation.to.referenced()));
+        let mut related: Vec<_> =
+            collection.referenced().chain(embedded).filter(|other| *other != collection).collect();
+        related.sort_unstable_by_key(|collection| collection.name());
+        related.dedup();
+        related
+    }
+}
+
+impl PageRequest {
+    /// A page of all items in the order of their creation, shown whole.
+    #[must_use]
+    pub const fn plain(page: u64, page_size: u64) -> Self {
+        Self {
+            page,
+            page_size,
+            position: None,
+            selection: Selection { filters: Vec::new(), search: None },
+            order: Vec::new(),
+            is_counted: true,
+            view: View { fields: None, embed: Vec::new() },
+        }
+    }
+
+    pub(crate) fn query(&self, collection: Collection) -> PageQuery {
+        let is_search = self.selection.search.is_some();
+        let best_first = || vec![SortKey { subject: Subject::Score, descending: true }];
+        PageQuery {
+            selection: self.selection.clone(),
+            order: if is_search && self.order.is_empty() {
+                best_first()
+            } else {
+                self.order.clone()
+            },
+            position: self.position.clone().unwrap_or_else(|| Position::Offset(self.offset())),
+            limit: self.page_size,
+            // A snippet is made of all texts.
+            fields: self.view.fields.clone().filter(|_| !is_search),
+            is_counted: self.is_counted,
+            related: self.view.related(collection),
+        }
+    }
+
+    const fn offset(&self) -> u64 {
+        (self.page - 1).saturating_mul(self.page_size)
+    }
+}
