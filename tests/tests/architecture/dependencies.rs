@@ -1,11 +1,11 @@
-//! The walls of the house: which crate may depend on which. Cargo enforces what a `Cargo.toml`
-//! names; this enforces what it may name.
+//! Which crate may depend on which. Cargo enforces what a `Cargo.toml` names; this enforces what it
+//! may name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
+
+use crate::workspace::{OUTSIDE, metadata, name, packages};
 
 /// Which crates of ours each crate may depend on, whether to run, to build or to be tested.
 const FLOORS: &[(&str, &[&str])] = &[
@@ -39,10 +39,6 @@ const OWNERS: &[(&str, &[&str])] = &[
 
 /// What would bring I/O, a clock or a framework into the domain.
 const NOT_IN_THE_DOMAIN: &[&str] = &["tokio", "async-trait", "futures-util", "tracing"];
-
-/// The crates that look at the service from outside: they may know everybody, and no crate of the
-/// service may know them.
-const OUTSIDE: [&str; 2] = ["tests", "benchmark"];
 
 #[test]
 fn each_crate_depends_on_the_floors_below_it_only() {
@@ -90,7 +86,7 @@ fn each_outside_technology_has_one_owner() {
 
 #[test]
 fn each_crate_inherits_the_lints_of_the_workspace() {
-    for package in metadata()["packages"].as_array().unwrap() {
+    for package in packages() {
         let manifest = std::fs::read_to_string(package["manifest_path"].as_str().unwrap()).unwrap();
         assert!(
             manifest.contains("[lints]\nworkspace = true"),
@@ -103,8 +99,7 @@ fn each_crate_inherits_the_lints_of_the_workspace() {
 /// `cargo test --workspace` builds neither the reference servers nor the load generator.
 #[test]
 fn the_benchmark_is_not_built_for_tests() {
-    let metadata = metadata();
-    let packages = metadata["packages"].as_array().unwrap();
+    let packages = packages();
     let benchmark = packages.iter().find(|package| package["name"] == "benchmark").unwrap();
     for target in benchmark["targets"].as_array().unwrap() {
         assert_eq!(target["test"], false, "{} needs `test = false`", target["name"]);
@@ -121,7 +116,7 @@ fn cargo_run_runs_the_service() {
         .map(ToString::to_string)
         .collect();
     assert!(defaults.len() == 1 && defaults[0].contains("bootstrap"), "{defaults:?}");
-    let packages = metadata["packages"].as_array().unwrap();
+    let packages = packages();
     let bootstrap = packages.iter().find(|package| package["name"] == "bootstrap").unwrap();
     let targets = bootstrap["targets"].as_array().unwrap().iter();
     let binaries: Vec<_> = targets
@@ -134,7 +129,6 @@ fn cargo_run_runs_the_service() {
 /// The names each crate of the workspace depends on directly, for the kinds `normal`, `build` and
 /// `dev` that are asked for.
 fn dependencies(is_asked_for: impl Fn(&str) -> bool) -> BTreeMap<String, BTreeSet<String>> {
-    let name = |value: &Value| value["name"].as_str().expect("a name").to_owned();
     let of_package = |package: &Value| {
         let dependencies = package["dependencies"].as_array().expect("dependencies").iter();
         dependencies
@@ -142,17 +136,5 @@ fn dependencies(is_asked_for: impl Fn(&str) -> bool) -> BTreeMap<String, BTreeSe
             .map(name)
             .collect()
     };
-    let packages = metadata()["packages"].as_array().expect("packages").clone();
-    packages.iter().map(|package| (name(package), of_package(package))).collect()
-}
-
-fn metadata() -> Value {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"])
-        .arg(manifest)
-        .output()
-        .expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    packages().iter().map(|package| (name(package), of_package(package))).collect()
 }

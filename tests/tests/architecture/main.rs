@@ -1,0 +1,10 @@
+//! The structure of the code: which crate may depend on which, which module may import which, and
+//! how large files and functions may be.
+
+mod comments;
+mod dependencies;
+mod exemptions;
+mod imports;
+mod sizes;
+mod sources;
+mod workspace;

@@ -1,0 +1,112 @@
+//! The Rust sources of the product: every crate of the workspace but the tests'.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::Visit;
+use syn::{Attribute, Item};
+
+use crate::workspace;
+
+/// The crates of the product.
+pub fn product() -> Vec<Crate> {
+    let mut packages = workspace::packages();
+    packages.retain(|package| !workspace::OUTSIDE.contains(&workspace::name(package).as_str()));
+    packages.iter().map(Crate::read).collect()
+}
+
+pub struct Crate {
+    pub name: String,
+    /// How many `.rs` files each folder has, those of tests among them.
+    pub folders: BTreeMap<String, usize>,
+    /// The files that are compiled outside tests.
+    pub files: Vec<SourceFile>,
+}
+
+pub struct SourceFile {
+    /// From the root of the workspace.
+    pub path: String,
+    /// The path within the crate: `["groups", "table"]`; empty for `lib.rs` and `main.rs`.
+    pub module: Vec<String>,
+    pub text: String,
+    pub items: Vec<Item>,
+}
+
+impl Crate {
+    fn read(package: &serde_json::Value) -> Self {
+        let (mut folders, mut files) = (BTreeMap::new(), Vec::new());
+        for source_folder in workspace::source_folders(package) {
+            for file in rust_files(&source_folder) {
+                *folders
+                    .entry(workspace::relative(file.parent().expect("a folder")))
+                    .or_default() += 1;
+                files.push(SourceFile::read(&source_folder, &file));
+            }
+        }
+        let tests: Vec<_> = files.iter().flat_map(SourceFile::test_modules).collect();
+        files.retain(|file| !tests.iter().any(|test| file.module.starts_with(test)));
+        for file in &mut files {
+            file.items.retain(|item| !is_for_tests(attributes(item)));
+        }
+        Self { name: workspace::name(package), folders, files }
+    }
+}
+
+impl SourceFile {
+    fn read(source_folder: &Path, file: &Path) -> Self {
+        let (path, text) = (workspace::relative(file), fs::read_to_string(file).expect("UTF-8"));
+        let items = syn::parse_file(&text).unwrap_or_else(|error| panic!("{path}: {error}")).items;
+        let within =
+            file.strip_prefix(source_folder).expect("it is in the folder").with_extension("");
+        let mut module: Vec<_> =
+            within.iter().map(|part| part.to_str().expect("UTF-8").to_owned()).collect();
+        module.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
+        Self { path, module, text, items }
+    }
+
+    /// The paths of the modules that it declares for tests alone.
+    fn test_modules(&self) -> Vec<Vec<String>> {
+        let declared = self.items.iter().filter_map(|item| match item {
+            Item::Mod(module) if is_for_tests(&module.attrs) => Some(module.ident.to_string()),
+            _ => None,
+        });
+        declared.map(|name| [&self.module[..], &[name]].concat()).collect()
+    }
+
+    /// Walks the syntax of the file, without what is for tests alone.
+    pub fn visit<'a>(&'a self, visitor: &mut impl Visit<'a>) {
+        self.items.iter().for_each(|item| visitor.visit_item(item));
+    }
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let (folders, mut files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
+    files.extend(folders.iter().flat_map(|folder| rust_files(folder)));
+    files.sort();
+    files
+}
+
+/// Tells whether an item is compiled for tests alone.
+fn is_for_tests(attributes: &[Attribute]) -> bool {
+    let is_test = |attribute: &Attribute| {
+        let condition = attribute.meta.require_list().map(|list| list.tokens.to_string());
+        attribute.path().is_ident("cfg") && condition.is_ok_and(|condition| condition == "test")
+    };
+    attributes.iter().any(is_test)
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}

@@ -1,0 +1,50 @@
+//! The workspace as Cargo describes it, and where its files are.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The crates that look at the service from outside: they may know everybody, and no crate of the
+/// service may know them.
+pub const OUTSIDE: [&str; 2] = ["tests", "benchmark"];
+
+/// The answer of `cargo metadata` about the crates of the workspace.
+pub fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"])
+        .arg(root().join("Cargo.toml"))
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+pub fn packages() -> Vec<Value> {
+    metadata()["packages"].as_array().expect("packages").clone()
+}
+
+pub fn name(package: &Value) -> String {
+    package["name"].as_str().expect("a name").to_owned()
+}
+
+/// The source folders of a package: those of its library and its binaries.
+pub fn source_folders(package: &Value) -> Vec<PathBuf> {
+    let targets = package["targets"].as_array().expect("targets").iter();
+    let product = targets.filter(|target| target["kind"] != serde_json::json!(["test"]));
+    let sources = product.map(|target| Path::new(target["src_path"].as_str().expect("a path")));
+    let mut folders: Vec<_> = sources.map(|file| file.parent().expect("a folder").into()).collect();
+    folders.dedup();
+    folders
+}
+
+/// The root folder of the workspace.
+pub fn root() -> PathBuf {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_folder.parent().expect("the crate is in the workspace").to_owned()
+}
+
+/// A path relative to the root of the workspace, as messages name it.
+pub fn relative(file: &Path) -> String {
+    file.strip_prefix(root()).unwrap_or(file).display().to_string()
+}
