@@ -21,10 +21,10 @@ mod rule_files;
 pub use context::{Caller, RequestKey, WriteOptions};
 pub use error::ApplicationError;
 pub use ports::{
-    Answered, Change, ChangeKind, ChangeLog, Clock, CollectionContent, Ground, History,
+    Answered, BookRule, Change, ChangeKind, ChangeLog, Clock, CollectionContent, Ground, History,
     IdGenerator, IdempotencyKey, ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange,
-    NewItem, PastPageQuery, PastVersion, Permit, Ports, Readiness, Relations, Replacement,
-    RepositoryError, Revision, RuleBook, Scope, Sequence, ShownItem, Totals,
+    NewItem, PastPageQuery, PastVersion, Ports, Readiness, Relations, Replacement, RepositoryError,
+    Revision, RuleBook, Rules, Scope, Sequence, ShownItem, Totals,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchFault, Term, View};

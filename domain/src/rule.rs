@@ -48,21 +48,6 @@ pub trait Rule<R>: Send + Sync {
     /// The violation, naming the field to mend.
     fn check(&self, transition: &Transition<'_, R>) -> Result<(), Violation>;
 
-    /// [`lookups`](Self::lookups), where they are told in a moment. `None` where it would take
-    /// longer than other work should wait.
-    fn lookups_at_once(
-        &self,
-        transition: &Transition<'_, R>,
-    ) -> Option<Result<Vec<Lookup>, Violation>> {
-        Some(self.lookups(transition))
-    }
-
-    /// [`check`](Self::check), where it is decided in a moment. `None` where it would take longer
-    /// than other work should wait.
-    fn check_at_once(&self, transition: &Transition<'_, R>) -> Option<Result<(), Violation>> {
-        Some(self.check(transition))
-    }
-
     /// What people are told of it.
     fn about(&self) -> About<'_> {
         About::default()

@@ -1,68 +1,73 @@
-//! Where evaluations run that may be long: aside from the runtime's workers, a few at a time.
+//! How evaluations share the runtime's threads with other tasks.
 
-use std::sync::Arc;
-
-use application::Permit;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
+use tokio::task::coop::consume_budget;
 
-/// How many long evaluations run at a time, whatever the writes: each may take the whole budget of
-/// its time and memory.
-const MOST: usize = 2;
+use crate::expression::{Budget, Meter};
 
-/// Leave for long evaluations. Who waits for it holds no thread.
-#[derive(Debug)]
-pub(crate) struct Permits(Arc<Semaphore>);
+/// Long evaluations that run at a time, whatever the writes: each may take the whole budget of its
+/// time and memory. Whoever waits for a permit holds no thread.
+static LONG_EVALUATIONS: Semaphore = Semaphore::const_new(2);
 
-impl Default for Permits {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MOST)))
+/// The work after which a task gives up one of the 128 units that tokio lets it use before others
+/// run: all of them are about a millisecond.
+const WORK_PER_UNIT: u64 = 8_000;
+
+/// Runs an evaluation within a small budget. Where that is exhausted, runs it again within `budget`,
+/// beside other tasks of the thread, and few at a time.
+pub(crate) async fn run<T>(budget: Budget, evaluate: impl Fn(&Meter) -> T) -> T {
+    let (outcome, work) = {
+        let meter = Meter::of(Budget::AtOnce);
+        let outcome = evaluate(&meter);
+        ((!meter.is_exhausted()).then_some(outcome), meter.work_done(Budget::AtOnce))
+    };
+    for _ in 0..=work / WORK_PER_UNIT {
+        consume_budget().await;
     }
-}
-
-impl Permits {
-    pub async fn one(&self) -> Permit {
-        // The semaphore is never closed; were it, evaluations would only be more at a time.
-        Box::new(self.0.clone().acquire_owned().await.ok())
+    if let Some(outcome) = outcome {
+        return outcome;
     }
+    // The semaphore is never closed; were it, more evaluations would run at a time.
+    let _permit = LONG_EVALUATIONS.acquire().await.ok();
+    beside(|| evaluate(&Meter::of(budget)))
 }
 
 /// Runs an evaluation that may be long, while other tasks of the thread go on elsewhere.
-pub(crate) fn aside<T>(run: impl FnOnce() -> T) -> T {
-    // Elsewhere there are no other tasks on the thread, or no other thread for them.
-    let can_step_aside = Handle::try_current()
+fn beside<T>(evaluate: impl FnOnce() -> T) -> T {
+    // Outside a runtime there are no other tasks on the thread, and on a runtime of one thread there
+    // is no other thread for them.
+    let has_threads = Handle::try_current()
         .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
-    if can_step_aside { tokio::task::block_in_place(run) } else { run() }
+    if has_threads { tokio::task::block_in_place(evaluate) } else { evaluate() }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{MOST, Permits, aside};
+    use super::{LONG_EVALUATIONS, beside, run};
+    use crate::expression::Budget;
 
     #[tokio::test]
-    async fn a_few_have_leave_at_a_time() {
-        let permits = Permits::default();
-        let mut held = Vec::new();
-        for _ in 0..MOST {
-            held.push(permits.one().await);
-        }
-        assert!(tokio::time::timeout(Duration::from_millis(20), permits.one()).await.is_err());
-        held.pop();
-        let _next = permits.one().await;
+    async fn short_evaluations_do_not_wait_for_long_ones() {
+        let _permits = LONG_EVALUATIONS.acquire_many(2).await.unwrap();
+        let short = run(Budget::Verdict, |_| 1);
+        assert_eq!(tokio::time::timeout(Duration::from_secs(10), short).await, Ok(1));
+        let long = run(Budget::Verdict, |meter| while meter.hold(1 << 20).is_ok() {});
+        assert!(tokio::time::timeout(Duration::from_millis(20), long).await.is_err());
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn other_tasks_go_on_beside_a_long_evaluation() {
         let (sender, receiver) = std::sync::mpsc::channel();
         tokio::spawn(async move { sender.send(1) });
-        let task = tokio::spawn(async move { aside(|| receiver.recv()) });
+        let task = tokio::spawn(async move { beside(|| receiver.recv()) });
         assert_eq!(task.await.expect("the task ends"), Ok(1));
     }
 
     #[tokio::test]
     async fn a_runtime_of_one_thread_evaluates_where_it_is() {
-        assert_eq!(aside(|| 1), 1);
+        assert_eq!(beside(|| 1), 1);
     }
 }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use application::BookRule;
+use async_trait::async_trait;
 use domain::{
     About, Collection, Found, Lookup, LookupKey, Members, Pointer, Rule, Severity, Transition,
     Violation, WriteOperation,
 };
 use jiff::civil::Date;
 
-use crate::evaluation::aside;
+use crate::evaluation;
 use crate::expression::{Budget, EvaluationFault, Expression, Meter, Scope, Shape, complete};
 use crate::fault::Place;
 use crate::lookup_target::{LookupBy, LookupTarget};
@@ -278,35 +280,16 @@ impl Rule<Members> for FileRule {
         from.is_none_or(|from| from <= today) && until.is_none_or(|until| today <= until)
     }
 
-    /// A lookup a target, in their order. Where the guard says that the rule does not apply, none
-    /// looks for anything.
+    /// Returns a lookup per target, in their order. Where the guard says that the rule does not
+    /// apply, none looks for anything.
     fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
-        aside(|| {
-            self.lookups_by(&Meter::of(Budget::Lookups), transition)
-                .map_err(|unmet| self.violation(unmet))
-        })
+        self.lookups_by(&Meter::of(Budget::Lookups), transition)
+            .map_err(|unmet| self.violation(unmet))
     }
 
     fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
-        aside(|| {
-            self.check_by(&Meter::of(Budget::Verdict), transition)
-                .map_err(|unmet| self.violation(unmet))
-        })
-    }
-
-    fn lookups_at_once(
-        &self,
-        transition: &Transition<'_, Members>,
-    ) -> Option<Result<Vec<Lookup>, Violation>> {
-        let meter = Meter::of(Budget::AtOnce);
-        let lookups = self.lookups_by(&meter, transition);
-        (!meter.is_exhausted()).then(|| lookups.map_err(|unmet| self.violation(unmet)))
-    }
-
-    fn check_at_once(&self, transition: &Transition<'_, Members>) -> Option<Result<(), Violation>> {
-        let meter = Meter::of(Budget::AtOnce);
-        let checked = self.check_by(&meter, transition);
-        (!meter.is_exhausted()).then(|| checked.map_err(|unmet| self.violation(unmet)))
+        self.check_by(&Meter::of(Budget::Verdict), transition)
+            .map_err(|unmet| self.violation(unmet))
     }
 
     fn about(&self) -> About<'_> {
@@ -322,5 +305,26 @@ impl Rule<Members> for FileRule {
             source: self.source.as_deref(),
             effective: self.effective,
         }
+    }
+}
+
+#[async_trait]
+impl BookRule for FileRule {
+    async fn evaluate_lookups(
+        &self,
+        transition: &Transition<'_, Members>,
+    ) -> Result<Vec<Lookup>, Violation> {
+        if self.targets.is_empty() {
+            return Ok(Vec::new());
+        }
+        evaluation::run(Budget::Lookups, |meter| self.lookups_by(meter, transition))
+            .await
+            .map_err(|unmet| self.violation(unmet))
+    }
+
+    async fn evaluate(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
+        evaluation::run(Budget::Verdict, |meter| self.check_by(meter, transition))
+            .await
+            .map_err(|unmet| self.violation(unmet))
     }
 }

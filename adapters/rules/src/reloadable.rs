@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use application::{Permit, RuleBook};
-use async_trait::async_trait;
-use domain::{Collection, Members, Rule};
+use application::{RuleBook, Rules};
+use domain::Collection;
 
-use crate::evaluation::Permits;
 use crate::fault::Faults;
 use crate::files::{self, Fingerprint};
 use crate::rule_set::RuleSet;
@@ -21,7 +19,6 @@ use crate::rule_set::RuleSet;
 pub struct ReloadableRules {
     source: Option<Source>,
     current: RwLock<Arc<RuleSet>>,
-    permits: Permits,
 }
 
 #[derive(Debug)]
@@ -51,7 +48,6 @@ impl ReloadableRules {
         Ok(Self {
             source: Some(Source { path: path.to_owned(), reserved, read }),
             current: RwLock::new(rules.into()),
-            permits: Permits::default(),
         })
     }
 
@@ -92,17 +88,12 @@ impl ReloadableRules {
     }
 }
 
-#[async_trait]
 impl RuleBook for ReloadableRules {
-    fn rules(&self, collection: Collection) -> Arc<[Arc<dyn Rule<Members>>]> {
+    fn rules(&self, collection: Collection) -> Rules {
         self.current.read().unwrap_or_else(PoisonError::into_inner).rules_of(collection)
     }
 
     fn edition(&self) -> u64 {
         self.current.read().unwrap_or_else(PoisonError::into_inner).edition()
-    }
-
-    async fn permit(&self) -> Permit {
-        self.permits.one().await
     }
 }

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use application::{BookRule, Rules};
 use application::{CaseReport, RuleFiles};
-use domain::{Collection, Members, Rule};
+use domain::Collection;
 use jiff::civil::Date;
 
 use crate::cases::{self, Case, CaseOutcome};
@@ -24,15 +25,12 @@ const MOST_CASES: usize = 10_000;
 /// The keys of a file.
 const KEYS: [&str; 2] = ["rules", "cases"];
 
-/// The rules of one collection as the use cases ask them.
-type RulesOfCollection = Arc<[Arc<dyn Rule<Members>>]>;
-
 /// The rules and cases of some files.
 #[derive(Default)]
 pub struct RuleSet {
     rules: Vec<Arc<FileRule>>,
     /// In the order of [`Collection::all`].
-    by_collection: Vec<RulesOfCollection>,
+    by_collection: Vec<Rules>,
     cases: Vec<Case>,
     edition: u64,
 }
@@ -89,7 +87,7 @@ impl RuleSet {
     fn new(rules: Vec<Arc<FileRule>>, cases: Vec<Case>, edition: u64) -> Self {
         let of = |collection| {
             let rules = rules.iter().filter(|rule| rule.collection() == collection);
-            rules.map(|rule| Arc::clone(rule) as Arc<dyn Rule<Members>>).collect()
+            rules.map(|rule| Arc::clone(rule) as Arc<dyn BookRule>).collect()
         };
         Self { by_collection: Collection::all().map(of).collect(), rules, cases, edition }
     }
@@ -102,7 +100,7 @@ impl RuleSet {
 
     /// The rules about the items of a collection, in the same order.
     #[must_use]
-    pub fn rules_of(&self, collection: Collection) -> RulesOfCollection {
+    pub fn rules_of(&self, collection: Collection) -> Rules {
         self.by_collection.get(collection.index()).cloned().unwrap_or_default()
     }
 

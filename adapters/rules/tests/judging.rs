@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
+use application::BookRule;
 use domain::{
     Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Occasion, Rule, Severity,
     Transition, Verdict, Version, WriteOperation,
@@ -22,7 +23,7 @@ fn load(text: &str) -> RuleSet {
 }
 
 /// The one rule about files that these keys make.
-fn rule(keys: &str) -> Arc<dyn Rule<Members>> {
+fn rule(keys: &str) -> Arc<dyn BookRule> {
     let text = format!("rules:\n- id: the_rule\n  group: files\n{keys}");
     load(&text).rules_of(Collection::known("files"))[0].clone()
 }

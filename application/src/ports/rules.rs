@@ -3,24 +3,43 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Collection, Members, Rule};
-
-/// Leave to do something of which only a little is done at a time; given back when it is dropped.
-pub type Permit = Box<dyn Send>;
+use domain::{Collection, Lookup, Members, Rule, Transition, Violation};
 
 /// The business rules that are not written in Rust.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
-#[async_trait]
 pub trait RuleBook: Send + Sync {
-    /// The rules about the items of a collection as they are now, in the order in which their
-    /// violations are reported. MUST cost next to nothing where there are none, and MUST be all of
-    /// one edition.
-    fn rules(&self, collection: Collection) -> Arc<[Arc<dyn Rule<Members>>]>;
+    /// Returns the rules about the items of a collection as they are now, in the order in which
+    /// their violations are reported. MUST cost next to nothing where there are none, and MUST be
+    /// all of one edition.
+    fn rules(&self, collection: Collection) -> Rules;
 
-    /// Which edition they are of; it differs whenever they were changed.
+    /// Returns the edition of the rules; it differs whenever they were changed.
     fn edition(&self) -> u64;
+}
 
-    /// Waits for leave to ask a rule that does not answer at once. Few have it at a time, so that
-    /// work beside it goes on.
-    async fn permit(&self) -> Permit;
+/// Rules of one edition about the items of one collection.
+pub type Rules = Arc<[Arc<dyn BookRule>]>;
+
+/// A rule of a rule book. The methods here MUST NOT keep other tasks of the calling thread waiting
+/// for long: a rule whose evaluation may take long overrides them.
+#[async_trait]
+pub trait BookRule: Rule<Members> {
+    /// Evaluates [`Rule::lookups`].
+    ///
+    /// # Errors
+    /// As there.
+    async fn evaluate_lookups(
+        &self,
+        transition: &Transition<'_, Members>,
+    ) -> Result<Vec<Lookup>, Violation> {
+        self.lookups(transition)
+    }
+
+    /// Evaluates [`Rule::check`].
+    ///
+    /// # Errors
+    /// As there.
+    async fn evaluate(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
+        self.check(transition)
+    }
 }

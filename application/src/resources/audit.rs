@@ -71,7 +71,7 @@ impl<R: Resource> ResourceService<R> {
             let before = (operation != WriteOperation::Create).then_some(&members);
             let transition =
                 Transition { before, after: &members, occasion: &occasion, found: &[] };
-            self.ask(rule.as_ref(), &transition, &mut verdict, basis).await?;
+            self.ask_book(rule.as_ref(), &transition, &mut verdict, basis).await?;
         }
         Ok(verdict)
     }

@@ -2,37 +2,27 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::future::poll_fn;
-use std::sync::Arc;
-use std::task::Poll;
-use std::time::{Duration, Instant};
 
 use domain::json::encode_text;
 use domain::{
-    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Occasion, Resource, Rule,
-    Severity, Value, Version, WriteOperation,
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Occasion, Resource, Severity, Value,
+    Version, WriteOperation,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::ResourceService;
-use crate::ports::{Ground, ItemRepository};
+use crate::ports::{Ground, ItemRepository, Rules};
 use crate::{ApplicationError, WriteOptions};
 
 /// Most bytes of members that are kept in case the next rule asks for the same. Beyond it they are
 /// looked up again.
 const MOST_BYTES_KEPT: usize = 16 << 20;
 
-/// How long rules are asked before others go on.
-const LONGEST_TURN: Duration = Duration::from_millis(1);
-
-/// Rules about any item at all.
-pub(super) type Book = Arc<[Arc<dyn Rule<Members>>]>;
-
 /// What a decision is made on.
 pub(super) struct Basis {
     /// The rules that are not written in Rust, those of one edition.
-    pub book: Book,
+    pub book: Rules,
     collection: Collection,
     looked_up: HashMap<Lookup, LookedUp>,
     bytes_kept: usize,
@@ -40,8 +30,6 @@ pub(super) struct Basis {
     /// The time of the decision.
     pub now: Timestamp,
     today: Date,
-    /// Since when others have waited.
-    turn_began: Instant,
 }
 
 /// What a lookup found.
@@ -66,7 +54,6 @@ impl<R: Resource> ResourceService<R> {
             replacement: None,
             now,
             today: self.clock.day_of(now),
-            turn_began: Instant::now(),
         }
     }
 }
@@ -88,25 +75,6 @@ impl Basis {
             now: self.now,
             today: self.today,
         }
-    }
-
-    /// Gives way where judging has taken long: it would keep other requests, and the end of this
-    /// one's time, waiting.
-    pub async fn let_others_go_on(&mut self) {
-        if self.turn_began.elapsed() < LONGEST_TURN {
-            return;
-        }
-        let mut has_waited = false;
-        poll_fn(|context| {
-            if has_waited {
-                return Poll::Ready(());
-            }
-            has_waited = true;
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await;
-        self.turn_began = Instant::now();
     }
 
     /// The same, where the whole collection is replaced by these items: a rule then finds them in

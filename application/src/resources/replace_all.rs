@@ -4,12 +4,16 @@
 use std::collections::HashMap;
 
 use domain::{Item, ItemId, Resource, Verdict, Version, Violations, WriteOperation};
+use futures_lite::future::yield_now;
 
 use super::rules::{has_rules, judges_removals};
 use super::validate::{Draft, draft_element, named_id};
 use super::{ReplacementBody, ResourceService};
 use crate::ports::{CollectionContent, Ground, Revision, ShownItem};
 use crate::{ApplicationError, WriteOptions};
+
+/// How many elements are validated before other tasks of the thread go on.
+const ELEMENTS_AT_A_TIME: usize = 32;
 
 /// A collection's replacement that no rule refuses.
 pub(super) struct Judged {
@@ -67,7 +71,7 @@ impl<R: Resource> ResourceService<R> {
         }
         let mut verdict = Verdict::default();
         let mut content = CollectionContent { expected, ..CollectionContent::default() };
-        for ((pointer, _), element) in body.elements.iter().zip(elements) {
+        for (index, ((pointer, _), element)) in body.elements.iter().zip(elements).enumerate() {
             let element = match element {
                 Ok(element) => element,
                 Err(faults) => {
@@ -84,7 +88,9 @@ impl<R: Resource> ResourceService<R> {
                 Some(shown) => content.replacements.push(self.replacement_of(&shown, after)),
                 None => content.additions.push(self.new_item(id, after, None)),
             }
-            basis.let_others_go_on().await;
+            if index % ELEMENTS_AT_A_TIME == 0 {
+                yield_now().await;
+            }
         }
         if judges_removals::<R>(&basis) {
             let judged_at = self.judge_removals(options, &named, &mut verdict, &mut basis).await?;

@@ -7,14 +7,14 @@
 use std::collections::HashSet;
 
 use domain::{
-    ItemId, Lookup, Occasion, Pointer, Resource, Rule, Transition, Verdict, Violation, Violations,
-    WriteOperation,
+    Found, ItemId, Lookup, Members, Occasion, Pointer, Resource, Rule, Severity, Transition,
+    Verdict, Violation, Violations, WriteOperation,
 };
 
 use super::ResourceService;
 use super::read_set::Basis;
 use super::validate::{Draft, stored_members};
-use crate::ports::{Ground, Revision, ShownItem};
+use crate::ports::{BookRule, Ground, Revision, ShownItem};
 use crate::query::{PageQuery, PageRequest, Position};
 use crate::{ApplicationError, WriteOptions};
 
@@ -72,7 +72,7 @@ impl<R: Resource> ResourceService<R> {
             found: &[],
         };
         for rule in book.iter() {
-            self.ask(rule.as_ref(), &of_members, &mut verdict, basis).await?;
+            self.ask_book(rule.as_ref(), &of_members, &mut verdict, basis).await?;
         }
         Ok((after, verdict))
     }
@@ -134,49 +134,59 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    pub(super) async fn ask<T: Sync>(
+    /// Asks a rule written in Rust.
+    async fn ask<T: Sync>(
         &self,
         rule: &dyn Rule<T>,
         transition: &Transition<'_, T>,
         verdict: &mut Verdict,
         basis: &mut Basis,
     ) -> Result<(), ApplicationError> {
-        if !verdict.wants(rule, transition.occasion) {
-            return Ok(());
+        if verdict.wants(rule, transition.occasion) {
+            let outcome = match rule.lookups(transition) {
+                Ok(lookups) => {
+                    let found = self.look_up(lookups, rule.severity(), basis).await?;
+                    rule.check(&transition.knowing(&found))
+                }
+                Err(violation) => Err(violation),
+            };
+            verdict.note(rule, outcome.err());
         }
-        let lookups = match self.lookups(rule, transition).await {
-            Ok(lookups) => lookups,
-            Err(violation) => {
-                verdict.note(rule, Some(violation));
-                return Ok(());
-            }
-        };
-        let mut found = Vec::with_capacity(lookups.len());
-        for lookup in lookups {
-            found.push(basis.look_up(self.repository.as_ref(), lookup, rule.severity()).await?);
-        }
-        let transition = transition.knowing(&found);
-        let outcome = if let Some(outcome) = rule.check_at_once(&transition) {
-            outcome
-        } else {
-            let _permit = self.rules.permit().await;
-            rule.check(&transition)
-        };
-        verdict.note(rule, outcome.err());
-        basis.let_others_go_on().await;
         Ok(())
     }
 
-    async fn lookups<T: Sync>(
+    /// Asks a rule of the rule book.
+    pub(super) async fn ask_book(
         &self,
-        rule: &dyn Rule<T>,
-        transition: &Transition<'_, T>,
-    ) -> Result<Vec<Lookup>, Violation> {
-        if let Some(lookups) = rule.lookups_at_once(transition) {
-            return lookups;
+        rule: &dyn BookRule,
+        transition: &Transition<'_, Members>,
+        verdict: &mut Verdict,
+        basis: &mut Basis,
+    ) -> Result<(), ApplicationError> {
+        if verdict.wants(rule, transition.occasion) {
+            let outcome = match rule.evaluate_lookups(transition).await {
+                Ok(lookups) => {
+                    let found = self.look_up(lookups, rule.severity(), basis).await?;
+                    rule.evaluate(&transition.knowing(&found)).await
+                }
+                Err(violation) => Err(violation),
+            };
+            verdict.note(rule, outcome.err());
         }
-        let _permit = self.rules.permit().await;
-        rule.lookups(transition)
+        Ok(())
+    }
+
+    async fn look_up(
+        &self,
+        lookups: Vec<Lookup>,
+        severity: Severity,
+        basis: &mut Basis,
+    ) -> Result<Vec<Found>, ApplicationError> {
+        let mut found = Vec::with_capacity(lookups.len());
+        for lookup in lookups {
+            found.push(basis.look_up(self.repository.as_ref(), lookup, severity).await?);
+        }
+        Ok(found)
     }
 }
 

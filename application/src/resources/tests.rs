@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{Collection, Document, Item, ItemId, Members, Pointer, Proposal, Rule, Version};
+use domain::{Collection, Document, Item, ItemId, Members, Pointer, Proposal, Version};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ use crate::query::{Place, Position, Subject, Total};
 use crate::{
     ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Ports,
     Precondition, Relations, RepositoryError, ResourceLimits, ResourceUseCases as _, Revision,
-    Search, ShownItem, Totals, View, WriteOptions,
+    Rules, Search, ShownItem, Totals, View, WriteOptions,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;
@@ -69,7 +69,7 @@ fn service<R: domain::Resource>(
 fn ruled_service<R: domain::Resource>(
     collection: Collection,
     repository: MockItemRepository,
-    book: Arc<[Arc<dyn Rule<Members>>]>,
+    book: Rules,
 ) -> ResourceService<R> {
     let mut clock = MockClock::new();
     clock.expect_now().return_const(Timestamp::UNIX_EPOCH);

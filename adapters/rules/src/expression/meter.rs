@@ -67,13 +67,18 @@ impl Meter {
         self.is_exhausted.get()
     }
 
+    /// Returns the units of work that were used of `budget`, which the meter was made with.
+    pub(crate) fn work_done(&self, budget: Budget) -> u64 {
+        budget.work() - self.work.get()
+    }
+
     /// Notes work that is about to be done.
     pub(super) fn charge(&self, units: usize) -> Result<(), EvaluationFault> {
         self.take(&self.work, units)
     }
 
     /// Notes bytes that are about to be made, and the work of it.
-    pub(super) fn hold(&self, bytes: usize) -> Result<(), EvaluationFault> {
+    pub(crate) fn hold(&self, bytes: usize) -> Result<(), EvaluationFault> {
         self.take(&self.bytes, bytes)?;
         self.take(&self.work, bytes)
     }

@@ -10,7 +10,10 @@ use domain::{
 use super::{ANYONE, FIRST, WRITE, codes, id, members, ruled_service, stored};
 use crate::ports::{ListedPage, MockItemRepository};
 use crate::query::Total;
-use crate::{Ground, Precondition, ReplacementBody, RepositoryError, ResourceUseCases as _, View};
+use crate::{
+    BookRule, Ground, Precondition, ReplacementBody, RepositoryError, ResourceUseCases as _, Rules,
+    View,
+};
 
 /// Refuses what has a member `bad`, or what finds any other item.
 struct Test {
@@ -55,8 +58,10 @@ impl Rule<Members> for Test {
     }
 }
 
-fn book(rule: Test) -> Arc<[Arc<dyn Rule<Members>>]> {
-    [Arc::new(rule) as Arc<dyn Rule<Members>>].into()
+impl BookRule for Test {}
+
+fn book(rule: Test) -> Rules {
+    [Arc::new(rule) as Arc<dyn BookRule>].into()
 }
 
 fn refused() -> Vec<(String, String)> {
@@ -220,6 +225,8 @@ impl Rule<Members> for OneAYear {
     }
 }
 
+impl BookRule for OneAYear {}
+
 /// Replaces the collection, which holds 1 and 2 of the years 2025 and 2026; what refuses it.
 async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
     let mut repository = MockItemRepository::new();
@@ -237,7 +244,7 @@ async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
     let service = ruled_service::<Document>(
         Collection::known("cashprogram"),
         repository,
-        [Arc::new(OneAYear) as Arc<dyn Rule<Members>>].into(),
+        [Arc::new(OneAYear) as Arc<dyn BookRule>].into(),
     );
     let element =
         |(place, text): (usize, &&str)| (Pointer::root().index(place), Some(members(text)));
