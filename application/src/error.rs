@@ -49,6 +49,9 @@ pub enum ApplicationError {
     /// What is asked for lies in the future.
     #[error("the time is still to come")]
     InFuture,
+    /// The change log does not reach as far.
+    #[error("the change log does not reach as far")]
+    BeyondLog,
     /// A request with the same key is at work.
     #[error("a request with the same key is at work")]
     KeyInUse,

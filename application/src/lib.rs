@@ -9,16 +9,21 @@
 //! refuses the write when another came in between; then the service starts over, unless the client
 //! had set a condition.
 
+mod changes;
 mod context;
+mod demonstration;
 mod error;
 pub mod maintenance;
 pub mod ports;
 mod precondition;
 pub mod query;
 mod resources;
+mod rule_catalog;
 mod rule_files;
 
+pub use changes::ChangeService;
 pub use context::{Caller, RequestKey, WriteOptions};
+pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstration};
 pub use error::ApplicationError;
 pub use ports::{
     Answered, BookRule, Change, ChangeKind, ChangeLog, Clock, CollectionContent, Ground, History,
@@ -33,4 +38,5 @@ pub use resources::{
     ReplacementBody, ResourceLimits, ResourceService, ResourceUseCases, Restored, VersionPage,
     Written, audited_operation, resource_use_cases,
 };
+pub use rule_catalog::{PublishedRule, RuleCatalog, RuleHome};
 pub use rule_files::{CaseReport, RuleFiles};

@@ -4,10 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::Clock as _;
-use application::Ports;
+use application::{Caller, Clock as _, DemonstrationError, Ports, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
-use http_adapter::{BaseUrl, DemoError, Drained, HttpOptions, ServerLimits};
+use http_adapter::{BaseUrl, Drained, HttpOptions, ServerLimits};
 use jiff::SignedDuration;
 use storage_adapter::Store;
 use tokio::net::TcpListener;
@@ -95,9 +94,10 @@ async fn forget_requests(store: Store, lifetime: Duration) {
 
 /// A restart with `--demo` finds the items of the first start, and goes on with them.
 async fn load_demo(ports: &Ports) -> Result<(), CommandError> {
-    match http_adapter::load_demo(ports).await {
+    let items = http_adapter::demonstration_items();
+    match load_demonstration(&Caller::Anonymous, ports, items).await {
         Ok(()) => tracing::info!("loaded the demonstration items"),
-        Err(DemoError::NotEmpty) => {
+        Err(DemonstrationError::NotEmpty) => {
             tracing::info!("the store is not empty; no demonstration items were loaded");
         }
         Err(error) => return Err(failed(format!("cannot load the demonstration items: {error}"))),

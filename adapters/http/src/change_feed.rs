@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use application::{ChangeLog, LoggedChange, RepositoryError, Sequence};
+use application::{ApplicationError, Caller, ChangeService, LoggedChange, Sequence};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::time::sleep;
@@ -24,10 +24,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long a store that does not answer is left alone.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
+/// On whose behalf the log is read for all listeners together.
+const ALL: &Caller = &Caller::Anonymous;
+
 /// Reads the log for everybody while there is anybody.
 #[derive(Clone)]
 pub struct ChangeFeed {
-    log: Arc<dyn ChangeLog>,
+    service: ChangeService,
     /// Where changes are sent, while somebody listens.
     sender: Arc<Mutex<Option<Sender<Arc<LoggedChange>>>>>,
 }
@@ -35,6 +38,7 @@ pub struct ChangeFeed {
 /// Somebody who listens: first to what the log has, then to what comes.
 pub struct Listener {
     feed: ChangeFeed,
+    caller: Caller,
     /// The last change that was told.
     told: Sequence,
     /// What is to be told next.
@@ -54,32 +58,26 @@ pub enum Ended {
 impl ChangeFeed {
     /// The feed of a log.
     #[must_use]
-    pub fn new(log: Arc<dyn ChangeLog>) -> Self {
-        Self { log, sender: Arc::default() }
+    pub fn new(service: ChangeService) -> Self {
+        Self { service, sender: Arc::default() }
     }
 
-    /// Listens to all that follows a change, or to what happens from now on. `None` when the log
-    /// does not reach as far: it is that of another store, or of a copy made before.
+    /// Listens, on behalf of a caller, to all changes after one, or to those from now on.
     ///
     /// # Errors
-    /// When the store fails.
+    /// `BeyondLog` when the log does not reach as far; `Store`.
     pub async fn listen(
         &self,
+        caller: Caller,
         after: Option<Sequence>,
-    ) -> Result<Option<Listener>, RepositoryError> {
-        let last = self.log.last().await?;
-        let told = after.unwrap_or(last);
-        Ok((told <= last).then(|| Listener {
-            feed: self.clone(),
-            told,
-            ready: Vec::new().into_iter(),
-            live: None,
-        }))
+    ) -> Result<Listener, ApplicationError> {
+        let told = self.service.begin(&caller, after).await?;
+        Ok(Listener { feed: self.clone(), caller, told, ready: Vec::new().into_iter(), live: None })
     }
 
     /// What is committed from now on, and perhaps a little of what was before.
-    async fn subscribe(&self) -> Result<Receiver<Arc<LoggedChange>>, RepositoryError> {
-        let last = self.log.last().await?;
+    async fn subscribe(&self) -> Result<Receiver<Arc<LoggedChange>>, ApplicationError> {
+        let last = self.service.last(ALL).await?;
         let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = sender.as_ref() {
             return Ok(sender.subscribe());
@@ -93,7 +91,7 @@ impl ChangeFeed {
     /// Sends what comes to all who listen, until nobody does.
     async fn follow(self, mut read_to: Sequence) {
         loop {
-            match self.log.changes(read_to, None, AT_A_TIME).await {
+            match self.service.follow(ALL, read_to, None, AT_A_TIME).await {
                 Ok(page) => {
                     read_to = page.read_to;
                     let was_all = page.changes.is_empty();
@@ -165,19 +163,22 @@ impl Listener {
 
     /// Reads on in the log. Where it ends, what comes is waited for; what came in between is read
     /// from the log first.
-    async fn catch_up(&mut self) -> Result<(), RepositoryError> {
-        let page = self.feed.log.changes(self.told, None, AT_A_TIME).await?;
-        self.ready = page.changes.into_iter();
+    async fn catch_up(&mut self) -> Result<(), ApplicationError> {
+        self.ready = self.read().await?;
         if self.ready.len() == 0 {
             self.live = Some(self.feed.subscribe().await?);
-            self.ready =
-                self.feed.log.changes(self.told, None, AT_A_TIME).await?.changes.into_iter();
+            self.ready = self.read().await?;
             if self.ready.len() as u64 == AT_A_TIME {
                 // So much was written meanwhile that the log has more.
                 self.live = None;
             }
         }
         Ok(())
+    }
+
+    async fn read(&self) -> Result<std::vec::IntoIter<LoggedChange>, ApplicationError> {
+        let page = self.feed.service.follow(&self.caller, self.told, None, AT_A_TIME).await?;
+        Ok(page.changes.into_iter())
     }
 }
 
@@ -186,7 +187,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use application::{ChangeKind, LogPage};
+    use application::{ChangeKind, ChangeLog, LogPage, RepositoryError};
     use async_trait::async_trait;
     use domain::{Collection, ItemId, Version};
     use jiff::Timestamp;
@@ -230,15 +231,15 @@ mod tests {
 
     fn feed(changes: i64) -> (ChangeFeed, Arc<Counter>) {
         let log = Arc::new(Counter(AtomicI64::new(changes)));
-        (ChangeFeed::new(Arc::<Counter>::clone(&log)), log)
+        (ChangeFeed::new(ChangeService::new(Arc::<Counter>::clone(&log))), log)
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_listener_begins_now_or_where_it_was() {
         let (feed, log) = feed(1_000);
         let (mut from_now, mut resumed) = (
-            feed.listen(None).await.unwrap().unwrap(),
-            feed.listen(Some(Sequence(400))).await.unwrap().unwrap(),
+            feed.listen(Caller::Anonymous, None).await.unwrap(),
+            feed.listen(Caller::Anonymous, Some(Sequence(400))).await.unwrap(),
         );
         for expected in 401..=1_000 {
             assert_eq!(resumed.next().await.unwrap().sequence, Sequence(expected));
@@ -264,7 +265,8 @@ mod tests {
                 let feed = feed.clone();
                 tokio::spawn(async move {
                     sleep(Duration::from_millis(100 * start)).await;
-                    let mut listener = feed.listen(Some(Sequence(0))).await.unwrap().unwrap();
+                    let mut listener =
+                        feed.listen(Caller::Anonymous, Some(Sequence(0))).await.unwrap();
                     let mut seen = BTreeSet::new();
                     while seen.len() < 2_000 {
                         let sequence = listener.next().await.unwrap().sequence;
@@ -283,7 +285,7 @@ mod tests {
     /// A listener that was told everything, and then does not listen while so many changes come.
     async fn after_a_pause(changes: i64) -> (Listener, Arc<Counter>) {
         let (feed, log) = feed(1);
-        let mut listener = feed.listen(Some(Sequence(0))).await.unwrap().unwrap();
+        let mut listener = feed.listen(Caller::Anonymous, Some(Sequence(0))).await.unwrap();
         assert_eq!(listener.next().await.unwrap().sequence, Sequence(1));
         let waiting = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
         assert!(waiting.is_err(), "there is nothing to tell");
@@ -308,13 +310,14 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_listens_from_beyond_the_log() {
-        assert!(feed(7).0.listen(Some(Sequence(8))).await.unwrap().is_none());
+        let beyond = feed(7).0.listen(Caller::Anonymous, Some(Sequence(8))).await;
+        assert!(matches!(beyond, Err(ApplicationError::BeyondLog)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_reads_the_log_when_nobody_listens() {
         let (feed, log) = feed(1);
-        let mut listener = feed.listen(None).await.unwrap().unwrap();
+        let mut listener = feed.listen(Caller::Anonymous, None).await.unwrap();
         log.0.fetch_add(1, Ordering::SeqCst);
         listener.next().await.unwrap();
         let _ = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;

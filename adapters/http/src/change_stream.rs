@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ApplicationError, LoggedChange, Sequence};
+use application::{Caller, LoggedChange, Sequence};
 use domain::Collection;
 use futures_util::stream;
 use poem::http::header::CACHE_CONTROL;
@@ -18,7 +18,7 @@ use crate::base_url::BaseUrl;
 use crate::change_feed::{ChangeFeed, Listener};
 use crate::changes::{self, represent};
 use crate::problem::Problem;
-use crate::query::{BEYOND_THE_LOG, ChangesQuery, change_cursor, invalid};
+use crate::query::{ChangesQuery, change_cursor, invalid};
 
 /// Where it is served.
 pub const PATH: &str = "/v1/changes/stream";
@@ -58,12 +58,7 @@ impl Endpoint for ChangeStream {
     async fn call(&self, request: Request) -> Result<Response> {
         let collection = ChangesQuery::group(request.uri().query().unwrap_or_default())?;
         let after = last_event(request.headers())?;
-        let listener = self
-            .feed
-            .listen(after)
-            .await
-            .map_err(|error| Problem::from(ApplicationError::from(error)))?;
-        let listener = listener.ok_or_else(|| invalid(BEYOND_THE_LOG))?;
+        let listener = self.feed.listen(Caller::Anonymous, after).await.map_err(Problem::from)?;
         let (base_url, stopping) = (Arc::clone(&self.base_url), self.stopping.clone());
         let streaming = Streaming { listener, collection, base_url, stopping, said: 0 };
         let events = stream::unfold(streaming, |mut streaming| async {

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ChangeLog, LogPage, LoggedChange, RepositoryError, Sequence};
+use application::{
+    ApplicationError, Caller, ChangeService, LogPage, LoggedChange, RepositoryError, Sequence,
+};
 use domain::{Collection, nearest};
 use poem::http::StatusCode;
 use poem::http::header::ETAG;
@@ -19,7 +21,7 @@ use crate::group::Group;
 use crate::groups::for_each_group;
 use crate::path_endpoint::Negotiated;
 use crate::problem::Problem;
-use crate::query::{BEYOND_THE_LOG, ChangesQuery, change_cursor, invalid};
+use crate::query::{ChangesQuery, change_cursor};
 use crate::representation::TIME;
 
 /// Where it is served.
@@ -27,8 +29,8 @@ pub const PATH: &str = "/v1/changes";
 
 /// Serves the change log.
 pub struct Changes {
-    /// What was written.
-    pub log: Arc<dyn ChangeLog>,
+    /// The use cases.
+    pub service: ChangeService,
     /// The root of all links.
     pub base_url: Arc<BaseUrl>,
     /// How long a look into the log may take.
@@ -40,10 +42,7 @@ impl Endpoint for Changes {
 
     async fn call(&self, request: Request) -> Result<Response> {
         let query = ChangesQuery::read(request.uri().query().unwrap_or_default())?;
-        let page = self.page(&query).await?;
-        if page.changes.is_empty() && query.after.is_some_and(|after| after == page.read_to) {
-            self.refuse_beyond(page.read_to).await?;
-        }
+        let page = self.page(&query).await.map_err(Problem::from)?;
         let text = self.hal(&query, &page).to_string();
         let response = Response::builder().content_type(Negotiated::of(&request).name());
         let tag = EntityTag::of_content(text.as_bytes());
@@ -58,18 +57,11 @@ impl Endpoint for Changes {
 }
 
 impl Changes {
-    async fn page(&self, query: &ChangesQuery) -> Result<LogPage, Problem> {
-        let page =
-            self.log.changes(query.after.unwrap_or_default(), query.collection, query.page_size);
+    async fn page(&self, query: &ChangesQuery) -> Result<LogPage, ApplicationError> {
+        let after = query.after.unwrap_or_default();
+        let page = self.service.page(&Caller::Anonymous, after, query.collection, query.page_size);
         let page = tokio::time::timeout(self.time_limit, page).await;
-        page.unwrap_or(Err(RepositoryError::Unavailable))
-            .map_err(|error| application::ApplicationError::from(error).into())
-    }
-
-    /// Nothing follows the last change, nor a place that the log does not reach.
-    async fn refuse_beyond(&self, after: Sequence) -> Result<(), Problem> {
-        let last = self.log.last().await.map_err(application::ApplicationError::from)?;
-        if after <= last { Ok(()) } else { Err(invalid(BEYOND_THE_LOG)) }
+        page.unwrap_or(Err(ApplicationError::Store(RepositoryError::Unavailable)))
     }
 
     fn hal(&self, query: &ChangesQuery, page: &LogPage) -> Value {

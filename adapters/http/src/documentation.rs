@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use application::RuleBook;
+use application::{Caller, RuleCatalog};
 use bytes::Bytes;
 use poem::http::StatusCode;
 use poem::http::header::{CONTENT_SECURITY_POLICY, ETAG};
@@ -16,11 +16,10 @@ use serde_json::Value;
 use crate::base_url::BaseUrl;
 use crate::entity_tag::EntityTag;
 use crate::openapi;
-use crate::rules;
 
 /// The document without rules, and what of it is served now.
 pub struct Documentation {
-    book: Arc<dyn RuleBook>,
+    catalog: RuleCatalog,
     base_url: Arc<BaseUrl>,
     document: Value,
     /// Swagger UI around a document, and that document.
@@ -51,7 +50,7 @@ impl Text {
 impl Documentation {
     /// The documentation of `api` at `base_url`.
     #[must_use]
-    pub fn new(api: impl OpenApi, base_url: Arc<BaseUrl>, book: Arc<dyn RuleBook>) -> Self {
+    pub fn new(api: impl OpenApi, base_url: Arc<BaseUrl>, catalog: RuleCatalog) -> Self {
         let service =
             OpenApiService::new(api, "Research Proposal Service", env!("CARGO_PKG_VERSION"))
                 .description(include_str!("openapi/description.md"))
@@ -62,21 +61,21 @@ impl Documentation {
         let written = service.spec();
         let document = openapi::finish(&written, &base_url);
         let swagger_ui = (service.swagger_ui_html(), written);
-        Self { book, base_url, document, swagger_ui, current: Mutex::new(None) }
+        Self { catalog, base_url, document, swagger_ui, current: Mutex::new(None) }
     }
 
     /// The document as it is served now.
     #[must_use]
     pub fn openapi(&self) -> String {
         let mut document = self.document.clone();
-        openapi::add_rules(&mut document, &self.base_url, &rules::published(self.book.as_ref()));
+        openapi::add_rules(&mut document, &self.base_url, &self.catalog.list(&Caller::Anonymous));
         let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
         text.push('\n');
         text
     }
 
     fn current(&self) -> Edition {
-        let number = self.book.edition();
+        let number = self.catalog.edition(&Caller::Anonymous);
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
             Some(edition) if edition.number == number => edition.clone(),

@@ -37,6 +37,6 @@ pub mod server;
 mod service;
 
 pub use base_url::{BaseUrl, InvalidBaseUrl};
-pub use demo::{DemoError, load_demo};
+pub use demo::demonstration_items;
 pub use server::{Drained, ServerLimits, serve};
 pub use service::{HttpOptions, openapi_document, service};

@@ -317,6 +317,10 @@ impl From<ApplicationError> for Problem {
                 &kinds::PAGE_OUT_OF_RANGE,
                 format!("Page {page} was asked for, and there are not so many."),
             ),
+            ApplicationError::BeyondLog => Self::new(
+                &kinds::INVALID_QUERY,
+                "the cursor is beyond the end of the change log: it is of another store, or this one is a copy made before it; begin without it.",
+            ),
             ApplicationError::TooMuchEmbedded => {
                 let detail = format!(
                     "More than {MOST_EMBEDDED} items would be embedded; ask for a smaller `page_size`, or leave `embed` out."

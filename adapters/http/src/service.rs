@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Ports, ResourceLimits, ResourceService, RuleBook};
+use application::{ChangeService, Ports, ResourceLimits, ResourceService, RuleBook, RuleCatalog};
 use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method};
@@ -114,21 +114,25 @@ fn own_paths(
 ) -> Vec<(String, PathEndpoint)> {
     let base_url = &surroundings.base_url;
     let changes = Changes {
-        log: Arc::clone(&ports.changes),
+        service: ChangeService::new(Arc::clone(&ports.changes)),
         base_url: Arc::clone(base_url),
         time_limit: surroundings.time_limit,
     };
     let stream = ChangeStream {
-        feed: ChangeFeed::new(Arc::clone(&ports.changes)),
+        feed: ChangeFeed::new(ChangeService::new(Arc::clone(&ports.changes))),
         base_url: Arc::clone(base_url),
         stopping,
     };
     let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
         PathEndpoint::new(Arc::clone(base_url), types.to_vec(), [(Method::GET, endpoint)])
     };
-    let documentation =
-        Arc::new(Documentation::new(Documented, Arc::clone(base_url), Arc::clone(&ports.rules)));
-    let rules = || Rules { book: Arc::clone(&ports.rules), base_url: Arc::clone(base_url) };
+    let documentation = Arc::new(Documentation::new(
+        Documented,
+        Arc::clone(base_url),
+        RuleCatalog::new(Arc::clone(&ports.rules)),
+    ));
+    let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
+    let rules = || Rules { catalog: catalog.clone(), base_url: Arc::clone(base_url) };
     // The document and its page are served as they are, whatever is asked for: there is nothing to
     // choose from.
     let unnegotiated = |kind: MediaType, text: Served| {
@@ -159,7 +163,7 @@ fn own_paths(
 /// serves it.
 #[must_use]
 pub fn openapi_document(base_url: BaseUrl, rules: Arc<dyn RuleBook>) -> String {
-    Documentation::new(Documented, Arc::new(base_url), rules).openapi()
+    Documentation::new(Documented, Arc::new(base_url), RuleCatalog::new(rules)).openapi()
 }
 
 /// All groups and the service's own paths, for the document.

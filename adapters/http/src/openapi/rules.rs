@@ -1,5 +1,6 @@
 //! The business rules in the document: `/rules`, and under `x-rules` those of each operation.
 
+use application::PublishedRule;
 use domain::{Collection, Severity, WriteOperation};
 use poem_openapi::registry::{
     MetaOperation, MetaOperationParam, MetaParamIn, MetaPath, MetaSchema, Registry,
@@ -15,7 +16,7 @@ use crate::group::{Group, Operation};
 use crate::groups::for_each_group;
 use crate::media::MediaType;
 use crate::pages::PAGE_TYPES;
-use crate::rules::{self, PublishedRule};
+use crate::rules;
 
 const LIST: &str = "Every business rule that is in force, group by group: those written in Rust, then those of the operators' rule files. Rules may change while the service runs; the entity tag changes with them.";
 
@@ -170,10 +171,10 @@ fn add_to_group<G: Group>(document: &mut Value, base_url: &BaseUrl, published: &
 }
 
 fn entry(base_url: &BaseUrl, rule: &PublishedRule) -> Value {
-    let rule = rule.to_json(base_url);
     json!({
-        "id": rule["id"], "severity": rule["severity"], "field": rule["field"], "message": rule["message"],
-        "description": rule["description"], "home": rule["home"], "url": rule["_links"]["self"]["href"],
+        "id": rule.id, "severity": rule.severity.name(), "field": rule.pointer,
+        "message": rule.message, "description": rule.description, "home": rule.home.name(),
+        "url": rules::url(base_url, &rule.id),
     })
 }
 

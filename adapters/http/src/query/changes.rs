@@ -13,9 +13,6 @@ use crate::problem::Problem;
 /// What the change log takes.
 pub const CHANGES_PARAMETERS: [&str; 3] = ["after", "group", "page_size"];
 
-/// Why a place in the log is refused that the log does not reach.
-pub const BEYOND_THE_LOG: &str = "the cursor is beyond the end of the change log: it is of another store, or this one is a copy made before it; begin without it.";
-
 /// Which changes are asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangesQuery {

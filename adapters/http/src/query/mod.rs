@@ -31,7 +31,7 @@ use application::{PageRequest, View};
 use domain::ItemId;
 use jiff::Timestamp;
 
-pub use changes::{BEYOND_THE_LOG, CHANGES_PARAMETERS, ChangesQuery};
+pub use changes::{CHANGES_PARAMETERS, ChangesQuery};
 pub use fault::invalid;
 pub use filter::{MOST_FILTERS, MOST_IN_LIST, MOST_VALUE, OPERATORS};
 pub use names::{MOST_IN_NAMES, TIMES};

@@ -1,0 +1,72 @@
+//! The demonstration data: made-up items with known identifiers, for an empty store.
+
+use domain::{Collection, Document, Fields, ItemId, Members, Proposal, Resource};
+use thiserror::Error;
+
+use crate::Caller;
+use crate::ports::{Change, NewItem, Ports, RepositoryError, Scope};
+
+/// An item of the demonstration data.
+#[derive(Clone, Debug)]
+pub struct DemonstrationItem {
+    /// Its collection.
+    pub collection: Collection,
+    /// The item it belongs to.
+    pub parent: Option<ItemId>,
+    /// Its identifier.
+    pub id: ItemId,
+    /// Its members.
+    pub members: Members,
+}
+
+/// Why the demonstration data were not stored.
+#[derive(Debug, Error)]
+pub enum DemonstrationError {
+    /// The store holds something already.
+    #[error("the store is not empty; the demonstration set is for a new store only")]
+    NotEmpty,
+    /// An item is not valid: an error of the program.
+    #[error("the example of `{0}` is not valid")]
+    Invalid(&'static str),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] RepositoryError),
+}
+
+/// Stores the demonstration data.
+///
+/// # Errors
+/// `NotEmpty` unless every collection is empty; `Invalid`; `Store`.
+pub async fn load_demonstration(
+    caller: &Caller,
+    ports: &Ports,
+    items: Vec<DemonstrationItem>,
+) -> Result<(), DemonstrationError> {
+    for collection in Collection::all() {
+        let totals = ports.items.totals(Scope { collection, parent: None }, &[]).await?;
+        if totals.items > 0 {
+            return Err(DemonstrationError::NotEmpty);
+        }
+    }
+    for DemonstrationItem { collection, parent, id, members } in items {
+        let judged = match collection.spec().fields {
+            Fields::Typed(_) => Proposal::judge(None, members).map(Resource::into_members),
+            Fields::Open(_) => Document::judge(None, members).map(Resource::into_members),
+        };
+        let members = judged.map_err(|_| DemonstrationError::Invalid(collection.name()))?;
+        let item = NewItem {
+            id,
+            references: collection.references_in(&members),
+            members: members.into_encoded(),
+            continues: None,
+        };
+        let change = Change {
+            time: ports.clock.now(),
+            caller: caller.name().map(Into::into),
+            key: None,
+            grounds: Vec::new(),
+        };
+        ports.items.insert(Scope { collection, parent }, item, change).await?;
+    }
+    Ok(())
+}
