@@ -2,16 +2,17 @@
 //! command-line adapter; [`serve`] runs the server.
 
 mod identifiers;
-mod rules;
 mod serve;
 mod sockets;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use application::{Ports, RuleFiles};
 use cli_adapter::{AuditOptions, CommandError, DatabaseOptions, OpenapiOptions, Opened, Wiring};
+use domain::{Document, Proposal, Resource as _};
 use http_adapter::BaseUrl;
 use jiff::tz::TimeZone;
 use rules_adapter::{ReloadableRules, RuleSet};
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
         open_to_seed: |options| Box::pin(open_to_seed(options)),
         open_to_audit: |options| Box::pin(open_to_audit(options)),
         rules: |path| {
-            let rules = RuleSet::load(path, &rules::reserved()).map_err(failed)?;
+            let rules = RuleSet::load(path, &reserved()).map_err(failed)?;
             Ok(Box::new(rules) as Box<dyn RuleFiles>)
         },
         clock: |zone| Arc::new(SystemClock::in_zone(zone)),
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
 
 fn openapi(options: &OpenapiOptions) -> Result<String, CommandError> {
     let base_url = base_url(&options.base_url)?;
-    Ok(http_adapter::openapi_document(base_url, rules::open(options.rules.as_deref())?))
+    Ok(http_adapter::openapi_document(base_url, open_rules(options.rules.as_deref())?))
 }
 
 async fn open_to_seed(options: &DatabaseOptions) -> Result<Opened, CommandError> {
@@ -53,7 +54,7 @@ async fn open_to_seed(options: &DatabaseOptions) -> Result<Opened, CommandError>
 }
 
 async fn open_to_audit(options: &AuditOptions) -> Result<Opened, CommandError> {
-    let rules = rules::open(Some(&options.file))?;
+    let rules = open_rules(Some(&options.file))?;
     let store = Store::connect_to_look(&store_options(&options.database)).await;
     let store = store.map_err(store_error)?.ok_or(CommandError::NotMigrated)?;
     Ok(opened(store, rules, options.time_zone.zone.clone()))
@@ -87,8 +88,25 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, time_zone: TimeZone) -> Por
     }
 }
 
+/// The rules that a path holds, or none.
+fn open_rules(path: Option<&Path>) -> Result<Arc<ReloadableRules>, CommandError> {
+    let rules = match path {
+        Some(path) => ReloadableRules::open(path, &reserved()).map_err(failed)?,
+        None => ReloadableRules::none(),
+    };
+    Ok(Arc::new(rules))
+}
+
+/// The codes of the rules written in Rust, which no rule in a file may have.
+fn reserved() -> Vec<&'static str> {
+    let (proposal, document) = (Proposal::rules(), Document::rules());
+    proposal.iter().map(|rule| rule.code()).chain(document.iter().map(|rule| rule.code())).collect()
+}
+
 fn base_url(text: &str) -> Result<BaseUrl, CommandError> {
-    text.parse().map_err(|error| CommandError::Usage(format!("--base-url: {error}")))
+    text.parse().map_err(|error| {
+        CommandError::Usage(format!("--base-url (or PROPOSAL_SERVICE_BASE_URL): {error}"))
+    })
 }
 
 fn store_error(error: StoreError) -> CommandError {

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::identifiers::SystemClock;
 use crate::sockets::{self, Port};
-use crate::{base_url, connect, failed, ports, rules, store_error};
+use crate::{base_url, connect, failed, open_rules, ports, store_error};
 
 /// How often expired keys are looked for.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
@@ -22,8 +22,8 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// Serves requests until a signal.
 pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), CommandError> {
-    let hang_ups = rules::hang_ups();
-    let rules = rules::open(options.rules.rules.as_deref())?;
+    let hang_ups = rules_adapter::hang_ups();
+    let rules = open_rules(options.rules.rules.as_deref())?;
     let (listener, store) = tokio::select! {
         started = start(&options) => started?,
         signal = signals.next() => {
@@ -45,9 +45,8 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let endpoint =
         http_adapter::service(&ports, http_options(&options, base_url.clone(), stopping));
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
-    let forgetting =
-        tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl.duration()));
-    let watching = tokio::spawn(rules::watch(rules, hang_ups));
+    let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl));
+    let watching = tokio::spawn(rules_adapter::watch(rules, hang_ups));
     let drained = http_adapter::serve(listener, endpoint, limits, stop(signals, ending)).await;
     forgetting.abort();
     watching.abort();
@@ -112,19 +111,19 @@ fn http_options(
 ) -> HttpOptions {
     HttpOptions {
         base_url,
-        max_body: options.max_body.bytes(),
-        body_timeout: options.body_timeout.duration(),
-        request_timeout: options.request_timeout.duration(),
+        max_body: options.max_body,
+        body_timeout: options.body_timeout,
+        request_timeout: options.request_timeout,
         requires_condition: options.require_if_match,
         // A lifetime that was accepted is far from the longest there is.
         stopping,
-        key_lifetime: SignedDuration::try_from(options.idempotency_ttl.duration())
+        key_lifetime: SignedDuration::try_from(options.idempotency_ttl)
             .unwrap_or(SignedDuration::MAX),
         // An origin that was accepted is a URL, which every header can hold.
         cors_origins: options
             .cors_origins
             .iter()
-            .filter_map(|origin| origin.as_str().parse().ok())
+            .filter_map(|origin| origin.parse().ok())
             .collect(),
     }
 }
@@ -135,7 +134,7 @@ fn limits(options: &ServeOptions) -> ServerLimits {
             options.max_connections,
             options.database.database_connections,
         ),
-        drain_timeout: options.drain_timeout.duration(),
+        drain_timeout: options.drain_timeout,
         ..ServerLimits::default()
     }
 }

@@ -3,8 +3,8 @@
 //! The commands work on ports and use cases. The composition root hands in [`Wiring`], which opens
 //! the adapters that implement them.
 //!
-//! - [`options`] defines the command line, [`quantities`] parses sizes and times, [`error`] is what
-//!   is printed when a command fails;
+//! - [`options`] defines the command line, [`quantities`] parses sizes and times, [`usage`] and
+//!   [`error`] are what is printed when a command fails;
 //! - [`seed`] fills a store with made-up data, [`transfer`] copies whole stores, [`rules`] checks,
 //!   tests and audits business rules in files;
 //! - [`logging`], [`signals`] and [`progress`] serve all commands.
@@ -18,6 +18,7 @@ mod rules;
 mod seed;
 mod signals;
 mod transfer;
+mod usage;
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -85,7 +86,7 @@ pub fn run(wiring: &Wiring) -> ExitCode {
 
 fn execute(command: Command, wiring: &Wiring) -> Result<(), CommandError> {
     if let Some(options) = command.logging() {
-        logging::start(options)?;
+        logging::start(options);
     }
     match command {
         Command::Serve(options) => {

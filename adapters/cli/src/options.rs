@@ -2,28 +2,31 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::tz::TimeZone;
-use thiserror::Error;
+use tracing_subscriber::EnvFilter;
 use url::Url;
 
 use crate::error::CommandError;
-use crate::quantities::{ByteSize, InvalidByteSize, Lifetime, Timeout};
+use crate::quantities::{byte_size, lifetime, timeout};
+use crate::usage;
 
 /// The libraries' lines say little to an operator unless something is wrong.
 const DEFAULT_LOG_FILTER: &str = "info,sqlx=warn,sea_orm=warn,sea_orm_migration=warn";
+
+const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 const EXAMPLES: &str = "\
 Examples:
   proposal-service --demo
   proposal-service --listen 0.0.0.0:8080 --base-url https://proposals.example.org
-  DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service migrate
+  PROPOSAL_SERVICE_DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service migrate
   proposal-service seed --proposals 1000 --library 50
   proposal-service backup backup/proposals.db
-  proposal-service export | DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service import";
+  proposal-service export | PROPOSAL_SERVICE_DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service import";
 
 /// Without a command, the options of `serve` may follow at once.
 #[derive(Debug, Parser)]
@@ -79,19 +82,24 @@ impl Command {
 #[derive(Args, Debug)]
 pub struct ServeOptions {
     /// Where to listen; port 0 lets the system choose
-    #[arg(long, env, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080", value_parser = listen_address)]
+    #[arg(long, env = "PROPOSAL_SERVICE_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     pub listen: SocketAddr,
     /// Where clients reach the service: the root of all links [default: where it listens]
-    #[arg(long, env, value_name = "URL")]
+    #[arg(long, env = "PROPOSAL_SERVICE_BASE_URL", value_name = "URL")]
     pub base_url: Option<String>,
     /// Origins whose web pages may call the service, such as `https://example.org`; `*` for all
-    #[arg(long = "cors-origin", env = "CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
-    pub cors_origins: Vec<Origin>,
+    #[arg(
+        long = "cors-origin",
+        env = "PROPOSAL_SERVICE_CORS_ORIGIN",
+        value_name = "ORIGIN",
+        value_delimiter = ',', value_parser = origin
+    )]
+    pub cors_origins: Vec<String>,
     /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
     /// Whether to bring the database's schema up to date first, or to refuse to start if it is not
-    #[arg(long, env, value_name = "WHEN", value_enum, default_value_t = MigrateMode::Auto, help_heading = "Database")]
+    #[arg(long, env = "PROPOSAL_SERVICE_MIGRATE", value_name = "WHEN", value_enum, default_value_t = MigrateMode::Auto, help_heading = "Database")]
     pub migrate: MigrateMode,
     /// Put one example of everything into a database that is empty
     #[arg(long, help_heading = "Database")]
@@ -101,26 +109,26 @@ pub struct ServeOptions {
     pub rules: RulesOptions,
     /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody
     /// else wrote
-    #[arg(long, env)]
+    #[arg(long, env = "PROPOSAL_SERVICE_REQUIRE_IF_MATCH")]
     pub require_if_match: bool,
     /// How long a request is known by its Idempotency-Key, so that it is not done twice
-    #[arg(long, env, value_name = "TIME", default_value = "24h", help_heading = "Limits")]
-    pub idempotency_ttl: Lifetime,
+    #[arg(long, env = "PROPOSAL_SERVICE_IDEMPOTENCY_TTL", value_name = "TIME", default_value = "24h", value_parser = lifetime, help_heading = "Limits")]
+    pub idempotency_ttl: Duration,
     /// Largest request body
-    #[arg(long, env, value_name = "BYTES", default_value = "8MiB", help_heading = "Limits")]
-    pub max_body: ByteSize,
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_BODY", value_name = "BYTES", default_value = "8MiB", value_parser = byte_size, help_heading = "Limits")]
+    pub max_body: usize,
     /// Most connections open at a time
-    #[arg(long, env, value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_CONNECTIONS", value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub max_connections: u32,
     /// How long the work on a request may take
-    #[arg(long, env, value_name = "TIME", default_value = "30s", help_heading = "Limits")]
-    pub request_timeout: Timeout,
+    #[arg(long, env = "PROPOSAL_SERVICE_REQUEST_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = timeout, help_heading = "Limits")]
+    pub request_timeout: Duration,
     /// How long a request's body may take to arrive
-    #[arg(long, env, value_name = "TIME", default_value = "60s", help_heading = "Limits")]
-    pub body_timeout: Timeout,
+    #[arg(long, env = "PROPOSAL_SERVICE_BODY_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = timeout, help_heading = "Limits")]
+    pub body_timeout: Duration,
     /// How long requests in flight may go on after a signal to stop
-    #[arg(long, env, value_name = "TIME", default_value = "10s", help_heading = "Limits")]
-    pub drain_timeout: Timeout,
+    #[arg(long, env = "PROPOSAL_SERVICE_DRAIN_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = timeout, help_heading = "Limits")]
+    pub drain_timeout: Duration,
     /// Logging.
     #[command(flatten)]
     pub logging: LoggingOptions,
@@ -148,7 +156,7 @@ pub struct SeedOptions {
     pub library: u64,
     /// Size that half of the proposals stay below; one in twenty is above four times as large
     #[arg(long, value_name = "BYTES", default_value = "22KiB", value_parser = median_size)]
-    pub median_size: ByteSize,
+    pub median_size: usize,
     /// Which data to make up: the same number gives the same data, apart from ids and times
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub seed: u64,
@@ -198,8 +206,8 @@ pub struct ImportOptions {
     #[arg(long)]
     pub dry_run: bool,
     /// Largest members of an item, as of the service that wrote them
-    #[arg(long, env, value_name = "BYTES", default_value = "8MiB")]
-    pub max_body: ByteSize,
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_BODY", value_name = "BYTES", default_value = "8MiB", value_parser = byte_size)]
+    pub max_body: usize,
     /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
@@ -213,7 +221,7 @@ pub struct ImportOptions {
 #[command(next_help_heading = "Business rules")]
 pub struct RulesOptions {
     /// A file of rules, or a folder of them; read again when it changes, and at SIGHUP
-    #[arg(long, env, value_name = "PATH")]
+    #[arg(long, env = "PROPOSAL_SERVICE_RULES", value_name = "PATH")]
     pub rules: Option<PathBuf>,
     /// The time zone of the rules.
     #[command(flatten)]
@@ -225,7 +233,7 @@ pub struct RulesOptions {
 #[command(next_help_heading = "Business rules")]
 pub struct TimeZoneOptions {
     /// The time zone in which rules ask for today, such as Asia/Manila
-    #[arg(long = "time-zone", env = "TIME_ZONE", value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
+    #[arg(long = "time-zone", env = "PROPOSAL_SERVICE_TIME_ZONE", value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
     pub zone: TimeZone,
 }
 
@@ -284,10 +292,15 @@ pub struct AuditOptions {
 #[derive(Args, Debug)]
 pub struct OpenapiOptions {
     /// Where clients reach the service: the document's server
-    #[arg(long, env, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    #[arg(
+        long,
+        env = "PROPOSAL_SERVICE_BASE_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8080"
+    )]
     pub base_url: String,
     /// A file of business rules, or a folder of them, that the document is to list
-    #[arg(long, env, value_name = "PATH")]
+    #[arg(long, env = "PROPOSAL_SERVICE_RULES", value_name = "PATH")]
     pub rules: Option<PathBuf>,
 }
 
@@ -299,14 +312,14 @@ pub struct DatabaseOptions {
     // Values from the environment are not shown: they hold a password.
     #[arg(
         long,
-        env,
+        env = "PROPOSAL_SERVICE_DATABASE_URL",
         value_name = "URL",
         default_value = "sqlite://data/proposals.db?mode=rwc",
         hide_env_values = true
     )]
     pub database_url: String,
     /// Most connections to PostgreSQL, or readers of an SQLite file
-    #[arg(long, env, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, env = "PROPOSAL_SERVICE_DATABASE_CONNECTIONS", value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub database_connections: u32,
 }
 
@@ -315,10 +328,10 @@ pub struct DatabaseOptions {
 #[command(next_help_heading = "Logging")]
 pub struct LoggingOptions {
     /// Text, or JSON with an object on every line
-    #[arg(long = "log-format", env = "LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    #[arg(long = "log-format", env = "PROPOSAL_SERVICE_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub format: LogFormat,
     /// What to log: off, error, warn, info, debug or trace, also by module; `RUST_LOG` is read too
-    #[arg(long = "log", env = "LOG", value_name = "FILTER", default_value_t = default_log_filter())]
+    #[arg(long = "log", env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value_t = default_log_filter(), value_parser = log_filter)]
     pub filter: String,
 }
 
@@ -340,43 +353,24 @@ pub enum LogFormat {
     Json,
 }
 
-/// A web origin (RFC 6454) as browsers send it, or `*`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin(String);
-
-/// Why a text is no origin.
-#[derive(Debug, Error, PartialEq, Eq)]
-#[error(
-    "give a scheme and a host in lower case, with a port if it is not the usual one, and nothing after, as in https://example.org"
-)]
-pub struct InvalidOrigin;
-
-impl Origin {
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for Origin {
-    type Err = InvalidOrigin;
-
-    fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
-        let is_origin = Url::parse(text).is_ok_and(|url| {
-            matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text
-        });
-        if text == "*" || is_origin { Ok(Self(text.to_owned())) } else { Err(InvalidOrigin) }
-    }
-}
-
 /// What the command line asks for. Prints help and the version by itself, and ends the process
 /// then.
 pub fn command() -> Result<Command, CommandError> {
     let said = CommandLine::try_parse().map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
-        _ => CommandError::Usage(one_line(&error.render().to_string())),
+        _ => CommandError::Usage(usage::message(&error)),
     })?;
     Ok(said.command.unwrap_or_else(|| Command::Serve(Box::new(said.serve))))
+}
+
+/// Reads a web origin (RFC 6454) as browsers send it, or `*`.
+fn origin(text: &str) -> Result<String, &'static str> {
+    let is_origin = Url::parse(text).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text
+    });
+    (text == "*" || is_origin).then(|| text.to_owned()).ok_or(
+        "give a scheme and a host in lower case, with a port if it is not the usual one, and nothing after, as in https://example.org",
+    )
 }
 
 fn time_zone(text: &str) -> Result<TimeZone, &'static str> {
@@ -392,14 +386,10 @@ fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
 
 /// Below that there is no room for the fields a proposal has; above, its largest would be no
 /// request's body.
-fn median_size(text: &str) -> Result<ByteSize, String> {
-    let size: ByteSize = text.parse().map_err(|error: InvalidByteSize| error.to_string())?;
-    let range = 1 << 10..=256 << 10;
-    if range.contains(&size.bytes()) {
-        Ok(size)
-    } else {
-        Err("give a size from 1KiB to 256KiB".to_owned())
-    }
+fn median_size(text: &str) -> Result<usize, &'static str> {
+    let size = byte_size(text)?;
+    let is_allowed = (1 << 10..=256 << 10).contains(&size);
+    is_allowed.then_some(size).ok_or("give a size from 1KiB to 256KiB")
 }
 
 fn default_log_filter() -> String {
@@ -409,33 +399,24 @@ fn default_log_filter() -> String {
         .unwrap_or_else(|| DEFAULT_LOG_FILTER.to_owned())
 }
 
-/// clap's message without its layout and its reminder of the usage.
-fn one_line(message: &str) -> String {
-    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said: Vec<_> = lines
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-        .collect();
-    let said = said.join(" ").replace(" tip: ", "; ");
-    let said = said.strip_prefix("error: ").unwrap_or(&said);
-    format!("{}; see --help", without_credentials(said))
-}
-
-/// A URL given in the wrong place is repeated in the message, but not its user and password.
-fn without_credentials(text: &str) -> String {
-    let mut parts = text.split("://");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |clean, part| {
-        let end = part.find(['/', ' ', '\'']).unwrap_or(part.len());
-        let host = part[..end].rfind('@').map_or(0, |at| at + 1);
-        format!("{clean}://{}", &part[host..])
-    })
+/// Refuses what would log nothing by mistake: a name that is no level counts as a module's.
+fn log_filter(text: &str) -> Result<String, String> {
+    let is_valid = text.split(',').all(|directive| {
+        let level = directive.rsplit('=').next().unwrap_or_default().trim();
+        LOG_LEVELS.iter().any(|known| level.eq_ignore_ascii_case(known))
+    });
+    if is_valid && EnvFilter::try_new(text).is_ok() {
+        return Ok(text.to_owned());
+    }
+    let levels = LOG_LEVELS.join(", ");
+    Err(format!("give a level ({levels}), also by module, such as info,storage_adapter=debug"))
 }
 
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory as _, Parser as _};
 
-    use super::{Command, CommandLine, MigrateMode, Origin, one_line, without_credentials};
+    use super::{Command, CommandLine, MigrateMode, log_filter, origin};
 
     #[test]
     fn the_definition_is_sound() {
@@ -471,10 +452,7 @@ mod tests {
             "*",
         ])
         .unwrap();
-        assert_eq!(
-            said.serve.cors_origins.iter().map(Origin::as_str).collect::<Vec<_>>(),
-            ["http://a", "http://b", "*"]
-        );
+        assert_eq!(said.serve.cors_origins, ["http://a", "http://b", "*"]);
     }
 
     #[test]
@@ -490,28 +468,23 @@ mod tests {
             ("null", false),
             ("", false),
         ] {
-            assert_eq!(text.parse::<Origin>().is_ok(), valid, "{text}");
+            assert_eq!(origin(text).is_ok(), valid, "{text}");
         }
     }
 
     #[test]
-    fn messages_take_one_line() {
-        let message = "error: no such argument '--a'\n\n  tip: it is '--b'\n\nUsage: p [OPTIONS]\n\nFor more information, try '--help'.\n";
-        assert_eq!(one_line(message), "no such argument '--a'; it is '--b'; see --help");
-    }
-
-    #[test]
-    fn messages_show_no_password() {
-        for (text, clean) in [
-            (
-                "unexpected 'postgres://me:secret@host/db' found",
-                "unexpected 'postgres://host/db' found",
-            ),
-            ("postgres://me:p@ss@host", "postgres://host"),
-            ("http://host/a@b", "http://host/a@b"),
-            ("nothing", "nothing"),
+    fn a_log_filter_has_levels_alone() {
+        for (text, is_valid) in [
+            ("info", true),
+            ("WARN,storage_adapter=debug,sqlx=off", true),
+            ("json", false),
+            ("1", false),
+            ("verbose", false),
+            ("info,storage_adapter", false),
+            ("info=a=b", false),
+            ("", false),
         ] {
-            assert_eq!(without_credentials(text), clean);
+            assert_eq!(log_filter(text).is_ok(), is_valid, "{text}");
         }
     }
 }

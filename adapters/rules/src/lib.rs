@@ -60,6 +60,7 @@ mod lookup_target;
 mod reloadable;
 mod rule_set;
 mod summary;
+mod watch;
 mod yaml;
 
 pub use cases::{CaseOutcome, Expectation};
@@ -70,3 +71,4 @@ pub use lookup_target::LookupBy;
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;
 pub use summary::{LookupSummary, RuleSummary};
+pub use watch::{hang_ups, watch};

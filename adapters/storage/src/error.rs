@@ -1,6 +1,7 @@
 //! What a database's error means to those above: one reading of the engines' codes, for reads,
 //! writes and start-up.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use application::RepositoryError;
@@ -36,6 +37,26 @@ pub enum StoreError {
         /// Why not.
         cause: std::io::Error,
     },
+    /// The `SQLite` file is not there, and the URL does not allow it to be created.
+    #[error(
+        "there is no database file {path}; write sqlite://{path}?mode=rwc to create it, or name an existing one with --database-url",
+        path = .0.display()
+    )]
+    NoFile(PathBuf),
+    /// The `SQLite` file that is to be read is not there.
+    #[error("there is no database file {}; name the store with --database-url", .0.display())]
+    Missing(PathBuf),
+    /// The `SQLite` file cannot be opened.
+    #[error(
+        "cannot open the database file {}: {cause}; check that it is an SQLite file that this user may read and write",
+        path.display()
+    )]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        cause: String,
+    },
     /// Another process has the `SQLite` file open.
     #[error("the database file {} is in use by another process of this service; stop that one, or use PostgreSQL for several", .0.display())]
     InUse(PathBuf),
@@ -66,12 +87,16 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(crate) fn connect(target: String, error: &DbErr) -> Self {
-        Self::Connect { target, cause: one_line(error) }
+    pub(crate) fn connect(target: String, error: &dyn Display) -> Self {
+        Self::Connect { target, cause: error.to_string().replace(['\n', '\r'], " ") }
     }
 
-    pub(crate) fn connect_sqlite(file: &Path, error: &rusqlite::Error) -> Self {
-        Self::Connect { target: file.display().to_string(), cause: error.to_string() }
+    pub(crate) fn open(file: &Path, error: &rusqlite::Error) -> Self {
+        Self::Open { path: file.to_owned(), cause: error.to_string() }
+    }
+
+    pub(crate) fn open_pool(file: &Path, error: &DbErr) -> Self {
+        Self::Open { path: file.to_owned(), cause: one_line(error) }
     }
 
     pub(crate) fn schema(error: &DbErr) -> Self {

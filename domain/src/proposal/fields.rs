@@ -94,7 +94,7 @@ proposal_fields! {
     required proposal_type: TextOrInteger, "Type of the proposal, such as `R&D Project`, or its number in your own list.",
         #[validate(required, custom(function = "not_blank"))] example r#""R&D Project""#;
     optional program_id: TextOrInteger, "Programme the project belongs to. The `id` of an item of `proposedprograms` becomes a `program` link.",
-        example r#""PRG-2025-002""#;
+        example r#""01890a5d-ac96-774b-bcce-b302099a8010""#;
     optional project_id: TextOrInteger, "Project number at the agency.", example r#""PRJ-2025-0201""#;
     required project_title: Text, "Title of the project.", #[validate(required, custom(function = "not_blank"))]
         example r#""Example: climate-smart nutrient management for rainfed sweetpotato""#;

@@ -110,6 +110,33 @@ fn a_backup_of_nothing_leaves_nothing() {
 }
 
 #[test]
+fn what_a_killed_backup_leaves_is_removed_by_the_next() {
+    let [database, copy] = [TestDatabase::sqlite(), TestDatabase::sqlite()];
+    done(&["migrate", "--database-url", database.url()]);
+    let ballast = "CREATE TABLE ballast AS SELECT zeroblob(400000000) AS bytes";
+    rusqlite::Connection::open(database.file()).unwrap().execute_batch(ballast).unwrap();
+    let files = || std::fs::read_dir(copy.file().parent().unwrap()).unwrap().count();
+    let backup = ["backup", copy.file().to_str().unwrap(), "--database-url", database.url()];
+    let start = || tool(&backup).spawn().unwrap();
+    let until = |is_reached: &dyn Fn() -> bool| {
+        while !is_reached() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let mut killed = start();
+    until(&|| files() == 1);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!((copy.file().exists(), files()), (false, 1), "a partial file was left");
+    let beside = copy.file().with_extension("beside");
+    let mut first =
+        tool(&["backup", beside.to_str().unwrap(), backup[2], backup[3]]).spawn().unwrap();
+    done(&backup);
+    assert!(first.wait().unwrap().success(), "a file that is being written is left alone");
+    assert_eq!((copy.file().exists(), beside.exists(), files()), (true, true, 2));
+}
+
+#[test]
 fn postgresql_is_backed_up_by_its_own_tools() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = tool(&["backup", "copy", "--database-url", "postgres://me:secret@nowhere/a"]);

@@ -1,75 +1,100 @@
-//! Which row is written next.
+//! The order in which rows are written.
 
 use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
 
 use domain::ItemId;
 
-/// One row that is to be written.
+/// The average number of proposals of a programme, and the most programmes.
+const PROPOSALS_OF_A_PROGRAM: u64 = 50;
+const MOST_PROGRAMS: u64 = 1_000;
+
+/// A row to be written; numbers count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// The proposal with this number, from 0.
+    /// A programme.
+    Program(u64),
+    /// A proposal.
     Proposal(u64),
-    /// A library item.
-    LibraryItem {
-        /// The number of its proposal.
-        proposal: u64,
-        /// The proposal's id in the store.
-        owner: ItemId,
-        /// Its own number in the proposal's library, from 0.
-        number: u64,
-    },
+    /// A library item: the number and the id of its proposal, and its own number in the library.
+    LibraryItem { proposal: u64, parent: ItemId, number: u64 },
 }
 
-/// A proposal that was written and whose library was not, or not all of it.
-#[derive(Debug)]
-struct Owner {
-    proposal: u64,
-    id: ItemId,
-    written: u64,
-}
-
-/// Gives out the rows in order, each library item as soon as its proposal is there. It remembers no
-/// more than the proposals whose writes were in flight together.
+/// Gives out the programmes, then the proposals when all programmes are written, and each library
+/// item when its proposal is. It keeps no more than the ids of the programmes and the proposals
+/// whose writes were in flight together.
 #[derive(Debug)]
 pub struct Plan {
-    proposals: std::ops::Range<u64>,
+    next_program: Range<u64>,
+    written: Vec<Option<ItemId>>,
+    /// The ids of all programmes; empty until all are written.
+    programs: Arc<[ItemId]>,
+    proposals: Range<u64>,
     library: u64,
-    owners: VecDeque<Owner>,
+    parents: VecDeque<(u64, ItemId, Range<u64>)>,
 }
 
 impl Plan {
-    /// So many proposals, with so many library items each.
+    /// A plan for a number of proposals, each with a number of library items.
     pub fn new(proposals: u64, library: u64) -> Self {
-        Self { proposals: 0..proposals, library, owners: VecDeque::new() }
-    }
-
-    /// Takes note that a proposal was written, so that its library may follow.
-    pub fn proposal_written(&mut self, proposal: u64, id: ItemId) {
-        if self.library > 0 {
-            self.owners.push_back(Owner { proposal, id, written: 0 });
+        let programs = proposals.div_ceil(PROPOSALS_OF_A_PROGRAM).min(MOST_PROGRAMS);
+        Self {
+            next_program: 0..programs,
+            written: (0..programs).map(|_| None).collect(),
+            programs: Arc::default(),
+            proposals: 0..proposals,
+            library,
+            parents: VecDeque::new(),
         }
     }
 
-    /// Gives out no more rows.
-    pub fn stop(&mut self) {
-        *self = Self::new(0, 0);
+    /// The number of rows in all.
+    pub fn rows(&self) -> u64 {
+        self.written.len() as u64 + self.proposals.end * (1 + self.library)
     }
-}
 
-impl Iterator for Plan {
-    type Item = Row;
+    /// Takes note that a row was written.
+    pub fn note(&mut self, row: Row, id: ItemId) {
+        match row {
+            Row::Program(number) => {
+                if let Some(place) =
+                    usize::try_from(number).ok().and_then(|at| self.written.get_mut(at))
+                {
+                    *place = Some(id);
+                }
+                if let Some(all) = self.written.iter().copied().collect::<Option<Vec<_>>>() {
+                    self.programs = all.into();
+                }
+            }
+            Row::Proposal(number) if self.library > 0 => {
+                self.parents.push_back((number, id, 0..self.library));
+            }
+            Row::Proposal(_) | Row::LibraryItem { .. } => {}
+        }
+    }
 
-    /// Libraries come first: otherwise all proposals would be written before them and wait in
-    /// memory.
-    fn next(&mut self) -> Option<Row> {
-        let Some(owner) = self.owners.front_mut() else {
-            return self.proposals.next().map(Row::Proposal);
+    /// The next row, and the programmes a proposal may name; `None` when rows that were given out
+    /// must be written first, or at the end.
+    pub fn next(&mut self) -> Option<(Row, Arc<[ItemId]>)> {
+        let row = if let Some(number) = self.next_program.next() {
+            Row::Program(number)
+        } else if self.programs.len() < self.written.len() {
+            return None;
+        } else {
+            // Libraries come first: otherwise all proposals would be written before them and wait
+            // in memory.
+            self.library_item().or_else(|| self.proposals.next().map(Row::Proposal))?
         };
-        let row =
-            Row::LibraryItem { proposal: owner.proposal, owner: owner.id, number: owner.written };
-        owner.written += 1;
-        if owner.written == self.library {
-            self.owners.pop_front();
+        Some((row, Arc::clone(&self.programs)))
+    }
+
+    fn library_item(&mut self) -> Option<Row> {
+        let (proposal, parent, numbers) = self.parents.front_mut()?;
+        let number = numbers.next()?;
+        let row = Row::LibraryItem { proposal: *proposal, parent: *parent, number };
+        if numbers.is_empty() {
+            self.parents.pop_front();
         }
         Some(row)
     }
@@ -85,32 +110,31 @@ mod tests {
         ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8050").unwrap()
     }
 
+    fn next(plan: &mut Plan) -> Option<Row> {
+        plan.next().map(|(row, _)| row)
+    }
+
     #[test]
-    fn a_library_follows_its_proposal() {
+    fn proposals_wait_for_programmes_and_libraries_for_their_proposal() {
         let mut plan = Plan::new(2, 2);
-        assert_eq!(plan.next(), Some(Row::Proposal(0)));
-        plan.proposal_written(0, id());
+        assert_eq!(plan.rows(), 7);
+        assert_eq!((next(&mut plan), next(&mut plan)), (Some(Row::Program(0)), None));
+        plan.note(Row::Program(0), id());
+        assert_eq!(plan.next().map(|(_, programs)| programs.len()), Some(1));
+        plan.note(Row::Proposal(0), id());
         for number in [0, 1] {
-            assert_eq!(plan.next(), Some(Row::LibraryItem { proposal: 0, owner: id(), number }));
+            let row = Row::LibraryItem { proposal: 0, parent: id(), number };
+            assert_eq!(next(&mut plan), Some(row));
         }
-        assert_eq!((plan.next(), plan.next()), (Some(Row::Proposal(1)), None));
-        plan.proposal_written(1, id());
-        assert_eq!((plan.by_ref().count(), plan.next()), (2, None));
+        assert_eq!((next(&mut plan), next(&mut plan)), (Some(Row::Proposal(1)), None));
     }
 
     #[test]
     fn proposals_may_have_no_library() {
         let mut plan = Plan::new(3, 0);
-        plan.proposal_written(0, id());
-        assert_eq!(plan.count(), 3);
-    }
-
-    #[test]
-    fn nothing_follows_a_stop() {
-        let mut plan = Plan::new(9, 9);
-        plan.proposal_written(0, id());
-        plan.stop();
-        plan.proposal_written(1, id());
-        assert_eq!(plan.next(), None);
+        plan.next();
+        plan.note(Row::Program(0), id());
+        plan.note(Row::Proposal(0), id());
+        assert_eq!(std::iter::from_fn(|| plan.next()).count(), 3);
     }
 }

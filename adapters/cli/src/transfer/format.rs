@@ -113,11 +113,7 @@ impl Digest {
 
     /// The checksum in hexadecimal, as `sha256sum` writes it.
     pub fn finish(self) -> String {
-        self.0.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hex::encode(self.0.finalize())
     }
 }
 
@@ -133,38 +129,28 @@ pub fn trailer(changes: u64, sha256: &str) -> String {
 
 /// The line of a change. Its members are put in as they are stored, to the last digit.
 pub fn push_change(out: &mut String, change: &ChangeRecord) {
-    let ChangeRecord {
-        sequence,
-        collection,
-        item,
-        version,
-        kind,
-        time,
-        caller,
-        parent,
-        continues,
-        members,
-    } = change;
     let id = |id: &Option<ItemId>| id.map_or_else(|| "null".to_owned(), |id| format!("\"{id}\""));
     // Writing to a String cannot fail.
     let _ = write!(
         out,
-        "{{\"sequence\":{},\"group\":\"{}\",\"item_id\":\"{item}\",\"version\":{version},\"kind\":\"{}\",\"time\":\"{}\",\"caller\":",
-        sequence.0,
-        collection.name(),
-        kind.name(),
-        TIME.timestamp_to_string(time),
+        "{{\"sequence\":{},\"group\":\"{}\",\"item_id\":\"{}\",\"version\":{},\"kind\":\"{}\",\"time\":\"{}\",\"caller\":",
+        change.sequence.0,
+        change.collection.name(),
+        change.item,
+        change.version,
+        change.kind.name(),
+        TIME.timestamp_to_string(&change.time),
     );
-    match caller {
+    match &change.caller {
         Some(caller) => push_text(out, caller),
         None => out.push_str("null"),
     }
     let _ = write!(
         out,
         ",\"parent\":{},\"continues\":{},\"members\":{}}}",
-        id(parent),
-        id(continues),
-        members.as_deref().unwrap_or("null")
+        id(&change.parent),
+        id(&change.continues),
+        change.members.as_deref().unwrap_or("null")
     );
     out.push('\n');
 }

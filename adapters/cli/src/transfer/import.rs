@@ -35,7 +35,7 @@ pub async fn import(options: &ImportOptions, wiring: &Wiring) -> Result<(), Comm
     let mut signals = Signals::listen()?;
     let (source, named, length) = open(options.file.as_deref())?;
     let mut meter = Meter::start(length, if length.is_some() { BAR } else { SPINNER });
-    let most = options.max_body.bytes().min(LARGEST);
+    let most = options.max_body.min(LARGEST);
     let (bar, maintenance) = (meter.bar().clone(), (wiring.maintenance)(&options.database));
     let validator = maintenance.validate_history()?;
     let begun = spawn_blocking(move || Reading::begin(source, named, most, bar, validator));

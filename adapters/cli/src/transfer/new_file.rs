@@ -1,16 +1,16 @@
 //! A file that is there when it is whole, and not before.
 
-use std::fs::{File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use crate::error::CommandError;
 
-/// What the name of a file ends with that is not whole yet.
-const PARTIAL: &str = ".partial";
+/// The end of the name of a file that is not complete yet.
+const PARTIAL: &str = ".proposal-service-partial";
 
 /// What may be done with a new file where the user's mask does not say otherwise, as usual.
 const MODE: u32 = 0o666;
@@ -33,8 +33,15 @@ impl NewFile {
         prefix.push(".");
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).suffix(PARTIAL).permissions(Permissions::from_mode(MODE));
-        let partial = builder.tempfile_in(folder(path)).map_err(|cause| target(path, cause))?;
-        Ok(Self { path: path.to_owned(), partial })
+        loop {
+            let partial = builder.tempfile_in(folder(path)).map_err(|cause| target(path, cause))?;
+            let locked = partial.as_file().lock().and_then(|()| partial.as_file().metadata());
+            // Another process may have taken it for a stale one before it was locked.
+            if locked.map_err(|cause| target(path, cause))?.nlink() > 0 {
+                remove_stale(folder(path));
+                return Ok(Self { path: path.to_owned(), partial });
+            }
+        }
     }
 
     /// Where it is to be.
@@ -64,6 +71,20 @@ impl NewFile {
                 Err(CommandError::Exists(path))
             }
             Err(failed) => Err(target(&path, failed.error)),
+        }
+    }
+}
+
+/// Removes what processes that were killed have left in a folder. A partial file is locked by the
+/// process that writes it, and the system releases the lock when the process ends.
+fn remove_stale(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let partial =
+        entries.filter(|entry| entry.file_name().as_encoded_bytes().ends_with(PARTIAL.as_bytes()));
+    for path in partial.map(|entry| entry.path()) {
+        let is_stale = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
+        if is_stale && let Err(error) = fs::remove_file(&path) {
+            tracing::warn!(%error, path = %path.display(), "a stale partial file was not removed");
         }
     }
 }

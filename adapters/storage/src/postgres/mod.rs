@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use application::RepositoryError;
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sea_orm::sqlx::Connection;
-use sea_orm::sqlx::postgres::PgConnectOptions;
+use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
+use sea_orm::sqlx::{Connection, Error as SqlxError};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
     SqlxPostgresConnector, Statement, TransactionTrait,
@@ -115,7 +115,7 @@ impl PostgresWriter {
 
 impl Postgres {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
-        let target = target(options)?;
+        let target = reach(options).await?;
         let losses = Arc::new(Losses::default());
         let connect_error = |error: DbErr| StoreError::connect(target.clone(), &error);
         let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
@@ -232,24 +232,40 @@ impl Engine for Postgres {
 }
 
 /// The database that the options name, as an operator is told of it.
-fn target(options: &StoreOptions) -> Result<String, StoreError> {
+/// Connects once, and names the database. A pool tries again until it has no time left, and conceals
+/// why; here the cause is reported at once, unless it goes away by itself.
+async fn reach(options: &StoreOptions) -> Result<String, StoreError> {
+    const STARTING_UP: &str = "57P03";
+    const TOO_MANY_CONNECTIONS: &str = "53300";
     let parsed: PgConnectOptions = options
         .url
         .parse()
         .map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
-    Ok(format!(
-        "{} at {}:{}",
-        parsed.get_database().unwrap_or("postgres"),
-        parsed.get_host(),
-        parsed.get_port()
-    ))
+    let database = parsed.get_database().unwrap_or("postgres");
+    let target = format!("{database} at {}:{}", parsed.get_host(), parsed.get_port());
+    let connecting = PgConnection::connect_with(&parsed);
+    match tokio::time::timeout(options.acquire_timeout, connecting).await {
+        Ok(Ok(connection)) => {
+            if let Err(error) = connection.close().await {
+                tracing::debug!(%error, "a PostgreSQL connection did not close cleanly");
+            }
+        }
+        Ok(Err(SqlxError::Database(error)))
+            if matches!(error.code().as_deref(), Some(STARTING_UP | TOO_MANY_CONNECTIONS)) => {}
+        Ok(Err(error)) => return Err(StoreError::connect(target, &error)),
+        Err(_) => {
+            let time = options.acquire_timeout;
+            return Err(StoreError::connect(target, &format!("no answer within {time:?}")));
+        }
+    }
+    Ok(target)
 }
 
 /// A connection that is not the service's, for those who only look.
 pub(crate) async fn single_connection(
     options: &StoreOptions,
 ) -> Result<DatabaseConnection, StoreError> {
-    let target = target(options)?;
+    let target = reach(options).await?;
     let connection =
         SqlxPostgresConnector::connect(pool_options(options, 1, &[], &Arc::default())).await;
     connection.map_err(|error| StoreError::connect(target, &error))

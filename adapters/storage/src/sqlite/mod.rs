@@ -78,7 +78,7 @@ impl Sqlite {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
         let file = file(&options.url)?;
         let lock = sole_owner(&file)?;
-        let connect_error = |error: DbErr| StoreError::connect(file.display().to_string(), &error);
+        let connect_error = |error: DbErr| StoreError::open_pool(&file, &error);
         // It comes first: it makes the file and turns the write-ahead log on, which readers cannot.
         let preparing = SqlxSqliteConnector::connect(preparing_options(options))
             .await
@@ -87,7 +87,7 @@ impl Sqlite {
             SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
         let cache = Arc::new(WriteThroughCache::new());
         let [connection, copying] = [writing_connection(&file), writing_connection(&file)];
-        let connect_error = |error: rusqlite::Error| StoreError::connect_sqlite(&file, &error);
+        let connect_error = |error: rusqlite::Error| StoreError::open(&file, &error);
         let checkpoints = Checkpoints::new(copying.map_err(connect_error)?);
         let writer =
             SqliteWriter::new(connection.map_err(connect_error)?, checkpoints, Arc::clone(&cache));
@@ -181,9 +181,11 @@ pub(crate) fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
 /// The file a URL names; its folder is there afterwards.
 fn file(url: &str) -> Result<Arc<Path>, StoreError> {
     let file = named_file(url)?;
-    let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|_| parameters.contains("mode=rwc")) {
+    let is_created = url.split_once('?').is_some_and(|(_, rest)| rest.contains("mode=rwc"));
+    if !is_created {
+        return if file.exists() { Ok(file) } else { Err(StoreError::NoFile(file.to_path_buf())) };
+    }
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)
             .map_err(|cause| StoreError::Folder { path: folder.to_owned(), cause })?;
     }

@@ -29,13 +29,16 @@ pub(crate) struct SqliteReaders(DatabaseConnection);
 impl SqliteReaders {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
         let file = named_file(&options.url)?;
+        if !file.exists() {
+            return Err(StoreError::Missing(file.to_path_buf()));
+        }
         let mut pool = pool_options(options, CONNECTIONS);
         // Whoever only looks makes no file, whatever the URL says.
         pool.map_sqlx_sqlite_opts(|file| {
             common(file).create_if_missing(false).pragma("query_only", "ON")
         });
         let readers = SqlxSqliteConnector::connect(pool).await;
-        Ok(Self(readers.map_err(|error| StoreError::connect(file.display().to_string(), &error))?))
+        Ok(Self(readers.map_err(|error| StoreError::open_pool(&file, &error))?))
     }
 }
 

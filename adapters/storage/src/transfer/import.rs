@@ -95,7 +95,7 @@ pub(super) async fn check_is_empty(options: &StoreOptions) -> Result<(), CopyErr
 fn is_file_written(url: &str) -> Result<bool, CopyError> {
     let connection = match looking_at(&named_file(url)?) {
         // It would be made.
-        Err(CopyError::Missing(_)) => return Ok(false),
+        Err(CopyError::Store(StoreError::Missing(_))) => return Ok(false),
         opened => opened?,
     };
     let finds = |text: &str| {

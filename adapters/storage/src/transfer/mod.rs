@@ -20,7 +20,7 @@ mod postgres_import;
 mod record;
 mod sqlite_import;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 use sea_orm::DbErr;
@@ -34,9 +34,6 @@ enum CopyError {
     /// The store cannot be opened or prepared.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The `SQLite` file is not there.
-    #[error("there is no database file {}; name the store with --database-url", .0.display())]
-    Missing(PathBuf),
     /// The database holds no tables of the service.
     #[error(
         "the database holds no store: no version of the service has prepared it; name another with --database-url"
@@ -51,7 +48,7 @@ enum CopyError {
     /// A `PostgreSQL` database was to be backed up.
     #[error(
         "a PostgreSQL database is backed up with its own tools, which also do so while it is used: \
-         pg_dump --format=custom --file=FILE \"$DATABASE_URL\""
+         pg_dump --format=custom --file=FILE \"$PROPOSAL_SERVICE_DATABASE_URL\""
     )]
     NotAFile,
     /// Rows of the change log were removed.
@@ -97,12 +94,12 @@ impl CopyError {
 /// service's, and cannot write.
 fn looking_at(file: &Path) -> Result<Connection, CopyError> {
     if !file.exists() {
-        return Err(CopyError::Missing(file.to_owned()));
+        return Err(StoreError::Missing(file.to_owned()).into());
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags).and_then(|connection| {
         connection.busy_timeout(crate::sqlite::BUSY_TIMEOUT)?;
         Ok(connection)
     });
-    connection.map_err(|error| StoreError::connect_sqlite(file, &error).into())
+    connection.map_err(|error| StoreError::open(file, &error).into())
 }

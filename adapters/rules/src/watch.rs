@@ -1,40 +1,22 @@
 //! Rules in force: read at the start, and again at SIGHUP or when their files have changed.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cli_adapter::CommandError;
-use domain::{Document, Proposal, Resource};
-use rules_adapter::ReloadableRules;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::failed;
+use crate::reloadable::ReloadableRules;
 
 /// How often the files are looked at. A look reads them whole: times and sizes do not tell every
 /// change.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The codes of the rules written in Rust, which no rule in a file may have.
-pub fn reserved() -> Vec<&'static str> {
-    let (proposal, document) = (Proposal::rules(), Document::rules());
-    proposal.iter().map(|rule| rule.code()).chain(document.iter().map(|rule| rule.code())).collect()
-}
-
 /// SIGHUP, from now on. Without it the signal ends the process.
+#[must_use]
 pub fn hang_ups() -> Option<Signal> {
     signal(SignalKind::hangup())
         .map_err(|error| tracing::warn!(%error, "SIGHUP is not listened to"))
         .ok()
-}
-
-/// The rules that a path holds, or none.
-pub fn open(path: Option<&Path>) -> Result<Arc<ReloadableRules>, CommandError> {
-    let rules = match path {
-        Some(path) => ReloadableRules::open(path, &reserved()).map_err(failed)?,
-        None => ReloadableRules::none(),
-    };
-    Ok(Arc::new(rules))
 }
 
 /// Keeps the rules up to date, for ever.
