@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-use crate::work::Work;
+use crate::work::{Group, Work};
 
 /// Measures the service over loopback, in one run and taking turns, against a bare poem route and a
 /// hand-written axum service, or (`--growth`) against itself on larger stores.
@@ -36,12 +36,19 @@ pub struct Arguments {
     /// Measure the service with twenty business rules in a file too, against itself without.
     #[arg(long)]
     pub(super) rules: bool,
+    /// Another binary of the service, such as one of an earlier commit, measured on stores of its
+    /// own, in turns with the service.
+    #[arg(long, value_name = "BINARY")]
+    pub(super) baseline: Option<PathBuf>,
+    /// The groups whose items are read and written; the hand-written service has proposals alone.
+    #[arg(long, value_delimiter = ',', default_value = "proposals")]
+    pub(super) groups: Vec<Group>,
     /// What is measured. `create` always comes last, because it makes the collection grow.
     #[arg(long, value_delimiter = ',', default_value = "item,page,create,replace,mix")]
     pub(super) work: Vec<Work>,
     /// Measures instead what it costs to have more proposals: a store of each kind for each of
     /// these numbers. `proposal-service seed` fills them.
-    #[arg(long, value_name = "PROPOSALS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work"],
+    #[arg(long, value_name = "PROPOSALS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work", "groups", "baseline"],
           value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     pub(super) growth: Vec<u32>,
     /// Where the SQLite files go; they should lie on a real disk. Default: the temporary folder.
@@ -77,9 +84,16 @@ impl Arguments {
         sizes
     }
 
-    /// The chosen works, each once, in the order in which they are measured.
-    pub(super) fn works(&self) -> Vec<Work> {
-        let mut works = self.work.clone();
+    /// The groups that have items before the first turn: proposals, and those that are measured.
+    pub(super) fn filled_groups(&self) -> impl Iterator<Item = Group> {
+        let others = self.groups.iter().copied().filter(|group| *group != Group::Proposals);
+        std::iter::once(Group::Proposals).chain(others)
+    }
+
+    /// The chosen works on the chosen groups, each once, in the order in which they are measured.
+    pub(super) fn works(&self) -> Vec<(Work, Group)> {
+        let of_each = |work: &Work| self.groups.iter().map(|group| (*work, *group)).collect();
+        let mut works: Vec<_> = self.work.iter().flat_map::<Vec<_>, _>(of_each).collect();
         works.sort_unstable();
         works.dedup();
         works
@@ -90,7 +104,7 @@ impl Arguments {
 mod tests {
     use clap::{CommandFactory, Parser};
 
-    use super::{Arguments, Work};
+    use super::{Arguments, Group, Work};
 
     #[test]
     fn the_command_line_is_sound() {
@@ -112,6 +126,6 @@ mod tests {
     #[test]
     fn create_is_measured_last() {
         let works = Arguments::parse_from(["benchmark", "--work", "create,item,create"]).works();
-        assert_eq!(works, [Work::Item, Work::Create]);
+        assert_eq!(works, [(Work::Item, Group::Proposals), (Work::Create, Group::Proposals)]);
     }
 }

@@ -110,8 +110,8 @@ impl Source for Targets {
         Ok(())
     }
 
-    fn title(&self) -> &str {
-        self.work.title()
+    fn title(&self) -> String {
+        self.work.title().to_owned()
     }
 }
 

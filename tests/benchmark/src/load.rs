@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use tokio::task::unconstrained;
 
 use crate::connection::Connection;
-use crate::work::{Requests, Work};
+use crate::work::{Group, Requests, Work};
 
 /// Where a turn's requests come from.
 pub(super) trait Source {
@@ -22,7 +22,7 @@ pub(super) trait Source {
     fn write(&self, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()>;
 
     /// What is measured with them.
-    fn title(&self) -> &str;
+    fn title(&self) -> String;
 }
 
 /// A turn ends early after this many requests, so that creating is bounded in space too.
@@ -70,14 +70,19 @@ impl Load {
         Ok(Tally { elapsed: start.elapsed(), ..tally.into_inner() })
     }
 
-    /// Creates proposals on all connections and gives their ids.
-    pub(super) async fn create(&mut self, requests: &Requests, count: u32) -> Result<Vec<String>> {
+    /// Creates items of a group on all connections and gives their ids.
+    pub(super) async fn create(
+        &mut self,
+        group: Group,
+        requests: &Requests,
+        count: u32,
+    ) -> Result<Vec<String>> {
         let ids = RefCell::new(Vec::new());
         let open = RefCell::new(0..count);
         try_join_all(
             self.connections
                 .iter_mut()
-                .map(|connection| create_while_open(connection, requests, &open, &ids)),
+                .map(|connection| create_while_open(connection, group, requests, &open, &ids)),
         )
         .await?;
         Ok(ids.into_inner())
@@ -86,7 +91,7 @@ impl Load {
     /// The mean length in bytes of a work's answers.
     pub(super) async fn mean_answer(
         &mut self,
-        work: Work,
+        (work, group): (Work, Group),
         requests: &Requests,
         sample: usize,
     ) -> Result<usize> {
@@ -94,7 +99,7 @@ impl Load {
         let mut random = Rng::with_seed(7);
         let mut total = 0;
         for _ in 0..sample {
-            total += accepted(connection, &requests.of(work), &mut random).await?.len();
+            total += accepted(connection, &requests.of(work, group), &mut random).await?.len();
         }
         Ok(total / sample)
     }
@@ -154,15 +159,19 @@ async fn repeat_until(
 
 async fn create_while_open(
     connection: &mut Connection,
+    group: Group,
     requests: &Requests,
     open: &RefCell<std::ops::Range<u32>>,
     ids: &RefCell<Vec<String>>,
 ) -> Result<()> {
     loop {
         let Some(number) = open.borrow_mut().next() else { return Ok(()) };
-        let body =
-            accepted(connection, &requests.of(Work::Create), &mut Rng::with_seed(number.into()))
-                .await?;
+        let body = accepted(
+            connection,
+            &requests.of(Work::Create, group),
+            &mut Rng::with_seed(number.into()),
+        )
+        .await?;
         let created: serde_json::Value =
             serde_json::from_slice(body).context("the answer to a POST is not JSON")?;
         let id = created["id"].as_str().context("the answer to a POST has no id")?;

@@ -23,6 +23,7 @@ mod subject;
 mod turn;
 mod work;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -37,7 +38,7 @@ use database::Database;
 use figures::{Rounds, megabytes};
 use report::{Report, Row, preamble};
 use subject::{Kind, Subject};
-use work::{AnswerSizes, Bodies};
+use work::{AnswerSizes, Bodies, Group};
 
 /// Lets one subject's disk and processor work ebb away before the next one's turn.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -80,7 +81,7 @@ async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> {
     let report = Report::new(take_turns(arguments, &subjects).await?);
     println!(
         "{}\n\n{}\n",
-        preamble(arguments, sizes, bodies.mean_length(), sync),
+        preamble(arguments, sizes[&Group::Proposals], bodies.mean_length(), sync),
         report.table(arguments.markdown)
     );
     for Subject { kind, memory_before, .. } in &subjects {
@@ -98,23 +99,29 @@ async fn subjects(
     arguments: &Arguments,
     bodies: &Bodies,
     folder: &Path,
-) -> Result<(Vec<Subject>, AnswerSizes)> {
+) -> Result<(Vec<Subject>, BTreeMap<Group, AnswerSizes>)> {
     let mut subjects = Vec::new();
     for &store in &arguments.stores {
         let by_hand =
             arguments.references.contains(&Reference::Minimal).then_some(Kind::Minimal(store));
         let ruled = arguments.rules.then_some(Kind::Ruled(store));
-        for kind in std::iter::once(Kind::Service(store)).chain(by_hand).chain(ruled) {
+        let baseline = arguments.baseline.is_some().then_some(Kind::Baseline(store));
+        let others = [baseline, by_hand, ruled].into_iter().flatten();
+        for kind in std::iter::once(Kind::Service(store)).chain(others) {
             eprintln!("filling {} with {} proposals", kind.title(), arguments.proposals);
             subjects.push(Subject::on_store(kind, store, arguments, bodies.clone(), folder).await?);
         }
     }
-    let sizes = match subjects.first() {
-        Some(service) => service.answer_sizes().await?,
-        None => AnswerSizes::typical(bodies.mean_length()),
-    };
+    let mut sizes = BTreeMap::new();
+    for group in arguments.filled_groups() {
+        let size = match subjects.first() {
+            Some(service) => service.answer_sizes(group).await?,
+            None => AnswerSizes::typical(bodies.mean_length()),
+        };
+        sizes.insert(group, size);
+    }
     if arguments.references.contains(&Reference::Bare) {
-        subjects.push(Subject::bare_route(arguments, bodies.clone(), sizes, folder).await?);
+        subjects.push(Subject::bare_route(arguments, bodies.clone(), &sizes, folder).await?);
     }
     Ok((subjects, sizes))
 }
@@ -122,16 +129,20 @@ async fn subjects(
 /// Every work in every round visits every subject.
 async fn take_turns(arguments: &Arguments, subjects: &[Subject]) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for work in arguments.works() {
-        let mut of_work: Vec<_> = subjects
-            .iter()
-            .map(|subject| Row { work, subject: subject.kind, rounds: Rounds::default() })
-            .collect();
+    for (work, group) in arguments.works() {
+        let subjects: Vec<_> = subjects.iter().filter(|subject| subject.kind.has(group)).collect();
+        let title = group.title(work);
+        let row = |subject: &&Subject| Row {
+            title: title.clone(),
+            subject: subject.kind,
+            rounds: Rounds::default(),
+        };
+        let mut of_work: Vec<_> = subjects.iter().map(row).collect();
         for round in 1..=arguments.rounds {
-            eprintln!("{}, round {round} of {}", work.title(), arguments.rounds);
-            for (row, subject) in of_work.iter_mut().zip(subjects) {
+            eprintln!("{title}, round {round} of {}", arguments.rounds);
+            for (row, subject) in of_work.iter_mut().zip(&subjects) {
                 tokio::time::sleep(PAUSE).await;
-                row.rounds.0.push(subject.measure(work, arguments).await?);
+                row.rounds.0.push(subject.measure((work, group), arguments).await?);
             }
         }
         rows.append(&mut of_work);

@@ -131,6 +131,20 @@ pub(super) fn made_up_proposal(random: &mut Rng) -> Vec<u8> {
     proposal.to_string().into_bytes()
 }
 
+/// The JSON of a file's description without its beginning, `{"proposal_id":"…",`.
+pub(super) fn made_up_file(random: &mut Rng) -> Vec<u8> {
+    let number = random.u32(1..=99_999);
+    let file = json!({
+        "document_type": "endorsement",
+        "filename": format!("endorsement-{number:05}.pdf"),
+        "media_type": "application/pdf",
+        "size_bytes": random.u32(1_000..=9_000_000),
+        "sha256": format!("{:064x}", random.u128(..)),
+        "uploaded_by": format!("R-{number:05}"),
+    });
+    file.to_string().into_bytes().split_off(1)
+}
+
 /// Words up to about `length` bytes.
 fn text(random: &mut Rng, length: usize) -> String {
     let mut text = String::with_capacity(length + 20);

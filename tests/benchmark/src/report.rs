@@ -9,11 +9,12 @@ use comfy_table::{CellAlignment, Table};
 use crate::arguments::Arguments;
 use crate::figures::{Rounds, TITLES, megabytes, spread};
 use crate::subject::Kind;
-use crate::work::{AnswerSizes, Work};
+use crate::work::AnswerSizes;
 
 /// What one work on one subject came to.
 pub(super) struct Row {
-    pub(super) work: Work,
+    /// What was done, to the items of which group.
+    pub(super) title: String,
     pub(super) subject: Kind,
     pub(super) rounds: Rounds,
 }
@@ -31,6 +32,7 @@ impl Report {
             "peak MB",
             "of bare (range)",
             "of minimal (range)",
+            "of baseline (range)",
             "indexed after s",
             "indexing µs",
         ]);
@@ -38,9 +40,9 @@ impl Report {
     }
 
     fn cells(&self, row: &Row) -> Vec<String> {
-        let ratios = [Some(Kind::BareRoute), row.subject.counterpart()]
-            .map(|reference| spread(&self.ratios(row, reference)));
-        let names = [row.work.title(), row.subject.title()].map(str::to_owned);
+        let references = [Some(Kind::BareRoute), row.subject.counterpart(), row.subject.baseline()];
+        let ratios = references.map(|reference| spread(&self.ratios(row, reference)));
+        let names = [row.title.clone(), row.subject.title().to_owned()];
         let memory = megabytes(row.rounds.peak_memory());
         names
             .into_iter()
@@ -53,8 +55,10 @@ impl Report {
 
     /// How fast a row's subject was beside a reference, in each round.
     fn ratios(&self, row: &Row, reference: Option<Kind>) -> Vec<f64> {
-        let reference =
-            self.0.iter().find(|other| other.work == row.work && Some(other.subject) == reference);
+        let reference = self
+            .0
+            .iter()
+            .find(|other| other.title == row.title && Some(other.subject) == reference);
         reference.map_or_else(Vec::new, |reference| {
             row.rounds.beside(&reference.rounds, |one, base| one.tally.rate() / base.tally.rate())
         })
@@ -70,7 +74,7 @@ impl Report {
         let failure = |row: &Row| {
             row.rounds
                 .failure()
-                .map(|failure| format!("{}, {}: {failure}", row.work.title(), row.subject.title()))
+                .map(|failure| format!("{}, {}: {failure}", row.title, row.subject.title()))
         };
         self.0.iter().filter_map(failure).collect()
     }
@@ -110,7 +114,8 @@ pub(super) fn preamble(
          Rates and latencies are the median of the rounds. µs: processor time per request; the server's does not contain the \
          database's, which is that of the whole PostgreSQL server. Peak MB: the most resident memory of the server process \
          (not of PostgreSQL). Of bare: requests/s beside the bare route's of the same round, median and range. Of minimal: the same \
-         beside the hand-written axum service on the same store; with rules, beside the service without. What a turn has written is indexed for searches during the turn as far as \
+         beside the hand-written axum service on the same store; with rules, beside the service without. Of baseline: the same \
+         beside the other binary that was given. What a turn has written is indexed for searches during the turn as far as \
          much waits, and else after it: indexed after, the seconds until a search answers then; indexing µs, the processor time that \
          takes (with the database's) for each request of the turn, which is not in the other figures."
     )

@@ -1,5 +1,6 @@
 //! What is measured: the service on a store, or a reference.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -10,7 +11,7 @@ use crate::load::Load;
 use crate::process::Server;
 use crate::program::program;
 use crate::turn::{Measurement, Running};
-use crate::work::{AnswerSizes, Bodies, Requests, Work};
+use crate::work::{AnswerSizes, Bodies, Group, Requests, Work};
 
 /// How many answers are averaged to know how long an answer is.
 const SAMPLE: usize = 200;
@@ -24,6 +25,8 @@ pub(super) enum Kind {
     Service(Store),
     /// The service with twenty business rules in a file.
     Ruled(Store),
+    /// Another binary of the service.
+    Baseline(Store),
     /// The hand-written axum service.
     Minimal(Store),
     /// The poem route that answers constant bytes.
@@ -42,7 +45,7 @@ pub(super) struct Subject {
 impl Kind {
     /// Whether it is the service, which puts off what it can.
     const fn is_service(self) -> bool {
-        matches!(self, Self::Service(_) | Self::Ruled(_))
+        matches!(self, Self::Service(_) | Self::Ruled(_) | Self::Baseline(_))
     }
 
     pub(super) const fn title(self) -> &'static str {
@@ -51,6 +54,8 @@ impl Kind {
             Self::Service(Store::Postgres) => "service on PostgreSQL",
             Self::Ruled(Store::Sqlite) => "with 20 rules on SQLite",
             Self::Ruled(Store::Postgres) => "with 20 rules on PostgreSQL",
+            Self::Baseline(Store::Sqlite) => "baseline on SQLite",
+            Self::Baseline(Store::Postgres) => "baseline on PostgreSQL",
             Self::Minimal(Store::Sqlite) => "minimal axum on SQLite",
             Self::Minimal(Store::Postgres) => "minimal axum on PostgreSQL",
             Self::BareRoute => "bare poem route",
@@ -63,18 +68,32 @@ impl Kind {
         match self {
             Self::Service(store) => Some(Self::Minimal(store)),
             Self::Ruled(store) => Some(Self::Service(store)),
-            Self::Minimal(_) | Self::BareRoute => None,
+            Self::Baseline(_) | Self::Minimal(_) | Self::BareRoute => None,
         }
+    }
+
+    /// The other binary on the same store.
+    pub(super) const fn baseline(self) -> Option<Self> {
+        if let Self::Service(store) = self { Some(Self::Baseline(store)) } else { None }
+    }
+
+    /// Tells whether it has the items of a group.
+    pub(super) fn has(self, group: Group) -> bool {
+        group == Group::Proposals || !matches!(self, Self::Minimal(_))
     }
 
     /// What its SQLite file is called.
     const fn file(self) -> &'static str {
-        if matches!(self, Self::Ruled(_)) { "with-rules" } else { self.program() }
+        match self {
+            Self::Ruled(_) => "with-rules",
+            Self::Baseline(_) => "baseline",
+            _ => self.program(),
+        }
     }
 
     const fn program(self) -> &'static str {
         match self {
-            Self::Service(_) | Self::Ruled(_) => "proposal-service",
+            Self::Service(_) | Self::Ruled(_) | Self::Baseline(_) => "proposal-service",
             Self::Minimal(_) => "minimal-axum",
             Self::BareRoute => "bare-poem",
         }
@@ -90,7 +109,10 @@ impl Subject {
         bodies: Bodies,
         folder: &Path,
     ) -> Result<Self> {
-        let program = program(kind.program())?;
+        let program = match (kind, &arguments.baseline) {
+            (Kind::Baseline(_), Some(binary)) => binary.clone(),
+            _ => program(kind.program())?,
+        };
         let database = if store == Store::Postgres { Some(Database::create()?) } else { None };
         let url = database
             .as_ref()
@@ -116,7 +138,7 @@ impl Subject {
     pub(super) async fn bare_route(
         arguments: &Arguments,
         bodies: Bodies,
-        sizes: AnswerSizes,
+        sizes: &BTreeMap<Group, AnswerSizes>,
         folder: &Path,
     ) -> Result<Self> {
         let kind = Kind::BareRoute;
@@ -129,8 +151,11 @@ impl Subject {
     async fn fill(&mut self, arguments: &Arguments) -> Result<()> {
         let Running { server, database } = &self.running;
         let mut load = Load::open(server.address, arguments.connections).await?;
-        let ids = load.create(&self.requests, arguments.proposals).await?;
-        self.requests.set_ids(ids);
+        // Proposals come first: the items of other groups name them.
+        for group in arguments.filled_groups().filter(|group| self.kind.has(*group)) {
+            let ids = load.create(group, &self.requests, arguments.proposals).await?;
+            self.requests.set_ids(group, ids);
+        }
         if self.kind.is_service() {
             self.running.settle().await?;
         }
@@ -142,20 +167,24 @@ impl Subject {
     }
 
     /// How long its answers are.
-    pub(super) async fn answer_sizes(&self) -> Result<AnswerSizes> {
+    pub(super) async fn answer_sizes(&self, group: Group) -> Result<AnswerSizes> {
         let mut load = Load::open(self.running.server.address, 1).await?;
         Ok(AnswerSizes {
-            item: load.mean_answer(Work::Item, &self.requests, SAMPLE).await?,
-            page: load.mean_answer(Work::Page, &self.requests, 1).await?,
-            deep_page: load.mean_answer(Work::DeepPage, &self.requests, 1).await?,
+            item: load.mean_answer((Work::Item, group), &self.requests, SAMPLE).await?,
+            page: load.mean_answer((Work::Page, group), &self.requests, 1).await?,
+            deep_page: load.mean_answer((Work::DeepPage, group), &self.requests, 1).await?,
         })
     }
 
-    /// One turn of a work.
-    pub(super) async fn measure(&self, work: Work, arguments: &Arguments) -> Result<Measurement> {
+    /// One turn of a work on the items of a group.
+    pub(super) async fn measure(
+        &self,
+        (work, group): (Work, Group),
+        arguments: &Arguments,
+    ) -> Result<Measurement> {
         let mut measured = self
             .running
-            .turn(&self.requests.of(work), arguments)
+            .turn(&self.requests.of(work, group), arguments)
             .await
             .with_context(|| self.kind.title())?;
         if work.writes() && self.kind.is_service() {

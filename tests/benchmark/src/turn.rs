@@ -47,8 +47,8 @@ impl Source for Search {
         Ok(())
     }
 
-    fn title(&self) -> &'static str {
-        "search"
+    fn title(&self) -> String {
+        "search".to_owned()
     }
 }
 

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use fastrand::Rng;
 
 use crate::load::Source;
-use crate::proposals::made_up_proposal;
+use crate::proposals::{made_up_file, made_up_proposal};
 
 /// The service's default page size.
 const PAGE_SIZE: u32 = 25;
@@ -25,6 +25,33 @@ pub(super) enum Work {
     Replace,
     Mix,
     Create,
+}
+
+/// A group whose items are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(super) enum Group {
+    Proposals,
+    /// Descriptions of files, each of which names a proposal.
+    Files,
+}
+
+impl Group {
+    const ALL: [Self; 2] = [Self::Proposals, Self::Files];
+
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Proposals => "/v1/proposals",
+            Self::Files => "/v1/files",
+        }
+    }
+
+    /// The name of a work on its items.
+    pub(super) fn title(self, work: Work) -> String {
+        match self {
+            Self::Proposals => work.title().to_owned(),
+            Self::Files => format!("files: {}", work.title()),
+        }
+    }
 }
 
 impl Work {
@@ -85,16 +112,22 @@ fn deep_page(proposals: u32) -> u32 {
 
 /// All bodies that are sent, made once.
 #[derive(Clone)]
-pub(super) struct Bodies(Rc<[Vec<u8>]>);
+pub(super) struct Bodies {
+    proposals: Rc<[Vec<u8>]>,
+    files: Rc<[Vec<u8>]>,
+}
 
 impl Bodies {
     pub(super) fn make_up() -> Self {
         let mut random = Rng::with_seed(42);
-        Self((0..BODIES).map(|_| made_up_proposal(&mut random)).collect())
+        let proposals = (0..BODIES).map(|_| made_up_proposal(&mut random)).collect();
+        let files = (0..BODIES).map(|_| made_up_file(&mut random)).collect();
+        Self { proposals, files }
     }
 
+    /// The mean length of a proposal.
     pub(super) fn mean_length(&self) -> usize {
-        self.0.iter().map(Vec::len).sum::<usize>() / self.0.len()
+        self.proposals.iter().map(Vec::len).sum::<usize>() / self.proposals.len()
     }
 }
 
@@ -126,68 +159,101 @@ impl AnswerSizes {
 pub(super) struct WorkRequests<'a> {
     requests: &'a Requests,
     work: Work,
+    group: Group,
 }
 
 impl Source for WorkRequests<'_> {
     fn write(&self, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()> {
-        self.requests.write(self.work, random, request)
+        self.requests.write(self.work, self.group, random, request)
     }
 
-    fn title(&self) -> &str {
-        self.work.title()
+    fn title(&self) -> String {
+        self.group.title(self.work)
     }
 }
 
 /// Writes the requests to one server.
 pub(super) struct Requests {
-    ids: Vec<String>,
+    ids: BTreeMap<Group, Vec<String>>,
     bodies: Bodies,
-    queries: BTreeMap<Work, String>,
+    queries: BTreeMap<(Work, Group), String>,
 }
 
 impl Requests {
     /// Requests to a service with a store; only `Create` makes sense until `set_ids`.
     pub(super) fn to_service(bodies: Bodies, proposals: u32) -> Self {
-        let queries = [(Work::DeepPage, format!("?page={}", deep_page(proposals)))];
-        Self { ids: Vec::new(), bodies, queries: queries.into() }
+        let query = format!("?page={}", deep_page(proposals));
+        let queries = Group::ALL.map(|group| ((Work::DeepPage, group), query.clone()));
+        Self { ids: BTreeMap::new(), bodies, queries: queries.into() }
     }
 
     /// The same requests to one without, with the length of the answer in the query and ids that
     /// are only as long as real ones.
-    pub(super) fn to_bare_route(bodies: Bodies, proposals: u32, sizes: AnswerSizes) -> Self {
-        let query = |work: Work| (work, format!("?bytes={}", sizes.of(work)));
-        let ids = (0..proposals).map(|number| format!("{number:036}")).collect();
-        Self { ids, bodies, queries: Work::SINGLE.map(query).into() }
+    pub(super) fn to_bare_route(
+        bodies: Bodies,
+        proposals: u32,
+        sizes: &BTreeMap<Group, AnswerSizes>,
+    ) -> Self {
+        let ids: Vec<_> = (0..proposals).map(|number| format!("{number:036}")).collect();
+        let mut queries = BTreeMap::new();
+        for (group, sizes) in sizes {
+            let query = |work: Work| ((work, *group), format!("?bytes={}", sizes.of(work)));
+            queries.extend(Work::SINGLE.map(query));
+        }
+        Self { ids: Group::ALL.map(|group| (group, ids.clone())).into(), bodies, queries }
     }
 
-    pub(super) fn set_ids(&mut self, ids: Vec<String>) {
-        self.ids = ids;
+    pub(super) fn set_ids(&mut self, group: Group, ids: Vec<String>) {
+        self.ids.insert(group, ids);
     }
 
-    /// The requests of one work.
-    pub(super) const fn of(&self, work: Work) -> WorkRequests<'_> {
-        WorkRequests { requests: self, work }
+    /// The requests of one work on the items of one group.
+    pub(super) const fn of(&self, work: Work, group: Group) -> WorkRequests<'_> {
+        WorkRequests { requests: self, work, group }
     }
 
-    fn write(&self, work: Work, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()> {
+    /// A random identifier of a group's items; an empty one before there are any.
+    fn id(&self, group: Group, random: &mut Rng) -> &str {
+        let ids = self.ids.get(&group).map_or(&[][..], Vec::as_slice);
+        random.choice(ids).map_or("", String::as_str)
+    }
+
+    fn write(
+        &self,
+        work: Work,
+        group: Group,
+        random: &mut Rng,
+        request: &mut Vec<u8>,
+    ) -> std::io::Result<()> {
         let work = work.next(random);
         request.clear();
         request.extend_from_slice(work.method());
-        request.extend_from_slice(b" /v1/proposals");
+        write!(request, " {}", group.path())?;
         if work.names_an_item() {
             request.push(b'/');
-            request
-                .extend_from_slice(random.choice(&self.ids).map_or("", String::as_str).as_bytes());
+            request.extend_from_slice(self.id(group, random).as_bytes());
         }
-        request.extend_from_slice(self.queries.get(&work).map_or("", String::as_str).as_bytes());
+        let query = self.queries.get(&(work, group)).map_or("", String::as_str);
+        request.extend_from_slice(query.as_bytes());
         request
             .extend_from_slice(b" HTTP/1.1\r\nHost: localhost\r\nAccept: application/hal+json\r\n");
         if work.has_body() {
-            let body = random.choice(self.bodies.0.iter()).map_or(&[][..], Vec::as_slice);
+            let bodies = match group {
+                Group::Proposals => &self.bodies.proposals,
+                Group::Files => &self.bodies.files,
+            };
+            let body = random.choice(bodies.iter()).map_or(&[][..], Vec::as_slice);
+            // A file's body lacks its beginning, which names a proposal of this server.
+            let beginning = match group {
+                Group::Proposals => String::new(),
+                Group::Files => {
+                    format!("{{\"proposal_id\":\"{}\",", self.id(Group::Proposals, random))
+                }
+            };
             write!(
                 request,
-                "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-                body.len()
+                "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{beginning}",
+                beginning.len() + body.len()
             )?;
             request.extend_from_slice(body);
         } else {
@@ -201,18 +267,18 @@ impl Requests {
 mod tests {
     use fastrand::Rng;
 
-    use super::{AnswerSizes, Bodies, Requests, Work, deep_page};
+    use super::{AnswerSizes, Bodies, Group, Requests, Work, deep_page};
 
     fn first_line(requests: &Requests, work: Work) -> String {
         let mut request = Vec::new();
-        requests.write(work, &mut Rng::with_seed(1), &mut request).unwrap();
+        requests.write(work, Group::Proposals, &mut Rng::with_seed(1), &mut request).unwrap();
         String::from_utf8(request).unwrap().lines().next().unwrap().to_owned()
     }
 
     #[test]
     fn requests_to_the_service_are_plain() {
         let mut requests = Requests::to_service(Bodies::make_up(), 10_000);
-        requests.set_ids(vec!["abc".to_owned()]);
+        requests.set_ids(Group::Proposals, vec!["abc".to_owned()]);
         assert_eq!(first_line(&requests, Work::Item), "GET /v1/proposals/abc HTTP/1.1");
         assert_eq!(first_line(&requests, Work::Page), "GET /v1/proposals HTTP/1.1");
         assert_eq!(first_line(&requests, Work::DeepPage), "GET /v1/proposals?page=360 HTTP/1.1");
@@ -222,16 +288,28 @@ mod tests {
 
     #[test]
     fn the_bare_route_is_told_the_length_of_each_answer() {
-        let requests = Requests::to_bare_route(
-            Bodies::make_up(),
-            10_000,
-            AnswerSizes { item: 1, page: 2, deep_page: 3 },
-        );
+        let sizes = AnswerSizes { item: 1, page: 2, deep_page: 3 };
+        let requests =
+            Requests::to_bare_route(Bodies::make_up(), 10_000, &[(Group::Proposals, sizes)].into());
         let wanted =
             [(Work::Page, "bytes=2 "), (Work::DeepPage, "bytes=3 "), (Work::Create, "bytes=1 ")];
         for (work, end) in wanted {
             assert!(first_line(&requests, work).contains(end), "{work:?}");
         }
+    }
+
+    #[test]
+    fn a_file_names_a_proposal_of_its_server() {
+        let mut requests = Requests::to_service(Bodies::make_up(), 10_000);
+        requests.set_ids(Group::Proposals, vec!["abc".to_owned()]);
+        let mut request = Vec::new();
+        requests.write(Work::Create, Group::Files, &mut Rng::with_seed(1), &mut request).unwrap();
+        let request = String::from_utf8(request).unwrap();
+        let (head, body) = request.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("POST /v1/files HTTP/1.1"));
+        assert!(head.ends_with(&format!("Content-Length: {}", body.len())));
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(body["proposal_id"], "abc");
     }
 
     #[test]
