@@ -2,7 +2,7 @@
 //!
 //! poem-openapi collects the paths and schemas of every [`GroupApi`](crate::group_api::GroupApi)
 //! and writes the document. Examples, query parameters, links between operations and a few schema
-//! keywords are beyond its model; [`finish`] adds them once, at start.
+//! keywords are beyond its model; [`mod@finish`] adds them once, at start.
 
 mod change_paths;
 mod examples;

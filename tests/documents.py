@@ -1,0 +1,253 @@
+"""Does what a page says: runs its commands in order and compares what they print with what the page shows.
+
+    tests/documents.py PAGE...
+
+The page's code blocks say by their first line what they are; only the first word of it is shown to readers:
+
+    sh                          commands, run one block after the other in one shell that stops at the first error
+    sh no-run                   commands that are skipped
+    … file=PATH                 the text of a file, written before the next commands
+    … end-of=NAME in=PATH       rows of the Rust table NAME in a file, put at its end
+    json, http, text            what the commands before printed, or a part of it
+
+A page works in a folder of its own, which is a copy of the repository where the page changes files of it. In expected
+output "…" stands for anything; identifiers and times may be any. Servers listen on a free port in place of 8080.
+"""
+
+import json
+import os
+import re
+import select
+import shutil
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK = ROOT / "target/tests-run/documents"
+BINARY = ROOT / "target/release/proposal-service"
+DOCUMENTED_ADDRESS = "127.0.0.1:8080"
+SECONDS_FOR_A_BLOCK = 60
+SECONDS_TO_BUILD = 1500
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+
+class Wrong(Exception):
+    """A page that does not do what it says."""
+
+
+@dataclass
+class Block:
+    page: Path
+    line: int
+    words: list[str]
+    text: str
+
+    @property
+    def language(self):
+        return self.words[0] if self.words else "text"
+
+    def option(self, name):
+        values = [word.partition("=")[2] for word in self.words if word.startswith(f"{name}=")]
+        return values[0] if values else None
+
+    @property
+    def is_run(self):
+        return self.language == "sh" and "no-run" not in self.words
+
+    def error(self, message):
+        return Wrong(f"{self.page.relative_to(ROOT)}:{self.line}: {message}")
+
+
+def blocks_of(page):
+    blocks, block = [], None
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        fence = re.match(r"```(.*)", line)
+        if fence and block is None:
+            block = Block(page, number, fence[1].split(), "")
+        elif fence:
+            blocks.append(block)
+            block = None
+        elif block is not None:
+            block.text += line + "\n"
+    return blocks
+
+
+class Shell:
+    """One shell for all commands of a page, with the output of each block in files."""
+
+    def __init__(self, folder, outputs, address):
+        self.outputs = outputs
+        self.done, done = os.pipe()
+        environment = dict(os.environ, PROPOSAL_SERVICE_LISTEN=address, PATH=f"{BINARY.parent}:{os.environ['PATH']}")
+        # The services that a page starts end with its shell.
+        start = f"set -eu; trap 'kill $(jobs -p) 2> /dev/null; wait' EXIT; exec {done}>&{done}\n"
+        self.end_of_block = f"echo >&{done}\n"
+        self.process = subprocess.Popen(
+            ["bash"], cwd=folder, env=environment, stdin=subprocess.PIPE, pass_fds=[done], text=True
+        )
+        os.close(done)
+        self.send(start)
+
+    def send(self, commands):
+        self.process.stdin.write(commands)
+        self.process.stdin.flush()
+
+    def run(self, block, text):
+        script, output, errors = (self.outputs / f"{block.line}.{kind}" for kind in ("sh", "out", "err"))
+        script.write_text(text)
+        output.touch()
+        self.send(f"exec > '{output}' 2> '{errors}'\n. '{script}' < /dev/null\n{self.end_of_block}")
+        if not self.has_ended(SECONDS_TO_BUILD if "cargo" in text else SECONDS_FOR_A_BLOCK):
+            raise block.error(f"the commands failed:\n{text}\n{output.read_text()}\n{errors.read_text()}")
+        return output.read_text()
+
+    def has_ended(self, seconds):
+        ready, _, _ = select.select([self.done], [], [], seconds)
+        return bool(ready and os.read(self.done, 1))
+
+    def close(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+
+def run(page):
+    blocks = blocks_of(page)
+    outputs, folder = prepare(page, blocks)
+    address = free_address()
+    shell, output = Shell(folder, outputs, address), None
+    count = 0
+    try:
+        for block in blocks:
+            text = block.text.replace(DOCUMENTED_ADDRESS, address)
+            if path := block.option("file"):
+                target = folder / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text)
+            elif table := block.option("end-of"):
+                insert(block, folder / block.option("in"), table, text)
+            elif block.language == "sh":
+                output = shell.run(block, text) if block.is_run else None
+                count += block.is_run
+                continue
+            elif block.language in ("json", "http", "text"):
+                if output is None:
+                    continue
+                compare(block, text, output)
+            else:
+                continue
+            count += 1
+    finally:
+        shell.close()
+        keep_binary(folder)
+    if not any(block.is_run for block in blocks):
+        raise Wrong(f"{page.relative_to(ROOT)}: no block was run")
+    print(f"{page.relative_to(ROOT)}: {count} of {len(blocks)} blocks were done or compared")
+
+
+def prepare(page, blocks):
+    """Makes the folder for what is printed, and the folder that a page works in."""
+    home = WORK / page.stem
+    shutil.rmtree(home, ignore_errors=True)
+    outputs, folder = home / "output", home / "work"
+    outputs.mkdir(parents=True)
+    folder.mkdir()
+    (folder / "target").symlink_to(ROOT / "target")
+    if any(block.language == "rust" and len(block.words) > 1 for block in blocks):
+        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for name in filter(None, names.split("\0")):
+            if (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, folder / name)
+    shutil.copy2(BINARY, home / "proposal-service")
+    return outputs, folder
+
+
+def keep_binary(folder):
+    """Leaves the binary that a page built beside its folder, and puts ours back."""
+    ours, built = folder.parent / "proposal-service", folder.parent / "built"
+    BINARY.rename(built)
+    ours.rename(BINARY)
+
+
+def insert(block, file, table, rows):
+    lines = file.read_text().splitlines(keepends=True)
+    start = next((at for at, line in enumerate(lines) if re.search(rf"\bstatic {table}\b", line)), None)
+    if start is None:
+        raise block.error(f"there is no table {table} in {file.name}")
+    end = next(at for at in range(start, len(lines)) if lines[at].rstrip() == "];")
+    file.write_text("".join(lines[:end]) + rows + "".join(lines[end:]))
+
+
+def compare(block, expected, output):
+    if block.language == "json":
+        wanted = json.loads(expected)
+        if not any(is_part(wanted, found) for found in objects_in(output)):
+            raise block.error(f"the page shows\n{expected}\nand the commands printed\n{output}")
+        return
+    lines = iter(plain(line) for line in output.splitlines())
+    for line in filter(str.strip, expected.splitlines()):
+        if not any(matches(plain(line), other) for other in lines):
+            raise block.error(f"the page shows\n{line}\nand the commands printed\n{output}")
+
+
+def objects_in(output):
+    """All JSON objects and arrays that begin a line."""
+    decoder = json.JSONDecoder()
+    for start in re.finditer(r"^[\[{]", output, re.MULTILINE):
+        try:
+            yield decoder.raw_decode(output, start.start())[0]
+        except json.JSONDecodeError:
+            continue
+
+
+def is_part(wanted, found):
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(
+            name in found and is_part(value, found[name]) for name, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        is_open = wanted[-1:] == ["…"]
+        wanted = wanted[:-1] if is_open else wanted
+        return (
+            isinstance(found, list)
+            and (len(found) >= len(wanted) if is_open else len(found) == len(wanted))
+            and all(map(is_part, wanted, found))
+        )
+    if isinstance(wanted, str):
+        return isinstance(found, str) and matches(plain(wanted), plain(found))
+    return wanted == found
+
+
+def plain(line):
+    return TIME.sub("TIME", UUID.sub("UUID", line.strip()))
+
+
+def matches(pattern, line):
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("…"))), line) is not None
+
+
+def free_address():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+def main(pages):
+    try:
+        for page in pages:
+            run((ROOT / page).resolve())
+    except Wrong as wrong:
+        sys.exit(f"{wrong}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
