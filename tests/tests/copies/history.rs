@@ -139,7 +139,7 @@ impl Author {
             .await;
         for change in 0..number % 4 {
             let members = members(number + 31 * change, is_proposal, program);
-            let replacement = replacement(&shown, &members, is_proposal.then_some(program));
+            let replacement = replacement(collection, &shown, &members);
             let kind =
                 if change.is_multiple_of(2) { ChangeKind::Replaced } else { ChangeKind::Patched };
             shown = self
@@ -170,12 +170,11 @@ impl Author {
         members: &str,
         number: usize,
     ) -> ShownItem {
-        let program = program_of(members);
         let item = NewItem {
             id: new_id(),
             members: stored(members),
             continues,
-            references: vec![program],
+            references: collection.references_in(&read(members)),
         };
         self.items.insert(Scope { collection, parent }, item, by(number)).await.unwrap()
     }
@@ -194,7 +193,7 @@ impl Author {
             self.items
                 .update(
                     scope,
-                    replacement(&restored, ODD[1], None),
+                    replacement(collection, &restored, ODD[1]),
                     ChangeKind::Patched,
                     by(number),
                 )
@@ -218,27 +217,26 @@ fn members(number: usize, is_proposal: bool, program: ItemId) -> String {
             number % 9 + 1
         );
     }
-    ODD[number % ODD.len()].to_owned()
+    match ODD.get(number % (ODD.len() + 1)) {
+        Some(odd) => (*odd).to_owned(),
+        None => format!("{{\"proposal_id\":\"{program}\"}}"),
+    }
 }
 
-fn program_of(members: &str) -> Option<ItemId> {
-    Members::read(members.as_bytes())
-        .unwrap()
-        .unwrap()
-        .get("program_id")
-        .and_then(|id| ItemId::parse(&id.as_text().unwrap()))
+fn read(members: &str) -> Members {
+    Members::read(members.as_bytes()).unwrap().unwrap()
 }
 
 fn stored(members: &str) -> Arc<str> {
-    Members::read(members.as_bytes()).unwrap().unwrap().into_encoded()
+    read(members).into_encoded()
 }
 
-fn replacement(shown: &ShownItem, members: &str, program: Option<ItemId>) -> Replacement {
+fn replacement(collection: Collection, shown: &ShownItem, members: &str) -> Replacement {
     Replacement {
         id: shown.item.id,
         expected: shown.item.version,
         members: stored(members),
-        references: vec![program],
+        references: collection.references_in(&read(members)),
     }
 }
 
@@ -283,7 +281,7 @@ pub fn content(database: &TestDatabase) -> [Rows; 3] {
             .join(", ")
     };
     let items = columns(
-        &["id", "parent", "predecessor", "program"],
+        &["id", "parent", "predecessor", "reference_0"],
         &[
             "collection",
             "version",

@@ -1,10 +1,10 @@
 //! `find` and `find_many`: what comes back, and what a scope hides.
 
-use application::{NewItem, Relations, Scope};
-use domain::{Collection, Version};
+use application::{Change, IdempotencyKey, NewItem, Relations, Replacement, Scope, ShownItem};
+use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 
-use crate::store::{NOW, TestStore, all, ids, lib_of, new_item, next_id};
+use crate::store::{NOW, TestStore, all, at, content, ids, lib_of, new_item, next_id, replacement};
 
 on_both_stores! {
     an_unknown_item_is_none
@@ -16,6 +16,11 @@ on_both_stores! {
     an_item_names_what_continues_it_oldest_first
     an_item_names_what_it_continues_while_that_exists
     a_programme_is_named_while_it_exists
+    every_reference_is_a_link_while_its_target_exists
+    links_of_items_that_were_read_are_current
+    a_reference_to_an_item_of_another_collection_is_no_link
+    a_replaced_collection_has_its_links
+    an_answer_that_is_given_again_has_its_links
     many_items_are_found_in_one_call
     many_items_are_found_within_the_scope
     the_store_is_ready
@@ -127,6 +132,125 @@ async fn a_programme_is_named_while_it_exists(store: &TestStore) {
     assert_eq!(updated.relations.reference(0), None, "the new members name none");
     store.delete(programs, &program).await.unwrap();
     assert_eq!(store.find(proposals, &proposal).await.unwrap().relations.reference(0), None);
+}
+
+/// The references of all collections: who refers, by which index and member, and to what.
+fn references() -> impl Iterator<Item = (Scope, usize, &'static str, Scope)> {
+    Collection::all().flat_map(|collection| {
+        collection.spec().references.iter().enumerate().map(move |(index, reference)| {
+            (all(collection), index, reference.member, all(Collection::known(reference.to)))
+        })
+    })
+}
+
+/// A new item whose reference of this index leads to an item.
+fn referring(index: usize, member: &str, id: ItemId) -> NewItem {
+    let mut references = vec![None; index + 1];
+    references[index] = Some(id);
+    NewItem { references, ..new_item(&format!("{{\"{member}\":\"{id}\"}}")) }
+}
+
+/// What an item links to, as it is found and as a page shows it.
+async fn links(
+    store: &TestStore,
+    scope: Scope,
+    index: usize,
+    shown: &ShownItem,
+) -> [Option<ItemId>; 2] {
+    let found = store.find(scope, shown).await.unwrap();
+    let page = store.list(scope).await;
+    let listed = page.items.iter().find(|listed| listed.item.id == shown.item.id).unwrap();
+    [found.relations.reference(index), listed.relations.reference(index)]
+}
+
+async fn every_reference_is_a_link_while_its_target_exists(store: &TestStore) {
+    for (scope, index, member, targets) in references() {
+        let target = new_item("{}");
+        let id = target.id;
+        let shown = store.try_insert(scope, referring(index, member, id)).await.unwrap();
+        assert_eq!(shown.relations.reference(index), None, "{scope:?}");
+        assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
+        let target = store.try_insert(targets, target).await.unwrap();
+        assert_eq!(links(store, scope, index, &shown).await, [Some(id); 2], "{scope:?}");
+        let target = store.update(targets, &target, r#"{"a":1}"#).await.unwrap();
+        assert_eq!(links(store, scope, index, &shown).await, [Some(id); 2], "{scope:?}");
+        let later = store.try_insert(scope, referring(index, member, id)).await.unwrap();
+        assert_eq!(later.relations.reference(index), Some(id), "{scope:?}");
+        store.delete(targets, &target).await.unwrap();
+        assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
+        let restored = NewItem { id, ..new_item("{}") };
+        store.items.restore(targets, restored, at(NOW)).await.unwrap();
+        assert_eq!(links(store, scope, index, &later).await, [Some(id); 2], "{scope:?}");
+        let updated = store.update(scope, &shown, "{}").await.unwrap();
+        assert_eq!(updated.relations.reference(index), None, "{scope:?}");
+        assert_eq!(links(store, scope, index, &updated).await, [None; 2], "{scope:?}");
+    }
+}
+
+async fn links_of_items_that_were_read_are_current(store: &TestStore) {
+    for (scope, index, member, targets) in references() {
+        let target = new_item("{}");
+        let id = target.id;
+        let shown = store.try_insert(scope, referring(index, member, id)).await.unwrap();
+        // Nothing that was written is known any more.
+        let other = store.insert(targets, "{}").await;
+        store.delete(targets, &other).await.unwrap();
+        assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
+        store.insert(targets, "{}").await;
+        assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
+        let target = store.try_insert(targets, target).await.unwrap();
+        assert_eq!(links(store, scope, index, &shown).await, [Some(id); 2], "{scope:?}");
+        store.delete(targets, &target).await.unwrap();
+        assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
+    }
+}
+
+async fn a_reference_to_an_item_of_another_collection_is_no_link(store: &TestStore) {
+    let other = store.insert(all(Collection::known("statuses")), "{}").await;
+    for (scope, index, member, _) in references() {
+        let shown = store.try_insert(scope, referring(index, member, other.item.id)).await.unwrap();
+        assert_eq!(shown.relations.reference(index), None, "{scope:?}");
+        assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
+    }
+}
+
+async fn a_replaced_collection_has_its_links(store: &TestStore) {
+    for (scope, index, member, targets) in references() {
+        let target = store.insert(targets, "{}").await;
+        let kept = store.insert(scope, "{}").await;
+        let before = store.list(scope).await.items;
+        let NewItem { references, members, .. } = referring(index, member, target.item.id);
+        let replaced = before.iter().map(|shown| replacement(shown, "{}"));
+        let replaced = replaced.map(|replacement| {
+            let is_kept = replacement.id == kept.item.id;
+            let (references, members) = (references.clone(), members.clone());
+            if is_kept { Replacement { references, members, ..replacement } } else { replacement }
+        });
+        let content = content(replaced.collect(), vec![referring(index, member, target.item.id)]);
+        let added = content.additions[0].id;
+        store.items.replace_all(scope.collection, content, at(NOW)).await.unwrap();
+        for id in [kept.item.id, added] {
+            let shown = store.items.find(scope, id).await.unwrap().unwrap();
+            assert_eq!(shown.relations.reference(index), Some(target.item.id), "{scope:?}");
+        }
+    }
+}
+
+async fn an_answer_that_is_given_again_has_its_links(store: &TestStore) {
+    for (scope, index, member, targets) in references() {
+        let target = store.insert(targets, "{}").await;
+        let [path, key, fingerprint, remarks] =
+            [scope.collection.name(), "k", "f", ""].map(Into::into);
+        let expires = at(NOW + 1_000_000).time;
+        let key = IdempotencyKey { path, key, fingerprint, expires, remarks };
+        let change = Change { key: Some(Box::new(key)), ..at(NOW) };
+        let item = referring(index, member, target.item.id);
+        let shown = store.items.insert(scope, item, change.clone()).await.unwrap();
+        assert_eq!(shown.relations.reference(index), Some(target.item.id), "{scope:?}");
+        store.delete(targets, &target).await.unwrap();
+        let answered = store.items.answered(&change).await.unwrap().unwrap();
+        assert_eq!(answered.shown, shown, "as it was shown");
+    }
 }
 
 async fn many_items_are_found_in_one_call(store: &TestStore) {

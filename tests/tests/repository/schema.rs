@@ -5,15 +5,15 @@ use std::time::Duration;
 use application::query::{
     Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total,
 };
-use application::{Change, IdempotencyKey, RepositoryError, Search};
-use domain::Collection;
+use application::{Change, IdempotencyKey, NewItem, RepositoryError, Search};
 use domain::proposal::FieldKind;
 use domain::proposal::fields::FIELDS;
+use domain::{Collection, Members};
 use storage_adapter::{Store, StoreError, StoreOptions};
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
-use crate::store::{NOW, TestStore, all, at, connect, everything, new_item};
+use crate::store::{NOW, TestStore, all, at, connect, everything, new_item, next_id};
 
 on_both_stores! {
     a_fresh_database_is_not_migrated
@@ -22,6 +22,7 @@ on_both_stores! {
     a_store_of_the_first_schema_is_brought_up_to_date
     keys_of_the_fourth_schema_are_kept
     items_of_the_fifth_schema_are_given_their_subjects
+    items_of_the_sixth_schema_are_given_their_references
     the_view_has_one_column_per_field
     the_view_is_made_anew_when_a_field_is_missing
     the_view_shows_fields_as_columns
@@ -69,7 +70,8 @@ async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore
 }
 
 /// Takes back what the later migrations did.
-const FIRST_SCHEMA: [&str; 18] = [
+const FIRST_SCHEMA: [&str; 19] = [
+    "ALTER TABLE items RENAME COLUMN reference_0 TO program",
     "DROP INDEX items_by_subject",
     "ALTER TABLE items DROP COLUMN subject",
     "DROP INDEX items_by_update",
@@ -237,6 +239,62 @@ async fn items_of_the_fifth_schema_are_given_their_subjects(store: &TestStore) {
     assert!(!reopened.is_migrated().await.unwrap());
     reopened.migrate().await.unwrap();
     assert_eq!(subjects(), given);
+    reopened.close().await;
+}
+
+/// The engine takes for an identifier what the service does.
+async fn items_of_the_sixth_schema_are_given_their_references(store: &TestStore) {
+    let id = next_id().to_string();
+    let spoilt = |place: usize, with: &str| {
+        let mut spoilt = id.clone();
+        spoilt.replace_range(place..=place, with);
+        spoilt
+    };
+    let values = [
+        id.clone(),
+        next_id().to_string(),
+        id.replace('-', ""),
+        format!("{id}0"),
+        format!(" {id}"),
+        spoilt(0, "g"),
+        spoilt(0, "A"),
+        spoilt(0, "-"),
+        spoilt(8, "0"),
+        spoilt(14, "4"),
+        spoilt(35, "é"),
+        String::new(),
+    ];
+    for collection in Collection::all() {
+        for value in &values {
+            for member in ["proposal_id", "program_id", "subject"] {
+                let members = format!("{{\"{member}\":\"{value}\"}}");
+                let read = Members::read(members.as_bytes()).unwrap().unwrap();
+                let references = collection.references_in(&read);
+                let item = NewItem { references, ..new_item(&members) };
+                store.try_insert(all(collection), item).await.unwrap();
+            }
+        }
+    }
+    let references = || {
+        store
+            .database
+            .query("SELECT CAST(members AS TEXT), collection, reference_0 FROM items ORDER BY id")
+    };
+    let given = references();
+    assert_eq!(given.iter().filter(|row| row[2].is_some()).count(), 4 * 2);
+    for statement in [
+        "UPDATE items SET reference_0 = NULL WHERE collection <> 'proposals'",
+        "ALTER TABLE items RENAME COLUMN reference_0 TO program",
+        "ALTER TABLE idempotency_keys RENAME COLUMN reference_0 TO program",
+        "DELETE FROM seaql_migrations WHERE version LIKE '%_000007_references'",
+    ] {
+        let _ = store.database.query(statement);
+    }
+    store.store.clone().close().await;
+    let reopened = connect(&store.database).await;
+    assert!(!reopened.is_migrated().await.unwrap());
+    reopened.migrate().await.unwrap();
+    assert_eq!(references(), given);
     reopened.close().await;
 }
 

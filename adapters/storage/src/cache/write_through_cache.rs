@@ -1,14 +1,19 @@
-//! What the process that owns a store knows to be current, so that it need not ask.
+//! A write-through cache for the process that owns a store.
 //!
-//! Every write goes through this process ([`WriteThroughCache::committed`] is told of each, after
-//! the commit and before its answer), so what was read and not written since is current. Two things
-//! rest on that: items that are found in memory, and [`WriteThroughCache::epoch`], which tells
-//! whether anything that shows on a page was written since the page was read.
+//! Every write goes through this process ([`WriteThroughCache::committed`] is called for each, in
+//! their order, after the commit and before the answer), so what was read and not written since is
+//! current. Two things rest on that: items that are found in memory, and
+//! [`WriteThroughCache::epoch`], which differs after any write to what a page shows.
 //!
-//! A read may be overtaken by a write. So whoever reads takes a [`CacheToken`] first, and what was
-//! read is cached only if no write came to the item since: the token is compared and the item
-//! cached under one lock, which writes take too.
+//! A read may be overtaken by a write. So a reader takes a [`CacheToken`] first, and what was read
+//! is cached only if no write came to the item since: the token is compared and the item cached
+//! under one lock, which writes take too.
+//!
+//! The links of an item depend on others. A deletion that may have removed one clears the cache.
+//! An insert makes a link only where an item named the new one before it was there: those names are
+//! remembered as dangling references, so that other inserts leave the cache alone.
 
+use std::collections::HashSet;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,17 +23,22 @@ use domain::{Collection, ItemId};
 use quick_cache::DefaultHashBuilder;
 
 use crate::cache::item_cache::ItemCache;
+use crate::sql::references;
 use crate::write::command::{Answer, Write};
 
 /// What is cached here is current, whenever it was read.
 const UNVERSIONED: i64 = 0;
 
-/// So many parts of the items, and of the collections, are told apart when something was written.
+/// Parts of the items, and of the collections, whose writes are counted apart.
 const PARTS: usize = 64;
+
+/// Dangling references that are remembered; more clear the cache.
+const MAX_DANGLING: usize = 100_000;
 
 /// The items read or written lately, and what was written since when.
 pub(crate) struct WriteThroughCache {
     items: ItemCache,
+    dangling: Mutex<Dangling>,
     /// How many writes there were to the items of each part.
     writes: [Mutex<u64>; PARTS],
     /// How many writes there were to the collections of each part.
@@ -36,14 +46,26 @@ pub(crate) struct WriteThroughCache {
     hasher: DefaultHashBuilder,
 }
 
-/// The state of an item's part before it was read.
+/// Identifiers that cached items name and no item had when they were read.
+#[derive(Default)]
+struct Dangling {
+    targets: HashSet<ItemId>,
+    /// How many items were inserted that others can refer to.
+    inserts: u64,
+}
+
+/// The state of an item's part, and of what it may refer to, before it was read.
 #[derive(Clone, Copy)]
-pub(crate) struct CacheToken(u64);
+pub(crate) struct CacheToken {
+    writes: u64,
+    inserts: u64,
+}
 
 impl WriteThroughCache {
     pub fn new() -> Self {
         Self {
             items: ItemCache::new(),
+            dangling: Mutex::default(),
             writes: std::array::from_fn(|_| Mutex::new(0)),
             epochs: std::array::from_fn(|_| AtomicU64::new(0)),
             hasher: DefaultHashBuilder::default(),
@@ -55,17 +77,18 @@ impl WriteThroughCache {
         self.items.find(scope, id).map(|(_, shown)| shown)
     }
 
-    /// To be taken before an item is read.
+    /// A token, to be taken before an item is read.
     pub fn token(&self, id: ItemId) -> CacheToken {
-        CacheToken(*self.part_of(id))
+        CacheToken { writes: *self.part_of(id), inserts: lock(&self.dangling).inserts }
     }
 
-    /// Keeps an item that was read after the token was taken, unless it may have been written
-    /// since.
+    /// Caches an item that was read after the token was taken, unless it or what it refers to may
+    /// have been written since.
     pub fn remember(&self, token: CacheToken, collection: Collection, shown: &ShownItem) {
+        let missing = references::missing(collection, shown);
         let part = self.part_of(shown.item.id);
-        if *part == token.0 {
-            self.items.insert(collection, UNVERSIONED, shown.clone());
+        if *part == token.writes {
+            self.insert(collection, shown, missing, Some(token.inserts));
         }
     }
 
@@ -79,11 +102,15 @@ impl WriteThroughCache {
     pub fn committed(&self, write: &Write, answer: &Answer) {
         use RepositoryError::{AnsweredBefore, ItemMissing, OwnerMissing, VersionConflict};
         match (write, answer) {
-            (Write::Insert { scope, .. } | Write::Update { scope, .. }, Ok(Some(shown))) => {
-                self.written(write, *scope, shown);
+            (Write::Insert { scope, item, .. }, Ok(Some(shown))) => {
+                self.inserted(*scope, &item.references, shown);
             }
-            (Write::Delete { scope, id, .. }, Ok(_)) if !is_linked_to(scope.collection) => {
-                self.change(*id, scope.collection, None);
+            (Write::Update { scope, replacement, .. }, Ok(Some(shown))) => {
+                self.written(*scope, &replacement.references, shown);
+            }
+            (Write::Delete { scope, id, .. }, Ok(_)) if !has_dependents(scope.collection) => {
+                *self.part_of(*id) += 1;
+                self.items.remove(*id);
                 self.count(scope.collection);
             }
             (_, Err(ItemMissing | OwnerMissing | VersionConflict | AnsweredBefore)) => {}
@@ -91,60 +118,93 @@ impl WriteThroughCache {
         }
     }
 
-    fn written(&self, write: &Write, scope: Scope, shown: &ShownItem) {
-        if scope.collection == Collection::known("proposedprograms")
-            && matches!(write, Write::Insert { .. })
-        {
-            // Proposals may name it already.
-            return self.forget_all();
+    fn inserted(&self, scope: Scope, named: &[Option<ItemId>], shown: &ShownItem) {
+        if scope.collection.referrers().next().is_some() {
+            let mut dangling = lock(&self.dangling);
+            dangling.inserts += 1;
+            let is_named = dangling.targets.contains(&shown.item.id);
+            drop(dangling);
+            if is_named {
+                return self.forget_all();
+            }
         }
-        self.change(shown.item.id, scope.collection, Some(shown.clone()));
-        if let (Write::Insert { .. }, Some(continued)) = (write, shown.item.continues) {
-            self.change(continued, scope.collection, None);
-        }
-        self.count(scope.collection);
-    }
-
-    fn change(&self, id: ItemId, collection: Collection, left: Option<ShownItem>) {
-        let mut part = self.part_of(id);
-        *part += 1;
-        match left {
-            Some(shown) => self.items.insert(collection, UNVERSIONED, shown),
-            None => self.items.remove(id),
+        self.written(scope, named, shown);
+        if let Some(continued) = shown.item.continues {
+            *self.part_of(continued) += 1;
+            self.items.remove(continued);
         }
     }
 
     /// Items first, epochs last: a page that is read in between is cached with the epoch before.
+    fn written(&self, scope: Scope, named: &[Option<ItemId>], shown: &ShownItem) {
+        let is_missing = |(index, id): (usize, &Option<ItemId>)| {
+            id.filter(|_| shown.relations.reference(index).is_none())
+        };
+        let missing = named.iter().enumerate().filter_map(is_missing).collect();
+        let mut part = self.part_of(shown.item.id);
+        *part += 1;
+        self.insert(scope.collection, shown, missing, None);
+        drop(part);
+        self.count(scope.collection);
+    }
+
+    /// Caches an item whose part is locked; not where it names items that are missing and others
+    /// were inserted since it was read.
+    fn insert(
+        &self,
+        collection: Collection,
+        shown: &ShownItem,
+        missing: Vec<ItemId>,
+        inserts: Option<u64>,
+    ) {
+        // Locked until the item is cached, so that an insert meanwhile finds the reference.
+        let mut dangling = (!missing.is_empty()).then(|| lock(&self.dangling));
+        if let Some(dangling) = &mut dangling {
+            if inserts.is_some_and(|inserts| inserts != dangling.inserts) {
+                return;
+            }
+            if dangling.targets.len() >= MAX_DANGLING {
+                self.items.clear();
+                dangling.targets.clear();
+            }
+            dangling.targets.extend(missing);
+        }
+        self.items.insert(collection, UNVERSIONED, shown.clone());
+    }
+
     fn count(&self, collection: Collection) {
         self.epoch_of(collection).fetch_add(1, Ordering::AcqRel);
     }
 
     fn forget_all(&self) {
         for part in &self.writes {
-            *part.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+            *lock(part) += 1;
         }
+        let mut dangling = lock(&self.dangling);
         self.items.clear();
+        dangling.targets.clear();
+        drop(dangling);
         for epoch in &self.epochs {
             epoch.fetch_add(1, Ordering::AcqRel);
         }
     }
 
     fn part_of(&self, id: ItemId) -> MutexGuard<'_, u64> {
-        let part = usize::try_from(self.hasher.hash_one(id)).unwrap_or_default() % PARTS;
-        self.writes[part].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.writes[usize::try_from(self.hasher.hash_one(id)).unwrap_or_default() % PARTS])
     }
 
     fn epoch_of(&self, collection: Collection) -> &AtomicU64 {
-        &self.epochs[usize::try_from(self.hasher.hash_one(collection)).unwrap_or_default() % PARTS]
+        &self.epochs[collection.index() % PARTS]
     }
 }
 
-/// Whether other items show that an item of this collection exists, or go with it.
-fn is_linked_to(collection: Collection) -> bool {
-    [
-        Collection::known("proposals"),
-        Collection::known("proposedprograms"),
-        Collection::known("cashprogram"),
-    ]
-    .contains(&collection)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns whether other items go with an item of this collection or show a link to it.
+fn has_dependents(collection: Collection) -> bool {
+    collection.spec().can_continue
+        || collection.children().next().is_some()
+        || collection.referrers().next().is_some()
 }

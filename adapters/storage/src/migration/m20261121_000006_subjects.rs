@@ -4,7 +4,6 @@
 //! The index has only rows that have one, so it costs the writes of proposals nothing.
 
 use async_trait::async_trait;
-use domain::Collection;
 use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName, Statement};
 use sea_orm_migration::{MigrationTrait, SchemaManager};
 
@@ -12,6 +11,14 @@ use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns;
 use crate::sql::json_member::Member;
 use crate::sql::sql_text::{SqlText, literal};
+
+/// The members that the items of a collection were found by then.
+const SUBJECTS: [(&str, &str); 4] = [
+    ("gadscores", "proposal_id"),
+    ("files", "proposal_id"),
+    ("cashprogram", "proposal_id"),
+    ("status", "subject"),
+];
 
 #[derive(DeriveMigrationName)]
 pub(super) struct Migration;
@@ -24,15 +31,8 @@ impl MigrationTrait for Migration {
         connection
             .execute_unprepared(&format!("ALTER TABLE items ADD COLUMN subject {}", dialect.key))
             .await?;
-        for collection in Collection::all() {
-            for member in collection
-                .spec()
-                .indexed
-                .iter()
-                .filter(|member| indexed_columns::column(collection, member) == Some("subject"))
-            {
-                connection.execute_raw(give_subjects(dialect, collection, member)).await?;
-            }
+        for (collection, member) in SUBJECTS {
+            connection.execute_raw(give_subjects(dialect, collection, member)).await?;
         }
         connection
             .execute_unprepared(
@@ -51,11 +51,11 @@ impl MigrationTrait for Migration {
 
 /// Gives the items of a collection that are there their keys, in the engine: there may be very
 /// many.
-fn give_subjects(dialect: &'static Dialect, collection: Collection, member: &str) -> Statement {
+fn give_subjects(dialect: &'static Dialect, collection: &str, member: &str) -> Statement {
     let mut text = SqlText::new(dialect);
     let member = Member::of(&mut text, member, None);
     let (written, is_written) = (member.as_written(), member.is_written());
-    let collection = literal(collection.name());
+    let collection = literal(collection);
     text.finish(&format!(
         "UPDATE items AS w SET subject = substr({written}, 1, {length}) WHERE w.collection = {collection} AND {is_written}",
         length = indexed_columns::LENGTH,

@@ -8,6 +8,7 @@ mod m20261121_000003_turns;
 mod m20261121_000004_history;
 mod m20261121_000005_rules;
 mod m20261121_000006_subjects;
+mod m20261121_000007_references;
 pub(crate) mod proposals_view;
 
 /// Brings a database's schema up to date.
@@ -22,6 +23,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261121_000004_history::Migration),
             Box::new(m20261121_000005_rules::Migration),
             Box::new(m20261121_000006_subjects::Migration),
+            Box::new(m20261121_000007_references::Migration),
         ]
     }
 }

@@ -17,14 +17,18 @@ use uuid::Uuid;
 use crate::postgres::writes::{commit_lock, recorded};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
-use crate::sql::row_mapping;
-use crate::sql::statements::{ITEM_COLUMNS, owner_name, shown_columns};
+use crate::sql::statements::{item_columns, owner_name, shown_columns};
+use crate::sql::{references, row_mapping};
 use crate::write::batch::{How, RowWrite};
 use crate::write::command::{Answer, not_written};
 
 /// What later CTEs need to know of a written row, but for what it superseded and who wrote it.
-const WRITTEN: &str =
-    "i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.predecessor, i.program";
+fn written() -> String {
+    format!(
+        "i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.predecessor{}",
+        references::each(|name| format!(", i.{name}"))
+    )
+}
 
 /// The texts, made once.
 #[derive(Debug)]
@@ -85,7 +89,6 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
         texts(writes.iter().map(|write| write.id.to_string())),
         texts(writes.iter().map(|write| write.scope.collection.name().to_owned())),
         texts(writes.iter().map(|write| id_text(write.scope.parent))),
-        texts(writes.iter().map(|write| id_text(write.program))),
         texts(writes.iter().map(|write| write.members.to_string())),
         texts(
             writes
@@ -93,6 +96,9 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
                 .map(|write| write.change.caller.as_deref().unwrap_or_default().to_owned()),
         ),
     ];
+    values.extend((0..references::COLUMNS.len()).map(|index| {
+        texts(writes.iter().map(|write| id_text(write.references.get(index).copied().flatten())))
+    }));
     values.extend(
         (0..indexed_columns::COLUMNS.len())
             .map(|key| texts(writes.iter().map(|write| key_text(write.keys, key)))),
@@ -179,14 +185,16 @@ fn given(own: [&str; 2], last: &str) -> String {
     });
     let [first, second] = own;
     format!(
-        "{commit_lock}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, NULLIF(program, '')::uuid AS program, \
-         members::json AS members, NULLIF(caller, '') AS caller, {keys}{first}, {last} AS {second}, clock.time FROM clock, \
-         unnest({arrays}) AS g (id, collection, parent, program, members, caller{columns}, {first}, {second}))",
+        "{commit_lock}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, \
+         members::json AS members, NULLIF(caller, '') AS caller, {links}{keys}{first}, {last} AS {second}, clock.time FROM clock, \
+         unnest({arrays}) AS g (id, collection, parent, members, caller{references}{columns}, {first}, {second}))",
         commit_lock = commit_lock("$1"),
-        arrays = (2..indexed_columns::COLUMNS.len() + 10)
+        arrays = (2..references::COLUMNS.len() + indexed_columns::COLUMNS.len() + 9)
             .map(|number| format!("${number}"))
             .collect::<Vec<_>>()
             .join(", "),
+        links = references::each(|name| format!("NULLIF({name}, '')::uuid AS {name}, ")),
+        references = references::columns(),
         columns = indexed_columns::columns(),
     )
 }
@@ -220,14 +228,17 @@ fn add(Addition { version, created_at, condition, found }: &Addition) -> String 
     format!(
         "WITH {given}, \
          owners AS (SELECT o.id, o.collection FROM items o WHERE o.id IN (SELECT parent FROM given) ORDER BY o.id FOR KEY SHARE), \
-         written AS (INSERT INTO items AS i ({ITEM_COLUMNS}{keys}) \
-         SELECT g.id, g.collection, g.parent, {version}, {created_at}, g.time, g.predecessor, g.program, g.members{keys} FROM given g \
+         written AS (INSERT INTO items AS i ({columns}) \
+         SELECT g.id, g.collection, g.parent, {version}, {created_at}, g.time, g.predecessor, g.members{links}{keys} FROM given g \
          WHERE (g.parent IS NULL OR EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner)) \
-         AND ({condition}) RETURNING {WRITTEN}, NULL::json AS superseded), {recorded} \
+         AND ({condition}) RETURNING {written}, NULL::json AS superseded), {recorded} \
          SELECT g.id AS asked, EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner) AS has_owner, \
          {found} AS found, {shown} FROM given g LEFT JOIN written i ON i.id = g.id",
         given = given(["owner", "predecessor"], "NULLIF(predecessor, '')::uuid"),
+        columns = item_columns(),
+        links = references::columns(),
         keys = indexed_columns::columns(),
+        written = written(),
         recorded = recorded("'created'", 1, "g.time, g.caller", "JOIN given g ON g.id = w.id"),
         shown = shown_columns(&POSTGRES, "i"),
     )
@@ -235,18 +246,20 @@ fn add(Addition { version, created_at, condition, found }: &Addition) -> String 
 
 /// The items are locked, so that what other programs write to the database meanwhile is seen.
 fn update() -> String {
-    let keys = indexed_columns::each(|name| format!(", {name} = g.{name}"));
+    let updated = |name: &str| format!(", {name} = g.{name}");
+    let columns = references::each(updated) + &indexed_columns::each(updated);
     format!(
         "WITH {given}, \
          found AS (SELECT i.id, i.version, i.members FROM items i JOIN given g ON g.id = i.id AND g.collection = i.collection \
          AND (g.parent IS NULL OR i.parent = g.parent) ORDER BY i.id FOR NO KEY UPDATE OF i), \
-         written AS (UPDATE items i SET members = g.members, program = g.program, version = i.version + 1, \
-         updated_at = g.time{keys} FROM found, given g \
+         written AS (UPDATE items i SET members = g.members, version = i.version + 1, \
+         updated_at = g.time{columns} FROM found, given g \
          WHERE i.id = found.id AND g.id = found.id AND found.version = g.expected \
-         RETURNING {WRITTEN}, found.members AS superseded), {recorded} \
+         RETURNING {written}, found.members AS superseded), {recorded} \
          SELECT g.id AS asked, f.version AS found, {shown} \
          FROM given g LEFT JOIN found f ON f.id = g.id LEFT JOIN written i ON i.id = g.id",
         given = given(["kind", "expected"], "expected"),
+        written = written(),
         recorded = recorded("g.kind", 0, "g.time, g.caller", "JOIN given g ON g.id = w.id"),
         shown = shown_columns(&POSTGRES, "i"),
     )

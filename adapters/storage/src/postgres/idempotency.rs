@@ -8,8 +8,8 @@ use sea_orm::{ConnectionTrait, DbErr, Value};
 
 use crate::postgres::batch::{id_text, integers, texts};
 use crate::sql::dialect::POSTGRES;
-use crate::sql::idempotency::{COLUMNS, KnownBy, continued_by};
-use crate::sql::row_mapping;
+use crate::sql::idempotency::{self, KnownBy, continued_by};
+use crate::sql::{references, row_mapping};
 use crate::write::batch::RowWrite;
 use crate::write::command::Answer;
 
@@ -73,17 +73,24 @@ pub(crate) async fn remember(
         column(&|shown, _| shown.item.id.to_string()),
         integers(done.iter().map(|(.., shown)| shown.item.version.number())),
         column(&|_, relations| id_text(relations.continues)),
-        column(&|_, relations| id_text(relations.reference(0))),
         column(&|_, relations| continued_by(relations)),
         texts(done.iter().map(|(_, key, _)| key.remarks.to_string())),
     ]);
+    let links = (0..references::COLUMNS.len())
+        .map(|index| column(&|_, relations| id_text(relations.reference(index))));
+    let values: Vec<_> = values.chain(links).collect();
+    let columns = idempotency::columns();
     let text = format!(
-        "INSERT INTO idempotency_keys AS k ({COLUMNS}) \
+        "INSERT INTO idempotency_keys AS k ({columns}) \
          SELECT caller, path, key, fingerprint, expires_at, item_id::uuid, version, NULLIF(continues, '')::uuid, \
-         NULLIF(program, '')::uuid, continued_by, remarks FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS g ({COLUMNS}) \
+         continued_by, remarks{links} FROM unnest({arrays}) AS g ({columns}) \
          ON CONFLICT (caller, path, key) DO UPDATE SET fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, \
-         item_id = excluded.item_id, version = excluded.version, continues = excluded.continues, program = excluded.program, \
-         continued_by = excluded.continued_by, remarks = excluded.remarks"
+         item_id = excluded.item_id, version = excluded.version, continues = excluded.continues, \
+         continued_by = excluded.continued_by, remarks = excluded.remarks{updated}",
+        links = references::each(|name| format!(", NULLIF({name}, '')::uuid")),
+        arrays =
+            (1..=values.len()).map(|number| format!("${number}")).collect::<Vec<_>>().join(", "),
+        updated = references::each(|name| format!(", {name} = excluded.{name}")),
     );
     connection.execute_raw(POSTGRES.statement(&text, values)).await.map(|_| ())
 }

@@ -1,14 +1,15 @@
 //! Filters as SQL conditions on the row `w` of `items`.
 
 use application::query::{Comparison, Condition, Filter, Operand, Subject};
+use domain::Collection;
 use sea_orm::DbBackend;
 
 use crate::sql::json_member::Member;
 use crate::sql::sql_text::SqlText;
 
 /// A filter's condition.
-pub(crate) fn condition(text: &mut SqlText, filter: &Filter) -> String {
-    match (&filter.subject, Member::of_subject(text, &filter.subject)) {
+pub(crate) fn condition(text: &mut SqlText, collection: Collection, filter: &Filter) -> String {
+    match (&filter.subject, Member::of_subject(text, collection, &filter.subject)) {
         (_, Some(member)) => of_member(text, &member, &filter.condition),
         (Subject::CreatedAt, _) => of_time(text, "w.created_at", &filter.condition),
         _ => of_time(text, "w.updated_at", &filter.condition),

@@ -8,11 +8,15 @@ use domain::ItemId;
 use sea_orm::{DbErr, QueryResult, Statement, Value};
 
 use crate::sql::dialect::Dialect;
-use crate::sql::history;
-use crate::sql::row_mapping;
+use crate::sql::{history, references, row_mapping};
 
 /// In the order every engine fills them.
-pub(crate) const COLUMNS: &str = "caller, path, key, fingerprint, expires_at, item_id, version, continues, program, continued_by, remarks";
+pub(crate) fn columns() -> String {
+    format!(
+        "caller, path, key, fingerprint, expires_at, item_id, version, continues, continued_by, remarks{}",
+        references::columns()
+    )
+}
 
 /// Removes some that have expired: `$1` now, `$2` how many at most.
 pub(crate) const FORGET: &str = "DELETE FROM idempotency_keys WHERE (caller, path, key) IN \
@@ -44,9 +48,10 @@ pub(crate) fn continued_by(relations: &Relations) -> String {
 pub(crate) fn answered_statement(dialect: &Dialect, change: &Change) -> Option<Statement> {
     let KnownBy { caller, path, key } = KnownBy::of(change)?;
     let text = format!(
-        "SELECT k.fingerprint, k.continues, k.program, k.continued_by, k.remarks, {columns} FROM idempotency_keys k \
+        "SELECT k.fingerprint, k.continues, k.continued_by, k.remarks{links}, {columns} FROM idempotency_keys k \
          JOIN changes c ON c.item_id = k.item_id AND c.version = k.version {joins} \
          WHERE k.caller = $1 AND k.path = $2 AND k.key = $3 AND k.expires_at > $4",
+        links = references::each(|name| format!(", k.{name}")),
         columns = history::COLUMNS,
         joins = history::JOINS,
     );

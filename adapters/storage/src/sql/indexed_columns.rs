@@ -7,13 +7,9 @@
 
 use domain::{Collection, Value};
 
-/// The columns. Those of proposals have the names of their fields.
+/// The columns. Any collection may use them; they have the names of members of the first ones.
 pub(crate) const COLUMNS: [&str; 5] =
-    ["program_id", "research_type", "researcher_id", "start_date", SUBJECT];
-
-/// The column for what items of the other collections are about, whatever the member is called
-/// there.
-const SUBJECT: &str = "subject";
+    ["program_id", "research_type", "researcher_id", "start_date", "subject"];
 
 /// Most characters of a value that are kept: an index entry of `PostgreSQL` is below 2,700 bytes.
 pub(crate) const LENGTH: usize = 200;
@@ -70,10 +66,19 @@ pub(crate) fn key_of_text(text: impl AsRef<str>) -> String {
     text.as_ref().chars().take(LENGTH).collect()
 }
 
-/// The column of a member's key, if it is one.
+/// The column of a member's key, if it is indexed.
 pub(crate) fn column(collection: Collection, member: &str) -> Option<&'static str> {
-    let indexed = collection.spec().indexed.iter().find(|indexed| **indexed == member)?;
-    Some(if collection == Collection::known("proposals") { indexed } else { SUBJECT })
+    column_among(collection.spec().indexed, member)
+}
+
+/// The column of its own name or else, in the order of `indexed`, the last one that none of them
+/// is named after.
+fn column_among(indexed: &[&str], member: &str) -> Option<&'static str> {
+    let named = COLUMNS.into_iter().find(|column| *column == member);
+    let mut free = COLUMNS.into_iter().rev().filter(|column| !indexed.contains(column));
+    let mut others = indexed.iter().filter(|member| !COLUMNS.contains(member));
+    let position = others.position(|other| *other == member);
+    named.filter(|_| indexed.contains(&member)).or_else(|| free.nth(position?))
 }
 
 /// Whether a text compares to a key as it does to the whole value: it is shorter than what is cut
@@ -97,30 +102,35 @@ mod tests {
     use std::collections::HashSet;
 
     use domain::Collection;
-    use domain::proposal::FIELDS;
 
-    use super::{COLUMNS, Keys, LENGTH, column};
-
-    #[test]
-    fn the_keys_of_proposals_are_fields() {
-        assert!(
-            Collection::known("proposals")
-                .spec()
-                .indexed
-                .iter()
-                .all(|name| FIELDS.iter().any(|field| field.name == *name))
-        );
-    }
+    use super::{COLUMNS, Keys, LENGTH, column, column_among};
 
     #[test]
-    fn every_indexed_member_of_a_collection_has_a_column_of_its_own() {
+    fn every_indexed_member_has_a_column_of_its_own() {
         for collection in Collection::all() {
             let members = collection.spec().indexed;
             let columns: HashSet<_> =
                 members.iter().filter_map(|name| column(collection, name)).collect();
-            assert_eq!(columns.len(), members.len(), "{collection:?}");
-            assert!(columns.iter().all(|column| COLUMNS.contains(column)), "{collection:?}");
+            assert_eq!(
+                columns.len(),
+                members.len(),
+                "{collection:?} has {} indexed members, and `items` has {} columns for them: index \
+                 fewer, or add a migration that adds a column and its index to `items` (as \
+                 m20261121_000006_subjects does), and its name to `COLUMNS`",
+                members.len(),
+                COLUMNS.len(),
+            );
         }
+    }
+
+    #[test]
+    fn members_without_a_column_of_their_name_take_the_others_from_the_last() {
+        let indexed = ["amount", "start_date", "office"];
+        let columns = indexed.map(|member| column_among(&indexed, member));
+        assert_eq!(columns, [Some("subject"), Some("start_date"), Some("researcher_id")]);
+        assert_eq!(column_among(&indexed, "subject"), None, "it is not indexed here");
+        let many = ["a", "b", "c", "d", "e", "f"];
+        assert_eq!(many.map(|member| column_among(&many, member))[4..], [Some("program_id"), None]);
     }
 
     #[test]

@@ -22,12 +22,10 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// A field's name stands in the text; any other name is a parameter. Only proposals have
-    /// fields.
+    /// A field's name stands in the text; any other name is a parameter.
     pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
         let backend = text.dialect.backend;
         let path = format!("$.{}", encode_text(name));
-        let key = kind.and_then(|_| indexed_columns::column(Collection::known("proposals"), name));
         let (name, path) = match (kind, backend) {
             (Some(_), _) => (literal(name), literal(&path)),
             (None, DbBackend::Sqlite) => {
@@ -36,13 +34,20 @@ impl Member {
             }
             (None, _) => (format!("{}::text", text.bind(name)), String::new()),
         };
-        Self { name, path, key, kind, backend }
+        Self { name, path, key: None, kind, backend }
     }
 
     /// The member a filter or an order speaks about, if it speaks about one.
-    pub fn of_subject(text: &mut SqlText, subject: &Subject) -> Option<Self> {
+    pub fn of_subject(
+        text: &mut SqlText,
+        collection: Collection,
+        subject: &Subject,
+    ) -> Option<Self> {
         match subject {
-            Subject::Member { name, kind } => Some(Self::of(text, name, *kind)),
+            Subject::Member { name, kind } => {
+                let key = kind.and_then(|_| indexed_columns::column(collection, name));
+                Some(Self { key, ..Self::of(text, name, *kind) })
+            }
             _ => None,
         }
     }

@@ -5,8 +5,7 @@
 
 use application::ShownItem;
 use domain::json::encode_text;
-use domain::proposal::FIELDS;
-use domain::{Collection, Found, Lookup, LookupKey};
+use domain::{Collection, Fields, Found, Lookup, LookupKey};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use uuid::Uuid;
 
@@ -14,6 +13,7 @@ use crate::postgres::batch::texts;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns;
 use crate::sql::json_member::Member;
+use crate::sql::references;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::{listed, shown_columns};
@@ -117,11 +117,11 @@ impl Sought {
 }
 
 fn member(text: &mut SqlText, collection: Collection, name: &str) -> Member {
-    let field = FIELDS
-        .iter()
-        .find(|field| field.name == name)
-        .filter(|_| collection == Collection::known("proposals"));
-    Member::of(text, name, field.map(|field| field.kind))
+    let kind = match collection.spec().fields {
+        Fields::Typed(fields) => fields.iter().find(|field| field.name == name),
+        Fields::Open(_) => None,
+    };
+    Member::of(text, name, kind.map(|field| field.kind))
 }
 
 fn values<'a>(keys: &'a [&LookupKey]) -> impl Iterator<Item = String> + 'a {
@@ -187,7 +187,8 @@ pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<St
 fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
     format!(
         "i.id, i.version, i.created_at, i.updated_at, i.parent, i.predecessor, \
-         CAST(NULL AS {uuid}) AS continues, CAST(NULL AS {uuid}) AS program, CAST(NULL AS TEXT) AS continued_by"
+         CAST(NULL AS {uuid}) AS continues{links}, CAST(NULL AS TEXT) AS continued_by",
+        links = references::each(|name| format!(", CAST(NULL AS {uuid}) AS {name}")),
     )
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod indexed_columns;
 pub(crate) mod json_member;
 pub(crate) mod lookup;
 pub(crate) mod page;
+pub(crate) mod references;
 pub(crate) mod row_mapping;
 pub(crate) mod sort;
 pub(crate) mod sql_text;

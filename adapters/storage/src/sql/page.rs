@@ -63,7 +63,7 @@ impl PageWalk {
     ) -> Self {
         let mut text = SqlText::new(dialect);
         let totals = totals(&mut text, scope, &query.related);
-        let order = Order::new(&mut text, &query.order);
+        let order = Order::new(&mut text, scope.collection, &query.order);
         let members = Selected::new(&mut text, scope, query);
         let is_everything = query.selection.is_everything();
         let count = match (query.is_counted, is_everything) {
@@ -181,7 +181,8 @@ impl Selected {
             let parent = text.bind(parent);
             conditions.push(format!("w.parent = {parent}"));
         }
-        conditions.extend(query.selection.filters.iter().map(|filter| condition(text, filter)));
+        let filters = query.selection.filters.iter();
+        conditions.extend(filters.map(|filter| condition(text, scope.collection, filter)));
         Self { source, conditions: conditions.join(" AND ") }
     }
 

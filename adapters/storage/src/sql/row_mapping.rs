@@ -9,6 +9,8 @@ use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, TryGetable};
 use uuid::Uuid;
 
+use crate::sql::references;
+
 /// The value of a named column.
 pub(crate) fn get<T: TryGetable>(row: &QueryResult, column: &str) -> Result<T, DbErr> {
     row.try_get_by(column)
@@ -35,10 +37,11 @@ pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<Shown
 
 /// What the item of a row is linked to.
 pub(crate) fn relations(row: &QueryResult) -> Result<Relations, DbErr> {
+    let links = references::COLUMNS.iter().map(|column| id(row, column));
     Ok(Relations {
         continues: id(row, "continues")?,
         continued_by: continued_by(row)?,
-        references: id(row, "program")?.map(Some).into_iter().collect(),
+        references: references::trimmed(links.collect::<Result<_, _>>()?),
     })
 }
 

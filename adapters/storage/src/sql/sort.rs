@@ -1,7 +1,7 @@
 //! The order of a page as SQL: what rows are sorted by, and which lie beyond a place.
 
 use application::query::{Place, SortKey, SortValue, Subject};
-use domain::Members;
+use domain::{Collection, Members};
 use sea_orm::{DbErr, QueryResult, Value};
 
 use crate::sql::filter::numeric;
@@ -24,14 +24,14 @@ pub(crate) struct Order {
 
 impl Order {
     /// What comes after the key `id` sorts nothing any more.
-    pub fn new(text: &mut SqlText, keys: &[SortKey]) -> Self {
+    pub fn new(text: &mut SqlText, collection: Collection, keys: &[SortKey]) -> Self {
         let mut order = Self { keys: Vec::new(), is_id_descending: false };
         for key in keys {
             if key.subject == Subject::Id {
                 order.is_id_descending = key.descending;
                 break;
             }
-            let sorted = sorted(text, key);
+            let sorted = sorted(text, collection, key);
             order.keys.push(sorted);
         }
         order
@@ -93,10 +93,10 @@ impl Order {
     }
 }
 
-fn sorted(text: &mut SqlText, key: &SortKey) -> (String, Vec<Component>) {
+fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> (String, Vec<Component>) {
     let descending = key.descending;
     let component = |expression: String| Component { expression, descending };
-    let Some(member) = Member::of_subject(text, &key.subject) else {
+    let Some(member) = Member::of_subject(text, collection, &key.subject) else {
         let column = match key.subject {
             Subject::CreatedAt => "w.created_at",
             Subject::Score => "w.score",

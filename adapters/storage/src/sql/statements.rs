@@ -11,23 +11,28 @@ use uuid::Uuid;
 
 use crate::sql::dialect::Dialect;
 use crate::sql::sql_text::SqlText;
+use crate::sql::{indexed_columns, references};
 
 /// The columns of `changes` that every write fills, in the order every write fills them.
 pub(crate) const CHANGE_COLUMNS: &str =
     "collection, item_id, version, kind, time, caller, parent, predecessor, superseded";
 
 /// The columns of `items`, in the order every insert fills them.
-pub(crate) const ITEM_COLUMNS: &str =
-    "id, collection, parent, version, created_at, updated_at, predecessor, program, members";
+pub(crate) fn item_columns() -> String {
+    format!(
+        "id, collection, parent, version, created_at, updated_at, predecessor, members{}{}",
+        references::columns(),
+        indexed_columns::columns()
+    )
+}
 
 /// What is shown of a row, all but its members.
 pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
     format!(
         "{row}.id, {row}.version, {row}.created_at, {row}.updated_at, {row}.parent, {row}.predecessor, \
-         (SELECT n.id FROM items n WHERE n.id = {row}.predecessor) AS continues, \
-         (SELECT n.id FROM items n WHERE n.id = {row}.program AND n.collection = '{programs}') AS program, \
+         (SELECT n.id FROM items n WHERE n.id = {row}.predecessor) AS continues{links}, \
          (SELECT string_agg({id_text}, ',' ORDER BY n.id) FROM items n WHERE n.predecessor = {row}.id) AS continued_by",
-        programs = Collection::known("proposedprograms").name(),
+        links = references::links(row),
         id_text = dialect.id_text,
     )
 }

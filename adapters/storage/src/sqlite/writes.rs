@@ -17,10 +17,10 @@ use rusqlite::{OptionalExtension, Params, Row, ToSql, Transaction, params};
 use uuid::Uuid;
 
 use crate::sql::dialect::SQLITE;
-use crate::sql::idempotency::{COLUMNS, KnownBy, continued_by};
+use crate::sql::idempotency::{self, KnownBy, continued_by};
 use crate::sql::indexed_columns::{self, Keys};
-use crate::sql::row_mapping;
-use crate::sql::statements::{CHANGE_COLUMNS, ITEM_COLUMNS, REVISION, parent, shown_columns};
+use crate::sql::statements::{CHANGE_COLUMNS, REVISION, item_columns, parent, shown_columns};
+use crate::sql::{references, row_mapping};
 use crate::sqlite::read_set;
 use crate::sqlite::totals::Totals;
 use crate::write::batch::{How, RowWrite, in_rows};
@@ -72,6 +72,7 @@ impl SqliteWrites {
                  SELECT collection, id, version + 1, ?2, ?3, ?4, parent, predecessor, members FROM items WHERE {condition}"
             )
         };
+        let parameter = |_: &str| ", ?".to_owned();
         Self {
             found: format!(
                 "SELECT i.collection, {}{} FROM items i WHERE i.id = ?1",
@@ -79,15 +80,17 @@ impl SqliteWrites {
                 indexed_columns::columns()
             ),
             insert: format!(
-                "INSERT INTO items ({ITEM_COLUMNS}{}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?{})",
-                indexed_columns::columns(),
-                indexed_columns::each(|_| ", ?".to_owned()),
+                "INSERT INTO items ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?{})",
+                item_columns(),
+                references::each(parameter) + &indexed_columns::each(parameter),
             ),
             created: format!(
                 "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?1, ?2, ?3, 'created', ?4, ?5, ?6, ?7, NULL)"
             ),
             remember: format!(
-                "INSERT OR REPLACE INTO idempotency_keys ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                "INSERT OR REPLACE INTO idempotency_keys ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?{})",
+                idempotency::columns(),
+                references::each(parameter),
             ),
             superseded: superseded("id = ?1"),
             update: update(""),
@@ -111,7 +114,8 @@ impl SqliteWrites {
 
 fn update(keys: &str) -> String {
     format!(
-        "UPDATE items SET version = version + 1, updated_at = ?, program = ?, members = ?{keys} WHERE id = ?"
+        "UPDATE items SET version = version + 1, updated_at = ?, members = ?{references}{keys} WHERE id = ?",
+        references = references::each(|name| format!(", {name} = ?")),
     )
 }
 
@@ -157,11 +161,11 @@ impl Performing<'_> {
         }
         let written = self.write_on_grounds(write)?;
         if let Ok(ShownItem { item, relations }) = &written {
-            let (continues, program) = (&relations.continues, &relations.reference(0));
-            let [continues, program] = [continues, program].map(|id| id.map(ItemId::uuid));
             let (fingerprint, expires, by) =
                 (&own.fingerprint, own.expires.as_microsecond(), continued_by(relations));
-            let (id, version) = (item.id.uuid(), item.version.number());
+            let (id, version, continues) =
+                (item.id.uuid(), item.version.number(), relations.continues.map(ItemId::uuid));
+            let links = references::values(&relations.references);
             let answer = params![
                 caller,
                 path,
@@ -171,11 +175,10 @@ impl Performing<'_> {
                 id,
                 version,
                 continues,
-                program,
                 by,
                 own.remarks
             ];
-            self.run(&self.texts.remember, answer)?;
+            self.run(&self.texts.remember, row_values(answer, &links, &[], &[]).as_slice())?;
         }
         Ok(written)
     }
@@ -221,7 +224,7 @@ impl Performing<'_> {
             relations: Relations {
                 continues,
                 continued_by: Vec::new(),
-                references: self.references(write)?,
+                references: self.links(write)?,
             },
         }))
     }
@@ -249,7 +252,7 @@ impl Performing<'_> {
         let relations = self.found(write)?.map(|(shown, _)| shown.relations).unwrap_or_default();
         Ok(Ok(ShownItem {
             item,
-            relations: Relations { references: self.references(write)?, ..relations },
+            relations: Relations { references: self.links(write)?, ..relations },
         }))
     }
 
@@ -264,20 +267,13 @@ impl Performing<'_> {
         let RowWrite { scope, id, members, change, .. } = write;
         let (collection, parent, time) =
             (scope.collection.name(), parent(*scope), self.time.as_microsecond());
-        let (predecessor, program) = (continues.map(ItemId::uuid), write.program.map(ItemId::uuid));
+        let (predecessor, references) =
+            (continues.map(ItemId::uuid), references::values(write.references));
         let (number, created) = (version.number(), created_at.as_microsecond());
-        let item = params![
-            id.uuid(),
-            collection,
-            parent,
-            number,
-            created,
-            time,
-            predecessor,
-            program,
-            members
-        ];
-        self.run(&self.texts.insert, with_keys(item, write.keys, &[]).as_slice())?;
+        let item =
+            params![id.uuid(), collection, parent, number, created, time, predecessor, members];
+        let item = row_values(item, &references, write.keys.columns(), &[]);
+        self.run(&self.texts.insert, item.as_slice())?;
         self.run(
             &self.texts.created,
             params![collection, id.uuid(), number, time, change.caller, parent, predecessor],
@@ -303,16 +299,17 @@ impl Performing<'_> {
             &self.texts.superseded,
             params![write.id.uuid(), kind.name(), time, write.change.caller],
         )?;
-        let (id, program) = (write.id.uuid(), write.program.map(ItemId::uuid));
-        if has_keys {
-            self.run(&self.texts.update, params![time, program, write.members, id])?;
+        let (id, references) = (write.id.uuid(), references::values(write.references));
+        let (text, keys): (_, &[_]) = if has_keys {
+            (&self.texts.update, &[])
         } else {
-            let values = with_keys(params![time, program, write.members], write.keys, params![id]);
-            self.run(&self.texts.update_with_keys, values.as_slice())?;
-        }
+            (&self.texts.update_with_keys, write.keys.columns())
+        };
+        let values = row_values(params![time, write.members], &references, keys, params![id]);
+        self.run(text, values.as_slice())?;
         shown.item.version = expected.next();
         shown.item.updated_at = self.time;
-        shown.relations.references = self.references(write)?;
+        shown.relations.references = self.links(write)?;
         Ok(Ok(shown))
     }
 
@@ -332,11 +329,14 @@ impl Performing<'_> {
         Ok(is_in_scope.then_some((shown, has_keys)))
     }
 
-    /// The programme a write names, if it exists.
-    fn references(&self, write: &RowWrite<'_>) -> Outcome<Vec<Option<ItemId>>> {
-        let exists =
-            self.is_there_or_none(write.program, Some(Collection::known("proposedprograms")))?;
-        Ok(write.program.filter(|_| exists).map(Some).into_iter().collect())
+    /// The items a write refers to, as far as they exist.
+    fn links(&self, write: &RowWrite<'_>) -> Outcome<Vec<Option<ItemId>>> {
+        let targets = write.references.iter().zip(write.scope.collection.referenced());
+        let links = targets.map(|(id, target)| {
+            let exists = self.is_there_or_none(*id, Some(target))?;
+            Ok(id.filter(|_| exists))
+        });
+        links.collect::<Outcome<_>>().map(references::trimmed)
     }
 
     /// Whether an item of the collection exists, if one is named.
@@ -429,18 +429,16 @@ impl Performing<'_> {
     }
 }
 
-/// The parameters of a row: some, then its keys, then some more.
-fn with_keys<'a>(
+/// The parameters of a row: some, its references and its keys, then some more.
+pub(crate) fn row_values<'a>(
     first: &[&'a dyn ToSql],
-    keys: &'a Keys,
+    references: &'a [Option<Uuid>],
+    keys: &'a [Option<String>],
     last: &[&'a dyn ToSql],
 ) -> Vec<&'a dyn ToSql> {
-    first
-        .iter()
-        .copied()
-        .chain(keys.columns().iter().map(|key| key as &dyn ToSql))
-        .chain(last.iter().copied())
-        .collect()
+    let references = references.iter().map(|id| id as &dyn ToSql);
+    let keys = keys.iter().map(|key| key as &dyn ToSql);
+    first.iter().copied().chain(references).chain(keys).chain(last.iter().copied()).collect()
 }
 
 fn timestamp(micros: i64) -> Outcome<Timestamp> {
@@ -467,12 +465,7 @@ fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
     let continued_by = continued_by.map_err(|_| {
         rusqlite::Error::InvalidColumnType(0, "continued_by".to_owned(), Type::Text)
     })?;
-    Ok(ShownItem {
-        item,
-        relations: Relations {
-            continues: id("continues")?,
-            continued_by,
-            references: id("program")?.map(Some).into_iter().collect(),
-        },
-    })
+    let links = references::COLUMNS.iter().map(|column| id(column)).collect::<Outcome<_>>()?;
+    let (continues, references) = (id("continues")?, references::trimmed(links));
+    Ok(ShownItem { item, relations: Relations { continues, continued_by, references } })
 }

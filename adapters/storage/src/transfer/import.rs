@@ -5,9 +5,9 @@
 //! totals are counted at the end, from what was stored. The full-text index follows by itself when
 //! the service is started, as after any write.
 
-use application::maintenance::{ChangeRecord, CheckedChange};
+use application::maintenance::CheckedChange;
 use async_trait::async_trait;
-use domain::{Collection, ItemId, Value};
+use domain::ItemId;
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
@@ -114,15 +114,6 @@ async fn is_database_written(options: &StoreOptions) -> Result<bool, CopyError> 
         found.map(|rows| !rows.is_empty()).map_err(CopyError::sea(STEP))
     };
     Ok(finds(POSTGRES.has_log).await? && finds(WRITTEN).await?)
-}
-
-/// The programme that a proposal names, whether or not it exists.
-pub(super) fn program(record: &ChangeRecord) -> Option<ItemId> {
-    let members = record
-        .members
-        .as_deref()
-        .filter(|_| record.collection == Collection::known("proposals"))?;
-    ItemId::parse(&Value::from_encoded(members).member("program_id")?.as_text()?)
 }
 
 /// Counts every scope from what is stored. The writes to what belongs to an item begin anew when

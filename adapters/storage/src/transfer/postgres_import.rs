@@ -15,12 +15,13 @@ use sea_orm::{
 };
 
 use super::CopyError;
-use super::import::{STEP, Target, WRITTEN, count_totals, program};
+use super::import::{STEP, Target, WRITTEN, count_totals};
 use crate::postgres::batch::texts;
 use crate::postgres::writes::commit_lock;
 use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
-use crate::sql::statements::{CHANGE_COLUMNS, ITEM_COLUMNS};
+use crate::sql::references;
+use crate::sql::statements::{CHANGE_COLUMNS, item_columns};
 
 /// Items are looked for by their identifiers only, however small the tables are when a plan is
 /// made. Until the totals are counted.
@@ -189,7 +190,7 @@ fn log() -> String {
     )
 }
 
-/// The columns of [`ITEM_COLUMNS`], and the keys. What belongs to an item that is gone is about to
+/// The columns of [`item_columns`]. What belongs to an item that is gone is about to
 /// go.
 fn put_values(items: &[&CheckedChange], gone: &HashSet<ItemId>) -> Vec<Value> {
     let rows: Vec<_> = items
@@ -214,10 +215,16 @@ fn put_values(items: &[&CheckedChange], gone: &HashSet<ItemId>) -> Vec<Value> {
             &|(_, created_at, ..)| created_at.as_microsecond().to_string(),
             &|(record, ..)| record.time.as_microsecond().to_string(),
             &|(record, ..)| marked_id(record.continues),
-            &|(record, ..)| marked_id(program(record)),
             &|(_, _, members, _)| (*members).to_owned(),
         ],
     );
+    let references: Vec<_> = rows
+        .iter()
+        .map(|(record, _, members, _)| references::of(record.collection, members))
+        .collect();
+    values.extend((0..references::COLUMNS.len()).map(|index| {
+        texts(references.iter().map(|ids| marked_id(ids.get(index).copied().flatten())))
+    }));
     values
         .extend((0..indexed_columns::COLUMNS.len()).map(|key| {
             texts(rows.iter().map(|(.., keys)| marked(keys.columns()[key].as_deref())))
@@ -226,21 +233,22 @@ fn put_values(items: &[&CheckedChange], gone: &HashSet<ItemId>) -> Vec<Value> {
 }
 
 fn put() -> String {
+    let updated = |name: &str| format!(", {name} = excluded.{name}");
     format!(
-        "INSERT INTO items ({ITEM_COLUMNS}{columns}) \
+        "INSERT INTO items ({columns}) \
          SELECT g.id::uuid, g.collection, {parent}::uuid, g.version::bigint, g.created_at::bigint, g.updated_at::bigint, \
-         {predecessor}::uuid, {program}::uuid, g.members::json{keys} \
-         FROM unnest({arrays}) AS g ({ITEM_COLUMNS}{columns}) \
+         {predecessor}::uuid, g.members::json{references}{keys} \
+         FROM unnest({arrays}) AS g ({columns}) \
          ON CONFLICT (id) DO UPDATE SET parent = excluded.parent, version = excluded.version, created_at = excluded.created_at, \
-         updated_at = excluded.updated_at, predecessor = excluded.predecessor, program = excluded.program, \
+         updated_at = excluded.updated_at, predecessor = excluded.predecessor, \
          members = excluded.members{updated}",
-        columns = indexed_columns::columns(),
+        columns = item_columns(),
         parent = unmarked("parent"),
         predecessor = unmarked("predecessor"),
-        program = unmarked("program"),
+        references = references::each(|name| format!(", {}::uuid", unmarked(name))),
         keys = indexed_columns::each(|name| format!(", {}", unmarked(name))),
-        arrays = arrays(9 + indexed_columns::COLUMNS.len()),
-        updated = indexed_columns::each(|name| format!(", {name} = excluded.{name}")),
+        arrays = arrays(8 + references::COLUMNS.len() + indexed_columns::COLUMNS.len()),
+        updated = references::each(updated) + &indexed_columns::each(updated),
     )
 }
 

@@ -5,14 +5,16 @@ use std::path::Path;
 use application::ChangeKind;
 use application::maintenance::CheckedChange;
 use async_trait::async_trait;
-use rusqlite::{Connection, ToSql, params};
+use rusqlite::{Connection, params};
 use tokio::task::spawn_blocking;
 
 use super::CopyError;
-use super::import::{STEP, Target, WRITTEN, count_totals, program, uuid};
+use super::import::{STEP, Target, WRITTEN, count_totals, uuid};
 use crate::sql::dialect::SQLITE;
 use crate::sql::indexed_columns::{self, Keys};
-use crate::sql::statements::{CHANGE_COLUMNS, ITEM_COLUMNS};
+use crate::sql::references;
+use crate::sql::statements::{CHANGE_COLUMNS, item_columns};
+use crate::sqlite::writes::row_values;
 use crate::sqlite::writing_connection;
 
 /// What belongs to an item is deleted with it, but the log may tell of the item first.
@@ -83,6 +85,7 @@ struct Texts {
 
 impl Texts {
     fn new() -> Self {
+        let parameter = |_: &str| ", ?".to_owned();
         let updated = |name: &str| format!(", {name} = excluded.{name}");
         Self {
             log: format!(
@@ -90,12 +93,12 @@ impl Texts {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, (SELECT members FROM items WHERE id = ?3))"
             ),
             put: format!(
-                "INSERT INTO items ({ITEM_COLUMNS}{columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?{values}) \
+                "INSERT INTO items ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?{values}) \
                  ON CONFLICT (id) DO UPDATE SET version = excluded.version, created_at = excluded.created_at, \
-                 updated_at = excluded.updated_at, program = excluded.program, members = excluded.members{keys}",
-                columns = indexed_columns::columns(),
-                values = indexed_columns::each(|_| ", ?".to_owned()),
-                keys = indexed_columns::each(updated),
+                 updated_at = excluded.updated_at, members = excluded.members{updated}",
+                columns = item_columns(),
+                values = references::each(parameter) + &indexed_columns::each(parameter),
+                updated = references::each(updated) + &indexed_columns::each(updated),
             ),
         }
     }
@@ -126,27 +129,13 @@ impl Texts {
             connection.prepare_cached(REMOVE)?.execute([id])?;
             return Ok(());
         };
-        let (keys, program, created_at) = (
+        let (keys, references, created_at) = (
             Keys::of(record.collection, members),
-            uuid(program(record)),
+            references::values(&references::of(record.collection, members)),
             created_at.as_microsecond(),
         );
-        let item = params![
-            id,
-            collection,
-            parent,
-            version,
-            created_at,
-            time,
-            predecessor,
-            program,
-            members
-        ];
-        let values: Vec<_> = item
-            .iter()
-            .copied()
-            .chain(keys.columns().iter().map(|key| key as &dyn ToSql))
-            .collect();
+        let item = params![id, collection, parent, version, created_at, time, predecessor, members];
+        let values = row_values(item, &references, keys.columns(), &[]);
         connection.prepare_cached(&self.put)?.execute(values.as_slice())?;
         Ok(())
     }

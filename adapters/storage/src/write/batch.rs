@@ -17,7 +17,7 @@ use crate::write::read_set::touches;
 pub(crate) struct RowWrite<'a> {
     pub scope: Scope,
     pub id: ItemId,
-    pub program: Option<ItemId>,
+    pub references: &'a [Option<ItemId>],
     pub members: &'a Arc<str>,
     pub keys: &'a Keys,
     pub change: &'a Change,
@@ -64,7 +64,7 @@ impl<'a> RowWrite<'a> {
         Self {
             scope,
             id: *id,
-            program: references.first().copied().flatten(),
+            references,
             members,
             keys,
             change,
@@ -90,7 +90,7 @@ impl<'a> RowWrite<'a> {
         Self {
             scope,
             id: *id,
-            program: references.first().copied().flatten(),
+            references,
             members,
             keys,
             change,

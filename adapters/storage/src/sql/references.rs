@@ -1,0 +1,95 @@
+//! References: members that hold the identifier of an item of another collection. Each has a column
+//! of `items`, so that a link is shown exactly while its target exists.
+
+use application::ShownItem;
+use domain::{Collection, ItemId, Value};
+use uuid::Uuid;
+
+/// The columns, in the order of a collection's references.
+pub(crate) const COLUMNS: [&str; 1] = ["reference_0"];
+
+/// The identifiers that an item's members hold, whether or not there are such items.
+pub(crate) fn of(collection: Collection, members: &str) -> Vec<Option<ItemId>> {
+    let references = collection.spec().references.iter();
+    references.map(|reference| id_in(members, reference.member)).collect()
+}
+
+/// The identifiers that an item's members hold and that are no links, because there are no such
+/// items.
+pub(crate) fn missing(collection: Collection, shown: &ShownItem) -> Vec<ItemId> {
+    let references = collection.spec().references.iter().enumerate();
+    let is_no_link = |index| shown.relations.reference(index).is_none();
+    references
+        .filter(|(index, _)| is_no_link(*index))
+        .filter_map(|(_, reference)| id_in(&shown.item.members, reference.member))
+        .collect()
+}
+
+fn id_in(members: &str, name: &str) -> Option<ItemId> {
+    ItemId::parse(&Value::from_encoded(members).member(name)?.as_text()?)
+}
+
+/// What the columns hold.
+pub(crate) fn values(references: &[Option<ItemId>]) -> [Option<Uuid>; COLUMNS.len()] {
+    std::array::from_fn(|index| references.get(index).copied().flatten().map(ItemId::uuid))
+}
+
+/// The links of an item without those at the end that lead nowhere.
+pub(crate) fn trimmed(mut links: Vec<Option<ItemId>>) -> Vec<Option<ItemId>> {
+    let length = links.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+    links.truncate(length);
+    links
+}
+
+/// A string for each of the columns, one after the other.
+pub(crate) fn each(text: impl Fn(&str) -> String) -> String {
+    COLUMNS.iter().map(|name| text(name)).collect()
+}
+
+/// The columns at the end of a list: `, reference_0, …`.
+pub(crate) fn columns() -> String {
+    each(|name| format!(", {name}"))
+}
+
+/// The links of a row, each in the name of its column.
+pub(crate) fn links(row: &str) -> String {
+    let link = |(index, column): (usize, &&str)| {
+        format!(
+            ", (SELECT n.id FROM items n WHERE n.id = {row}.{column} AND n.collection = {}) AS {column}",
+            target(row, index)
+        )
+    };
+    COLUMNS.iter().enumerate().map(link).collect()
+}
+
+/// The name of the collection that a reference of a row leads to.
+fn target(row: &str, index: usize) -> String {
+    let cases = Collection::all().filter_map(|collection| {
+        let to = collection.spec().references.get(index)?.to;
+        Some(format!(" WHEN '{}' THEN '{to}'", collection.name()))
+    });
+    let cases: String = cases.collect();
+    if cases.is_empty() { "NULL".to_owned() } else { format!("CASE {row}.collection{cases} END") }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Collection;
+
+    use super::COLUMNS;
+
+    #[test]
+    fn every_reference_has_a_column() {
+        for collection in Collection::all() {
+            let count = collection.spec().references.len();
+            assert!(
+                count <= COLUMNS.len(),
+                "{collection:?} has {count} references, and `items` has columns for {}: add a \
+                 migration like m20261121_000007_references that adds `reference_{}` to `items` and \
+                 `idempotency_keys`, and its name to `COLUMNS`",
+                COLUMNS.len(),
+                COLUMNS.len(),
+            );
+        }
+    }
+}
