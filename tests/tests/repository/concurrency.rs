@@ -12,6 +12,7 @@ on_both_stores! {
     reads_that_share_a_statement_see_what_was_written_before
     concurrent_increments_are_all_counted
     concurrent_inserts_are_all_there
+    a_link_appears_however_reads_meet_the_insert_of_its_target
     inserts_into_a_proposal_being_deleted_leave_no_orphan
     concurrent_replacements_leave_one_of_them
     a_failing_write_does_not_harm_its_neighbours
@@ -44,6 +45,36 @@ async fn increment(items: Arc<dyn ItemRepository>, counter: ShownItem) {
             Err(RepositoryError::VersionConflict) => {}
             done => break drop(done.unwrap()),
         }
+    }
+}
+
+/// A read that was overtaken by the insert must not be what later reads see.
+async fn a_link_appears_however_reads_meet_the_insert_of_its_target(store: &TestStore) {
+    let (files, proposals) = (all(Collection::known("files")), all(Collection::known("proposals")));
+    for _ in 0..40 {
+        let target = new_item("{}");
+        let id = target.id;
+        let members = format!(r#"{{"proposal_id":"{id}"}}"#);
+        let file = NewItem { references: vec![Some(id)], ..new_item(&members) };
+        let file = store.try_insert(files, file).await.unwrap();
+        let other = store.insert(proposals, "{}").await;
+        // Nothing is cached any more.
+        store.delete(proposals, &other).await.unwrap();
+        let mut readers = JoinSet::new();
+        for _ in 0..4 {
+            let (items, file) = (Arc::clone(&store.items), file.item.id);
+            readers.spawn(async move {
+                for _ in 0..4 {
+                    items.find(files, file).await.unwrap().unwrap();
+                }
+            });
+        }
+        store.try_insert(proposals, target).await.unwrap();
+        let found = store.find(files, &file).await.unwrap();
+        assert_eq!(found.relations.reference(0), Some(id));
+        readers.join_all().await;
+        let found = store.find(files, &file).await.unwrap();
+        assert_eq!(found.relations.reference(0), Some(id));
     }
 }
 
