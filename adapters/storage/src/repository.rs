@@ -24,11 +24,11 @@ use crate::error::logged;
 use crate::read::queue::{ReadQueue, SharedRead};
 use crate::search_index::indexer::Indexer;
 use crate::sql::change_log;
-use crate::sql::history::{self, Which};
+use crate::sql::history::{self, VersionSelector};
 use crate::sql::idempotency;
 use crate::sql::indexed_columns::Keys;
 use crate::sql::lookup;
-use crate::sql::page::{self, Found, PageWalk, Walked};
+use crate::sql::page::{self, Found, PageRows, PageStatement};
 use crate::sql::row_mapping;
 use crate::sql::statements::Statements;
 use crate::write::command::{Answer, Write};
@@ -312,7 +312,7 @@ impl History for SqlItemRepository {
         id: ItemId,
         version: Version,
     ) -> Result<Option<PastVersion>, RepositoryError> {
-        self.reads.past_version(scope, id, Which::Numbered(version)).await
+        self.reads.past_version(scope, id, VersionSelector::Numbered(version)).await
     }
 
     async fn last_version(
@@ -320,7 +320,7 @@ impl History for SqlItemRepository {
         scope: Scope,
         id: ItemId,
     ) -> Result<Option<PastVersion>, RepositoryError> {
-        self.reads.past_version(scope, id, Which::Last).await
+        self.reads.past_version(scope, id, VersionSelector::Last).await
     }
 
     async fn version_at(
@@ -330,7 +330,7 @@ impl History for SqlItemRepository {
         time: Timestamp,
     ) -> Result<Option<PastVersion>, RepositoryError> {
         self.close_timestamp(time).await?;
-        self.reads.past_version(scope, id, Which::At(time)).await
+        self.reads.past_version(scope, id, VersionSelector::At(time)).await
     }
 
     async fn page_at(
@@ -416,9 +416,9 @@ impl Reads {
         &self,
         scope: Scope,
         id: ItemId,
-        which: Which,
+        selector: VersionSelector,
     ) -> Result<Option<PastVersion>, RepositoryError> {
-        let statement = history::version_statement(self.engine.dialect(), scope, id, which);
+        let statement = history::version_statement(self.engine.dialect(), scope, id, selector);
         self.read("past_version", statement, |rows| rows.first().map(history::version).transpose())
             .await
     }
@@ -532,19 +532,21 @@ impl Reads {
         let indexed_revision = self.indexed_revision(scope, query).await?;
         let mut walks = 1;
         loop {
-            let walk = PageWalk::new(self.engine.dialect(), scope, query, known);
-            let mut walked = self
-                .read("page", walk.statement.clone(), |rows| walk.understand(query, rows))
+            let page_statement = PageStatement::new(self.engine.dialect(), scope, query, known);
+            let mut rows = self
+                .read("page", page_statement.statement.clone(), |rows| {
+                    page_statement.understand(query, rows)
+                })
                 .await?;
-            walked.revision = indexed_revision.unwrap_or(walked.revision);
-            let ids: Vec<_> = walked.found.iter().map(|found| found.place.id).collect();
+            rows.revision = indexed_revision.unwrap_or(rows.revision);
+            let ids: Vec<_> = rows.found.iter().map(|found| found.place.id).collect();
             let items = match &query.fields {
                 _ if ids.is_empty() => Vec::new(),
                 None => self.items(scope, &ids).await?,
                 Some(fields) => self.items_with_fields(scope, &ids, fields).await?,
             };
-            let has_owner = walked.has_owner;
-            match listed(walked, items) {
+            let has_owner = rows.has_owner;
+            match listed(rows, items) {
                 Err(page) if walks == WALKS => return Ok((page, has_owner)),
                 Ok(page) => return Ok((page, has_owner)),
                 Err(_) => walks += 1,
@@ -554,22 +556,22 @@ impl Reads {
 }
 
 /// Puts the items in their places. `Err` is a page on which an item is not as it was selected.
-fn listed(walked: Walked, items: Vec<ShownItem>) -> Result<Arc<ListedPage>, Arc<ListedPage>> {
+fn listed(rows: PageRows, items: Vec<ShownItem>) -> Result<Arc<ListedPage>, Arc<ListedPage>> {
     let mut items: HashMap<_, _> = items.into_iter().map(|shown| (shown.item.id, shown)).collect();
     let (first, last) = (
-        walked.found.first().map(|found| found.place.clone()),
-        walked.found.last().map(|found| found.place.clone()),
+        rows.found.first().map(|found| found.place.clone()),
+        rows.found.last().map(|found| found.place.clone()),
     );
     let mut is_as_selected = true;
     let mut listed = Vec::with_capacity(items.len());
-    for Found { place, score, version } in walked.found {
+    for Found { place, score, version } in rows.found {
         let shown = items.remove(&place.id);
         is_as_selected &= shown.as_ref().is_some_and(|shown| {
             version.is_none_or(|version| version == shown.item.version.number())
         });
         listed.extend(shown.map(|shown| ListedItem { shown, score, snippet: None }));
     }
-    let Walked { total, revision, goes_on, .. } = walked;
+    let PageRows { total, revision, goes_on, .. } = rows;
     let page = Arc::new(ListedPage { total, revision, items: listed, first, last, goes_on });
     if is_as_selected { Ok(page) } else { Err(page) }
 }

@@ -19,7 +19,7 @@ use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
 use crate::sql::statements::{item_columns, owner_name, shown_columns};
 use crate::sql::{references, row_mapping};
-use crate::write::batch::{How, RowWrite};
+use crate::write::batch::{RowWrite, RowWriteKind};
 use crate::write::command::{Answer, not_written};
 
 /// What later CTEs need to know of a written row, but for what it superseded and who wrote it.
@@ -67,11 +67,11 @@ impl PostgresRows {
             .collect()
     }
 
-    const fn text(&self, how: How) -> &String {
+    const fn text(&self, how: RowWriteKind) -> &String {
         match how {
-            How::Insert { .. } => &self.insert,
-            How::Restore { .. } => &self.restore,
-            How::Update { .. } => &self.update,
+            RowWriteKind::Insert { .. } => &self.insert,
+            RowWriteKind::Restore { .. } => &self.restore,
+            RowWriteKind::Update { .. } => &self.update,
         }
     }
 }
@@ -111,11 +111,11 @@ fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
     let (mut names, mut predecessors, mut versions) = (Vec::new(), Vec::new(), Vec::new());
     for write in writes {
         match write.how {
-            How::Insert { continues } | How::Restore { continues } => {
+            RowWriteKind::Insert { continues } | RowWriteKind::Restore { continues } => {
                 names.push(owner_name(write.scope.collection).unwrap_or_default());
                 predecessors.push(id_text(continues));
             }
-            How::Update { expected, kind } => {
+            RowWriteKind::Update { expected, kind } => {
                 names.push(kind.name().to_owned());
                 versions.push(expected.number());
             }

@@ -7,23 +7,23 @@ use sea_orm::{ConnectionTrait, DbErr, QueryResult};
 
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
-use crate::write::read_set::{Look, LookedUp, Standing, looks};
+use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
 
 /// What the grounds of the changes rest on, as it is now.
-pub(crate) async fn standing<'a>(
+pub(crate) async fn current_reads<'a>(
     connection: &impl ConnectionTrait,
     changes: impl Iterator<Item = &'a Change>,
-) -> Result<Standing, DbErr> {
-    let mut standing = Standing::default();
+) -> Result<CurrentReads, DbErr> {
+    let mut current_reads = CurrentReads::default();
     let mut looks = looks(changes);
     while let Some(look) = looks.pop() {
         let found = found(connection, &look).await?;
         match look.apart(found.len()) {
             Some(apart) => looks.extend(apart),
-            None => standing.note(&look, found),
+            None => current_reads.note(&look, found),
         }
     }
-    Ok(standing)
+    Ok(current_reads)
 }
 
 async fn found(connection: &impl ConnectionTrait, look: &Look<'_>) -> Result<Vec<LookedUp>, DbErr> {

@@ -23,7 +23,7 @@ use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::Keys;
 use crate::sql::row_mapping;
 use crate::sql::statements::{CHANGE_COLUMNS, REVISION, listed};
-use crate::write::batch::{How, RowWrite, in_rows, together};
+use crate::write::batch::{RowWrite, RowWriteKind, in_rows, together};
 use crate::write::command::{
     Answer, Write, change_values, delete_values, not_written, removed_by, versions,
 };
@@ -93,7 +93,7 @@ impl PostgresWrites {
         let looks_up = |write: &RowWrite<'_>| {
             write.change.key.is_some()
                 || !write.change.grounds.is_empty()
-                || matches!(write.how, How::Restore { .. })
+                || matches!(write.how, RowWriteKind::Restore { .. })
         };
         if writes.iter().any(looks_up) {
             self.perform_in_turn(pool, writes).await
@@ -243,10 +243,10 @@ async fn refusals(
         .zip(&answered)
         .filter(|(_, answered)| !**answered)
         .map(|(write, _)| write.change);
-    let standing = read_set::standing(connection, unanswered).await?;
+    let current_reads = read_set::current_reads(connection, unanswered).await?;
     let refusal = |(write, answered): (&RowWrite<'_>, bool)| {
         let changed =
-            || (!standing.holds(write.change)).then_some(RepositoryError::VersionConflict);
+            || (!current_reads.holds(write.change)).then_some(RepositoryError::VersionConflict);
         if answered { Some(RepositoryError::AnsweredBefore) } else { changed() }
     };
     Ok(writes.iter().zip(answered).map(refusal).collect())
@@ -254,7 +254,7 @@ async fn refusals(
 
 /// Whether what a change was decided on is as it was. The commit lock must be held.
 async fn hold(connection: &impl ConnectionTrait, change: &Change) -> Result<bool, DbErr> {
-    Ok(read_set::standing(connection, std::iter::once(change)).await?.holds(change))
+    Ok(read_set::current_reads(connection, std::iter::once(change)).await?.holds(change))
 }
 
 /// Acquires the commit lock, which is released with the transaction; what is committed afterwards

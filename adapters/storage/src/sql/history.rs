@@ -35,7 +35,7 @@ const IN_SCOPE: &str = "c.item_id = $1 AND c.collection = $2 AND (c.parent = $3 
 
 /// Which version of an item.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Which {
+pub(crate) enum VersionSelector {
     /// This one.
     Numbered(Version),
     /// The one it was at.
@@ -49,15 +49,17 @@ pub(crate) fn version_statement(
     dialect: &Dialect,
     scope: Scope,
     id: ItemId,
-    which: Which,
+    selector: VersionSelector,
 ) -> Statement {
-    let (condition, value): (_, Option<Value>) = match which {
-        Which::Numbered(version) => ("= $4", Some(version.number().into())),
-        Which::At(time) => (
+    let (condition, value): (_, Option<Value>) = match selector {
+        VersionSelector::Numbered(version) => ("= $4", Some(version.number().into())),
+        VersionSelector::At(time) => (
             "= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1 AND t.time <= $4)",
             Some(time.as_microsecond().into()),
         ),
-        Which::Last => ("= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1)", None),
+        VersionSelector::Last => {
+            ("= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1)", None)
+        }
     };
     let text = format!(
         "SELECT {COLUMNS} FROM changes c {JOINS} WHERE {IN_SCOPE} AND c.version {condition}"

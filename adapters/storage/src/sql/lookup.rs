@@ -53,14 +53,14 @@ impl<'a> Shape<'a> {
 }
 
 /// Rows of one collection by keys of one shape.
-pub(crate) struct Sought {
+pub(crate) struct LookupCondition {
     /// What must hold of `w`.
     pub condition: String,
     /// The member's value where one is looked for, as a text.
     pub value: String,
 }
 
-impl Sought {
+impl LookupCondition {
     /// All keys must be of the shape.
     pub fn new(
         text: &mut SqlText,
@@ -164,7 +164,7 @@ fn among_texts(text: &mut SqlText, wanted: impl Iterator<Item = String>) -> Stri
 pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<Statement> {
     let shape = Shape::of(lookup.collection, &lookup.key)?;
     let mut text = SqlText::new(dialect);
-    let sought = Sought::new(&mut text, lookup.collection, shape, &[&lookup.key]);
+    let sought = LookupCondition::new(&mut text, lookup.collection, shape, &[&lookup.key]);
     let without = text.bind(lookup.without.uuid());
     // A single item may be kept as it is shown; what many are linked to nobody asks for.
     let columns =

@@ -16,7 +16,7 @@ use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::{owner_name, parent};
 
 /// The statement that finds out which items are on a page, and how its rows are understood.
-pub(crate) struct PageWalk {
+pub(crate) struct PageStatement {
     pub statement: Statement,
     order: Order,
     is_backward: bool,
@@ -35,7 +35,7 @@ enum Count {
 }
 
 /// What a walk found.
-pub(crate) struct Walked {
+pub(crate) struct PageRows {
     pub total: Total,
     pub revision: Revision,
     pub has_owner: bool,
@@ -52,7 +52,7 @@ pub(crate) struct Found {
     pub version: Option<i64>,
 }
 
-impl PageWalk {
+impl PageStatement {
     /// `known` is what was last known of the scope: it helps to choose the end to walk from, and
     /// nothing hangs on its truth.
     pub fn new(
@@ -104,7 +104,7 @@ impl PageWalk {
 
     /// Understands the rows. One more item was asked for than is wanted, to see whether the walk
     /// goes on.
-    pub fn understand(&self, query: &PageQuery, rows: &[QueryResult]) -> Result<Walked, DbErr> {
+    pub fn understand(&self, query: &PageQuery, rows: &[QueryResult]) -> Result<PageRows, DbErr> {
         let first = rows
             .first()
             .ok_or_else(|| DbErr::RecordNotFound("a page without totals".to_owned()))?;
@@ -124,7 +124,7 @@ impl PageWalk {
         if self.is_backward {
             found.reverse();
         }
-        Ok(Walked {
+        Ok(PageRows {
             total: self.total(first)?,
             revision: Revision(row_mapping::get(first, "revision")?),
             has_owner: row_mapping::get(first, "has_owner")?,

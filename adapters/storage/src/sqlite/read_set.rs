@@ -7,23 +7,23 @@ use rusqlite::{Row, Transaction};
 use sea_orm::Value;
 
 use crate::sql::dialect::SQLITE;
-use crate::write::read_set::{Look, LookedUp, Standing, looks};
+use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
 
 /// Whether what the grounds of a change rest on is as it was.
 pub(crate) fn hold(transaction: &Transaction<'_>, change: &Change) -> rusqlite::Result<bool> {
     if change.grounds.is_empty() {
         return Ok(true);
     }
-    let mut standing = Standing::default();
+    let mut current_reads = CurrentReads::default();
     let mut looks = looks(std::iter::once(change));
     while let Some(look) = looks.pop() {
         let found = found(transaction, &look)?;
         match look.apart(found.len()) {
             Some(apart) => looks.extend(apart),
-            None => standing.note(&look, found),
+            None => current_reads.note(&look, found),
         }
     }
-    Ok(standing.holds(change))
+    Ok(current_reads.holds(change))
 }
 
 fn found(transaction: &Transaction<'_>, look: &Look<'_>) -> rusqlite::Result<Vec<LookedUp>> {

@@ -23,7 +23,7 @@ use crate::sql::statements::{CHANGE_COLUMNS, REVISION, item_columns, parent, sho
 use crate::sql::{references, row_mapping};
 use crate::sqlite::read_set;
 use crate::sqlite::totals::Totals;
-use crate::write::batch::{How, RowWrite, in_rows};
+use crate::write::batch::{RowWrite, RowWriteKind, in_rows};
 use crate::write::command::{Answer, Write, not_written, removed_by};
 
 const COLLECTION: &str = "SELECT collection FROM items WHERE id = ?1";
@@ -194,9 +194,9 @@ impl Performing<'_> {
 
     fn write_row(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
         let written = match write.how {
-            How::Insert { continues } => self.insert(write, continues)?,
-            How::Restore { continues } => self.restore(write, continues)?,
-            How::Update { expected, kind } => self.update(write, expected, kind)?,
+            RowWriteKind::Insert { continues } => self.insert(write, continues)?,
+            RowWriteKind::Restore { continues } => self.restore(write, continues)?,
+            RowWriteKind::Update { expected, kind } => self.update(write, expected, kind)?,
         };
         if let Ok(shown) = &written {
             let parent = shown.item.parent.map(ItemId::uuid);

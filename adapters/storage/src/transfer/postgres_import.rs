@@ -85,7 +85,7 @@ impl PostgresImport {
 impl Target for PostgresImport {
     async fn store(&mut self, changes: Vec<CheckedChange>) -> Result<(), CopyError> {
         self.run(&self.log, logged(&changes)).await?;
-        let Left { items, gone } = Left::by(&changes);
+        let NetEffect { items, gone } = NetEffect::by(&changes);
         if !items.is_empty() {
             self.run(&self.put, put_values(&items, &gone)).await?;
         }
@@ -110,16 +110,16 @@ impl Target for PostgresImport {
 type Logged<'a> = (&'a ChangeRecord, Option<&'a str>);
 
 /// An item that is left, when it was created, its members and its keys.
-type Put<'a> = (&'a ChangeRecord, Timestamp, &'a str, Keys);
+type ItemRow<'a> = (&'a ChangeRecord, Timestamp, &'a str, Keys);
 
 /// What some changes leave: the items that were written last as they are then, and those that are
 /// gone.
-struct Left<'a> {
+struct NetEffect<'a> {
     items: Vec<&'a CheckedChange>,
     gone: HashSet<ItemId>,
 }
 
-impl<'a> Left<'a> {
+impl<'a> NetEffect<'a> {
     fn by(changes: &'a [CheckedChange]) -> Self {
         let last: HashMap<ItemId, &CheckedChange> =
             changes.iter().map(|change| (change.record.item, change)).collect();
@@ -208,7 +208,7 @@ fn put_values(items: &[&CheckedChange], gone: &HashSet<ItemId>) -> Vec<Value> {
     let mut values = columns(
         &rows,
         &[
-            &|(record, ..): &Put<'_>| record.item.to_string(),
+            &|(record, ..): &ItemRow<'_>| record.item.to_string(),
             &|(record, ..)| record.collection.name().to_owned(),
             &|(record, ..)| marked_id(record.parent.filter(|parent| !gone.contains(parent))),
             &|(record, ..)| record.version.number().to_string(),

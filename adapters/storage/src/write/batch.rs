@@ -21,12 +21,12 @@ pub(crate) struct RowWrite<'a> {
     pub members: &'a Arc<str>,
     pub keys: &'a Keys,
     pub change: &'a Change,
-    pub how: How,
+    pub how: RowWriteKind,
 }
 
 /// What the two have of their own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum How {
+pub(crate) enum RowWriteKind {
     Insert {
         continues: Option<ItemId>,
     },
@@ -68,13 +68,13 @@ impl<'a> RowWrite<'a> {
             members,
             keys,
             change,
-            how: How::Insert { continues: *continues },
+            how: RowWriteKind::Insert { continues: *continues },
         }
     }
 
     fn restore(scope: Scope, item: &'a NewItem, keys: &'a Keys, change: &'a Change) -> Self {
         Self {
-            how: How::Restore { continues: item.continues },
+            how: RowWriteKind::Restore { continues: item.continues },
             ..Self::insert(scope, item, keys, change)
         }
     }
@@ -94,13 +94,13 @@ impl<'a> RowWrite<'a> {
             members,
             keys,
             change,
-            how: How::Update { expected: *expected, kind },
+            how: RowWriteKind::Update { expected: *expected, kind },
         }
     }
 
     /// Whether there is an item more afterwards.
     pub fn adds(&self) -> bool {
-        matches!(self.how, How::Insert { .. } | How::Restore { .. })
+        matches!(self.how, RowWriteKind::Insert { .. } | RowWriteKind::Restore { .. })
     }
 }
 

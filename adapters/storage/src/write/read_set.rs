@@ -11,7 +11,7 @@ use domain::{Collection, ItemId, LookupKey, Version};
 use sea_orm::Statement;
 
 use crate::sql::dialect::Dialect;
-use crate::sql::lookup::{Shape, Sought};
+use crate::sql::lookup::{LookupCondition, Shape};
 use crate::sql::sql_text::SqlText;
 use crate::write::batch::RowWrite;
 
@@ -33,7 +33,7 @@ pub(crate) struct LookedUp {
 
 /// What there is, by what was looked for.
 #[derive(Default)]
-pub(crate) struct Standing(HashMap<Collection, HashMap<LookupKey, Vec<(ItemId, Version)>>>);
+pub(crate) struct CurrentReads(HashMap<Collection, HashMap<LookupKey, Vec<(ItemId, Version)>>>);
 
 /// What is to be looked for: every key once, whatever is left out of what it finds.
 pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Look<'a>> {
@@ -61,9 +61,9 @@ impl<'a> Look<'a> {
     pub fn statement(&self, dialect: &'static Dialect) -> Statement {
         let mut text = SqlText::new(dialect);
         let keys: Vec<_> = self.keys.iter().map(|(key, _)| *key).collect();
-        let sought = Sought::new(&mut text, self.collection, self.shape, &keys);
+        let sought = LookupCondition::new(&mut text, self.collection, self.shape, &keys);
         let limit = text.bind(i64::try_from(self.limit()).unwrap_or(i64::MAX));
-        let Sought { condition, value } = sought;
+        let LookupCondition { condition, value } = sought;
         text.finish(&format!("SELECT w.id, w.version, w.parent, {value} AS value FROM items w WHERE {condition} LIMIT {limit}"))
     }
 
@@ -83,10 +83,10 @@ impl<'a> Look<'a> {
     }
 }
 
-impl Standing {
+impl CurrentReads {
     /// Takes note of what a look found.
     pub fn note(&mut self, look: &Look<'_>, rows: Vec<LookedUp>) {
-        let standing = self.0.entry(look.collection).or_default();
+        let current_reads = self.0.entry(look.collection).or_default();
         for LookedUp { id, version, parent, value } in rows {
             let key = match (look.shape, parent, value) {
                 (Shape::Id, ..) => LookupKey::Id(id),
@@ -96,23 +96,25 @@ impl Standing {
                 }
                 _ => continue,
             };
-            standing.entry(key).or_default().push((id, version));
+            current_reads.entry(key).or_default().push((id, version));
         }
     }
 
     /// Whether every lookup of a change finds what it found.
     pub fn holds(&self, change: &Change) -> bool {
         change.grounds.iter().all(|Ground { lookup, found }| {
-            let standing =
-                self.0.get(&lookup.collection).and_then(|standing| standing.get(&lookup.key));
-            let mut standing: Vec<_> = standing
+            let current_reads = self
+                .0
+                .get(&lookup.collection)
+                .and_then(|current_reads| current_reads.get(&lookup.key));
+            let mut current_reads: Vec<_> = current_reads
                 .into_iter()
                 .flatten()
                 .filter(|(id, _)| *id != lookup.without)
                 .copied()
                 .collect();
-            standing.sort_unstable();
-            standing == *found
+            current_reads.sort_unstable();
+            current_reads == *found
         })
     }
 }
