@@ -192,6 +192,23 @@ impl Collection {
         self.0.name
     }
 
+    /// Returns whether its items may have any members.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self.0.fields, Fields::Open(_))
+    }
+
+    /// The members that its items have or usually have: the name of each, and a realistic value as
+    /// JSON.
+    pub fn known_members(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let (fields, members) = match self.0.fields {
+            Fields::Typed(fields) => (fields, &[][..]),
+            Fields::Open(members) => (&[][..], members),
+        };
+        let members = members.iter().map(|member| (member.name, member.example));
+        fields.iter().map(|field| (field.name, field.example)).chain(members)
+    }
+
     /// The collection whose items own the items of this one.
     #[must_use]
     pub fn parent(self) -> Option<Self> {

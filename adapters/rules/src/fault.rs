@@ -110,6 +110,11 @@ impl<'a> FileFaults<'a> {
         self.faults.push(self.file, Some(place), reason);
     }
 
+    /// How many there are so far.
+    pub const fn count(&self) -> usize {
+        self.faults.kept.len() + self.faults.omitted
+    }
+
     pub fn add_to_file(&mut self, reason: impl Into<String>) {
         self.faults.push(self.file, None, reason);
     }

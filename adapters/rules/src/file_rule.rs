@@ -11,10 +11,12 @@ use domain::{
 use jiff::civil::Date;
 
 use crate::evaluation;
-use crate::expression::{Budget, EvaluationFault, Expression, Meter, Scope, Shape, complete};
+use crate::expression::{
+    Budget, EvaluationFault, Expression, Meter, Scope, Shape, Variable, complete,
+};
 use crate::fault::Place;
 use crate::lookup_target::{LookupBy, LookupTarget};
-use crate::summary::{LookupSummary, RuleSummary};
+use crate::notes::Notes;
 
 /// Most characters of a message.
 const LONGEST_MESSAGE: usize = 2_000;
@@ -32,13 +34,24 @@ pub struct FileRule {
     pub(crate) when: Option<Expression>,
     pub(crate) check: Expression,
     pub(crate) message: Message,
-    /// The pointer as it is written, and as violations have it.
-    pub(crate) field: Option<(Box<str>, Pointer)>,
+    pub(crate) field: Option<Field>,
     pub(crate) description: Option<Box<str>>,
     pub(crate) source: Option<Box<str>>,
     /// The names of the lookup variables, in the order of the targets.
     pub(crate) variables: Vec<(String, Shape)>,
     pub(crate) targets: Vec<LookupTarget>,
+    pub(crate) notes: Notes,
+}
+
+/// The place of a rule's error in the item.
+#[derive(Debug)]
+pub(crate) struct Field {
+    /// As it is written.
+    pub written: Box<str>,
+    /// As violations have it.
+    pub pointer: Pointer,
+    /// Where it is written.
+    pub place: Place,
 }
 
 /// What is said where a rule does not pass.
@@ -56,8 +69,8 @@ enum Refusal {
     Undecided(String),
 }
 
-/// What is said where a rule does not pass, and why it could not be decided.
-struct Unmet {
+/// The message of a rule that did not pass, and why it could not be decided.
+struct Rejection {
     detail: String,
     undecided: Option<String>,
 }
@@ -101,34 +114,24 @@ impl FileRule {
     /// The top-level members of the item that it reads, each once, in the order of their names.
     #[must_use]
     pub fn members_read(&self) -> Vec<&str> {
-        let message = if let Message::Computed { expression, .. } = &self.message {
-            Some(expression)
-        } else {
-            None
-        };
-        let expressions = self.when.iter().chain([&self.check]).chain(message);
-        let mut members: Vec<_> = expressions.flat_map(Expression::members_read).collect();
-        members.extend(self.targets.iter().flat_map(LookupTarget::members_read));
+        self.members_of(Variable::After)
+    }
+
+    /// The members of a variable that it reads, each once, in the order of their names.
+    pub(crate) fn members_of(&self, variable: Variable) -> Vec<&str> {
+        let reads = self.notes.reads.iter().filter(|read| read.of == variable);
+        let mut members: Vec<_> = reads.map(|read| &*read.name).collect();
         members.sort_unstable();
         members.dedup();
         members
     }
 
-    /// What there is to say of it, in force or not on `today`.
-    #[must_use]
-    pub fn summary(&self, today: Date) -> RuleSummary<'_> {
-        let lookups = self.variables.iter().zip(&self.targets);
-        RuleSummary {
-            rule: self,
-            is_in_force: self.is_in_force(today),
-            members_read: self.members_read(),
-            lookups: lookups
-                .map(|((name, _), target)| LookupSummary {
-                    name,
-                    collection: target.collection,
-                    by: &target.by,
-                })
-                .collect(),
+    /// The collection of the items that a variable stands for.
+    pub(crate) fn collection_of(&self, variable: Variable) -> Option<Collection> {
+        match variable {
+            Variable::After | Variable::Before => Some(self.collection),
+            Variable::Lookup(index) => self.targets.get(index).map(|target| target.collection),
+            _ => None,
         }
     }
 
@@ -138,7 +141,7 @@ impl FileRule {
     }
 
     /// Whether it judges such writes on this occasion at all.
-    pub(crate) fn applies(&self, operation: WriteOperation, today: Date) -> bool {
+    pub(crate) fn applies_to(&self, operation: WriteOperation, today: Date) -> bool {
         self.operations.contains(&operation) && self.is_in_force(today)
     }
 
@@ -169,19 +172,23 @@ impl FileRule {
         self.targets.iter().map(lookup).collect()
     }
 
-    fn decide(&self, scope: &Scope<'_>, meter: &Meter) -> Result<(), Refusal> {
+    /// Returns whether the guard holds: whether the check is evaluated at all.
+    fn guard(&self, scope: &Scope<'_>, meter: &Meter) -> Result<bool, Refusal> {
         if let Some(guard) = self.early_guard()
             && !guard.boolean(scope, meter)?
         {
-            return Ok(());
+            return Ok(false);
         }
         self.refuse_incomplete(scope.found)?;
-        if let Some(guard) = self.when.as_ref().filter(|when| when.uses_lookups())
-            && !guard.boolean(scope, meter)?
-        {
-            return Ok(());
+        match self.when.as_ref().filter(|when| when.uses_lookups()) {
+            Some(guard) => Ok(guard.boolean(scope, meter)?),
+            None => Ok(true),
         }
-        if self.check.boolean(scope, meter)? { Ok(()) } else { Err(Refusal::NotMet) }
+    }
+
+    fn decide(&self, scope: &Scope<'_>, meter: &Meter) -> Result<(), Refusal> {
+        let is_met = !self.guard(scope, meter)? || self.check.boolean(scope, meter)?;
+        if is_met { Ok(()) } else { Err(Refusal::NotMet) }
     }
 
     /// A list that is not whole decides nothing.
@@ -196,33 +203,50 @@ impl FileRule {
         &self,
         meter: &Meter,
         transition: &Transition<'_, Members>,
-    ) -> Result<Vec<Lookup>, Unmet> {
+    ) -> Result<Vec<Lookup>, Rejection> {
         if self.targets.is_empty() {
             return Ok(Vec::new());
         }
         let scope = Scope { found: &[], ..self.scope(transition) };
-        self.look_up(&scope, meter).map_err(|fault| self.unmet(fault.into(), &scope, meter))
+        self.look_up(&scope, meter).map_err(|fault| self.rejection(fault.into(), &scope, meter))
     }
 
-    fn check_by(&self, meter: &Meter, transition: &Transition<'_, Members>) -> Result<(), Unmet> {
+    fn check_by(
+        &self,
+        meter: &Meter,
+        transition: &Transition<'_, Members>,
+    ) -> Result<(), Rejection> {
         let scope = self.scope(transition);
-        self.decide(&scope, meter).map_err(|refusal| self.unmet(refusal, &scope, meter))
+        self.decide(&scope, meter).map_err(|refusal| self.rejection(refusal, &scope, meter))
     }
 
-    fn unmet(&self, refusal: Refusal, scope: &Scope<'_>, meter: &Meter) -> Unmet {
+    fn rejection(&self, refusal: Refusal, scope: &Scope<'_>, meter: &Meter) -> Rejection {
         match refusal {
-            Refusal::NotMet => Unmet { detail: self.message(scope, meter), undecided: None },
+            Refusal::NotMet => Rejection { detail: self.message(scope, meter), undecided: None },
             Refusal::Undecided(reason) => {
                 let detail = format!(
                     "the rule `{}` could not be decided, so it counts as not passed: {reason}",
                     self.id
                 );
-                Unmet { detail, undecided: Some(reason) }
+                Rejection { detail, undecided: Some(reason) }
             }
         }
     }
 
-    fn violation(&self, Unmet { detail, undecided }: Unmet) -> Violation {
+    /// Judges a write of a case, of which everything is known, and returns the message of the
+    /// violation. Nothing is logged: a case may be about what cannot be decided.
+    pub(crate) fn judge_case(
+        &self,
+        transition: &Transition<'_, Members>,
+        found: &[Found],
+    ) -> Result<(), String> {
+        // It must be possible to say what is looked for, though the case says what is found.
+        self.lookups_by(&Meter::of(Budget::Lookups), transition)
+            .and_then(|_| self.check_by(&Meter::of(Budget::Verdict), &transition.knowing(found)))
+            .map_err(|rejection| shortened(rejection.detail))
+    }
+
+    fn violation(&self, Rejection { detail, undecided }: Rejection) -> Violation {
         if let Some(reason) = undecided {
             tracing::warn!(
                 rule = &*self.id,
@@ -230,8 +254,7 @@ impl FileRule {
                 "a rule could not be decided, which counts as not passed"
             );
         }
-        let pointer =
-            self.field.as_ref().map_or_else(Pointer::root, |(_, pointer)| pointer.clone());
+        let pointer = self.field.as_ref().map_or_else(Pointer::root, |field| field.pointer.clone());
         Violation::new(pointer, self.id.to_string(), shortened(detail))
     }
 
@@ -284,12 +307,12 @@ impl Rule<Members> for FileRule {
     /// apply, none looks for anything.
     fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
         self.lookups_by(&Meter::of(Budget::Lookups), transition)
-            .map_err(|unmet| self.violation(unmet))
+            .map_err(|rejection| self.violation(rejection))
     }
 
     fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
         self.check_by(&Meter::of(Budget::Verdict), transition)
-            .map_err(|unmet| self.violation(unmet))
+            .map_err(|rejection| self.violation(rejection))
     }
 
     fn about(&self) -> About<'_> {
@@ -300,7 +323,7 @@ impl Rule<Members> for FileRule {
         About {
             message,
             message_expression,
-            pointer: self.field.as_ref().map(|(text, _)| &**text),
+            pointer: self.field.as_ref().map(|field| &*field.written),
             description: self.description.as_deref(),
             source: self.source.as_deref(),
             effective: self.effective,
@@ -319,12 +342,16 @@ impl BookRule for FileRule {
         }
         evaluation::run(Budget::Lookups, |meter| self.lookups_by(meter, transition))
             .await
-            .map_err(|unmet| self.violation(unmet))
+            .map_err(|rejection| self.violation(rejection))
     }
 
     async fn evaluate(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
         evaluation::run(Budget::Verdict, |meter| self.check_by(meter, transition))
             .await
-            .map_err(|unmet| self.violation(unmet))
+            .map_err(|rejection| self.violation(rejection))
+    }
+    async fn applies(&self, transition: &Transition<'_, Members>) -> bool {
+        let guard = |meter: &Meter| self.guard(&self.scope(transition), meter).unwrap_or(true);
+        evaluation::run(Budget::Verdict, guard).await
     }
 }

@@ -1,102 +1,260 @@
-//! The keys of a mapping, each with what is wrong with it.
+//! The mappings of a rule file: the keys they may have, and everything that is wrong with one.
+//!
+//! The reader and the JSON Schema ([`crate::schema`]) both follow the tables in
+//! [`crate::file_format`].
 
 use std::sync::Arc;
 
-use domain::nearest;
+use domain::{Pointer, nearest};
+use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::fault::{FileFaults, Place};
 use crate::yaml::{Content, Entry, Node, Scalar, ScalarKind};
 
 /// A mapping of which only some keys are known.
+pub(crate) struct Table {
+    /// Its name in messages: "a rule".
+    pub name: &'static str,
+    pub keys: &'static [Key],
+    /// Whether it has other keys, too, which its reader knows.
+    pub is_open: bool,
+}
+
+/// A key of a mapping.
+pub(crate) struct Key {
+    pub name: &'static str,
+    pub presence: Presence,
+    pub form: Form,
+    /// A sentence for people, in their editors.
+    pub description: &'static str,
+}
+
+/// Most characters of a name.
+pub(crate) const LONGEST_NAME: usize = 64;
+/// The ids of rules, as a regular expression.
+pub(crate) const ID_PATTERN: &str = "^[a-z][a-z0-9_]{0,63}$";
+
+/// Whether a key must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Required {
+        example: &'static str,
+    },
+    Optional,
+    /// Exactly one of the alternatives of a mapping is there.
+    Alternative,
+}
+
+/// The values that a key takes.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    Null,
+    /// A string of at most so many characters.
+    String(usize),
+    /// The id of a rule.
+    Id,
+    Expression,
+    /// A JSON Pointer (RFC 6901).
+    Pointer,
+    Date,
+    Time,
+    Word(Word),
+    List(&'static Self),
+    /// An item of a case, with any members.
+    Item,
+    Mapping(&'static Table),
+    /// A mapping whose keys are names of the author's choice, or some of these words.
+    Named(Option<Word>, &'static Self),
+    OneOf(&'static [Self]),
+}
+
+/// One of several words.
+#[derive(Clone, Copy)]
+pub(crate) struct Word {
+    /// What it is one of: "group".
+    pub of: &'static str,
+    pub known: fn() -> Vec<&'static str>,
+}
+
+/// A mapping and those of its entries that are as its table says.
 pub(crate) struct Keys<'a> {
     /// Where it begins.
     pub place: Place,
-    entries: &'a [Entry],
-    /// What it is in messages: "a rule".
-    what: &'static str,
+    entries: Vec<&'a Entry>,
 }
 
 impl<'a> Keys<'a> {
-    /// The keys of a value, which is to be a mapping.
-    pub fn of(node: &'a Node, what: &'static str, faults: &mut FileFaults<'_>) -> Option<Self> {
-        let Content::Mapping(entries) = &node.content else {
-            faults.add(
-                node.place,
-                format!("{what} is a mapping of keys to values, not {}", node.with_article()),
-            );
-            return None;
-        };
-        Some(Self { place: node.place, entries, what })
-    }
-
-    /// Names the keys that are not known.
-    pub fn refuse_unknown(&self, known: &[&str], faults: &mut FileFaults<'_>) {
-        for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-            faults.add(
-                entry.place,
-                format!(
-                    "{} has no key `{}`; {}",
-                    self.what,
-                    entry.key,
-                    known_words(&entry.key, known)
-                ),
-            );
+    /// The keys of a value, which is to be a mapping. Its table is checked, except for values that
+    /// are mappings or may be of several forms. `others` are the keys beyond the table; without it,
+    /// any.
+    pub fn of(
+        node: &'a Node,
+        table: &Table,
+        others: Option<&[&str]>,
+        faults: &mut FileFaults<'_>,
+    ) -> Option<Self> {
+        let entries = entries(node, table.name, faults)?;
+        let is_there = |key: &Key| entries.iter().any(|entry| entry.key == key.name);
+        for key in table.keys.iter().filter(|key| !is_there(key)) {
+            if let Presence::Required { example } = key.presence {
+                let name = key.name;
+                let reason =
+                    format!("needs the key `{name}`; add one, such as `{name}: {example}`");
+                faults.add(node.place, format!("{} {reason}", table.name));
+            }
         }
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &'a Entry> {
-        self.entries.iter()
+        refuse_alternatives(node, entries, table, faults);
+        let known: Vec<_> = table
+            .keys
+            .iter()
+            .map(|key| key.name)
+            .chain(others.into_iter().flatten().copied())
+            .collect();
+        let is_sound = |entry: &&Entry| {
+            let before = faults.count();
+            if let Some(key) = table.keys.iter().find(|key| key.name == entry.key) {
+                key.form.check(&entry.value, key.name, faults);
+            } else if others.is_some() && !known.contains(&entry.key.as_str()) {
+                let words = known_words(&entry.key, &known);
+                faults.add(
+                    entry.place,
+                    format!("{} has no key `{}`; {words}", table.name, entry.key),
+                );
+            }
+            faults.count() == before
+        };
+        Some(Self { entries: entries.iter().filter(is_sound).collect(), place: node.place })
     }
 
     pub fn get(&self, key: &str) -> Option<&'a Arc<Node>> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
-    /// A value that must be there.
-    pub fn required(
-        &self,
-        key: &str,
-        example: &str,
-        faults: &mut FileFaults<'_>,
-    ) -> Option<&'a Arc<Node>> {
-        let value = self.get(key);
-        if value.is_none() {
-            faults.add(
-                self.place,
-                format!("{} needs the key `{key}`; add one, such as `{key}: {example}`", self.what),
-            );
+    /// The elements of a list; none without the key.
+    pub fn elements(&self, key: &str) -> &'a [Arc<Node>] {
+        match self.get(key).map(|node| &node.content) {
+            Some(Content::List(elements)) => elements,
+            _ => &[],
         }
-        value
     }
 
-    /// A text, if the key is there.
-    pub fn text(&self, key: &str, faults: &mut FileFaults<'_>) -> Option<&'a Scalar> {
-        text(self.get(key)?, key, faults)
+    pub fn scalar(&self, key: &str) -> Option<&'a Scalar> {
+        self.get(key)?.scalar()
     }
 
-    /// The source of an expression, if the key is there. `true` and `5` are texts there.
-    pub fn expression(&self, key: &str, faults: &mut FileFaults<'_>) -> Option<&'a Scalar> {
-        expression(self.get(key)?, key, faults)
+    pub fn string(&self, key: &str) -> Option<&'a str> {
+        self.scalar(key).map(|scalar| scalar.text.as_str())
     }
 
-    /// A day, if the key is there.
-    pub fn day(&self, key: &str, faults: &mut FileFaults<'_>) -> Option<Date> {
-        let scalar = self.text(key, faults)?;
-        let day =
-            (scalar.text.len() == "YYYY-MM-DD".len()).then(|| scalar.text.parse().ok()).flatten();
-        if day.is_none() {
-            faults.add(
-                scalar.source.place,
-                format!("`{key}` is a day as YYYY-MM-DD, which `{}` is not", scalar.text),
-            );
-        }
-        day
+    pub fn date(&self, key: &str) -> Option<Date> {
+        date(self.string(key)?)
     }
 }
 
-/// A value that is to be a text.
-pub(crate) fn text<'a>(
+impl Form {
+    /// Adds what is wrong with the value of a key.
+    fn check(self, node: &Node, key: &str, faults: &mut FileFaults<'_>) {
+        let mut sound = |is_sound: fn(&str) -> bool, wanted: &str| {
+            if let Some(scalar) = string(node, key, faults).filter(|scalar| !is_sound(&scalar.text))
+            {
+                let reason = format!("`{key}` is {wanted}, which `{}` is not", scalar.text);
+                faults.add(scalar.source.place, reason);
+            }
+        };
+        match self {
+            Self::Date => sound(|text| date(text).is_some(), "a day as YYYY-MM-DD"),
+            Self::Time => sound(
+                |text| text.parse::<Timestamp>().is_ok(),
+                "a time such as 2026-01-31T12:00:00Z",
+            ),
+            Self::Id => sound(
+                is_id,
+                "a name of lower-case letters, digits and `_` that begins with a letter and has at most 64 characters",
+            ),
+            Self::String(most) => {
+                if let Some(scalar) = string(node, key, faults)
+                    && scalar.text.chars().count() > most
+                {
+                    let reason = format!("the {key} has more than {most} characters; shorten it");
+                    faults.add(scalar.source.place, reason);
+                }
+            }
+            Self::Word(word) => {
+                let Some(scalar) = string(node, key, faults) else { return };
+                word.check(&scalar.text, scalar.source.place, faults);
+            }
+            Self::Expression => {
+                expression(node, key, faults);
+            }
+            Self::Pointer => {
+                let is_empty = |scalar: &Scalar| !scalar.is_plain && scalar.text.is_empty();
+                if !node.scalar().is_some_and(is_empty)
+                    && let Some(scalar) = string(node, key, faults)
+                    && let Err(reason) = pointer(&scalar.text)
+                {
+                    faults.add(scalar.source.place, reason);
+                }
+            }
+            Self::List(of) => {
+                for element in list(node, key, faults).unwrap_or_default() {
+                    of.check(element, key, faults);
+                }
+            }
+            // Checked where it is read.
+            Self::Null | Self::Item | Self::Mapping(_) | Self::Named(..) | Self::OneOf(_) => {}
+        }
+    }
+}
+
+impl Word {
+    pub fn check(self, word: &str, place: Place, faults: &mut FileFaults<'_>) {
+        let known = (self.known)();
+        if !known.contains(&word) {
+            let words = known_words(word, &known);
+            faults.add(place, format!("there is no {} `{word}`; {words}", self.of));
+        }
+    }
+}
+
+/// Adds a fault unless there is exactly one of the alternatives of a table.
+fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table, faults: &mut FileFaults<'_>) {
+    let names: Vec<_> = table
+        .keys
+        .iter()
+        .filter(|key| key.presence == Presence::Alternative)
+        .map(|key| key.name)
+        .collect();
+    let mut present = entries.iter().filter(|entry| names.contains(&entry.key.as_str()));
+    let (name, names) = (table.name, names.join("` or a `"));
+    match (present.next(), present.next()) {
+        (None, _) if !names.is_empty() => {
+            faults.add(node.place, format!("{name} needs a `{names}`; add one"));
+        }
+        (Some(_), Some(second)) => {
+            let reason = format!("{name} has a `{names}`; remove one of the two");
+            faults.add(second.value.place, reason);
+        }
+        _ => {}
+    }
+}
+
+/// The entries of a value that is to be a mapping.
+pub(crate) fn entries<'a>(
+    node: &'a Node,
+    name: &str,
+    faults: &mut FileFaults<'_>,
+) -> Option<&'a [Entry]> {
+    if let Content::Mapping(entries) = &node.content {
+        return Some(entries);
+    }
+    let reason = format!("{name} is a mapping of keys to values, not {}", node.with_article());
+    faults.add(node.place, reason);
+    None
+}
+
+/// A value that is to be a string.
+pub(crate) fn string<'a>(
     node: &'a Node,
     key: &str,
     faults: &mut FileFaults<'_>,
@@ -106,18 +264,18 @@ pub(crate) fn text<'a>(
             return Some(scalar);
         }
         Some(scalar) if scalar.is_null() || scalar.text.trim().is_empty() => {
-            faults.add(node.place, format!("`{key}` is empty; write a text or remove the key"));
+            faults.add(node.place, format!("`{key}` is empty; write a string or remove the key"));
         }
         Some(_) => faults.add(
             node.place,
-            format!("`{key}` is a text, not {}; put it in quotes", node.with_article()),
+            format!("`{key}` is a string, not {}; put it in quotes", node.with_article()),
         ),
-        None => faults.add(node.place, format!("`{key}` is a text, not {}", node.with_article())),
+        None => faults.add(node.place, format!("`{key}` is a string, not {}", node.with_article())),
     }
     None
 }
 
-/// A value that is to be the source of an expression.
+/// A value that is to be the source of an expression. `true` and `5` are sources, too.
 pub(crate) fn expression<'a>(
     node: &'a Node,
     key: &str,
@@ -129,7 +287,7 @@ pub(crate) fn expression<'a>(
             .add(node.place, format!("`{key}` is empty; write an expression or remove the key")),
         None => {
             let found = node.with_article();
-            faults.add(node.place, format!("`{key}` is an expression, which YAML reads as {found} here; write it in the lines below `|`"));
+            faults.add(node.place, format!("`{key}` is an expression, which YAML reads as {found} here; write it in quotes, or in the lines below `|`"));
         }
     }
     None
@@ -148,22 +306,9 @@ pub(crate) fn list<'a>(
     None
 }
 
-/// One of several words.
-pub(crate) fn word<T>(
-    scalar: &Scalar,
-    key: &str,
-    named: impl Fn(&str) -> Option<T>,
-    known: &[&str],
-    faults: &mut FileFaults<'_>,
-) -> Option<T> {
-    let word = named(&scalar.text);
-    if word.is_none() {
-        faults.add(
-            scalar.source.place,
-            format!("there is no {key} `{}`; {}", scalar.text, known_words(&scalar.text, known)),
-        );
-    }
-    word
+/// Reads a day as RFC 3339 writes it.
+pub(crate) fn date(text: &str) -> Option<Date> {
+    (text.len() == "YYYY-MM-DD".len()).then(|| text.parse().ok()).flatten()
 }
 
 fn known_words(word: &str, known: &[&str]) -> String {
@@ -171,4 +316,46 @@ fn known_words(word: &str, known: &[&str]) -> String {
         .map(|guess| format!("did you mean `{guess}`? "))
         .unwrap_or_default();
     format!("{guess}there are `{}`", known.join("`, `"))
+}
+
+/// Returns whether a rule can have this id: see [`ID_PATTERN`].
+pub(crate) fn is_id(text: &str) -> bool {
+    text.len() <= LONGEST_NAME
+        && text.starts_with(|first: char| first.is_ascii_lowercase())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// Reads an RFC 6901 JSON Pointer.
+pub(crate) fn pointer(text: &str) -> Result<Pointer, String> {
+    let mut tokens = text.split('/');
+    if tokens.next().is_some_and(|before| !before.is_empty()) {
+        return Err(format!(
+            "`field` is a JSON Pointer (RFC 6901), which begins with `/`; write `/{text}`"
+        ));
+    }
+    tokens.try_fold(Pointer::root(), |pointer, token| {
+        let is_escaped_well = token.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
+        let name = token.replace("~1", "/").replace("~0", "~");
+        is_escaped_well.then(|| pointer.member(&name)).ok_or_else(|| {
+            format!("in a JSON Pointer `~` is written `~0`, and `/` in a name `~1`: `{text}`")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pointer;
+
+    #[test]
+    fn pointers_are_those_of_rfc_6901() {
+        for (text, reads) in [("", ""), ("/", "/"), ("/a", "/a"), ("/a~1b/m~0n/0", "/a~1b/m~0n/0")]
+        {
+            assert_eq!(pointer(text).map(|pointer| pointer.to_string()).as_deref(), Ok(reads));
+        }
+        for text in ["a", "a/b", "/a~", "/a~2", "/~x/b"] {
+            assert!(pointer(text).is_err(), "{text}");
+        }
+    }
 }

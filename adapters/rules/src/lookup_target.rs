@@ -17,7 +17,7 @@ const PARENT: &str = "parent";
 pub(crate) struct LookupTarget {
     pub collection: Collection,
     pub by: LookupBy,
-    value: Expression,
+    pub value: Expression,
 }
 
 /// By what a lookup finds items.
@@ -64,8 +64,9 @@ pub(crate) struct Written<'a> {
     pub collection: Option<Collection>,
     pub by: LookupBy,
     value: &'a str,
-    offset: usize,
-    scalar: &'a Scalar,
+    /// Where the value begins: bytes into the scalar.
+    pub offset: usize,
+    pub scalar: &'a Scalar,
 }
 
 impl<'a> Written<'a> {
@@ -167,10 +168,6 @@ fn misfit(collection: Collection, by: &LookupBy) -> Option<String> {
 }
 
 impl LookupTarget {
-    pub fn members_read(&self) -> impl Iterator<Item = &str> {
-        self.value.members_read()
-    }
-
     /// What to look for on an occasion.
     pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<LookupKey, EvaluationFault> {
         let Some(value) = self.value.key(scope, meter)? else { return Ok(LookupKey::Nothing) };

@@ -11,6 +11,7 @@ use jiff::civil::Date;
 use crate::cases::{self, Case, CaseOutcome};
 use crate::definition;
 use crate::fault::{Faults, FileFaults};
+use crate::file_format::{FILE, OPEN_GROUP};
 use crate::file_rule::FileRule;
 use crate::files::{self, Fingerprint, RuleFile};
 use crate::keys::{self, Keys};
@@ -22,9 +23,6 @@ const MOST_RULES: usize = 1_000;
 /// Most cases of all files together.
 const MOST_CASES: usize = 10_000;
 
-/// The keys of a file.
-const KEYS: [&str; 2] = ["rules", "cases"];
-
 /// The rules and cases of some files.
 #[derive(Default)]
 pub struct RuleSet {
@@ -32,6 +30,8 @@ pub struct RuleSet {
     /// In the order of [`Collection::all`].
     by_collection: Vec<Rules>,
     cases: Vec<Case>,
+    /// The members that the files declare, beyond those that the domain knows.
+    pub(crate) declared: Vec<(Collection, Box<str>)>,
     edition: u64,
 }
 
@@ -66,30 +66,39 @@ impl RuleSet {
         reserved: &[&str],
     ) -> Result<Self, Faults> {
         let edition = Fingerprint::of(files, &faults).number();
-        let mut reader =
-            Reader { reserved, faults, known: KnownRules::default(), rules: Vec::new() };
+        let mut reader = Reader { reserved, faults, ..Reader::default() };
         let mut budget = yaml::Budget::new();
         let trees: Vec<_> = files
             .iter()
             .filter_map(|file| Some((&file.name, reader.tree(file, &mut budget)?)))
             .collect();
-        for (file, tree) in &trees {
-            reader.rules(file, tree);
+        let trees: Vec<_> = trees
+            .iter()
+            .filter_map(|(file, tree)| {
+                let mut faults = FileFaults::new(file, &mut reader.faults);
+                Some((*file, Keys::of(tree, &FILE, Some(&[]), &mut faults)?))
+            })
+            .collect();
+        for (file, keys) in &trees {
+            reader.rules(file, keys);
+            reader.members(file, keys);
         }
         let cases = reader.cases(&trees);
-        if reader.faults.is_empty() {
-            Ok(Self::new(reader.rules, cases, edition))
-        } else {
-            Err(reader.faults.sorted())
+        if !reader.faults.is_empty() {
+            return Err(reader.faults.sorted());
         }
-    }
-
-    fn new(rules: Vec<Arc<FileRule>>, cases: Vec<Case>, edition: u64) -> Self {
+        let Reader { rules, declared, .. } = reader;
         let of = |collection| {
             let rules = rules.iter().filter(|rule| rule.collection() == collection);
             rules.map(|rule| Arc::clone(rule) as Arc<dyn BookRule>).collect()
         };
-        Self { by_collection: Collection::all().map(of).collect(), rules, cases, edition }
+        Ok(Self {
+            by_collection: Collection::all().map(of).collect(),
+            rules,
+            cases,
+            declared,
+            edition,
+        })
     }
 
     /// All rules, in the order of the files and of the rules in them.
@@ -108,6 +117,10 @@ impl RuleSet {
     #[must_use]
     pub const fn edition(&self) -> u64 {
         self.edition
+    }
+
+    pub(crate) fn has_case(&self, rule: &FileRule) -> bool {
+        self.cases.iter().any(|case| case.is_of(rule))
     }
 
     /// How many cases there are.
@@ -148,22 +161,20 @@ impl RuleFiles for RuleSet {
 }
 
 /// What is read while files are.
+#[derive(Default)]
 struct Reader<'a> {
     reserved: &'a [&'a str],
     faults: Faults,
     known: KnownRules,
     rules: Vec<Arc<FileRule>>,
+    declared: Vec<(Collection, Box<str>)>,
 }
 
 impl Reader<'_> {
     fn tree(&mut self, file: &RuleFile, budget: &mut yaml::Budget) -> Option<Arc<Node>> {
         let mut faults = FileFaults::new(&file.name, &mut self.faults);
         match std::str::from_utf8(&file.bytes) {
-            Ok(text) => {
-                let tree = yaml::parse(text, budget, &mut faults)?;
-                Keys::of(&tree, "a rule file", &mut faults)?.refuse_unknown(&KEYS, &mut faults);
-                Some(tree)
-            }
+            Ok(text) => yaml::parse(text, budget, &mut faults),
             Err(error) => {
                 faults.add_to_file(format!(
                     "is no UTF-8 from byte {} on; save it as UTF-8",
@@ -174,8 +185,8 @@ impl Reader<'_> {
         }
     }
 
-    fn rules(&mut self, file: &Arc<str>, tree: &Node) {
-        for node in elements(tree, "rules", &mut FileFaults::new(file, &mut self.faults)) {
+    fn rules(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
+        for node in keys.elements("rules") {
             if self.known.len() == MOST_RULES {
                 FileFaults::new(file, &mut self.faults)
                     .add(node.place, format!("there are more than {MOST_RULES} rules"));
@@ -204,13 +215,27 @@ impl Reader<'_> {
         }
     }
 
+    fn members(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
+        let mut faults = FileFaults::new(file, &mut self.faults);
+        let Some(node) = keys.get("members") else { return };
+        for entry in keys::entries(node, "`members`", &mut faults).unwrap_or_default() {
+            OPEN_GROUP.check(&entry.key, entry.place, &mut faults);
+            let names = keys::list(&entry.value, &entry.key, &mut faults).unwrap_or_default();
+            for name in names.iter().filter_map(|name| keys::string(name, &entry.key, &mut faults))
+            {
+                let collection = Collection::named(&entry.key);
+                self.declared.extend(collection.map(|of| (of, name.text.as_str().into())));
+            }
+        }
+    }
+
     /// The cases, after all rules: a case may stand in another file than its rule.
-    fn cases(&mut self, trees: &[(&Arc<str>, Arc<Node>)]) -> Vec<Case> {
+    fn cases(&mut self, trees: &[(&Arc<str>, Keys<'_>)]) -> Vec<Case> {
         let mut read = Vec::new();
         let mut budget = cases::Budget::new();
-        for (file, tree) in trees {
+        for (file, keys) in trees {
             let mut faults = FileFaults::new(file, &mut self.faults);
-            for node in elements(tree, "cases", &mut faults) {
+            for node in keys.elements("cases") {
                 if read.len() == MOST_CASES {
                     faults.add(node.place, format!("there are more than {MOST_CASES} cases"));
                     return read;
@@ -220,15 +245,4 @@ impl Reader<'_> {
         }
         read
     }
-}
-
-/// The elements of one of the lists of a file.
-fn elements<'a>(tree: &'a Node, key: &str, faults: &mut FileFaults<'_>) -> &'a [Arc<Node>] {
-    let value = match &tree.content {
-        yaml::Content::Mapping(entries) => {
-            entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
-        }
-        _ => None,
-    };
-    value.and_then(|value| keys::list(value, key, faults)).unwrap_or_default()
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use domain::{Collection, Rule};
+use jiff::civil::Date;
 
+use crate::expression::Variable;
 use crate::file_rule::FileRule;
 use crate::lookup_target::LookupBy;
 
@@ -14,8 +16,9 @@ pub struct RuleSummary<'a> {
     pub rule: &'a FileRule,
     /// Whether it is in force on the day asked for.
     pub is_in_force: bool,
-    /// The top-level members of the item that it reads.
-    pub members_read: Vec<&'a str>,
+    /// The top-level members that it reads of the item and, under their names, of `old` and of what
+    /// it looks up.
+    pub members_read: Vec<(&'a str, Vec<&'a str>)>,
     /// What it looks up.
     pub lookups: Vec<LookupSummary<'a>>,
 }
@@ -31,22 +34,34 @@ pub struct LookupSummary<'a> {
     pub by: &'a LookupBy,
 }
 
-impl RuleSummary<'_> {
-    /// The members it reads that items of its collection never have: in a proposal, what is no
-    /// field. Such a member is always absent, and likely a misspelling.
+impl FileRule {
+    /// What there is to say of it, in force or not on `today`.
     #[must_use]
-    pub fn unknown_members(&self) -> Vec<&str> {
-        if self.rule.collection() != Collection::known("proposals") {
-            return Vec::new();
+    pub fn summary(&self, today: Date) -> RuleSummary<'_> {
+        let lookups = self.variables.iter().zip(&self.targets);
+        let lookup_reads =
+            self.variables.iter().enumerate().map(|(index, (name, _))| {
+                (name.as_str(), self.members_of(Variable::Lookup(index)))
+            });
+        let own_reads = [("self", Variable::After), ("old", Variable::Before)]
+            .map(|(name, variable)| (name, self.members_of(variable)));
+        let reads = own_reads.into_iter().chain(lookup_reads);
+        RuleSummary {
+            rule: self,
+            is_in_force: self.is_in_force(today),
+            members_read: reads.filter(|(_, members)| !members.is_empty()).collect(),
+            lookups: lookups
+                .map(|((name, _), target)| LookupSummary {
+                    name,
+                    collection: target.collection,
+                    by: &target.by,
+                })
+                .collect(),
         }
-        let fields = domain::proposal::FIELDS;
-        self.members_read
-            .iter()
-            .copied()
-            .filter(|name| *name != "id" && fields.iter().all(|field| field.name != *name))
-            .collect()
     }
+}
 
+impl RuleSummary<'_> {
     fn effective(&self) -> String {
         match self.rule.about().effective {
             (None, None) => "always".to_owned(),
@@ -80,20 +95,12 @@ impl fmt::Display for RuleSummary<'_> {
             "  field      {}",
             about.pointer.filter(|pointer| !pointer.is_empty()).unwrap_or("the item as a whole")
         )?;
-        writeln!(
-            formatter,
-            "  reads      {}",
-            if self.members_read.is_empty() {
-                "nothing by name".to_owned()
-            } else {
-                self.members_read.join(", ")
-            }
-        )?;
-        for name in self.unknown_members() {
-            writeln!(
-                formatter,
-                "             a proposal has no field `{name}`: it is always absent"
-            )?;
+        if self.members_read.is_empty() {
+            writeln!(formatter, "  reads      nothing by name")?;
+        }
+        for (variable, members) in &self.members_read {
+            let of = if *variable == "self" { String::new() } else { format!(" of {variable}") };
+            writeln!(formatter, "  reads      {}{of}", members.join(", "))?;
         }
         for lookup in &self.lookups {
             writeln!(

@@ -65,10 +65,10 @@ fn each_fault_has_its_place_and_its_mend() {
         (with("  checks: x"), "8:3:", "a rule has no key `checks`; did you mean `check`?"),
         (with("  id: y"), "8:3:", "a second time, first in line 2"),
         (with("  severity: errror"), "8:13:", "did you mean `error`? there are `error`, `warning`"),
-        (with("  severity: 5"), "8:13:", "`severity` is a text, not a number"),
+        (with("  severity: 5"), "8:13:", "`severity` is a string, not a number"),
         (with("  field: title"), "8:10:", "write `/title`"),
         (with("  field: /a~2"), "8:10:", "`~` is written `~0`"),
-        (with("  description: [a]"), "8:16:", "`description` is a text, not a list"),
+        (with("  description: [a]"), "8:16:", "`description` is a string, not a list"),
         (with("  source:"), "8:", "`source` is empty"),
         (with("  when: [self.x]"), "8:9:", "which YAML reads as a list here"),
         (with("  effective: 2026-01-01"), "8:14:", "`effective` is a mapping"),
@@ -123,7 +123,7 @@ fn each_fault_has_its_place_and_its_mend() {
         (
             "rules:\n- {id: r, group: files, check: 'true'}".into(),
             "2:3:",
-            "needs a `message`, or a `message_expression`",
+            "needs a `message` or a `message_expression`",
         ),
         (
             "rules:\n- {id: Big, group: files, check: 'true', message: no}".into(),
@@ -143,7 +143,7 @@ fn each_fault_has_its_place_and_its_mend() {
         (
             "rules:\n- {id: r, group: files, on: create, check: 'true', message: no}".into(),
             "2:29:",
-            "`on` is a list, not a text",
+            "`on` is a list, not a string",
         ),
         (
             "rules:\n- {id: r, group: files, on: [], check: 'true', message: no}".into(),
@@ -271,6 +271,7 @@ fn all_faults_of_all_files_are_told_at_once() {
             "c.json:1:12",
             "c.json:1:88",
             "c.json:1:88",
+            "c.json:1:88",
             "c.json:1:97"
         ],
         "{faults}"
@@ -375,35 +376,33 @@ fn a_lookup_says_whether_its_member_has_an_index() {
 }
 
 #[test]
-fn lookups_may_be_written_in_braces_without_quotes() {
-    let lookups = "{program: proposedprograms[self.program_id], lib: lib[parent = self.id], same: proposals[program_id = self.program_id]}";
-    let text = format!(
-        "rules:\n- {{id: r, group: proposals, lookup: {lookups}, check: 'true', message: no}}\n- id: s\n  group: proposals\n  lookup: {lookups}\n  check: 'true'\n  message: \"lookup: {{a[b]}}\"\n"
-    );
-    let folder = folder(&[("rules.yaml", &text)]);
+fn a_lookup_in_one_line_is_quoted() {
+    let rule = |lookups: &str| {
+        format!(
+            "rules:\n- id: r\n  group: proposals\n  lookup: {lookups}\n  check: 'true'\n  message: m\n"
+        )
+    };
+    let quoted = "{program: 'proposedprograms[self.program_id]', lib: 'lib[parent = self.id]', same: 'proposals[program_id = self.program_id]'}";
+    let folder = folder(&[("rules.yaml", &rule(quoted))]);
     let rules = load(folder.path()).expect("sound rules");
-    let today = jiff::civil::date(2026, 1, 1);
-    for rule in rules.rules() {
-        let lookups: Vec<_> = rule
-            .summary(today)
-            .lookups
-            .iter()
-            .map(|lookup| format!("{} {} {}", lookup.name, lookup.collection.name(), lookup.by))
-            .collect();
-        assert_eq!(
-            lookups,
-            [
-                "program proposedprograms by id",
-                "lib lib by parent",
-                "same proposals by `program_id`, indexed"
-            ]
-        );
+    let summary = rules.rules().next().expect("a rule").summary(jiff::civil::date(2026, 1, 1));
+    let lookups: Vec<_> = summary
+        .lookups
+        .iter()
+        .map(|lookup| format!("{} {} {}", lookup.name, lookup.collection.name(), lookup.by))
+        .collect();
+    assert_eq!(
+        lookups,
+        [
+            "program proposedprograms by id",
+            "lib lib by parent",
+            "same proposals by `program_id`, indexed"
+        ]
+    );
+    for (lookups, place) in [
+        ("{program: proposedprograms[self.program_id]}", "4:37:"),
+        ("{lib: lib[parent = self.id], same: proposals[program_id = self.program_id]}", "4:20:"),
+    ] {
+        assert_one_fault(&rule(lookups), place, "a lookup within `{…}` stands in quotes");
     }
-    let message =
-        rules.rules().nth(1).and_then(|rule| domain::Rule::about(rule).message.map(str::to_owned));
-    assert_eq!(message.as_deref(), Some("lookup: {a[b]}"));
-    let places = faults(&format!(
-        "rules:\n- {{id: r, group: proposals, lookup: {lookups}, check: 'true', message: no, bad: 1}}"
-    ));
-    assert_eq!(places[0].split(": ").next(), Some("2:186"), "{places:?}");
 }

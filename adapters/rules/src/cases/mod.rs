@@ -5,39 +5,13 @@ mod read;
 use std::fmt;
 use std::sync::Arc;
 
-use domain::{Found, Members, Occasion, Rule, Transition, Violation};
+use domain::{Found, Members, Occasion, Transition};
 
+use crate::expectation::Expectation;
 use crate::fault::Place;
 use crate::file_rule::FileRule;
 
 pub(crate) use read::{Budget, read};
-
-/// What a rule says of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expectation {
-    /// Nothing.
-    Pass,
-    /// There is a violation.
-    Fail,
-}
-
-impl Expectation {
-    /// All there are.
-    pub const ALL: [Self; 2] = [Self::Pass, Self::Fail];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|expectation| expectation.name() == name)
-    }
-}
 
 /// What became of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,10 +67,15 @@ pub(crate) struct Case {
 }
 
 impl Case {
+    /// Returns whether it is a case of a rule.
+    pub fn is_of(&self, rule: &FileRule) -> bool {
+        std::ptr::eq(&raw const *self.rule, rule)
+    }
+
     /// Judges it as the service would judge the write, with what is written in place of what would
     /// be looked up.
     pub fn run(&self) -> CaseOutcome {
-        let message = self.judge().err().map(|violation| violation.detail);
+        let message = self.judge().err();
         CaseOutcome {
             file: self.file.clone(),
             place: self.place,
@@ -108,8 +87,8 @@ impl Case {
         }
     }
 
-    fn judge(&self) -> Result<(), Violation> {
-        if !self.rule.applies(self.occasion.operation, self.occasion.today) {
+    fn judge(&self) -> Result<(), String> {
+        if !self.rule.applies_to(self.occasion.operation, self.occasion.today) {
             return Ok(());
         }
         let transition = Transition {
@@ -118,8 +97,6 @@ impl Case {
             occasion: &self.occasion,
             found: &[],
         };
-        // What is looked for must be tellable, though the case says what is found.
-        self.rule.lookups(&transition)?;
-        self.rule.check(&transition.knowing(&self.found))
+        self.rule.judge_case(&transition, &self.found)
     }
 }

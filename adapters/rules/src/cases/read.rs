@@ -8,16 +8,15 @@ use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
-use super::{Case, Expectation};
+use super::Case;
+use crate::expectation::Expectation;
 use crate::fault::FileFaults;
+use crate::file_format::{CALLER, CASE, CASE_LOOKUP};
 use crate::file_rule::FileRule;
 use crate::keys::{self, Keys};
 use crate::known_rules::KnownRules;
 use crate::lookup_target::LookupBy;
 use crate::yaml::{Content, Node, write_json};
-
-const KEYS: [&str; 11] =
-    ["rule", "name", "self", "old", "on", "today", "now", "caller", "parent", "lookup", "expect"];
 
 /// The day of a case that names none, of a rule that is in force on any.
 const SOME_DAY: Date = date(2026, 1, 1);
@@ -44,19 +43,17 @@ pub(crate) fn read(
     budget: &mut Budget,
     faults: &mut FileFaults<'_>,
 ) -> Option<Case> {
-    let keys = Keys::of(node, "a case", faults)?;
-    let rule = named_rule(&keys, rules, faults);
-    let name = keys
-        .required("name", "a budget of zero is refused", faults)
-        .and_then(|_| keys.text("name", faults));
-    let expected = expectation(&keys, faults);
-    let rule = rule?;
+    let faults_before = faults.count();
+    let rule = named_rule(node, rules, faults);
+    // A lookup's value stands under its name, in the case or under `lookup`.
+    let variables: Option<Vec<_>> =
+        rule.as_ref().map(|rule| rule.variables.iter().map(|(name, _)| name.as_str()).collect());
+    let keys = Keys::of(node, &CASE, variables.as_deref(), faults)?;
+    let rule = rule.clone()?;
+    let name = keys.string("name").unwrap_or_default().into();
+    let expected = keys.string("expect").and_then(Expectation::named);
     let mut reader = CaseReader { keys, rule: &rule, budget, faults };
-    reader.refuse_unknown();
-    let after = reader
-        .keys
-        .required("self", "{project_title: A title}", reader.faults)
-        .and_then(|node| reader.written(node));
+    let after = reader.keys.get("self").and_then(|node| reader.written(node));
     let old = reader.keys.get("old").filter(|node| !node.is_null());
     let before = old.map(|node| reader.written(node));
     let occasion = reader.occasion(old.is_some(), after.as_ref());
@@ -67,8 +64,8 @@ pub(crate) fn read(
         // What is removed is at once what was there.
         None => (occasion.operation == WriteOperation::Delete).then(|| after.members.clone()),
     };
-    let (name, expected, found) = (name?.text.as_str().into(), expected?, found?);
-    Some(Case {
+    let (expected, found) = (expected?, found?);
+    let case = Case {
         file: file.clone(),
         place: node.place,
         rule,
@@ -78,32 +75,22 @@ pub(crate) fn read(
         after: after.members,
         found,
         expected,
-    })
+    };
+    (faults.count() == faults_before).then_some(case)
 }
 
+/// The rule that a case is about, if it is there and sound.
 fn named_rule(
-    keys: &Keys<'_>,
+    node: &Node,
     rules: &KnownRules,
     faults: &mut FileFaults<'_>,
 ) -> Option<Arc<FileRule>> {
-    keys.required("rule", "the_id_of_a_rule", faults)?;
-    let scalar = keys.text("rule", faults)?;
+    let Content::Mapping(entries) = &node.content else { return None };
+    let scalar = entries.iter().find(|entry| entry.key == "rule")?.value.scalar()?;
     rules.named(&scalar.text).unwrap_or_else(|reason| {
         faults.add(scalar.source.place, reason);
         None
     })
-}
-
-fn expectation(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Option<Expectation> {
-    keys.required("expect", "fail", faults)?;
-    let scalar = keys.text("expect", faults)?;
-    keys::word(
-        scalar,
-        "verdict",
-        Expectation::named,
-        &Expectation::ALL.map(Expectation::name),
-        faults,
-    )
 }
 
 /// An item of a case.
@@ -124,15 +111,9 @@ struct CaseReader<'a, 'f, 'g> {
 }
 
 impl<'a> CaseReader<'a, '_, '_> {
-    /// A lookup's value stands under its name, in the case or under `lookup`.
-    fn refuse_unknown(&mut self) {
-        let variables: Vec<_> = self.rule.variables.iter().map(|(name, _)| name.as_str()).collect();
-        self.keys.refuse_unknown(&[&KEYS[..], &variables].concat(), self.faults);
-    }
-
     fn occasion(&mut self, is_change: bool, after: Option<&CaseItem>) -> Option<Occasion> {
         let operation = self.operation(is_change)?;
-        let (now, today) = self.time()?;
+        let (now, today) = self.time();
         let caller = self.caller().ok()?;
         let parent = match self.keys.get("parent").filter(|node| !node.is_null()) {
             Some(node) => Some(self.id(node, "parent")?),
@@ -162,10 +143,8 @@ impl<'a> CaseReader<'a, '_, '_> {
             };
             return Some(judged(others).unwrap_or(usual));
         }
-        let scalar = self.keys.text("on", self.faults)?;
-        let known = WriteOperation::ALL.map(WriteOperation::name);
-        let operation =
-            keys::word(scalar, "operation", WriteOperation::named, &known, self.faults)?;
+        let scalar = self.keys.scalar("on")?;
+        let operation = WriteOperation::named(&scalar.text)?;
         if operation == WriteOperation::Create && is_change {
             self.faults
                 .add(scalar.source.place, "a create has no `old`; remove it or write another `on`");
@@ -180,35 +159,16 @@ impl<'a> CaseReader<'a, '_, '_> {
     }
 
     /// `now` and `today`: each that is not written follows from the other, or from the rule.
-    fn time(&mut self) -> Option<(Timestamp, Date)> {
-        let now = match self.keys.get("now") {
-            Some(_) => {
-                let scalar = self.keys.text("now", self.faults)?;
-                let Ok(now) = scalar.text.parse::<Timestamp>() else {
-                    self.faults.add(
-                        scalar.source.place,
-                        format!(
-                            "`now` is a time such as 2026-01-31T12:00:00Z, which `{}` is not",
-                            scalar.text
-                        ),
-                    );
-                    return None;
-                };
-                Some(now)
-            }
-            None => None,
-        };
-        let today = match self.keys.get("today") {
-            Some(_) => self.keys.day("today", self.faults)?,
-            None => match (now, self.rule.effective) {
-                (Some(now), _) => TimeZone::UTC.to_datetime(now).date(),
-                (None, (Some(day), _) | (None, Some(day))) => day,
-                (None, (None, None)) => SOME_DAY,
-            },
-        };
+    fn time(&self) -> (Timestamp, Date) {
+        let now = self.keys.string("now").and_then(|now| now.parse::<Timestamp>().ok());
+        let today = self.keys.date("today").unwrap_or_else(|| match (now, self.rule.effective) {
+            (Some(now), _) => TimeZone::UTC.to_datetime(now).date(),
+            (None, (Some(day), _) | (None, Some(day))) => day,
+            (None, (None, None)) => SOME_DAY,
+        });
         let midnight =
             || TimeZone::UTC.to_timestamp(today.at(0, 0, 0, 0)).unwrap_or(Timestamp::UNIX_EPOCH);
-        Some((now.unwrap_or_else(midnight), today))
+        (now.unwrap_or_else(midnight), today)
     }
 
     /// A name, or a mapping with the name as its `id`.
@@ -216,26 +176,24 @@ impl<'a> CaseReader<'a, '_, '_> {
         let Some(node) = self.keys.get("caller") else { return Ok(None) };
         let name = match &node.content {
             Content::Mapping(_) => {
-                let keys = Keys::of(node, "`caller`", self.faults).ok_or(Told)?;
-                keys.refuse_unknown(&["id"], self.faults);
+                let keys = Keys::of(node, &CALLER, Some(&[]), self.faults).ok_or(Told)?;
                 keys.get("id")
             }
             _ => Some(node),
         };
         let Some(name) = name.filter(|name| !name.is_null()) else { return Ok(None) };
-        let name = keys::text(name, "caller", self.faults).ok_or(Told)?;
+        let name = keys::string(name, "caller", self.faults).ok_or(Told)?;
         Ok(Some(name.text.as_str().into()))
     }
 
     /// What the rule's lookups find, in their order.
     fn found(&mut self) -> Option<Vec<Found>> {
         let rule = self.rule;
-        let under =
-            self.keys.get("lookup").and_then(|node| Keys::of(node, "`lookup`", self.faults));
-        if let Some(keys) = &under {
-            let variables: Vec<_> = rule.variables.iter().map(|(name, _)| name.as_str()).collect();
-            keys.refuse_unknown(&variables, self.faults);
-        }
+        let variables: Vec<_> = rule.variables.iter().map(|(name, _)| name.as_str()).collect();
+        let under = self
+            .keys
+            .get("lookup")
+            .and_then(|node| Keys::of(node, &CASE_LOOKUP, Some(&variables), self.faults));
         let value = |name: &str| {
             under.as_ref().and_then(|keys| keys.get(name)).or_else(|| self.keys.get(name))
         };

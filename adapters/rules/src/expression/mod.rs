@@ -11,8 +11,10 @@ mod conversions;
 mod dates;
 mod evaluate;
 mod functions;
+mod inspect;
 mod kinds;
 mod meter;
+mod mistakes;
 mod node;
 mod numbers;
 mod operator;
@@ -28,8 +30,10 @@ use domain::{Found, Item, Lookup, Members, Occasion};
 
 use compile::Compiled;
 use evaluate::Evaluation;
+pub(crate) use inspect::{DateOperand, DateUse, MemberRead};
 use kinds::Kinds;
 pub(crate) use meter::{Budget, Meter};
+pub(crate) use node::Variable;
 use value::Val;
 
 /// An expression that was checked and can be evaluated.
@@ -117,9 +121,20 @@ impl Expression {
         compile::is_taken(name)
     }
 
-    /// The top-level members of `self` that it reads by name.
-    pub fn members_read(&self) -> impl Iterator<Item = &str> {
-        self.0.members_read.iter().map(|name| &**name)
+    /// The members that it reads by name, of the item, of `old` and of what was looked up.
+    pub fn reads(&self) -> Vec<MemberRead<'_>> {
+        self.0.reads()
+    }
+
+    /// The values that are dates, each with a constant that it is compared with or added to.
+    pub fn date_uses(&self) -> Vec<(DateOperand<'_>, DateUse<'_>)> {
+        self.0.date_uses()
+    }
+
+    /// The result of a condition, if it is always the same. `has_old` says whether `old` is an item;
+    /// without it, it may be one or null.
+    pub fn constant_result(&self, has_old: Option<bool>) -> Option<bool> {
+        self.0.constant_result(has_old)
     }
 
     /// Returns whether it uses a lookup.

@@ -56,7 +56,7 @@ pub(super) enum Constant {
 
 /// A variable that every expression has, or a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Variable {
+pub(crate) enum Variable {
     /// `self`
     After,
     /// `old`
@@ -78,6 +78,8 @@ pub(super) struct Member {
     pub encoded: Box<str>,
     /// Its source, when it is a chain of names: `self.lead.name`.
     pub path: Option<Box<str>>,
+    /// Where it begins: bytes into the source.
+    pub offset: usize,
 }
 
 /// A macro on the elements of a list or the keys of a map.

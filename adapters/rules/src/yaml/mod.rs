@@ -3,7 +3,6 @@
 //! The parser gives events; the tree is made here rather than by a deserializer, which would stop
 //! at the first fault of a rule and make numbers of digits.
 
-mod bracketed;
 mod json;
 mod node;
 mod offsets;

@@ -34,7 +34,7 @@ impl ScalarKind {
             Self::Null => "null",
             Self::Boolean => "a boolean",
             Self::Number | Self::OddNumber => "a number",
-            Self::Text => "a text",
+            Self::Text => "a string",
         }
     }
 }

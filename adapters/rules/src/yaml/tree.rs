@@ -7,7 +7,7 @@ use domain::json::MAX_DEPTH;
 use granit_parser::{Event, Parser, ScalarStyle, Span, options};
 
 use super::offsets::{Quotes, Source};
-use super::{Content, Entry, Node, Scalar, bracketed};
+use super::{Content, Entry, Node, Scalar};
 use crate::fault::{FileFaults, Place};
 
 /// How many values may still be read: what bounds the memory of trees, which are many times the
@@ -40,13 +40,7 @@ pub(crate) fn parse(
     budget: &mut Budget,
     faults: &mut FileFaults<'_>,
 ) -> Option<Arc<Node>> {
-    // Only what is no YAML is read with protected lookups.
-    let read =
-        read(&text.into(), str::to_owned, budget).or_else(|fault| match bracketed::protect(text) {
-            Some(protected) => read(&protected.into(), bracketed::restore, budget),
-            None => Err(fault),
-        });
-    let (tree, duplicates) = match read {
+    let (tree, duplicates) = match read(&text.into(), budget) {
         Ok(read) => read,
         Err(Misfit { place, reason }) => {
             faults.add(place, reason);
@@ -75,13 +69,9 @@ struct Misfit {
 
 type Read = (Option<Arc<Node>>, Vec<Misfit>);
 
-/// What a scalar's characters are in the file.
-type Restore = fn(&str) -> String;
-
-fn read(text: &Arc<str>, restore: Restore, budget: &mut Budget) -> Result<Read, Misfit> {
+fn read(text: &Arc<str>, budget: &mut Budget) -> Result<Read, Misfit> {
     let mut builder = Builder {
         text: text.clone(),
-        restore,
         open: Vec::new(),
         anchors: HashMap::new(),
         root: None,
@@ -115,8 +105,14 @@ fn place(span: &Span) -> Place {
     }
 }
 
-/// What the author of an expression may have stumbled over.
+/// The likely mistake of the author of a line, with what to write instead.
 fn hint(line: &str) -> &'static str {
+    let has_lookup = line
+        .split_once("lookup:")
+        .is_some_and(|(_, value)| value.trim_start().starts_with('{') && value.contains('['));
+    if has_lookup {
+        return "; a lookup within `{…}` stands in quotes: {program: 'proposedprograms[self.program_id]'}";
+    }
     let key = line
         .trim_start_matches(['-', ' ', '\t', '"', '{', ','])
         .split([':', '"'])
@@ -148,7 +144,6 @@ enum Open {
 
 struct Builder {
     text: Arc<str>,
-    restore: Restore,
     open: Vec<Open>,
     anchors: HashMap<usize, Arc<Node>>,
     root: Option<Arc<Node>>,
@@ -218,7 +213,7 @@ impl Builder {
         let range = span.byte_range().unwrap_or_default();
         let source =
             Source { file: self.text.clone(), start: range.start, end: range.end, place, quotes };
-        Scalar { text: (self.restore)(value), is_plain: style == ScalarStyle::Plain, source }
+        Scalar { text: value.to_owned(), is_plain: style == ScalarStyle::Plain, source }
     }
 
     /// Only scalars are keys.

@@ -9,7 +9,7 @@ use super::super::kinds::Kinds;
 use super::super::meter::{Budget, Meter};
 use super::super::node::{Constant, Loop, Macro, Node};
 use super::super::pattern::Pattern;
-use super::super::{EvaluationFault, shorten};
+use super::super::{EvaluationFault, mistakes, shorten};
 use super::{Compiler, Outcome, Typed, did_you_mean};
 
 impl Compiler<'_> {
@@ -166,6 +166,9 @@ impl Compiler<'_> {
         }
         if name == signs::HAS {
             return self.refuse(at, "has() is not called so; write has(self.title)".to_owned());
+        }
+        if let Some(instead) = mistakes::in_call(name) {
+            return self.refuse(at, format!("there is no function {name}(); {instead}"));
         }
         let macros = ["has", "all", "exists", "exists_one", "map", "filter", "matches"];
         let known = FUNCTIONS.iter().map(|function| function.name).chain(macros);

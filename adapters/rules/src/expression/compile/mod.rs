@@ -40,7 +40,6 @@ pub(super) struct Compiled {
     /// The kinds that its value may have.
     #[cfg(test)]
     pub kinds: Kinds,
-    pub members_read: Vec<Box<str>>,
     pub uses_lookups: bool,
 }
 
@@ -51,21 +50,14 @@ pub(super) fn compile(
     lookups: &[(String, Shape)],
 ) -> Outcome<Compiled> {
     source::read(source, |root, places| {
-        let mut compiler = Compiler {
-            places,
-            lookups,
-            locals: Vec::new(),
-            level: 0,
-            members_read: Vec::new(),
-            uses_lookups: false,
-        };
+        let mut compiler =
+            Compiler { places, lookups, locals: Vec::new(), level: 0, uses_lookups: false };
         let typed = compiler.expression(root)?;
         let typed = compiler.demand(typed, wanted, root, "the expression")?;
         Ok(Compiled {
             root: typed.node,
             #[cfg(test)]
             kinds: typed.kinds,
-            members_read: compiler.members_read,
             uses_lookups: compiler.uses_lookups,
         })
     })
@@ -81,7 +73,6 @@ struct Compiler<'s> {
     /// The variables of the loops around, and the kinds of their values.
     locals: Vec<(String, Kinds)>,
     level: usize,
-    members_read: Vec<Box<str>>,
     uses_lookups: bool,
 }
 

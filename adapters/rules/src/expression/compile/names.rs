@@ -89,12 +89,6 @@ impl Compiler<'_> {
                 format!("`caller` has an `id` and nothing else, no `{}`", shorten(name)),
             );
         }
-        if matches!(of, Node::Variable(Variable::After))
-            && name != "id"
-            && !self.members_read.iter().any(|read| **read == *name)
-        {
-            self.members_read.push(name.into());
-        }
         let quoted = domain::json::encode_text(name);
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let root = match &of {
@@ -103,7 +97,13 @@ impl Compiler<'_> {
             of => described(of),
         };
         let path = root.filter(|_| is_word).map(|root| shorten(&format!("{root}.{name}")).into());
-        Ok(Member { of, name: name.into(), encoded: quoted[1..quoted.len() - 1].into(), path })
+        Ok(Member {
+            of,
+            name: name.into(),
+            encoded: quoted[1..quoted.len() - 1].into(),
+            path,
+            offset: self.offset(at),
+        })
     }
 
     pub(super) fn member(member: Member) -> Typed {

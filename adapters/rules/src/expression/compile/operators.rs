@@ -130,12 +130,12 @@ impl Compiler<'_> {
         let (left, right) = (self.expression(left)?, self.expression(right)?);
         let kinds = operator.results(left.kinds, right.kinds);
         if kinds.is_none() {
-            let sign = operator.sign();
+            let (sign, hint) = (operator.sign(), sum_hint(operator, &left, &right));
             let reason = match operator {
                 Operator::Equal | Operator::NotEqual => {
-                    format!("{} never equals {}", left.kinds, right.kinds)
+                    format!("{} never equals {}{hint}", left.kinds, right.kinds)
                 }
-                _ => format!("`{sign}` does not take {} and {}", left.kinds, right.kinds),
+                _ => format!("`{sign}` does not take {} and {}{hint}", left.kinds, right.kinds),
             };
             return self.refuse(at, reason);
         }
@@ -145,6 +145,19 @@ impl Compiler<'_> {
             kinds,
             elements,
         })
+    }
+}
+
+/// What to write instead of a sum of a date and a number.
+fn sum_hint(operator: Operator, left: &Typed, right: &Typed) -> &'static str {
+    let is_sum = |operator| matches!(operator, Operator::Add | Operator::Subtract);
+    let sides = [left, right];
+    let of_sum = sides.iter().any(|side| matches!(&side.node, Node::Binary(of, _) if is_sum(*of)));
+    let is_either = |side: &&Typed| side.kinds.and(Kinds::TEXT.or(Kinds::NUMBER)) == side.kinds;
+    if (is_sum(operator) || of_sum) && sides.iter().all(is_either) {
+        "; write a later date with add_days(date, n), and a number in a string with string(n)"
+    } else {
+        ""
     }
 }
 

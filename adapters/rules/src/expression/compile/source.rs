@@ -3,7 +3,7 @@
 use cel::Env;
 use cel::common::ast::{IdedExpr, SourceInfo};
 
-use super::super::shorten;
+use super::super::{mistakes, shorten};
 use super::{Outcome, fault};
 
 /// Most bytes of a source.
@@ -41,6 +41,9 @@ fn parse(source: &str) -> Outcome<(IdedExpr, SourceInfo)> {
     let parser = Env::default().with_optional_support(false).parser();
     let parser = parser.enable_ident_escape_syntax(true).error_recovery_limit(1);
     parser.parse_with_source_info(source).map_err(|faults| {
+        if let Some((offset, instead)) = mistakes::in_source(source) {
+            return fault(offset, format!("this is no CEL: {instead}"));
+        }
         let first = faults.errors.first();
         let (line, column) = first.map_or((1, 0), |first| first.pos);
         let message = first.map_or("", |first| first.msg.as_str());

@@ -3,7 +3,7 @@
 use crate::expression::{Budget, Meter};
 use domain::Found;
 
-use super::super::{EvaluationFault, Expression, Scope, Wanted};
+use super::super::{EvaluationFault, Expression, Scope, Variable, Wanted};
 use super::{
     ID, ITEM, OTHER_ID, all_fail, all_hold, compile, item, judge, lookups, members, occasion,
 };
@@ -175,7 +175,28 @@ fn what_it_reads_is_known() {
     let expression =
         compile("has(self.title) && self['lead'].name == self.id && old.status == self.title")
             .unwrap();
-    assert_eq!(expression.members_read().collect::<Vec<_>>(), ["title", "lead"]);
+    let reads: Vec<_> = expression
+        .reads()
+        .iter()
+        .map(|read| (read.of, read.name.to_owned(), read.offset))
+        .collect();
+    assert_eq!(
+        reads,
+        [
+            (Variable::After, "title".to_owned(), 4),
+            (Variable::After, "lead".to_owned(), 19),
+            (Variable::After, "id".to_owned(), 40),
+            (Variable::Before, "status".to_owned(), 51),
+            (Variable::After, "title".to_owned(), 65),
+        ]
+    );
+    let of_lookups = compile("program.x == 1 && lib.filter(y, y.a > 0).all(z, z.b == self.id)");
+    let of_lookups = of_lookups.unwrap();
+    let reads: Vec<_> =
+        of_lookups.reads().iter().map(|read| (read.of, read.name.to_owned())).collect();
+    let (one, many) = (Variable::Lookup(0), Variable::Lookup(1));
+    let expected = [(one, "x"), (many, "a"), (many, "b"), (Variable::After, "id")];
+    assert_eq!(reads, expected.map(|(of, name)| (of, name.to_owned())));
     assert!(!expression.uses_lookups());
     assert!(compile("lib.size() > 0").unwrap().uses_lookups());
     assert!(!compile("[1].all(lib, lib > 0)").unwrap().uses_lookups());
@@ -184,6 +205,46 @@ fn what_it_reads_is_known() {
             && Expression::is_taken("int")
             && !Expression::is_taken("program")
     );
+}
+
+#[test]
+fn conditions_that_are_always_the_same_are_known() {
+    for (source, has_old, result) in [
+        ("false", None, Some(false)),
+        ("self.a == 1", None, None),
+        ("self.a == 1 && false", None, Some(false)),
+        ("self.a == 1 || !false", None, Some(true)),
+        ("self.a == 1 || false", None, None),
+        ("old != null", None, None),
+        ("old != null && self.a == 1", Some(false), Some(false)),
+        ("null == old || self.a == 1", Some(false), Some(true)),
+        ("has(old.a)", Some(false), Some(false)),
+        ("has(old.a)", Some(true), None),
+        ("old == null", Some(true), Some(false)),
+        ("old == null ? false : self.a == 1", Some(false), Some(false)),
+    ] {
+        assert_eq!(compile(source).unwrap().constant_result(has_old), result, "{source}");
+    }
+}
+
+#[test]
+fn dates_and_what_they_are_used_with_are_known() {
+    let uses = |source: &str| format!("{:?}", compile(source).unwrap().date_uses());
+    for (source, found) in [
+        ("today > 'soon'", "[(Always, Compared(\"soon\"))]"),
+        ("'soon' != date(now)", "[(Always, Compared(\"soon\"))]"),
+        (
+            "add_days(self.a, 1) in ['x', 'y']",
+            "[(Always, Compared(\"x\")), (Always, Compared(\"y\"))]",
+        ),
+        (
+            "self.a + 30 > self.b",
+            "[(Member(MemberRead { of: After, name: \"a\", offset: 0 }), PlusNumber)]",
+        ),
+        ("self.a > today && self.b * 2 > 1 && today.startsWith('2026')", "[]"),
+    ] {
+        assert_eq!(uses(source), found, "{source}");
+    }
 }
 
 #[test]

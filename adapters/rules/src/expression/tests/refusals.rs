@@ -31,6 +31,35 @@ fn what_is_no_cel() {
 }
 
 #[test]
+fn mistakes_of_other_languages() {
+    refused(&[
+        (
+            "self.status §= 'draft'",
+            "this is no CEL: two values are compared with `==`, not with `=`",
+        ),
+        ("self.a §<> 1", "`<>` is written `!=`"),
+        ("self.title §=~ '^A'", "`=~` is written `.matches()`"),
+        ("self.title §!~ '^A'", "`!~` is written"),
+        ("self.a == 1 §& self.b == 2", "`&` is written `&&`"),
+        ("self.a == 1 §| self.b == 2", "`|` is written `||`"),
+        ("self.a == 'x and y' §and self.b == 2", "`and` is written `&&`"),
+        ("self.a == 1 §or self.b == 2", "`or` is written `||`"),
+        ("§not has(self.a)", "`not` is written `!`"),
+        ("self.end_date §is null", "`is null` is written `== null`"),
+        ("§if self.a == 1 then true else false", "`if` is written with `? :`"),
+        ("§if(self.a == 1, true, false)", "`? :`"),
+        ("§len(self.title) > 1", "there is no function len(); its name is size()"),
+        ("§self.title.length() > 1", "there is no function length(); its name is size()"),
+        ("§today() > self.a", "there is no function today(); `today` is a variable"),
+        ("§today + 30 > self.a", "write a later date with add_days(date, n)"),
+        ("§today > self.a + 30", "write a later date with add_days(date, n)"),
+    ]);
+    for sound in ["self.and == 1 && self.is == 2", "self.a == 'a = b' && self.a != \"and\""] {
+        assert!(compile(sound).is_ok(), "{sound}");
+    }
+}
+
+#[test]
 fn unknown_names() {
     refused(&[
         ("§slef.title == ''", "there is no variable `slef`; did you mean `self`?"),

@@ -1,0 +1,193 @@
+//! Facts about an expression that are known before it is evaluated: the members it reads, the
+//! constants it compares dates with, and whether its result is always the same.
+
+use super::compile::Compiled;
+use super::node::{Constant, Macro, Member, Node, Variable};
+use super::operator::Operator;
+
+/// A member that is read by its name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemberRead<'a> {
+    /// The variable whose member it is; of the elements of a lookup the lookup.
+    pub of: Variable,
+    pub name: &'a str,
+    /// Bytes into the source.
+    pub offset: usize,
+}
+
+/// A value that is a date, as far as the expression alone tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DateOperand<'a> {
+    /// It is one: `today`, or the result of a function.
+    Always,
+    /// It is one if the member is.
+    Member(MemberRead<'a>),
+}
+
+/// A use of a value that makes no sense for a date.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DateUse<'a> {
+    /// It is compared with this string.
+    Compared(&'a str),
+    /// It is added to, or subtracted from, a number.
+    PlusNumber,
+}
+
+/// The variable that each loop around goes through the items of.
+type Ranges = Vec<Option<Variable>>;
+
+impl Compiled {
+    /// The members that are read, in the order of the source.
+    pub fn reads(&self) -> Vec<MemberRead<'_>> {
+        let mut reads = Vec::new();
+        self.root.visit(&mut Vec::new(), &mut |node, ranges| {
+            if let Node::Member(member) | Node::Has(member) = node {
+                reads.extend(member.read(ranges));
+            }
+        });
+        reads.sort_by_key(|read| read.offset);
+        reads
+    }
+
+    /// The values that are dates, each with a constant that it is compared with or added to.
+    pub fn date_uses(&self) -> Vec<(DateOperand<'_>, DateUse<'_>)> {
+        let mut uses = Vec::new();
+        self.root.visit(&mut Vec::new(), &mut |node, ranges| match node {
+            Node::Binary(operator, sides) => {
+                for (date, other) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
+                    uses.extend(date.as_date(ranges).zip(operator.date_use(other)));
+                }
+            }
+            Node::Among(date, constants) => {
+                let Some(date) = date.as_date(ranges) else { return };
+                let strings = constants.iter().filter_map(Constant::as_string);
+                uses.extend(strings.map(|string| (date, DateUse::Compared(string))));
+            }
+            _ => {}
+        });
+        uses
+    }
+
+    /// The result of a condition, if it is always the same. `has_old` says whether `old` is an item;
+    /// without it, it may be one or null.
+    pub fn constant_result(&self, has_old: Option<bool>) -> Option<bool> {
+        self.root.constant_result(has_old)
+    }
+}
+
+impl Operator {
+    fn date_use(self, other: &Node) -> Option<DateUse<'_>> {
+        let Node::Constant(constant) = other else { return None };
+        match (self, constant) {
+            (Self::Add | Self::Subtract, Constant::Integer(_)) => Some(DateUse::PlusNumber),
+            (Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::Remainder, _) => {
+                None
+            }
+            (_, constant) => constant.as_string().map(DateUse::Compared),
+        }
+    }
+}
+
+impl Constant {
+    fn as_string(&self) -> Option<&str> {
+        if let Self::Text(string) = self { Some(string) } else { None }
+    }
+}
+
+impl Member {
+    fn read(&self, ranges: &Ranges) -> Option<MemberRead<'_>> {
+        let of = match self.of {
+            Node::Variable(
+                variable @ (Variable::After | Variable::Before | Variable::Lookup(_)),
+            ) => variable,
+            Node::Local(local) => (*ranges.get(local)?)?,
+            _ => return None,
+        };
+        Some(MemberRead { of, name: &self.name, offset: self.offset })
+    }
+}
+
+impl Node {
+    /// Calls `visitor` with this part and each part of it.
+    fn visit<'n>(&'n self, ranges: &mut Ranges, visitor: &mut dyn FnMut(&'n Self, &Ranges)) {
+        visitor(self, ranges);
+        match self {
+            Self::Constant(_) | Self::Variable(_) | Self::Local(_) => {}
+            Self::Member(member) | Self::Has(member) => member.of.visit(ranges, visitor),
+            Self::Not(of) | Self::Negate(of) | Self::Among(of, _) | Self::Matches(of, _) => {
+                of.visit(ranges, visitor);
+            }
+            Self::Index(sides)
+            | Self::And(sides)
+            | Self::Or(sides)
+            | Self::Binary(_, sides)
+            | Self::In(sides) => sides.iter().for_each(|side| side.visit(ranges, visitor)),
+            Self::Choice(parts) => parts.iter().for_each(|part| part.visit(ranges, visitor)),
+            Self::List(parts) | Self::Call(_, parts) => {
+                parts.iter().for_each(|part| part.visit(ranges, visitor));
+            }
+            Self::Map(entries) => {
+                entries.iter().flatten().for_each(|part| part.visit(ranges, visitor));
+            }
+            Self::Loop(of) => {
+                of.range.visit(ranges, visitor);
+                ranges.push(of.range.items());
+                of.filter.iter().chain([&of.body]).for_each(|part| part.visit(ranges, visitor));
+                ranges.pop();
+            }
+        }
+    }
+
+    /// The lookup whose items a list holds.
+    fn items(&self) -> Option<Variable> {
+        match self {
+            Self::Variable(variable @ Variable::Lookup(_)) => Some(*variable),
+            Self::Loop(of) if of.macro_ == Macro::Filter => of.range.items(),
+            _ => None,
+        }
+    }
+
+    fn as_date(&self, ranges: &Ranges) -> Option<DateOperand<'_>> {
+        match self {
+            Self::Variable(Variable::Today) => Some(DateOperand::Always),
+            Self::Call(function, _)
+                if ["date", "add_days", "add_months"].contains(&function.name) =>
+            {
+                Some(DateOperand::Always)
+            }
+            Self::Member(member) => member.read(ranges).map(DateOperand::Member),
+            _ => None,
+        }
+    }
+
+    fn constant_result(&self, has_old: Option<bool>) -> Option<bool> {
+        let result = |node: &Self| node.constant_result(has_old);
+        match self {
+            Self::Constant(Constant::Boolean(boolean)) => Some(*boolean),
+            Self::Not(of) => result(of).map(|result| !result),
+            Self::And(sides) | Self::Or(sides) => {
+                // What decides whatever the other side is.
+                let decides = matches!(self, Self::Or(_));
+                match [result(&sides[0]), result(&sides[1])] {
+                    [Some(left), Some(right)] if left == right => Some(left),
+                    results => results.contains(&Some(decides)).then_some(decides),
+                }
+            }
+            Self::Choice(parts) => result(&parts[if result(&parts[0])? { 1 } else { 2 }]),
+            Self::Has(member) if matches!(member.of, Self::Variable(Variable::Before)) => {
+                (has_old == Some(false)).then_some(false)
+            }
+            Self::Binary(operator @ (Operator::Equal | Operator::NotEqual), sides) => {
+                let is_old_and_null = matches!(
+                    &**sides,
+                    [Self::Variable(Variable::Before), Self::Constant(Constant::Null)]
+                        | [Self::Constant(Constant::Null), Self::Variable(Variable::Before)]
+                );
+                has_old
+                    .filter(|_| is_old_and_null)
+                    .map(|has_old| has_old == (*operator == Operator::NotEqual))
+            }
+            _ => None,
+        }
+    }
+}

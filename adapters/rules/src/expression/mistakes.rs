@@ -1,0 +1,74 @@
+//! Mistakes of people who know another language, with what is written here instead.
+
+/// Operators and words of other languages that make a source unreadable.
+const FOREIGN: &[(&str, &str)] = &[
+    ("=", "two values are compared with `==`, not with `=`"),
+    ("<>", "`<>` is written `!=`"),
+    ("=~", "`=~` is written `.matches()`, as in self.title.matches('^A')"),
+    ("!~", "`!~` is written `!` and `.matches()`, as in !self.title.matches('^A')"),
+    ("&", "`&` is written `&&`"),
+    ("|", "`|` is written `||`"),
+    ("and", "`and` is written `&&`"),
+    ("or", "`or` is written `||`"),
+    ("not", "`not` is written `!`"),
+    ("is", "`is null` is written `== null`, and `is not null` `!= null`"),
+    ("if", "`if` is written with `? :`, as in self.budget > 0 ? 'some' : 'none'"),
+];
+
+/// Functions of other languages.
+const FUNCTIONS: &[(&str, &str)] = &[
+    ("len", "its name is size()"),
+    ("length", "its name is size()"),
+    ("if", "write a choice with `? :`, as in self.budget > 0 ? 'some' : 'none'"),
+    ("now", "`now` is a variable; write it without parentheses"),
+    ("today", "`today` is a variable; write it without parentheses"),
+];
+
+/// The first operator or word of another language in a source that cannot be read, with its offset
+/// and what to write instead.
+pub(super) fn in_source(source: &str) -> Option<(usize, &'static str)> {
+    let mut at = 0;
+    while let Some(first) = source[at..].chars().next() {
+        let rest = &source[at..];
+        let length = match first {
+            '"' | '\'' => string_length(rest, first),
+            first if is_word(first) => rest.find(|next| !is_word(next)).unwrap_or(rest.len()),
+            first if is_sign(first) => rest.find(|next| !is_sign(next)).unwrap_or(rest.len()),
+            first => first.len_utf8(),
+        };
+        let is_member = source[..at].trim_end().ends_with('.');
+        let known = FOREIGN.iter().find(|(foreign, _)| *foreign == &rest[..length]);
+        if let Some((_, instead)) = known.filter(|_| !is_member) {
+            return Some((at, instead));
+        }
+        at += length;
+    }
+    None
+}
+
+/// What to write instead of a call of an unknown function.
+pub(super) fn in_call(function: &str) -> Option<&'static str> {
+    FUNCTIONS.iter().find(|(foreign, _)| *foreign == function).map(|(_, instead)| *instead)
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+fn is_sign(character: char) -> bool {
+    "=<>!~&|".contains(character)
+}
+
+/// The bytes of the string at the beginning, with its quotes.
+fn string_length(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    for (index, character) in text.char_indices().skip(1) {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            _ if character == quote => return index + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}

@@ -1,0 +1,65 @@
+//! Notes on the expressions of a rule, taken while their places in the file are known.
+
+use crate::expression::{DateOperand, DateUse, Expression, MemberRead, Variable};
+use crate::fault::Place;
+use crate::keys::date;
+use crate::yaml::Scalar;
+
+/// The notes on all expressions of a rule.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// The members that they read. `id` is none.
+    pub reads: Vec<Read>,
+    /// The places where a date is used as no date can be.
+    pub dates: Vec<DateMisuse>,
+}
+
+/// A member that is read.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub of: Variable,
+    pub name: Box<str>,
+    pub place: Place,
+}
+
+/// A use that makes no sense for a date.
+#[derive(Debug)]
+pub(crate) struct DateMisuse {
+    /// The member that is used; `None` if the value is a date whatever the item.
+    pub member: Option<(Variable, Box<str>)>,
+    pub place: Place,
+    pub reason: String,
+}
+
+impl Notes {
+    /// Takes notes on an expression that begins at a byte of a scalar.
+    pub fn add(&mut self, expression: &Expression, scalar: &Scalar, start: usize) {
+        let reads = expression.reads().into_iter().filter(|read| read.name != "id");
+        self.reads.extend(reads.map(|MemberRead { of, name, offset }| Read {
+            of,
+            name: name.into(),
+            place: scalar.place_of(start + offset),
+        }));
+        for (operand, used) in expression.date_uses() {
+            let reason = match used {
+                DateUse::Compared(text) if date(text).is_some() => continue,
+                DateUse::Compared(text) => {
+                    format!(
+                        "a date is compared with `{text}`, which is no date; write it as YYYY-MM-DD"
+                    )
+                }
+                DateUse::PlusNumber => {
+                    "a date takes no `+` or `-` with a number; write add_days(date, n)".to_owned()
+                }
+            };
+            let (member, offset) = match (operand, used) {
+                (DateOperand::Member(read), _) => (Some((read.of, read.name.into())), read.offset),
+                (DateOperand::Always, DateUse::Compared(text)) => {
+                    (None, scalar.text.find(text).unwrap_or(start) - start)
+                }
+                (DateOperand::Always, DateUse::PlusNumber) => (None, 0),
+            };
+            self.dates.push(DateMisuse { member, place: scalar.place_of(start + offset), reason });
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Warnings about rules that are sound but do not do what their author meant, as far as can be told.
+
+use domain::{Collection, WriteOperation, nearest};
+use jiff::civil::Date;
+
+use crate::expression::Variable;
+use crate::fault::{Fault, Place};
+use crate::file_rule::FileRule;
+use crate::keys::date;
+use crate::rule_set::RuleSet;
+
+impl RuleSet {
+    /// Everything about the rules that is likely a mistake, in the order of the files and of the
+    /// places in them.
+    #[must_use]
+    pub fn warnings(&self, today: Date) -> Vec<Fault> {
+        let mut all = Vec::new();
+        for rule in self.rules() {
+            let mut warnings = unknown_members(rule, self);
+            warnings.extend(unknown_field(rule, self));
+            warnings.extend(without_effect(rule, today));
+            warnings.extend(date_misuses(rule));
+            if !self.has_case(rule) {
+                let reason = format!("`{}` has no case; add one to `cases`", rule.id());
+                warnings.push((rule.place(), reason));
+            }
+            warnings.sort();
+            all.extend(warnings.into_iter().map(|(place, reason)| Fault {
+                file: rule.file.clone(),
+                place: Some(place),
+                reason,
+            }));
+        }
+        all
+    }
+
+    /// The names of the members that items of a collection have.
+    fn members_of(&self, collection: Collection) -> Vec<&str> {
+        let known = collection.known_members().map(|(name, _)| name);
+        let declared = self.declared.iter().filter(|(of, _)| *of == collection);
+        known.chain(declared.map(|(_, name)| &**name)).collect()
+    }
+
+    /// Returns why a member is likely misspelled; `None` if it is known.
+    fn unknown(&self, collection: Collection, name: &str) -> Option<String> {
+        let known = self.members_of(collection);
+        if known.contains(&name) {
+            return None;
+        }
+        let group = collection.name();
+        let guess = nearest(name, known.iter().copied())
+            .map_or_else(|| ".".to_owned(), |guess| format!("; did you mean `{guess}`?"));
+        Some(if collection.is_open() {
+            format!(
+                "`{name}` is no known member of `{group}`{guess} Declare a member of your own with `members: {{{group}: [{name}]}}`"
+            )
+        } else {
+            format!("`{group}` have no field `{name}`: it is always absent{guess}")
+        })
+    }
+}
+
+fn unknown_members(rule: &FileRule, rules: &RuleSet) -> Vec<(Place, String)> {
+    let mut found: Vec<(Place, String)> = Vec::new();
+    for read in &rule.notes.reads {
+        let Some(collection) = rule.collection_of(read.of) else { continue };
+        // What was found has its parent beside its members.
+        let is_parent = matches!(read.of, Variable::Lookup(_)) && &*read.name == "parent";
+        let reason = rules.unknown(collection, &read.name).filter(|_| !is_parent);
+        let is_new = |reason: &String| found.iter().all(|(_, known)| known != reason);
+        if let Some(reason) = reason.filter(is_new) {
+            found.push((read.place, reason));
+        }
+    }
+    found
+}
+
+fn unknown_field(rule: &FileRule, rules: &RuleSet) -> Option<(Place, String)> {
+    let field = rule.field.as_ref()?;
+    let name = field.pointer.first_name();
+    if name.is_empty() || name == "id" {
+        return None;
+    }
+    let reason = rules.unknown(rule.collection(), &name)?;
+    Some((field.place, format!("`field` points to no member: {reason}")))
+}
+
+/// The reasons why a rule never has anything to say.
+fn without_effect(rule: &FileRule, today: Date) -> Option<(Place, String)> {
+    let judges_creates = rule.operations.contains(&WriteOperation::Create);
+    let has_old = match (judges_creates, rule.operations.len()) {
+        (true, 1) => Some(false),
+        (true, _) => None,
+        (false, _) => Some(true),
+    };
+    let reason = if let (_, Some(until)) = rule.effective
+        && until < today
+    {
+        format!("the rule never applies again: it was in force until {until}")
+    } else if rule.when.as_ref().and_then(|when| when.constant_result(has_old)) == Some(false) {
+        "the rule never applies: its `when` is false for every write that it judges".to_owned()
+    } else if rule.check.constant_result(has_old) == Some(true) {
+        "the rule has no effect: its `check` is true for every write that it judges".to_owned()
+    } else {
+        return None;
+    };
+    Some((rule.place(), reason))
+}
+
+fn date_misuses(rule: &FileRule) -> impl Iterator<Item = (Place, String)> {
+    let is_date = |(of, name): &(Variable, Box<str>)| {
+        let mut known = rule.collection_of(*of)?.known_members();
+        let (_, example) = known.find(|(known, _)| *known == &**name)?;
+        date(example.trim_matches('"'))
+    };
+    let misuses = rule.notes.dates.iter();
+    misuses
+        .filter(move |misuse| misuse.member.as_ref().is_none_or(|member| is_date(member).is_some()))
+        .map(|misuse| (misuse.place, misuse.reason.clone()))
+}
