@@ -10,6 +10,9 @@ pub trait RuleFiles: Send + Sync {
     /// An explanation of each rule as of a day, in the same order.
     fn summaries(&self, today: Date) -> Vec<String>;
 
+    /// Warnings about what is likely a mistake as of a day, a line each.
+    fn warnings(&self, today: Date) -> Vec<String>;
+
     /// The number of cases.
     fn case_count(&self) -> usize;
 

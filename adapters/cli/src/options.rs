@@ -240,12 +240,12 @@ pub struct TimeZoneOptions {
 /// What to do with rules.
 #[derive(Debug, Subcommand)]
 pub enum RulesCommand {
-    /// Read rules, and explain each of them
+    /// Read rules, explain each of them, and warn of likely mistakes
     Check(CheckOptions),
     /// Run the cases that stand beside the rules
     Test(RuleFileOptions),
-    /// Say which stored items the rules would refuse or warn of; nothing is written, and a store
-    /// may be served meanwhile
+    /// Say to how many stored items each rule applies, and which it would refuse or warn of; nothing
+    /// is written, and a store may be served meanwhile
     Audit(AuditOptions),
 }
 
@@ -266,6 +266,9 @@ pub struct CheckOptions {
     /// The rules.
     #[command(flatten)]
     pub files: RuleFileOptions,
+    /// Fail if there are warnings
+    #[arg(long)]
+    pub strict: bool,
     /// The time zone of the rules.
     #[command(flatten)]
     pub time_zone: TimeZoneOptions,
@@ -277,6 +280,12 @@ pub struct AuditOptions {
     /// A file of rules, or a folder of them
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// An entry for each refused or warned item as text, JSON or CSV
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = AuditFormat::Text)]
+    pub format: AuditFormat,
+    /// Only an entry for each rule, with the number of items it applied to, refused and warned of
+    #[arg(long)]
+    pub summary: bool,
     /// The time zone of the rules.
     #[command(flatten)]
     pub time_zone: TimeZoneOptions,
@@ -342,6 +351,17 @@ pub enum MigrateMode {
     Auto,
     /// No; the schema must be up to date
     Never,
+}
+
+/// The form of an audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AuditFormat {
+    /// For people
+    Text,
+    /// A JSON array of objects
+    Json,
+    /// Comma-separated values (RFC 4180) with a header
+    Csv,
 }
 
 /// The form of the log.

@@ -350,6 +350,7 @@ impl BookRule for FileRule {
             .await
             .map_err(|rejection| self.violation(rejection))
     }
+
     async fn applies(&self, transition: &Transition<'_, Members>) -> bool {
         let guard = |meter: &Meter| self.guard(&self.scope(transition), meter).unwrap_or(true);
         evaluation::run(Budget::Verdict, guard).await

@@ -10,7 +10,7 @@ use jiff::civil::Date;
 
 use crate::cases::{self, Case, CaseOutcome};
 use crate::definition;
-use crate::fault::{Faults, FileFaults};
+use crate::fault::{Fault, Faults, FileFaults};
 use crate::file_format::{FILE, OPEN_GROUP};
 use crate::file_rule::FileRule;
 use crate::files::{self, Fingerprint, RuleFile};
@@ -144,6 +144,13 @@ impl RuleFiles for RuleSet {
 
     fn summaries(&self, today: Date) -> Vec<String> {
         self.rules.iter().map(|rule| rule.summary(today).to_string()).collect()
+    }
+
+    fn warnings(&self, today: Date) -> Vec<String> {
+        let line = |Fault { reason, file, place }| {
+            Fault { reason: format!("warning: {reason}"), file, place }.to_string()
+        };
+        self.warnings(today).into_iter().map(line).collect()
     }
 
     fn case_count(&self) -> usize {

@@ -42,6 +42,7 @@ pub trait BookRule: Rule<Members> {
     async fn evaluate(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
         self.check(transition)
     }
+
     /// Returns whether the rule has anything to check on such a write: its guard holds, or cannot be
     /// evaluated. Audits count by it.
     async fn applies(&self, _transition: &Transition<'_, Members>) -> bool {

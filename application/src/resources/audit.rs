@@ -1,5 +1,7 @@
 //! What rules would say of what is stored already, before they are put in force.
 
+use std::collections::BTreeMap;
+
 use domain::{ItemId, Members, Resource, Rule, Transition, Verdict, WriteOperation};
 
 use super::ResourceService;
@@ -19,6 +21,8 @@ pub struct Audited {
     pub remarked: Vec<(ItemId, Verdict)>,
     /// How many were looked at.
     pub examined: u64,
+    /// To how many of them each rule applied, by the rule's code.
+    pub applied: BTreeMap<String, u64>,
     /// Where to go on; `None` at the end.
     pub next: Option<Place>,
 }
@@ -42,11 +46,13 @@ impl<R: Resource> ResourceService<R> {
         let mut audited = Audited {
             remarked: Vec::new(),
             examined: page.items.len() as u64,
+            applied: BTreeMap::new(),
             next: page.last.clone().filter(|_| page.goes_on),
         };
         let mut basis = self.basis();
         for listed in &page.items {
-            let verdict = self.audit_item(options, &listed.shown, &mut basis).await?;
+            let verdict =
+                self.audit_item(options, &listed.shown, &mut basis, &mut audited.applied).await?;
             if !(verdict.errors.is_empty() && verdict.warnings.is_empty()) {
                 audited.remarked.push((listed.shown.item.id, verdict));
             }
@@ -59,6 +65,7 @@ impl<R: Resource> ResourceService<R> {
         options: &WriteOptions,
         shown: &ShownItem,
         basis: &mut Basis,
+        applied: &mut BTreeMap<String, u64>,
     ) -> Result<Verdict, ApplicationError> {
         let members = stored_members(shown)?;
         let mut verdict = Verdict::default();
@@ -71,7 +78,12 @@ impl<R: Resource> ResourceService<R> {
             let before = (operation != WriteOperation::Create).then_some(&members);
             let transition =
                 Transition { before, after: &members, occasion: &occasion, found: &[] };
-            self.ask_book(rule.as_ref(), &transition, &mut verdict, basis).await?;
+            let found = self.ask_book(rule.as_ref(), &transition, &mut verdict, basis).await?;
+            if let Some(found) = found
+                && rule.applies(&transition.knowing(&found)).await
+            {
+                *applied.entry(rule.code().to_owned()).or_default() += 1;
+            }
         }
         Ok(verdict)
     }

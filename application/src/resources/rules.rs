@@ -155,25 +155,28 @@ impl<R: Resource> ResourceService<R> {
         Ok(())
     }
 
-    /// Asks a rule of the rule book.
+    /// Asks a rule of the rule book, unless it does not judge such writes; returns what its lookups
+    /// found.
     pub(super) async fn ask_book(
         &self,
         rule: &dyn BookRule,
         transition: &Transition<'_, Members>,
         verdict: &mut Verdict,
         basis: &mut Basis,
-    ) -> Result<(), ApplicationError> {
-        if verdict.wants(rule, transition.occasion) {
-            let outcome = match rule.evaluate_lookups(transition).await {
-                Ok(lookups) => {
-                    let found = self.look_up(lookups, rule.severity(), basis).await?;
-                    rule.evaluate(&transition.knowing(&found)).await
-                }
-                Err(violation) => Err(violation),
-            };
-            verdict.note(rule, outcome.err());
+    ) -> Result<Option<Vec<Found>>, ApplicationError> {
+        if !verdict.wants(rule, transition.occasion) {
+            return Ok(None);
         }
-        Ok(())
+        let mut found = Vec::new();
+        let outcome = match rule.evaluate_lookups(transition).await {
+            Ok(lookups) => {
+                found = self.look_up(lookups, rule.severity(), basis).await?;
+                rule.evaluate(&transition.knowing(&found)).await
+            }
+            Err(violation) => Err(violation),
+        };
+        verdict.note(rule, outcome.err());
+        Ok(Some(found))
     }
 
     async fn look_up(

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Output;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::stores::TestDatabase;
 
@@ -18,12 +18,13 @@ rules:
     group: files
     severity: warning
     check: has(self.title)
-    message: A file has a title.
+    message: A file, of any kind, has a title.
     field: /title
     source: Memo 7
   - id: good
     group: files
-    check: "!has(self.title) || self.title != 'bad'"
+    when: has(self.title)
+    check: self.title != 'bad'
     message: No file is bad.
 cases:
   - {rule: titled, name: with a title, self: {title: x}, expect: pass}
@@ -115,6 +116,35 @@ fn a_check_explains_each_rule() {
 }
 
 #[test]
+fn a_check_warns_of_likely_mistakes_and_fails_of_them_when_it_is_strict() {
+    let folder =
+        rules(&RULES.replace("has(self.title)\n    message", "has(self.filname)\n    message"));
+    let output = run(&folder, &["rules", "check", "rules.yaml"]);
+    let explained = printed(&output);
+    for words in [
+        "\nrules.yaml:6:16: warning: `filname` is no known member of `files`; did you mean `filename`?",
+        "\n2 rules and 3 cases, warnings: 3\n",
+    ] {
+        assert!(explained.contains(words), "no {words} in:\n{explained}");
+    }
+    let strict = run(&folder, &["rules", "check", "rules.yaml", "--strict"]);
+    assert_eq!(text(&strict.stdout), explained);
+    assert_eq!(said(&strict), "proposal-service: there are 3 warnings, and --strict allows none\n");
+    fs::write(folder.path().join("rules.yaml"), format!("members: {{files: [title]}}\n{RULES}"))
+        .unwrap();
+    let declared = run(&folder, &["rules", "check", "rules.yaml", "--strict"]);
+    assert!(printed(&declared).ends_with("\n2 rules and 3 cases, all sound\n"));
+}
+
+#[test]
+fn a_case_that_cannot_be_decided_logs_nothing() {
+    let rule = "rules: [{id: r, group: files, check: self.size_bytes > 1, message: m}]\ncases: [{rule: r, name: none, self: {}, expect: fail}]";
+    let output = run(&rules(rule), &["rules", "test", "rules.yaml"]);
+    assert_eq!(printed(&output), "1 of 1 cases came out as expected\n");
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
 fn cases_are_tried() {
     let folder = rules(RULES);
     assert_eq!(
@@ -166,10 +196,17 @@ fn audited(folder: &TempDir, database: &str) {
     assert_eq!(bad, format!("files/{}: error good at \"\": No file is bad.", stored[1]));
     assert_eq!(
         untitled,
-        format!("files/{}: warning titled at \"/title\": A file has a title.", stored[2])
+        format!(
+            "files/{}: warning titled at \"/title\": A file, of any kind, has a title.",
+            stored[2]
+        )
     );
     assert!(looked_at.starts_with("looked at 3 items in "), "{looked_at}");
-    assert_eq!([good, titled], ["  good would refuse 1", "  titled would warn of 1"]);
+    assert_eq!(
+        [good, titled],
+        ["  good applies to 2 of 3, would refuse 1", "  titled applies to 3 of 3, would warn of 1"]
+    );
+    audited_for_machines(folder, &audit, &stored);
     assert_eq!(running.total_items("/v1/files"), 3, "it serves, and nothing was written");
     assert_eq!(
         running.ask("PUT", &format!("/v1/files/{}", stored[1]), r#"{"title":"bad"}"#)["title"],
@@ -178,6 +215,39 @@ fn audited(folder: &TempDir, database: &str) {
     );
     drop(running);
     assert_eq!(printed(&run(folder, &audit)).lines().count(), 5, "nobody needs to serve it");
+}
+
+/// The same as JSON and as CSV, item by item and rule by rule.
+fn audited_for_machines(folder: &TempDir, audit: &[&str], stored: &[String]) {
+    let told = |options: &[&str]| printed(&run(folder, &[audit, options].concat())).to_owned();
+    let entries: Value = serde_json::from_str(&told(&["--format", "json"])).unwrap();
+    assert_eq!(
+        entries,
+        json!([
+            {"group": "files", "id": stored[1], "rule": "good", "severity": "error", "operation": "replace", "pointer": "", "message": "No file is bad."},
+            {"group": "files", "id": stored[2], "rule": "titled", "severity": "warning", "operation": "replace", "pointer": "/title", "message": "A file, of any kind, has a title."},
+        ])
+    );
+    assert_eq!(
+        told(&["--format", "csv"]),
+        format!(
+            "group,id,rule,severity,operation,pointer,message\nfiles,{},good,error,replace,,No file is bad.\nfiles,{},titled,warning,replace,/title,\"A file, of any kind, has a title.\"\n",
+            stored[1], stored[2]
+        )
+    );
+    let rules: Value = serde_json::from_str(&told(&["--format", "json", "--summary"])).unwrap();
+    assert_eq!(
+        rules,
+        json!([
+            {"rule": "good", "group": "files", "severity": "error", "operation": "replace", "examined": 3, "applied": 2, "refused": 1, "warned": 0},
+            {"rule": "titled", "group": "files", "severity": "warning", "operation": "replace", "examined": 3, "applied": 3, "refused": 0, "warned": 1},
+        ])
+    );
+    assert_eq!(
+        told(&["--format", "csv", "--summary"]),
+        "rule,group,severity,operation,examined,applied,refused,warned\ngood,files,error,replace,3,2,1,0\ntitled,files,warning,replace,3,3,0,1\n"
+    );
+    assert_eq!(told(&["--summary"]).lines().count(), 3, "a line, and one for each rule");
 }
 
 #[test]

@@ -6,19 +6,30 @@ use crate::Wiring;
 use crate::error::CommandError;
 use crate::options::{CheckOptions, RuleFileOptions};
 
-/// Reads the rules and explains each.
+/// Reads the rules, explains each, and warns of likely mistakes.
 pub fn check(options: &CheckOptions, wiring: &Wiring) -> Result<(), CommandError> {
     let rules = (wiring.rules)(&options.files.file)?;
     let clock = (wiring.clock)(options.time_zone.zone.clone());
-    let summaries = rules.summaries(clock.day_of(clock.now()));
+    let today = clock.day_of(clock.now());
+    let (summaries, warnings) = (rules.summaries(today), rules.warnings(today));
     let mut out = String::new();
     // Writing to a String cannot fail.
     for summary in &summaries {
         let _ = writeln!(out, "{summary}");
     }
+    for warning in &warnings {
+        let _ = writeln!(out, "{warning}");
+    }
     let (count, cases) = (summaries.len(), rules.case_count());
-    let _ = writeln!(out, "{count} rules and {cases} cases, all sound");
-    crate::print(&out)
+    let _ = match warnings.len() {
+        0 => writeln!(out, "{count} rules and {cases} cases, all sound"),
+        warnings => writeln!(out, "{count} rules and {cases} cases, warnings: {warnings}"),
+    };
+    crate::print(&out)?;
+    match warnings.len() {
+        count if count > 0 && options.strict => Err(CommandError::Warnings(count)),
+        _ => Ok(()),
+    }
 }
 
 /// Runs the cases. Those that fail are shown, and make the command fail.

@@ -2,6 +2,7 @@
 
 mod audit;
 mod check;
+mod entries;
 
 pub use audit::audit;
 pub use check::{check, test};
