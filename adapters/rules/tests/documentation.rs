@@ -2,12 +2,26 @@
 
 use std::fs;
 
+use domain::Collection;
 use rules_adapter::RuleSet;
+
+fn page() -> String {
+    fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md"))
+        .expect("the page")
+}
+
+#[test]
+fn the_page_lists_the_members_of_each_group() {
+    for collection in Collection::all() {
+        let names: Vec<_> = collection.known_members().map(|(name, _)| name).collect();
+        let row = format!("| `{}` | `{}` |", collection.name(), names.join("`, `"));
+        assert!(page().contains(&row), "{row}");
+    }
+}
 
 #[test]
 fn the_example_of_the_documentation_is_sound_and_its_cases_hold() {
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md"))
-        .expect("the page");
+    let page = page();
     let example = page
         .split("```")
         .find_map(|block| block.strip_prefix("yaml\nrules:"))

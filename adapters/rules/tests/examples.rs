@@ -40,6 +40,13 @@ fn every_rule_has_a_case_that_passes_and_one_that_fails() {
     }
 }
 
+#[test]
+fn no_rule_is_warned_of() {
+    let warnings = examples().warnings(jiff::civil::date(2026, 6, 1));
+    let lines: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+    assert!(lines.is_empty(), "{}", lines.join("\n"));
+}
+
 /// What a rule cannot decide it refuses, which these cases are about. No other is to fail so, by a
 /// mistake in its rule.
 const UNDECIDED: [&str; 7] = [
