@@ -54,7 +54,7 @@ pub enum CommandError {
     #[error("{0} of the cases came out otherwise than expected")]
     Cases(usize),
     /// There are warnings about rules, and `--strict` was given.
-    #[error("there are {0} warnings, and --strict allows none")]
+    #[error("warnings: {0}, and --strict allows none")]
     Warnings(usize),
     /// The stored items cannot be audited.
     #[error("cannot look at what is stored: {0}")]

@@ -281,8 +281,8 @@ pub struct AuditOptions {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// An entry for each refused or warned item as text, JSON or CSV
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = AuditFormat::Text)]
-    pub format: AuditFormat,
+    #[arg(long = "format", value_name = "FORMAT", value_enum, default_value_t = AuditFormat::Text)]
+    pub output: AuditFormat,
     /// Only an entry for each rule, with the number of items it applied to, refused and warned of
     #[arg(long)]
     pub summary: bool,

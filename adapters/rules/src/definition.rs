@@ -10,7 +10,7 @@ use crate::fault::FileFaults;
 use crate::file_format::{EFFECTIVE, RULE};
 use crate::file_rule::{Field, FileRule, Message};
 use crate::keys::{self, Keys, LONGEST_NAME};
-use crate::lookup_target::{LookupTarget, Written};
+use crate::lookup_target::{LookupTarget, ParsedLookup};
 use crate::notes::Notes;
 use crate::yaml::{Node, Scalar};
 
@@ -165,7 +165,7 @@ fn lookups(
             faults.add(entry.place, reason);
         }
         let scalar = keys::expression(&entry.value, &entry.key, faults);
-        let written = scalar.and_then(|scalar| Written::read(scalar, faults));
+        let written = scalar.and_then(|scalar| ParsedLookup::read(scalar, faults));
         let shape = written.as_ref().map_or(Shape::Many, |written| written.by.shape());
         variables.push((entry.key.clone(), shape));
         let Some((scalar, written)) = scalar.zip(written) else { continue };

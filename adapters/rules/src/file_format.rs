@@ -120,7 +120,7 @@ pub(crate) static EFFECTIVE: Table = Table {
 pub(crate) static CASE: Table = Table {
     name: "a case",
     keys: &[
-        required("rule", Form::Id, "The id of the rule.", "the_id_of_a_rule"),
+        required("rule", TEXT, "The id of the rule.", "the_id_of_a_rule"),
         required("name", TEXT, "What the case shows.", "a budget of zero is refused"),
         required("self", Form::Item, "The item as it would be.", "{project_title: A title}"),
         optional(

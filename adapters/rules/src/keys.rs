@@ -1,7 +1,6 @@
 //! The mappings of a rule file: the keys they may have, and everything that is wrong with one.
 //!
-//! The reader and the JSON Schema ([`crate::schema`]) both follow the tables in
-//! [`crate::file_format`].
+//! The reader and the JSON Schema both follow the tables in `file_format`.
 
 use std::sync::Arc;
 

@@ -60,7 +60,7 @@ impl fmt::Display for LookupBy {
 }
 
 /// What a lookup's text says, before its expression is compiled.
-pub(crate) struct Written<'a> {
+pub(crate) struct ParsedLookup<'a> {
     pub collection: Option<Collection>,
     pub by: LookupBy,
     value: &'a str,
@@ -69,7 +69,7 @@ pub(crate) struct Written<'a> {
     pub scalar: &'a Scalar,
 }
 
-impl<'a> Written<'a> {
+impl<'a> ParsedLookup<'a> {
     /// Takes the text apart.
     pub fn read(scalar: &'a Scalar, faults: &mut FileFaults<'_>) -> Option<Self> {
         let text = scalar.text.as_str();
@@ -97,7 +97,8 @@ impl<'a> Written<'a> {
         };
         let offset = name.len() + 1 + inside.len() - value.len();
         let written = Self { collection, by, value, offset, scalar };
-        if let Some(reason) = collection.and_then(|collection| misfit(collection, &written.by)) {
+        if let Some(reason) = collection.and_then(|collection| impossible(collection, &written.by))
+        {
             faults.add(scalar.place_of(name.len() + 1), reason);
         }
         Some(written)
@@ -146,7 +147,7 @@ fn split_member(inside: &str) -> (Option<&str>, &str) {
 }
 
 /// Why nothing could ever be found so.
-fn misfit(collection: Collection, by: &LookupBy) -> Option<String> {
+fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
     let collection_name = collection.name();
     match by {
         LookupBy::Parent if collection.parent().is_none() => Some(format!(

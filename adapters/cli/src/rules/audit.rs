@@ -43,8 +43,8 @@ pub async fn audit(options: &AuditOptions, wiring: &Wiring) -> Result<(), Comman
     audit.entries.end()?;
     drop(ports);
     crate::close(store).await;
-    if options.summary || options.format == AuditFormat::Text {
-        audit.summarize(options.format)?;
+    if options.summary || options.output == AuditFormat::Text {
+        audit.summarize(options.output)?;
     }
     Ok(())
 }
@@ -106,7 +106,7 @@ impl Audit {
             examined.push((collection, 0));
         }
         // A summary is one table alone.
-        let format = if options.summary { AuditFormat::Text } else { options.format };
+        let format = if options.summary { AuditFormat::Text } else { options.output };
         let entries = Entries::new(format, ITEM)?;
         let meter = Meter::start(Some(total), BAR);
         Ok(Self { meter, is_summary: options.summary, examined, counts, entries })

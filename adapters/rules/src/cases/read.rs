@@ -100,9 +100,6 @@ struct CaseItem {
     members: Members,
 }
 
-/// A fault that was told already.
-struct Told;
-
 struct CaseReader<'a, 'f, 'g> {
     keys: Keys<'a>,
     rule: &'a FileRule,
@@ -114,7 +111,7 @@ impl<'a> CaseReader<'a, '_, '_> {
     fn occasion(&mut self, is_change: bool, after: Option<&CaseItem>) -> Option<Occasion> {
         let operation = self.operation(is_change)?;
         let (now, today) = self.time();
-        let caller = self.caller().ok()?;
+        let caller = self.caller();
         let parent = match self.keys.get("parent").filter(|node| !node.is_null()) {
             Some(node) => Some(self.id(node, "parent")?),
             None => None,
@@ -171,19 +168,17 @@ impl<'a> CaseReader<'a, '_, '_> {
         (now.unwrap_or_else(midnight), today)
     }
 
-    /// A name, or a mapping with the name as its `id`.
-    fn caller(&mut self) -> Result<Option<Box<str>>, Told> {
-        let Some(node) = self.keys.get("caller") else { return Ok(None) };
+    /// The caller's name, which may be written as the `id` of a mapping.
+    fn caller(&mut self) -> Option<Box<str>> {
+        let node = self.keys.get("caller")?;
         let name = match &node.content {
-            Content::Mapping(_) => {
-                let keys = Keys::of(node, &CALLER, Some(&[]), self.faults).ok_or(Told)?;
-                keys.get("id")
-            }
-            _ => Some(node),
+            Content::Mapping(_) => Keys::of(node, &CALLER, Some(&[]), self.faults)?.get("id")?,
+            _ => node,
         };
-        let Some(name) = name.filter(|name| !name.is_null()) else { return Ok(None) };
-        let name = keys::string(name, "caller", self.faults).ok_or(Told)?;
-        Ok(Some(name.text.as_str().into()))
+        if name.is_null() {
+            return None;
+        }
+        keys::string(name, "caller", self.faults).map(|name| name.text.as_str().into())
     }
 
     /// What the rule's lookups find, in their order.

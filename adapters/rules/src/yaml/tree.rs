@@ -42,13 +42,13 @@ pub(crate) fn parse(
 ) -> Option<Arc<Node>> {
     let (tree, duplicates) = match read(&text.into(), budget) {
         Ok(read) => read,
-        Err(Misfit { place, reason }) => {
+        Err(YamlError { place, reason }) => {
             faults.add(place, reason);
             return None;
         }
     };
     let has_duplicates = !duplicates.is_empty();
-    for Misfit { place, reason } in duplicates {
+    for YamlError { place, reason } in duplicates {
         faults.add(place, reason);
     }
     tree.or_else(|| {
@@ -61,15 +61,15 @@ pub(crate) fn parse(
     })
 }
 
-/// Why a text is no tree, and where.
-struct Misfit {
+/// An error that keeps a file from being a tree.
+struct YamlError {
     place: Place,
     reason: String,
 }
 
-type Read = (Option<Arc<Node>>, Vec<Misfit>);
+type Read = (Option<Arc<Node>>, Vec<YamlError>);
 
-fn read(text: &Arc<str>, budget: &mut Budget) -> Result<Read, Misfit> {
+fn read(text: &Arc<str>, budget: &mut Budget) -> Result<Read, YamlError> {
     let mut builder = Builder {
         text: text.clone(),
         open: Vec::new(),
@@ -82,12 +82,12 @@ fn read(text: &Arc<str>, budget: &mut Budget) -> Result<Read, Misfit> {
         match event {
             Ok((event, span)) => {
                 let place = place(&span);
-                builder.take(event, &span, budget).map_err(|reason| Misfit { place, reason })?;
+                builder.take(event, &span, budget).map_err(|reason| YamlError { place, reason })?;
             }
             Err(error) => {
                 let place = place(&Span::empty(*error.marker()));
                 let line = text.lines().nth(place.line as usize - 1).unwrap_or_default();
-                return Err(Misfit {
+                return Err(YamlError {
                     place,
                     reason: format!("no YAML: {}{}", error.info(), hint(line)),
                 });
@@ -147,7 +147,7 @@ struct Builder {
     open: Vec<Open>,
     anchors: HashMap<usize, Arc<Node>>,
     root: Option<Arc<Node>>,
-    duplicates: Vec<Misfit>,
+    duplicates: Vec<YamlError>,
 }
 
 impl Builder {
@@ -265,7 +265,7 @@ impl Builder {
                     let reason = format!(
                         "the key `{key}` stands here a second time, first in line {line}; remove one of the two"
                     );
-                    self.duplicates.push(Misfit { place, reason });
+                    self.duplicates.push(YamlError { place, reason });
                 } else {
                     names.insert(key.clone(), place.line);
                     entries.push(Entry { key, place, value: node });
