@@ -9,7 +9,8 @@ use crate::workspace::{OUTSIDE, metadata, name, packages};
 
 /// Which crates of ours each crate may depend on, whether to run, to build or to be tested.
 const FLOORS: &[(&str, &[&str])] = &[
-    ("domain", &[]),
+    ("exact-json", &[]),
+    ("domain", &["exact-json"]),
     ("application", &["domain"]),
     ("cli-adapter", &["application", "domain"]),
     ("http-adapter", &["application", "domain"]),
