@@ -46,7 +46,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// What is stored has microseconds; what is answered before it is stored should be the same.
+/// Cuts a time to microseconds, as it is stored, so that it is answered alike before that.
 fn to_the_microsecond(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }

@@ -8,9 +8,6 @@ use application::ApplicationError;
 use application::maintenance::MaintenanceError;
 use thiserror::Error;
 
-use crate::seed::Tally;
-use crate::transfer::FileErrors;
-
 /// Why the process ends without having done what it was asked to.
 #[derive(Debug, Error)]
 pub enum CommandError {
@@ -33,20 +30,20 @@ pub enum CommandError {
     Seed {
         /// The cause.
         cause: ApplicationError,
-        /// What was stored until then.
-        stored: Tally,
+        /// A count of the rows that were stored before.
+        stored: String,
     },
     /// The operator did not wait for all of the made-up data.
     #[error("stopped by {signal}; {stored} were stored")]
     Interrupted {
         /// The signal.
         signal: &'static str,
-        /// What was stored until then.
-        stored: Tally,
+        /// A count of the rows that were stored before.
+        stored: String,
     },
     /// A file to be imported has errors.
     #[error("nothing was stored, because {0}")]
-    Import(FileErrors),
+    Import(String),
     /// A file to be imported cannot be read.
     #[error("cannot read {source}: {cause}; nothing was stored", source = .0, cause = .1)]
     Source(String, io::Error),

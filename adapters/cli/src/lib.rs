@@ -45,7 +45,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The outcome of something that takes time.
 pub type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommandError>> + Send + 'a>>;
 
-/// What the commands need of the other adapters.
+/// The parts of other adapters that the commands need.
 pub struct Wiring {
     /// Serves requests until a signal.
     pub serve: fn(ServeOptions, Signals) -> Work<'static, ()>,
@@ -77,7 +77,7 @@ pub fn run(wiring: &Wiring) -> ExitCode {
     match options::command().and_then(|command| execute(command, wiring)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // There is nobody left to tell if this fails.
+            // Nobody is left to report a failure to.
             let _ = writeln!(io::stderr(), "proposal-service: {error}");
             error.exit_code()
         }

@@ -1,4 +1,4 @@
-//! What an operator can say: commands, options, and the environment variables that stand for them.
+//! The commands, their options, and the environment variables that can replace these.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ struct CommandLine {
     serve: ServeOptions,
 }
 
-/// What to do.
+/// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve requests until SIGTERM or SIGINT; this is what happens without a command, too
@@ -78,7 +78,7 @@ impl Command {
     }
 }
 
-/// How to serve.
+/// Options of `serve`.
 #[derive(Args, Debug)]
 pub struct ServeOptions {
     /// Where to listen; port 0 lets the system choose
@@ -98,7 +98,7 @@ pub struct ServeOptions {
     /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
-    /// Whether to bring the database's schema up to date first, or to refuse to start if it is not
+    /// Bring the database's schema up to date first, or refuse to start if it is not
     #[arg(long, env = "PROPOSAL_SERVICE_MIGRATE", value_name = "WHEN", value_enum, default_value_t = MigrateMode::Auto, help_heading = "Database")]
     pub migrate: MigrateMode,
     /// Put one example of everything into a database that is empty
@@ -134,7 +134,7 @@ pub struct ServeOptions {
     pub logging: LoggingOptions,
 }
 
-/// How to migrate.
+/// Options of `migrate`.
 #[derive(Args, Debug)]
 pub struct MigrateOptions {
     /// The database.
@@ -145,7 +145,7 @@ pub struct MigrateOptions {
     pub logging: LoggingOptions,
 }
 
-/// What to make up.
+/// Options of `seed`.
 #[derive(Args, Debug)]
 pub struct SeedOptions {
     /// How many proposals to add
@@ -168,7 +168,7 @@ pub struct SeedOptions {
     pub logging: LoggingOptions,
 }
 
-/// What to back up.
+/// Options of `backup`.
 #[derive(Args, Debug)]
 pub struct BackupOptions {
     /// Where to; the file must not exist
@@ -182,7 +182,7 @@ pub struct BackupOptions {
     pub logging: LoggingOptions,
 }
 
-/// What to export.
+/// Options of `export`.
 #[derive(Args, Debug)]
 pub struct ExportOptions {
     /// Where to; the file must not exist [default: standard output]
@@ -196,7 +196,7 @@ pub struct ExportOptions {
     pub logging: LoggingOptions,
 }
 
-/// What to import.
+/// Options of `import`.
 #[derive(Args, Debug)]
 pub struct ImportOptions {
     /// Where from [default: standard input]
@@ -237,7 +237,7 @@ pub struct TimeZoneOptions {
     pub zone: TimeZone,
 }
 
-/// What to do with rules.
+/// A command about rules.
 #[derive(Debug, Subcommand)]
 pub enum RulesCommand {
     /// Read rules, explain each of them, and warn of likely mistakes
@@ -260,7 +260,7 @@ pub struct RuleFileOptions {
     pub logging: LoggingOptions,
 }
 
-/// What to explain.
+/// Options of `rules check`.
 #[derive(Args, Debug)]
 pub struct CheckOptions {
     /// The rules.
@@ -274,7 +274,7 @@ pub struct CheckOptions {
     pub time_zone: TimeZoneOptions,
 }
 
-/// What to audit.
+/// Options of `rules audit`.
 #[derive(Args, Debug)]
 pub struct AuditOptions {
     /// A file of rules, or a folder of them
@@ -297,7 +297,7 @@ pub struct AuditOptions {
     pub logging: LoggingOptions,
 }
 
-/// How to print the document.
+/// Options of `openapi`.
 #[derive(Args, Debug)]
 pub struct OpenapiOptions {
     /// Where clients reach the service: the document's server
@@ -332,19 +332,19 @@ pub struct DatabaseOptions {
     pub database_connections: u32,
 }
 
-/// What to log.
+/// Options of the log.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Logging")]
 pub struct LoggingOptions {
     /// Text, or JSON with an object on every line
     #[arg(long = "log-format", env = "PROPOSAL_SERVICE_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub format: LogFormat,
-    /// What to log: off, error, warn, info, debug or trace, also by module; `RUST_LOG` is read too
+    /// A level of the log: off, error, warn, info, debug or trace, also by module; `RUST_LOG` is read too
     #[arg(long = "log", env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value_t = default_log_filter(), value_parser = log_filter)]
     pub filter: String,
 }
 
-/// Whether serving begins with a migration.
+/// Migrating before serving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MigrateMode {
     /// Yes; instances that start together wait for each other
@@ -373,8 +373,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// What the command line asks for. Prints help and the version by itself, and ends the process
-/// then.
+/// Reads the command line. Prints help and the version by itself, and ends the process then.
 pub fn command() -> Result<Command, CommandError> {
     let said = CommandLine::try_parse().map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),

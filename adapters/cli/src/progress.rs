@@ -69,6 +69,6 @@ impl Meter {
 
 /// The bar's own word for it has four decimals.
 fn write_rate(state: &ProgressState, out: &mut dyn fmt::Write) {
-    // The bar is for the eye: there is nobody to tell if this fails.
+    // The bar is for the eye: nobody needs to know if this fails.
     let _ = write!(out, "{:.0}", state.per_sec());
 }

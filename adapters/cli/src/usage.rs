@@ -2,7 +2,7 @@
 
 use clap::error::{ContextKind, ContextValue};
 
-/// What is wrong with the command line or with an environment variable, which is named.
+/// Describes an error of the command line, or of an environment variable, which is named.
 pub fn message(error: &clap::Error) -> String {
     let source = variable_of(error).map(|name| format!("{name}: ")).unwrap_or_default();
     source + &one_line(&error.render().to_string())

@@ -345,6 +345,10 @@ fn demonstration_items_are_loaded_once() {
         process.kill().unwrap();
         process.wait().unwrap();
     }
+    let running = Running::start(&folder, &["--demo"]);
+    let page = running.ask("GET", "/v1/proposals?embed=program", "");
+    let program = &page["_embedded"]["proposals"][0]["_embedded"]["program"];
+    assert!(program["title"].is_string(), "the proposal names the programme: {page}");
 }
 
 #[test]

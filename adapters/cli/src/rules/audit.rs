@@ -49,7 +49,7 @@ pub async fn audit(options: &AuditOptions, wiring: &Wiring) -> Result<(), Comman
     Ok(())
 }
 
-/// What was found so far.
+/// The results so far.
 struct Audit {
     meter: Meter,
     is_summary: bool,
@@ -59,11 +59,11 @@ struct Audit {
     entries: Entries,
 }
 
-/// What is known of a rule, and how often it had something to say.
+/// A rule, and the number of items that it would refuse or warn of.
 struct Count {
     collection: Collection,
     severity: Severity,
-    /// What the items were looked at as: an item may break a rule about creates and be sound.
+    /// The audited operation: an item may break a rule about creates and be sound.
     operation: WriteOperation,
     applied: u64,
     remarked: u64,

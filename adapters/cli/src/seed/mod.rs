@@ -32,14 +32,14 @@ const IN_FLIGHT: usize = 64;
 const BAR: &str =
     "{bar:32} {percent:>3} %  {human_pos} of {human_len} rows, {rate} a second, {eta} left";
 
-/// Adds what the options ask for to the store.
+/// Adds made-up data to the store.
 pub async fn run(options: &SeedOptions, wiring: &Wiring) -> Result<(), CommandError> {
     let SeedOptions { proposals, library, median_size, seed, .. } = *options;
     let mut signals = Signals::listen()?;
     let Opened { ports, store } = tokio::select! {
         opened = (wiring.open_to_seed)(&options.database) => opened?,
         signal = signals.next() => {
-            return Err(CommandError::Interrupted { signal, stored: Tally::default() });
+            return Err(CommandError::Interrupted { signal, stored: Tally::default().to_string() });
         }
     };
     tracing::info!(proposals, library_items_of_each = library, seed, "adding made-up data");
@@ -61,7 +61,7 @@ pub async fn run(options: &SeedOptions, wiring: &Wiring) -> Result<(), CommandEr
 
 /// The number of rows that were stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+struct Tally {
     programs: u64,
     proposals: u64,
     library_items: u64,
@@ -191,7 +191,7 @@ impl Load {
                 },
             }
         }
-        let stored = self.tally;
+        let stored = self.tally.to_string();
         match self.halt.take() {
             None => Ok(()),
             Some(Halt::Signal(signal)) => Err(CommandError::Interrupted { signal, stored }),

@@ -57,7 +57,7 @@ const TYPES: [(&str, &str); 6] = [
     ("Startup R&D Project", "Pre-commercialization"),
 ];
 
-/// What is bought: its expense class, its unit, and the least and the most it costs, in pesos.
+/// Purchases: expense class, title, unit, and the least and the greatest cost in pesos.
 const PURCHASES: [(&str, &str, &str, u64, u64); 6] = [
     ("PS", "Project technical assistant", "month", 18_000, 52_000),
     ("PS", "Science research specialist", "month", 25_000, 60_000),

@@ -20,11 +20,11 @@ pub async fn backup(options: &BackupOptions, wiring: &Wiring) -> Result<(), Comm
     let mut meter = Meter::start(None, BAR);
     let (maintenance, to, bar) =
         ((wiring.maintenance)(&options.database), file.partial().to_owned(), meter.bar().clone());
-    let tell = move |BackupProgress { copied, total }| {
+    let report = move |BackupProgress { copied, total }| {
         bar.set_length(total);
         bar.set_position(copied);
     };
-    let work = spawn_blocking(move || Ok(maintenance.back_up(&to, &tell)?));
+    let work = spawn_blocking(move || Ok(maintenance.back_up(&to, &report)?));
     let copied = watch(work, &mut signals, &mut meter, "copying the database file, in bytes").await;
     meter.end();
     copied?;

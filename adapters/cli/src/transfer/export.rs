@@ -20,9 +20,8 @@ const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {
 /// Bytes that are written at a time.
 const BUFFER: usize = 1 << 16;
 
-/// What went wrong with what is written to: it is told in the terms of a file or of standard
-/// output.
-type Told = Box<dyn Fn(io::Error) -> CommandError + Send>;
+/// Makes an error of writing one of the file or of standard output.
+type WriteError = Box<dyn Fn(io::Error) -> CommandError + Send>;
 
 /// Writes the store that the options name to where they say.
 pub async fn export(options: &ExportOptions, wiring: &Wiring) -> Result<(), CommandError> {
@@ -34,9 +33,9 @@ pub async fn export(options: &ExportOptions, wiring: &Wiring) -> Result<(), Comm
         signal = signals.next() => return Err(CommandError::Stopped(signal)),
     };
     let mut meter = Meter::start(Some(log.last().0.unsigned_abs()), BAR);
-    let (out, told) = output(file.as_ref())?;
+    let (out, write_error) = output(file.as_ref())?;
     let bar = meter.bar().clone();
-    let work = spawn_blocking(move || write_all(log, out, &bar, &told));
+    let work = spawn_blocking(move || write_all(log, out, &bar, &write_error));
     let written =
         watch(work, &mut signals, &mut meter, "exporting, by the numbers of the changes").await;
     meter.end();
@@ -49,7 +48,7 @@ pub async fn export(options: &ExportOptions, wiring: &Wiring) -> Result<(), Comm
     crate::print(&format!("exported {changes} changes in {:.1} s\n", meter.seconds()))
 }
 
-fn output(file: Option<&NewFile>) -> Result<(Box<dyn Write + Send>, Told), CommandError> {
+fn output(file: Option<&NewFile>) -> Result<(Box<dyn Write + Send>, WriteError), CommandError> {
     let Some(file) = file else {
         return Ok((Box::new(io::stdout()), Box::new(CommandError::Output)));
     };
@@ -65,12 +64,12 @@ fn write_all(
     mut log: Box<dyn HistoryReader>,
     out: impl Write,
     bar: &ProgressBar,
-    told: &dyn Fn(io::Error) -> CommandError,
+    write_error: &dyn Fn(io::Error) -> CommandError,
 ) -> Result<u64, CommandError> {
     let (mut out, mut digest) = (BufWriter::with_capacity(BUFFER, out), Digest::default());
     let mut put = |line: &str| {
         digest.add(line.as_bytes());
-        out.write_all(line.as_bytes()).map_err(told)
+        out.write_all(line.as_bytes()).map_err(write_error)
     };
     put(&format::header())?;
     let (mut line, mut changes) = (String::new(), 0);
@@ -85,6 +84,6 @@ fn write_all(
     }
     out.write_all(format::trailer(changes, &digest.finish()).as_bytes())
         .and_then(|()| out.flush())
-        .map_err(told)?;
+        .map_err(write_error)?;
     Ok(changes)
 }

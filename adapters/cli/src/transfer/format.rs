@@ -1,6 +1,6 @@
-//! What an export looks like, as `docs/copies.md` describes it: a header, a line for each change, a
-//! trailer. Here its lines are written and read; nothing here asks whether changes can follow each
-//! other.
+//! The form of an export, as `docs/copies.md` describes it: a header, a line for each change, a
+//! trailer. Here its lines are written and read; the order of changes is not
+//! checked here.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use jiff::fmt::temporal::DateTimePrinter;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-/// What the header says of every export.
+/// The name of the format, in the header of every export.
 const FORMAT: &str = "proposal-service-changes";
 
 /// It counts up when a reader of this one could misunderstand what is written.
@@ -56,15 +56,15 @@ pub enum Entry {
     },
 }
 
-/// What is wrong with a line, and how to mend it.
+/// An error in a line, and how to fix it.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum LineFault {
+pub enum LineError {
     /// No JSON that can be kept.
     #[error("column {column}: {detail}")]
     Json {
         /// In characters, from 1.
         column: usize,
-        /// What was found and what was expected.
+        /// The character that was found and those expected.
         detail: String,
     },
     /// A value of another kind.
@@ -75,7 +75,7 @@ pub enum LineFault {
     UnknownMember {
         /// Its name.
         name: String,
-        /// What may be meant.
+        /// The name that was probably meant.
         meant: Option<&'static str>,
     },
     /// A member is missing.
@@ -88,7 +88,7 @@ pub enum LineFault {
         name: &'static str,
         /// Its value, shortened.
         found: String,
-        /// What it can be.
+        /// Its possible values.
         wanted: String,
     },
     /// The members hold what no store can keep.
@@ -96,7 +96,7 @@ pub enum LineFault {
     Unstorable {
         /// Where, within the members.
         pointer: String,
-        /// What is wrong.
+        /// The reason.
         detail: String,
     },
 }
@@ -155,8 +155,7 @@ pub fn push_change(out: &mut String, change: &ChangeRecord) {
     out.push('\n');
 }
 
-/// Whether a line is the header of an export that can be read here; or the version it has instead,
-/// if it is one at all.
+/// Reads the header of an export, or returns its other version, if it is a header at all.
 pub fn read_header(line: &[u8]) -> Result<(), Option<String>> {
     let read = json::read(line).map_err(|_| None)?;
     let is_ours = read
@@ -172,19 +171,16 @@ pub fn read_header(line: &[u8]) -> Result<(), Option<String>> {
     if version.as_deref() == Some(FORMAT_VERSION) { Ok(()) } else { Err(version) }
 }
 
-/// Reads a line after the header.
-///
-/// # Errors
-/// The first fault.
-pub fn read_entry(line: &[u8]) -> Result<Entry, LineFault> {
+/// Reads a line after the header, or returns its first error.
+pub fn read_entry(line: &[u8]) -> Result<Entry, LineError> {
     // The members are nested one deeper than where they stand alone.
-    let read = json::read_within(line, MAX_DEPTH + 1).map_err(|fault| LineFault::Json {
-        column: fault.column,
+    let read = json::read_within(line, MAX_DEPTH + 1).map_err(|error| LineError::Json {
+        column: error.column,
         // The reader knows bodies of requests.
-        detail: fault.detail.replace("the body", "the line"),
+        detail: error.detail.replace("the body", "the line"),
     })?;
     if !read.text.starts_with('{') {
-        return Err(LineFault::NotAnObject);
+        return Err(LineError::NotAnObject);
     }
     if read.value().member("group").is_none()
         && TRAILER.iter().any(|name| read.value().member(name).is_some())
@@ -195,7 +191,7 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, LineFault> {
     read_change(fields, read.has_unstorable).map(|change| Entry::Change(Box::new(change)))
 }
 
-fn read_trailer(read: &Read) -> Result<Entry, LineFault> {
+fn read_trailer(read: &Read) -> Result<Entry, LineError> {
     let [changes, sha256] = members(read, TRAILER)?;
     let changes = wanted(
         TRAILER[0],
@@ -213,11 +209,11 @@ fn read_trailer(read: &Read) -> Result<Entry, LineFault> {
 fn members<'a, const COUNT: usize>(
     read: &'a Read,
     names: [&'static str; COUNT],
-) -> Result<[Value<'a>; COUNT], LineFault> {
+) -> Result<[Value<'a>; COUNT], LineError> {
     let mut found = [None; COUNT];
     for (name, value) in read.value().entries().into_iter().flatten() {
         let Some(place) = names.iter().position(|known| *known == name) else {
-            return Err(LineFault::UnknownMember {
+            return Err(LineError::UnknownMember {
                 name: shortened(name),
                 meant: nearest(name, FIELDS.into_iter().chain(TRAILER)),
             });
@@ -225,7 +221,7 @@ fn members<'a, const COUNT: usize>(
         found[place] = Some(value);
     }
     for (place, name) in names.into_iter().enumerate() {
-        found[place].ok_or(LineFault::Missing(name))?;
+        found[place].ok_or(LineError::Missing(name))?;
     }
     Ok(found.map(|value| value.unwrap_or(Value::from_encoded("null"))))
 }
@@ -233,7 +229,7 @@ fn members<'a, const COUNT: usize>(
 fn read_change(
     fields: [Value<'_>; FIELDS.len()],
     has_unstorable: bool,
-) -> Result<ChangeRecord, LineFault> {
+) -> Result<ChangeRecord, LineError> {
     let [sequence, group, item, version, kind, time, caller, parent, continues, members] = fields;
     let kind =
         wanted("kind", kind, kind.as_text().and_then(|name| ChangeKind::named(&name)), || {
@@ -260,14 +256,14 @@ fn read_change(
     })
 }
 
-/// What `found` makes of the value of a member, or else what it should be.
+/// Returns `found`, or else an error with the values the member can have.
 fn wanted<T>(
     name: &'static str,
     value: Value<'_>,
     found: Option<T>,
     wanted: impl FnOnce() -> String,
-) -> Result<T, LineFault> {
-    found.ok_or_else(|| LineFault::Wrong {
+) -> Result<T, LineError> {
+    found.ok_or_else(|| LineError::Wrong {
         name,
         found: shortened(value.encoded()),
         wanted: wanted(),
@@ -278,19 +274,19 @@ fn number(value: Value<'_>) -> Option<i64> {
     value.as_number()?.parse().ok()
 }
 
-fn counted(name: &'static str, value: Value<'_>) -> Result<i64, LineFault> {
+fn counted(name: &'static str, value: Value<'_>) -> Result<i64, LineError> {
     wanted(name, value, number(value).filter(|number| *number > 0), || {
         "a whole number from 1".to_owned()
     })
 }
 
-fn id(name: &'static str, value: Value<'_>) -> Result<ItemId, LineFault> {
+fn id(name: &'static str, value: Value<'_>) -> Result<ItemId, LineError> {
     wanted(name, value, value.as_text().and_then(|text| ItemId::parse(&text)), || {
         "a UUID of version 7 as a text of 36 characters in lower case".to_owned()
     })
 }
 
-fn optional_id(name: &'static str, value: Value<'_>) -> Result<Option<ItemId>, LineFault> {
+fn optional_id(name: &'static str, value: Value<'_>) -> Result<Option<ItemId>, LineError> {
     if value.is_null() { Ok(None) } else { id(name, value).map(Some) }
 }
 
@@ -299,7 +295,7 @@ fn read_time(text: &str) -> Option<Timestamp> {
     text.parse().ok().filter(|time| TIME.timestamp_to_string(time) == text)
 }
 
-fn read_caller(value: Value<'_>) -> Result<Option<String>, LineFault> {
+fn read_caller(value: Value<'_>) -> Result<Option<String>, LineError> {
     if value.is_null() {
         return Ok(None);
     }
@@ -312,7 +308,7 @@ fn read_members(
     value: Value<'_>,
     kind: ChangeKind,
     has_unstorable: bool,
-) -> Result<Option<std::sync::Arc<str>>, LineFault> {
+) -> Result<Option<std::sync::Arc<str>>, LineError> {
     if kind == ChangeKind::Deleted {
         return wanted("members", value, value.is_null().then_some(None), || {
             "null where an item is deleted".to_owned()
@@ -328,7 +324,7 @@ fn read_members(
         if let Some(violation) =
             members.and_then(|members| domain::unstorable(&members).iter().next().cloned())
         {
-            return Err(LineFault::Unstorable {
+            return Err(LineError::Unstorable {
                 pointer: violation.pointer.to_string(),
                 detail: violation.detail.clone(),
             });
@@ -398,8 +394,8 @@ mod tests {
 
     #[track_caller]
     fn refused(line: &str, words: &str) {
-        let fault = read_entry(line.as_bytes()).expect_err(line).to_string();
-        assert!(fault.contains(words), "{fault}");
+        let error = read_entry(line.as_bytes()).expect_err(line).to_string();
+        assert!(error.contains(words), "{error}");
     }
 
     #[test]

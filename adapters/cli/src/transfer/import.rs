@@ -47,7 +47,7 @@ pub async fn import(options: &ImportOptions, wiring: &Wiring) -> Result<(), Comm
         store(&*maintenance, reading, &mut signals, &mut meter).await
     };
     meter.end();
-    crate::print(&told(&found?, options.dry_run, meter.seconds()))
+    crate::print(&summary(&found?, options.dry_run, meter.seconds()))
 }
 
 /// Stores what is read while more is read.
@@ -89,12 +89,12 @@ fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), CommandErr
     Ok((Box::new(BufReader::new(file)), named, metadata.is_file().then_some(metadata.len())))
 }
 
-/// What was done, in one line.
-fn told(found: &Found, is_dry_run: bool, seconds: f64) -> String {
+/// A line that says what was stored.
+fn summary(found: &Found, is_dry_run: bool, seconds: f64) -> String {
     let changes = found.changes;
     let mut text = if is_dry_run {
         format!(
-            "nothing was stored; the file is faultless and the store empty: an import would store {changes} changes"
+            "nothing was stored; the file has no errors and the store empty: an import would store {changes} changes"
         )
     } else {
         format!("stored {changes} changes in {seconds:.1} s")

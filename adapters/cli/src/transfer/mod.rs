@@ -7,7 +7,7 @@
 //! - [`reading`] checks a whole export, [`new_file`] makes sure that no half copy is taken for a
 //!   whole one.
 //!
-//! What takes long is done on threads of its own, so that a signal ends the process at any time.
+//! Long work is done on threads of its own, so that a signal ends the process at any time.
 
 mod backup;
 mod export;
@@ -26,7 +26,6 @@ use crate::signals::Signals;
 pub use backup::backup;
 pub use export::export;
 pub use import::import;
-pub use reading::FileErrors;
 
 /// Waits for work on another thread, and tells how far it has come.
 async fn watch<T>(
@@ -48,7 +47,7 @@ fn log(meter: &Meter, what: &str) {
     tracing::info!(done = meter.bar().position(), of = meter.bar().length(), "{what}");
 }
 
-/// What a thread came to. If it panicked, so does this one.
+/// The outcome of a thread. If it panicked, so does this one.
 fn joined<T>(
     done: Result<Result<T, CommandError>, tokio::task::JoinError>,
 ) -> Result<T, CommandError> {

@@ -12,7 +12,7 @@ use crate::error::CommandError;
 /// The end of the name of a file that is not complete yet.
 const PARTIAL: &str = ".proposal-service-partial";
 
-/// What may be done with a new file where the user's mask does not say otherwise, as usual.
+/// The permissions of a new file, less those in the user's mask.
 const MODE: u32 = 0o666;
 
 /// A file under construction, beside the one it is to be. It is removed when it is dropped.

@@ -11,8 +11,8 @@ use super::format::{self, Digest, Entry};
 use super::lines::{Line, Lines};
 use crate::error::CommandError;
 
-/// Faults that are told of one file.
-const MOST_FAULTS: usize = 20;
+/// The most errors that are reported of one file.
+const MOST_ERRORS: usize = 20;
 
 /// Bytes of changes that are stored at a time, and how many at most.
 const BATCH_BYTES: usize = 1 << 20;
@@ -21,38 +21,42 @@ const BATCH: usize = 1_000;
 const TOO_LARGE: &str =
     "the members are larger than those of an item may be; --max-body allows more";
 
-/// What is wrong with a file, line by line.
+/// The errors of a file, line by line.
 #[derive(Debug)]
-pub struct FileErrors {
-    /// Line numbers, and what is wrong there.
-    faults: Vec<(u64, String)>,
-    /// Whether there may be more.
+struct FileErrors {
+    /// Line numbers and messages.
+    errors: Vec<(u64, String)>,
+    /// There may be more.
     is_cut: bool,
 }
 
 impl fmt::Display for FileErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (separator, cut) = match self.faults.as_slice() {
+        let (separator, cut) = match self.errors.as_slice() {
             [_] => (" ", ""),
             _ => (
                 "\n",
-                if self.is_cut { "\nthere may be more; only the first 20 are told" } else { "" },
+                if self.is_cut {
+                    "\nthere may be more; only the first 20 are reported"
+                } else {
+                    ""
+                },
             ),
         };
         write!(formatter, "the file is refused:")?;
-        self.faults
+        self.errors
             .iter()
-            .try_for_each(|(line, fault)| write!(formatter, "{separator}line {line}: {fault}"))?;
+            .try_for_each(|(line, error)| write!(formatter, "{separator}line {line}: {error}"))?;
         formatter.write_str(cut)
     }
 }
 
-/// What a file holds that was found faultless.
+/// The content of a file without errors.
 #[derive(Debug)]
 pub struct Found {
-    /// How many changes.
+    /// The number of changes.
     pub changes: u64,
-    /// What they leave, by group.
+    /// The items they leave, by group.
     pub summary: Vec<CollectionSummary>,
 }
 
@@ -65,7 +69,7 @@ pub struct Reading<R> {
     digest: Digest,
     validator: Box<dyn HistoryValidator>,
     changes: u64,
-    faults: Vec<(u64, String)>,
+    errors: Vec<(u64, String)>,
 }
 
 impl<R: BufRead> Reading<R> {
@@ -97,20 +101,23 @@ impl<R: BufRead> Reading<R> {
             }
         };
         header.map_err(|version| {
-            CommandError::Import(FileErrors { faults: vec![(1, refused(version))], is_cut: false })
+            CommandError::Import(
+                FileErrors { errors: vec![(1, refused(version))], is_cut: false }.to_string(),
+            )
         })?;
-        Ok(Self { lines, most, bar, named, digest, validator, changes: 0, faults: Vec::new() })
+        Ok(Self { lines, most, bar, named, digest, validator, changes: 0, errors: Vec::new() })
     }
 
-    /// Reads to the end. What is checked is handed on, if anybody takes it, until the first fault.
+    /// Reads to the end. Checked changes are handed on, if anybody takes them, until the first
+    /// error.
     pub fn finish(
         mut self,
         sender: Option<Sender<Vec<CheckedChange>>>,
     ) -> Result<Found, CommandError> {
         let mut outlet = Outlet { sender, changes: Vec::new(), bytes: 0 };
-        while self.faults.len() < MOST_FAULTS {
+        while self.errors.len() < MOST_ERRORS {
             match self.next()? {
-                Next::Change(change) if self.faults.is_empty() => {
+                Next::Change(change) if self.errors.is_empty() => {
                     if !outlet.push(*change) {
                         // Who stores has failed, and tells why.
                         return self.found();
@@ -127,9 +134,10 @@ impl<R: BufRead> Reading<R> {
                 }
             }
         }
-        if !self.faults.is_empty() {
-            let is_cut = self.faults.len() >= MOST_FAULTS;
-            return Err(CommandError::Import(FileErrors { faults: self.faults, is_cut }));
+        if !self.errors.is_empty() {
+            let is_cut = self.errors.len() >= MOST_ERRORS;
+            let errors = FileErrors { errors: self.errors, is_cut };
+            return Err(CommandError::Import(errors.to_string()));
         }
         outlet.flush();
         self.found()
@@ -174,7 +182,7 @@ impl<R: BufRead> Reading<R> {
                 self.close(changes, &sha256);
                 Ok(Next::Trailer)
             }
-            Err(fault) => Ok(self.refuse(&fault.to_string())),
+            Err(error) => Ok(self.refuse(&error.to_string())),
         }
     }
 
@@ -182,7 +190,7 @@ impl<R: BufRead> Reading<R> {
     /// add.
     fn close(&mut self, changes: u64, sha256: &str) {
         let digest = std::mem::take(&mut self.digest).finish();
-        if !self.faults.is_empty() {
+        if !self.errors.is_empty() {
             return;
         }
         if changes != self.changes {
@@ -195,8 +203,8 @@ impl<R: BufRead> Reading<R> {
         }
     }
 
-    /// What only the end can tell: nothing follows it, and nothing is left behind without what it
-    /// belongs to.
+    /// Checks what can be checked only at the end: nothing follows it, and no item is left without
+    /// its parent.
     fn look_behind(&mut self) -> Result<(), CommandError> {
         if self
             .lines
@@ -206,18 +214,18 @@ impl<R: BufRead> Reading<R> {
         {
             self.refuse("something follows the line that counts the changes; an export ends there");
         }
-        let room = MOST_FAULTS.saturating_sub(self.faults.len());
-        self.faults.extend(self.validator.orphans(room)?);
+        let room = MOST_ERRORS.saturating_sub(self.errors.len());
+        self.errors.extend(self.validator.orphans(room)?);
         Ok(())
     }
 
-    fn refuse(&mut self, fault: &str) -> Next {
-        self.faults.push((self.lines.number(), fault.to_owned()));
+    fn refuse(&mut self, error: &str) -> Next {
+        self.errors.push((self.lines.number(), error.to_owned()));
         Next::Refused
     }
 }
 
-/// What a line is.
+/// A line that was read.
 enum Next {
     Change(Box<CheckedChange>),
     Refused,
