@@ -13,23 +13,22 @@ mod changes;
 mod context;
 mod demonstration;
 mod error;
-pub mod maintenance;
 pub mod ports;
 mod precondition;
 pub mod query;
 mod resources;
 mod rule_catalog;
-mod rule_files;
 
 pub use changes::ChangeService;
 pub use context::{Caller, RequestKey, WriteOptions};
 pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstration};
 pub use error::ApplicationError;
+pub use ports::maintenance;
 pub use ports::{
-    Answered, BookRule, Change, ChangeKind, ChangeLog, Clock, CollectionContent, Ground, History,
-    IdGenerator, IdempotencyKey, ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange,
-    NewItem, PastPageQuery, PastVersion, Ports, Readiness, Relations, Replacement, RepositoryError,
-    Revision, RuleBook, Rules, Scope, Sequence, ShownItem, Totals,
+    Answered, BookRule, CaseReport, Change, ChangeKind, ChangeLog, Clock, CollectionContent,
+    Ground, History, IdGenerator, IdempotencyKey, ItemRepository, ListedItem, ListedPage, LogPage,
+    LoggedChange, NewItem, PastPageQuery, PastVersion, Ports, Readiness, Relations, Replacement,
+    RepositoryError, Revision, RuleBook, RuleFiles, Rules, Scope, Sequence, ShownItem, Totals,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchFault, Term, View};
@@ -39,4 +38,3 @@ pub use resources::{
     Written, audited_operation, resource_use_cases,
 };
 pub use rule_catalog::{PublishedRule, RuleCatalog, RuleHome};
-pub use rule_files::{CaseReport, RuleFiles};

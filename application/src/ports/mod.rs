@@ -9,7 +9,9 @@ mod error;
 mod history;
 mod ids;
 mod items;
+pub mod maintenance;
 mod readiness;
+mod rule_files;
 mod rules;
 
 use std::sync::Arc;
@@ -21,6 +23,7 @@ pub use history::*;
 pub use ids::*;
 pub use items::*;
 pub use readiness::*;
+pub use rule_files::*;
 pub use rules::*;
 
 /// The adapters that the use cases work with.

@@ -9,7 +9,7 @@ use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::ports::{ChangeKind, RepositoryError, Sequence};
+use super::{ChangeKind, RepositoryError, Sequence};
 
 /// Maintains one store, which every method reaches by itself.
 #[async_trait]
