@@ -7,9 +7,10 @@
 //!   [`error`] are what is printed when a command fails;
 //! - [`seed`] fills a store with made-up data, [`transfer`] copies whole stores, [`rules`] checks,
 //!   tests and audits business rules in files;
-//! - [`logging`], [`signals`] and [`progress`] serve all commands.
+//! - [`log_filter`], [`logging`], [`signals`] and [`progress`] serve all commands.
 
 mod error;
+mod log_filter;
 mod logging;
 mod options;
 mod progress;

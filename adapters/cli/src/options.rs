@@ -7,17 +7,12 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::tz::TimeZone;
-use tracing_subscriber::EnvFilter;
 use url::Url;
 
 use crate::error::CommandError;
+use crate::log_filter;
 use crate::quantities::{byte_size, lifetime, timeout};
 use crate::usage;
-
-/// The libraries' lines say little to an operator unless something is wrong.
-const DEFAULT_LOG_FILTER: &str = "info,sqlx=warn,sea_orm=warn,sea_orm_migration=warn";
-
-const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -340,7 +335,7 @@ pub struct LoggingOptions {
     #[arg(long = "log-format", env = "PROPOSAL_SERVICE_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub format: LogFormat,
     /// A level of the log: off, error, warn, info, debug or trace, also by module; `RUST_LOG` is read too
-    #[arg(long = "log", env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value_t = default_log_filter(), value_parser = log_filter)]
+    #[arg(long = "log", env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value_t = log_filter::default(), value_parser = log_filter::parse)]
     pub filter: String,
 }
 
@@ -411,31 +406,11 @@ fn median_size(text: &str) -> Result<usize, &'static str> {
     is_allowed.then_some(size).ok_or("give a size from 1KiB to 256KiB")
 }
 
-fn default_log_filter() -> String {
-    std::env::var("RUST_LOG")
-        .ok()
-        .filter(|filter| !filter.is_empty())
-        .unwrap_or_else(|| DEFAULT_LOG_FILTER.to_owned())
-}
-
-/// Refuses what would log nothing by mistake: a name that is no level counts as a module's.
-fn log_filter(text: &str) -> Result<String, String> {
-    let is_valid = text.split(',').all(|directive| {
-        let level = directive.rsplit('=').next().unwrap_or_default().trim();
-        LOG_LEVELS.iter().any(|known| level.eq_ignore_ascii_case(known))
-    });
-    if is_valid && EnvFilter::try_new(text).is_ok() {
-        return Ok(text.to_owned());
-    }
-    let levels = LOG_LEVELS.join(", ");
-    Err(format!("give a level ({levels}), also by module, such as info,storage_adapter=debug"))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory as _, Parser as _};
 
-    use super::{Command, CommandLine, MigrateMode, log_filter, origin};
+    use super::{Command, CommandLine, MigrateMode, origin};
 
     #[test]
     fn the_definition_is_sound() {
@@ -488,22 +463,6 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(origin(text).is_ok(), valid, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_log_filter_has_levels_alone() {
-        for (text, is_valid) in [
-            ("info", true),
-            ("WARN,storage_adapter=debug,sqlx=off", true),
-            ("json", false),
-            ("1", false),
-            ("verbose", false),
-            ("info,storage_adapter", false),
-            ("info=a=b", false),
-            ("", false),
-        ] {
-            assert_eq!(log_filter(text).is_ok(), is_valid, "{text}");
         }
     }
 }

@@ -75,7 +75,7 @@ impl Count {
         Self { collection, severity: rule.severity(), operation, applied: 0, remarked: 0 }
     }
 
-    /// What the items were looked at as, where that is not a replacement.
+    /// The audited operation, where that is not a replacement.
     fn looked_at_as(&self) -> String {
         match self.operation {
             WriteOperation::Replace => String::new(),

@@ -1,0 +1,50 @@
+//! Filters of the log.
+
+use tracing_subscriber::EnvFilter;
+
+/// The libraries' lines say little to an operator unless something is wrong.
+const DEFAULT_LOG_FILTER: &str = "info,sqlx=warn,sea_orm=warn,sea_orm_migration=warn";
+
+const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// Returns the filter in `RUST_LOG`, or the usual one.
+pub fn default() -> String {
+    std::env::var("RUST_LOG")
+        .ok()
+        .filter(|filter| !filter.is_empty())
+        .unwrap_or_else(|| DEFAULT_LOG_FILTER.to_owned())
+}
+
+/// Refuses what would log nothing by mistake: a name that is no level counts as a module's.
+pub fn parse(text: &str) -> Result<String, String> {
+    let is_valid = text.split(',').all(|directive| {
+        let level = directive.rsplit('=').next().unwrap_or_default().trim();
+        LOG_LEVELS.iter().any(|known| level.eq_ignore_ascii_case(known))
+    });
+    if is_valid && EnvFilter::try_new(text).is_ok() {
+        return Ok(text.to_owned());
+    }
+    let levels = LOG_LEVELS.join(", ");
+    Err(format!("give a level ({levels}), also by module, such as info,storage_adapter=debug"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn a_log_filter_has_levels_alone() {
+        for (text, is_valid) in [
+            ("info", true),
+            ("WARN,storage_adapter=debug,sqlx=off", true),
+            ("json", false),
+            ("1", false),
+            ("verbose", false),
+            ("info,storage_adapter", false),
+            ("info=a=b", false),
+            ("", false),
+        ] {
+            assert_eq!(parse(text).is_ok(), is_valid, "{text}");
+        }
+    }
+}
