@@ -12,7 +12,7 @@ use crate::{Running, command, folder, line_with, text};
 
 /// A rule that warns of files without a title and refuses those that are called `bad`, with its
 /// cases.
-const RULES: &str = r#"
+const RULES: &str = r"
 members: {files: [title]}
 rules:
   - id: titled
@@ -31,7 +31,7 @@ cases:
   - {rule: titled, name: with a title, self: {title: x}, expect: pass}
   - {rule: titled, name: without, self: {}, expect: fail}
   - {rule: good, name: bad, self: {title: bad}, expect: fail}
-"#;
+";
 
 /// A folder with the rules in `rules.yaml`.
 fn rules(text: &str) -> TempDir {
