@@ -83,7 +83,9 @@ class Shell:
     def __init__(self, folder, outputs, address):
         self.outputs = outputs
         self.done, done = os.pipe()
-        environment = dict(os.environ, PROPOSAL_SERVICE_LISTEN=address, PATH=f"{BINARY.parent}:{os.environ['PATH']}")
+        settings = {"PROPOSAL_SERVICE_LISTEN": address, "PATH": f"{BINARY.parent}:{os.environ['PATH']}"}
+        others = {name: value for name, value in os.environ.items() if not name.startswith("PROPOSAL_SERVICE_")}
+        environment = others | settings
         # The services that a page starts end with its shell.
         start = f"set -eu; trap 'kill $(jobs -p) 2> /dev/null; wait' EXIT; exec {done}>&{done}\n"
         self.end_of_block = f"echo >&{done}\n"
