@@ -1,17 +1,19 @@
 //! The difference between two values as a JSON Patch (RFC 6902).
 //!
-//! A patch is never longer than it takes to replace the value as a whole: where telling the parts
-//! apart would be, the whole is replaced. Nor are values taken apart that are so deep that looking
-//! at each level would take many times their length. So both the size of a patch and the work on it
-//! are bounded by the length of the values.
+//! Objects are compared member by member, whatever the order of their members. Two objects at the
+//! root are always taken apart. Below it, a value is replaced as a whole where the patch of its
+//! parts would be much longer, or where comparing every level would take many times its length. So
+//! both the size of a patch and the work on it are bounded by the length of the values.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::value::{Kind, Value};
 
-/// Objects and arrays with more than so many parts are not taken apart.
-const MOST_PARTS: usize = 10_000;
+/// Arrays with more elements are not compared element by element.
+const MOST_ELEMENTS: usize = 10_000;
+
+/// Bytes by which the patch of an object's members may be longer than its replacement as a whole.
+const SLACK: usize = 512;
 
 /// How many times the length of both values may be looked through, and what small ones may take in
 /// any case.
@@ -41,8 +43,13 @@ struct Patch {
     room: usize,
 }
 
-/// The parts told apart would take more than the whole.
-struct TooLong;
+/// Why a value is replaced as a whole.
+enum Whole {
+    /// The patch of its parts would be too long.
+    Shorter,
+    /// It was not compared part by part.
+    NotCompared,
+}
 
 impl Patch {
     fn change(&mut self, from: Value<'_>, to: Value<'_>) {
@@ -50,36 +57,43 @@ impl Patch {
             return;
         }
         let (start, path) = (self.operations.len(), self.path.len());
-        let most = start + self.path.len() + to.encoded().len();
-        let told = match (from.kind(), to.kind()) {
-            _ if !self.take_room(from, to) => Err(TooLong),
-            (Kind::Object, Kind::Object) => self.change_object(from, to, most),
+        let most = start + path + to.encoded().len();
+        let whole = match (from.kind(), to.kind()) {
+            _ if !self.take_room(from, to) => Err(Whole::NotCompared),
+            (Kind::Object, Kind::Object) if path == 0 => self.change_object(from, to, usize::MAX),
+            (Kind::Object, Kind::Object) => self.change_object(from, to, most + SLACK),
             (Kind::Array, Kind::Array) => self.change_array(from, to, most),
-            _ => Err(TooLong),
+            _ => Err(Whole::Shorter),
         };
-        if told.is_err() {
+        let is_replaced = match whole {
+            Ok(()) => false,
+            Err(Whole::Shorter) => true,
+            Err(Whole::NotCompared) => !is_same(from, to),
+        };
+        if whole.is_err() {
             self.operations.truncate(start);
             self.path.truncate(path);
+        }
+        if is_replaced {
             self.push("replace", Some(to));
         }
     }
 
-    fn change_object(
-        &mut self,
-        from: Value<'_>,
-        to: Value<'_>,
-        most: usize,
-    ) -> Result<(), TooLong> {
-        let (before, after) = (parts(from.entries())?, parts(to.entries())?);
-        let names: HashSet<_> = after.iter().map(|(name, _)| *name).collect();
-        for (name, _) in before.iter().filter(|(name, _)| !names.contains(name)) {
+    fn change_object(&mut self, from: Value<'_>, to: Value<'_>, most: usize) -> Result<(), Whole> {
+        let before = sorted_members(from);
+        let place_of = |name: &str| before.binary_search_by_key(&name, |(name, _)| *name);
+        let mut stays = vec![false; before.len()];
+        for place in members(to).filter_map(|(name, _)| place_of(name).ok()) {
+            stays[place] = true;
+        }
+        for (name, _) in members(from).filter(|(name, _)| place_of(name).is_ok_and(|at| !stays[at]))
+        {
             self.within(&escaped(name), most, |patch| patch.push("remove", None))?;
         }
-        let before: HashMap<_, _> = before.into_iter().collect();
-        for (name, value) in after {
-            self.within(&escaped(name), most, |patch| match before.get(name) {
-                Some(old) => patch.change(*old, value),
-                None => patch.push("add", Some(value)),
+        for (name, value) in members(to) {
+            self.within(&escaped(name), most, |patch| match place_of(name) {
+                Ok(place) => patch.change(before[place].1, value),
+                Err(_) => patch.push("add", Some(value)),
             })?;
         }
         Ok(())
@@ -87,8 +101,8 @@ impl Patch {
 
     /// What is alike at both ends stays; between, elements are changed in their places, and then
     /// added or removed.
-    fn change_array(&mut self, from: Value<'_>, to: Value<'_>, most: usize) -> Result<(), TooLong> {
-        let (before, after) = (parts(from.elements())?, parts(to.elements())?);
+    fn change_array(&mut self, from: Value<'_>, to: Value<'_>, most: usize) -> Result<(), Whole> {
+        let (before, after) = (elements(from)?, elements(to)?);
         let is_alike = |(one, other): &(&Value<'_>, &Value<'_>)| one.encoded() == other.encoded();
         let first = before.iter().zip(&after).take_while(is_alike).count();
         let (before, after) = (&before[first..], &after[first..]);
@@ -120,13 +134,13 @@ impl Patch {
         step: &str,
         most: usize,
         work: impl FnOnce(&mut Self),
-    ) -> Result<(), TooLong> {
+    ) -> Result<(), Whole> {
         let length = self.path.len();
         self.path.push('/');
         self.path.push_str(step);
         work(self);
         self.path.truncate(length);
-        if self.operations.len() > most { Err(TooLong) } else { Ok(()) }
+        if self.operations.len() > most { Err(Whole::Shorter) } else { Ok(()) }
     }
 
     fn push(&mut self, operation: &str, value: Option<Value<'_>>) {
@@ -140,9 +154,49 @@ impl Patch {
     }
 }
 
-fn parts<T>(parts: Option<impl Iterator<Item = T>>) -> Result<Vec<T>, TooLong> {
-    let parts: Vec<_> = parts.into_iter().flatten().take(MOST_PARTS + 1).collect();
-    if parts.len() > MOST_PARTS { Err(TooLong) } else { Ok(parts) }
+fn members<'a>(object: Value<'a>) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+    object.entries().into_iter().flatten()
+}
+
+fn sorted_members<'a>(object: Value<'a>) -> Vec<(&'a str, Value<'a>)> {
+    let mut sorted: Vec<_> = members(object).collect();
+    sorted.sort_unstable_by_key(|(name, _)| *name);
+    sorted
+}
+
+fn elements<'a>(array: Value<'a>) -> Result<Vec<Value<'a>>, Whole> {
+    let elements: Vec<_> =
+        array.elements().into_iter().flatten().take(MOST_ELEMENTS + 1).collect();
+    if elements.len() > MOST_ELEMENTS { Err(Whole::NotCompared) } else { Ok(elements) }
+}
+
+/// Whether two values differ in the order of members alone, if at all. Such values have the same
+/// length, which is why most are told apart at once.
+fn is_same(one: Value<'_>, other: Value<'_>) -> bool {
+    if one.encoded() == other.encoded() {
+        return true;
+    }
+    if one.encoded().len() != other.encoded().len() {
+        return false;
+    }
+    match (one.kind(), other.kind()) {
+        (Kind::Object, Kind::Object) => {
+            let (one, other) = (sorted_members(one), sorted_members(other));
+            one.len() == other.len()
+                && one.iter().zip(&other).all(|((name, value), (other_name, other_value))| {
+                    name == other_name && is_same(*value, *other_value)
+                })
+        }
+        (Kind::Array, Kind::Array) => {
+            let mut others = other.elements().into_iter().flatten();
+            one.elements()
+                .into_iter()
+                .flatten()
+                .all(|element| others.next().is_some_and(|other| is_same(element, other)))
+                && others.next().is_none()
+        }
+        _ => false,
+    }
 }
 
 /// A name, which is in the escaping of a JSON text, with that of a JSON Pointer beside it (RFC 6901
@@ -199,7 +253,13 @@ mod tests {
                 r#"{"x":["a","LONG","b"]}"#,
                 r#"[{"op":"add","path":"/x/0","value":"a"}]"#,
             ),
-            (r#"{"x":{}}"#, r#"{"x":[]}"#, r#"[{"op":"replace","path":"","value":{"x":[]}}]"#),
+            (r#"{"x":{}}"#, r#"{"x":[]}"#, r#"[{"op":"replace","path":"/x","value":[]}]"#),
+            (
+                r#"{"a":1,"b":{"c":2,"d":3}}"#,
+                r#"{"b":{"d":4,"c":2},"e":5}"#,
+                r#"[{"op":"remove","path":"/a"},{"op":"replace","path":"/b/d","value":4},{"op":"add","path":"/e","value":5}]"#,
+            ),
+            (r#"{"x":[{"a":1,"b":[2]}]}"#, r#"{"x":[{"b":[2],"a":1}]}"#, "[]"),
         ] {
             let [from, to] = [from, to].map(|text| text.replace("LONG", LONG));
             assert_eq!(patch(&from, &to), expected, "{from} to {to}");
@@ -231,9 +291,35 @@ mod tests {
             to.replace(&format!("\"{LONG}\""), &wide),
         );
         assert!(
-            patch(&from, &to).starts_with(r#"[{"op":"replace","path":"","value":"#),
+            patch(&from, &to).starts_with(r#"[{"op":"replace","path":"/x"#),
             "large ones are replaced as a whole"
         );
+        assert!(!patch(&from, &to).contains("/0/0/0/0/0/0/0/0/0/0/0/0/0"));
+    }
+
+    #[test]
+    fn the_order_of_members_is_no_difference_however_large_the_values_are() {
+        let nested = |object: &str| {
+            let inner = format!("{}{object}{}", "[".repeat(100), "]".repeat(100));
+            format!(r#"{{"x":[{inner},{}]}}"#, vec!["1"; 20_000].join(","))
+        };
+        assert_eq!(patch(&nested(r#"{"a":1,"b":2}"#), &nested(r#"{"b":2,"a":1}"#)), "[]");
+        let wide = |names: &mut dyn Iterator<Item = u32>| {
+            let members: Vec<_> = names.map(|name| format!("\"{name}\":{name}")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        assert_eq!(patch(&wide(&mut (0..30_000)), &wide(&mut (0..30_000).rev())), "[]");
+        let one_more = patch(&wide(&mut (0..30_000)), &wide(&mut (0..30_001).rev()));
+        assert_eq!(one_more, r#"[{"op":"add","path":"/30000","value":30000}]"#);
+    }
+
+    #[test]
+    fn names_that_are_long_do_not_make_a_patch_many_times_as_long() {
+        let members = |value: u32| {
+            let members: Vec<_> = (0..1_000).map(|name| format!("\"{name}\":{value}")).collect();
+            format!(r#"{{"{}":{{{}}}}}"#, "n".repeat(10_000), members.join(","))
+        };
+        assert!(patch(&members(1), &members(2)).len() < 25_000);
     }
 
     fn value() -> impl Strategy<Value = serde_json::Value> {
