@@ -342,16 +342,11 @@ impl<G: Group> GroupApi<G> {
         let first = CollectionQuery::plain::<G>(None);
         let replaced =
             self.service.replace_all(options, &condition, replacement, &first.request).await?;
-        // No entity tag: another write may have come between, and its tag would let the next
-        // replacement undo it unseen.
-        self.page_response(
-            None,
-            &first,
-            &replaced.listing,
-            Moment::of_write(options),
-            &replaced.warnings,
-        )
-        .await
+        let tag = EntityTag::of_collection(replaced.listing.revision);
+        let tag = if options.is_dry_run { tag.of_dry_run() } else { tag };
+        let (listing, warnings) = (&replaced.listing, &replaced.warnings);
+        let moment = Moment::of_write(options);
+        Ok(with_tag(self.page_response(None, &first, listing, moment, warnings).await?, &tag))
     }
 
     /// Refuses a write without a condition, where one is required.

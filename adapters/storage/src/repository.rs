@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use application::query::{MemberNames, PageQuery, Position};
 use application::{
-    Answered, Change, ChangeKind, ChangeLog, CollectionContent, History, ItemRepository,
-    ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness,
+    Answered, Change, ChangeKind, ChangeLog, CollectionContent, CollectionWrite, History,
+    ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness,
     Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
 };
 use async_trait::async_trait;
@@ -31,7 +31,7 @@ use crate::sql::lookup;
 use crate::sql::page::{self, Found, PageRows, PageStatement};
 use crate::sql::row_mapping;
 use crate::sql::statements::Statements;
-use crate::write::command::{Answer, Write};
+use crate::write::command::{Answer, Write, Written};
 
 /// Requests that are forgotten in one step.
 const FORGOTTEN_AT_A_TIME: i64 = 1_000;
@@ -277,11 +277,14 @@ impl ItemRepository for SqlItemRepository {
         collection: Collection,
         content: CollectionContent,
         change: Change,
-    ) -> Result<(), RepositoryError> {
+    ) -> Result<CollectionWrite, RepositoryError> {
         let replaced = content.replacements.iter().map(|replacement| &replacement.members);
         let members = replaced.chain(content.additions.iter().map(|addition| &addition.members));
         let keys = members.map(|members| Keys::of(collection, members)).collect();
-        self.write(Write::ReplaceAll { collection, content, keys, change }).await.map(|_| ())
+        match self.write(Write::ReplaceAll { collection, content, keys, change }).await? {
+            Written::Collection(write) => Ok(write),
+            Written::Item(_) | Written::Nothing => Err(RepositoryError::Corrupt),
+        }
     }
 
     async fn answered(&self, change: &Change) -> Result<Option<Answered>, RepositoryError> {
@@ -391,7 +394,10 @@ fn owned(scope: Scope, has_owner: bool) -> Result<(), RepositoryError> {
 
 /// The item that an insert or an update leaves.
 fn left(answer: Answer) -> Result<ShownItem, RepositoryError> {
-    answer?.ok_or(RepositoryError::Corrupt)
+    match answer? {
+        Written::Item(shown) => Ok(shown),
+        Written::Collection(_) | Written::Nothing => Err(RepositoryError::Corrupt),
+    }
 }
 
 /// The reads, as statements of an engine.

@@ -129,6 +129,15 @@ pub struct CollectionContent {
     pub expected: Option<Revision>,
 }
 
+/// The replacement of a whole collection, as it was committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CollectionWrite {
+    /// When: the time that every item it wrote was updated at.
+    pub time: Timestamp,
+    /// The revision it made, with the writes to the collections that this one refers to.
+    pub revision: Revision,
+}
+
 /// Who writes, and when: what the change log keeps of every write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -289,13 +298,14 @@ pub trait ItemRepository: Send + Sync {
     /// Makes the collection hold exactly the content, in one transaction: items named by
     /// replacements are updated, all others removed, additions inserted. MUST return
     /// `VersionConflict` when a replaced item is gone or not at its expected version, or the
-    /// collection not at the expected revision.
+    /// collection not at the expected revision. MUST return the time of the write and the revision
+    /// it made, which `totals` tells until the next write.
     async fn replace_all(
         &self,
         collection: Collection,
         content: CollectionContent,
         change: Change,
-    ) -> Result<(), RepositoryError>;
+    ) -> Result<CollectionWrite, RepositoryError>;
 
     /// What a write with the caller and the key of this change left, unless the key had expired by
     /// its time.

@@ -1,6 +1,6 @@
 //! What a write would have left, when it is only tried.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::{Item, ItemId, Resource, Version};
@@ -9,8 +9,7 @@ use super::ResourceService;
 use super::listing::{Embedded, Listing};
 use crate::ApplicationError;
 use crate::ports::{
-    CollectionContent, ListedItem, ListedPage, NewItem, Relations, Replacement, Revision, Scope,
-    ShownItem,
+    CollectionWrite, ListedItem, ListedPage, NewItem, Relations, Replacement, Scope, ShownItem,
 };
 use crate::query::{PageRequest, Place, Total};
 
@@ -53,46 +52,46 @@ impl<R: Resource> ResourceService<R> {
         Ok(shown)
     }
 
-    /// The first page of what a replacement would leave.
-    pub(super) async fn would_hold(
+    /// The first page of what a replacement left, or would leave. It is the whole of the
+    /// collection, so that its items continue each other or nothing.
+    pub(super) async fn first_page_of(
         &self,
-        content: CollectionContent,
+        mut items: Vec<(Item, Vec<Option<ItemId>>)>,
+        write: CollectionWrite,
         first: &PageRequest,
     ) -> Result<Listing, ApplicationError> {
-        let total = content.replacements.len() + content.additions.len();
-        let mut replaced: HashMap<_, _> =
-            content.replacements.into_iter().map(|own| (own.id, own)).collect();
-        let mut added: HashMap<_, _> =
-            content.additions.into_iter().map(|own| (own.id, own)).collect();
-        let mut ids: Vec<_> = replaced.keys().chain(added.keys()).copied().collect();
-        ids.sort_unstable();
-        ids.truncate(usize::try_from(first.page_size).unwrap_or(usize::MAX));
-        let kept: Vec<_> = ids.iter().filter(|id| replaced.contains_key(*id)).copied().collect();
-        let kept = self.repository.find_many(self.scope(None), &kept).await?;
-        let mut kept: HashMap<_, _> =
-            kept.into_iter().map(|shown| (shown.item.id, shown)).collect();
-        let mut items = Vec::with_capacity(ids.len());
-        for id in ids {
-            let shown = match (kept.remove(&id), replaced.remove(&id), added.remove(&id)) {
-                (Some(shown), Some(replacement), _) => {
-                    self.would_be_updated(shown, replacement).await?
-                }
-                (_, _, Some(addition)) => self.would_be_inserted(None, addition).await?,
-                // It was removed while it was looked at.
-                _ => continue,
+        items.sort_unstable_by_key(|(item, _)| item.id);
+        let total = items.len();
+        let ids: HashSet<_> = items.iter().map(|(item, _)| item.id).collect();
+        let mut continued_by: HashMap<_, Vec<_>> = HashMap::new();
+        for (item, _) in &items {
+            if let Some(continued) = item.continues {
+                continued_by.entry(continued).or_default().push(item.id);
+            }
+        }
+        items.truncate(usize::try_from(first.page_size).unwrap_or(usize::MAX));
+        let mut listed = Vec::with_capacity(items.len());
+        for (mut item, references) in items {
+            item.updated_at = write.time;
+            if item.version == Version::FIRST {
+                item.created_at = write.time;
+            }
+            let relations = Relations {
+                continues: item.continues.filter(|continued| ids.contains(continued)),
+                continued_by: continued_by.remove(&item.id).unwrap_or_default(),
+                references: self.existing(references).await?,
             };
-            items.push(ListedItem { shown, score: None, snippet: None });
+            let shown = ShownItem { item, relations };
+            listed.push(ListedItem { shown, score: None, snippet: None });
         }
         let place = |listed: &ListedItem| Place { keys: Vec::new(), id: listed.shown.item.id };
-        let (first_place, last) = (items.first().map(place), items.last().map(place));
-        let goes_on = items.len() < total;
         let page = ListedPage {
             total: Total::Exact(total as u64),
-            revision: Revision(0),
-            items,
-            first: first_place,
-            last,
-            goes_on,
+            revision: write.revision,
+            first: listed.first().map(place),
+            last: listed.last().map(place),
+            goes_on: listed.len() < total,
+            items: listed,
         };
         Ok(Listing::new(first, Arc::new(page), Embedded::default()))
     }

@@ -30,7 +30,7 @@ use domain::{
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ports::{
-    Clock, History, IdGenerator, ItemRepository, ListedPage, PastVersion, Ports, RepositoryError,
+    Clock, CollectionWrite, History, IdGenerator, ItemRepository, ListedPage, PastVersion, Ports, RepositoryError,
     Revision, RuleBook, Scope, ShownItem,
 };
 use crate::query::{MemberNames, PageQuery, PageRequest, Place, Position, View};
@@ -302,10 +302,12 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
     ) -> Result<Replaced, ApplicationError> {
         for _ in 0..MAX_ATTEMPTS {
             let expected = self.expected_revision(precondition).await?;
-            let Judged { content, warnings, grounds } =
+            let Judged { content, items, warnings, grounds } =
                 self.judge_all(options, body, expected).await?;
             if options.is_dry_run {
-                return Ok(Replaced { listing: self.would_hold(content, first).await?, warnings });
+                let write = CollectionWrite { time: self.clock.now(), revision: Revision(0) };
+                let listing = self.first_page_of(items, write, first).await?;
+                return Ok(Replaced { listing, warnings });
             }
             match self
                 .repository
@@ -313,13 +315,10 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
                 .await
             {
                 Err(RepositoryError::VersionConflict) => {}
-                Ok(()) => {
-                    return Ok(Replaced {
-                        listing: self.list(&options.caller, None, first).await?,
-                        warnings,
-                    });
+                written => {
+                    let listing = self.first_page_of(items, written?, first).await?;
+                    return Ok(Replaced { listing, warnings });
                 }
-                Err(error) => return Err(error.into()),
             }
         }
         Err(ApplicationError::Contended)

@@ -2,6 +2,7 @@
 //! elements.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use domain::{Item, ItemId, Resource, Verdict, Version, Violations, WriteOperation};
 use futures_lite::future::yield_now;
@@ -18,6 +19,8 @@ const ELEMENTS_AT_A_TIME: usize = 32;
 /// A collection's replacement that no rule refuses.
 pub(super) struct Judged {
     pub content: CollectionContent,
+    /// The items it leaves, each with what its members refer to.
+    pub items: Vec<(Item, Vec<Option<ItemId>>)>,
     pub warnings: Violations,
     pub grounds: Vec<Ground>,
 }
@@ -71,6 +74,7 @@ impl<R: Resource> ResourceService<R> {
         }
         let mut verdict = Verdict::default();
         let mut content = CollectionContent { expected, ..CollectionContent::default() };
+        let mut items = Vec::with_capacity(body.elements.len());
         for (index, ((pointer, _), element)) in body.elements.iter().zip(elements).enumerate() {
             let element = match element {
                 Ok(element) => element,
@@ -79,15 +83,27 @@ impl<R: Resource> ResourceService<R> {
                     continue;
                 }
             };
+            let unjudged = element.item(basis.now);
             let (operation, Element { id, before, draft }) = (element.operation(), element);
             let occasion = basis.occasion(options, operation, id, None);
             let (after, said) = self.judge(&occasion, before.as_ref(), draft, &mut basis).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
-            match before {
-                Some(shown) => content.replacements.push(self.replacement_of(&shown, after)),
-                None => content.additions.push(self.new_item(id, after, None)),
-            }
+            let (members, references) = match before {
+                Some(shown) => {
+                    let replacement = self.replacement_of(&shown, after);
+                    let left = (Arc::clone(&replacement.members), replacement.references.clone());
+                    content.replacements.push(replacement);
+                    left
+                }
+                None => {
+                    let addition = self.new_item(id, after, None);
+                    let left = (Arc::clone(&addition.members), addition.references.clone());
+                    content.additions.push(addition);
+                    left
+                }
+            };
+            items.push((Item { members, ..unjudged }, references));
             if index % ELEMENTS_AT_A_TIME == 0 {
                 yield_now().await;
             }
@@ -100,7 +116,8 @@ impl<R: Resource> ResourceService<R> {
         if !verdict.errors.is_empty() {
             return Err(ApplicationError::Invalid(verdict.errors));
         }
-        Ok(Judged { content, warnings: verdict.warnings, grounds: basis.into_grounds() })
+        let (warnings, grounds) = (verdict.warnings, basis.into_grounds());
+        Ok(Judged { content, items, warnings, grounds })
     }
 
     /// What the elements would be, or why they cannot be told from others.

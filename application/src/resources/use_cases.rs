@@ -136,7 +136,7 @@ pub trait ResourceUseCases: Send + Sync {
     ) -> Result<(), ApplicationError>;
 
     /// Makes the collection hold exactly the given elements: those with a known `id` keep it, the
-    /// others get one. Shows the `first` page of what it holds then.
+    /// others get one. Returns the `first` page of what this write left, whatever is written later.
     ///
     /// # Errors
     /// `CollectionChanged`; `Invalid` with the faults of all elements; `Contended`; `Store`.

@@ -32,6 +32,7 @@ fn an_array_replaces_the_collection() {
         service.get(&gone.path).send().expect(404);
         let now = service.get(COLLECTION).send().expect(200);
         assert_eq!(now.text(), answer.text(), "the answer to PUT is the first page");
+        assert_eq!(now.etag(), answer.etag(), "and its tag is that of what was written");
         let ids = now.embedded_ids("cashprogram");
         assert!(ids.contains(&kept.id) && !ids.contains(&gone.id), "{now}");
     });
@@ -235,6 +236,35 @@ fn post_on_a_cash_program_continues_it() {
             r#"{"year":2026}"#,
             r#"{"year":2027,"jan_amount":1.50}"#,
         );
+    });
+}
+
+/// Each answer shows what its own write left, however many others write: its tag is a condition
+/// that holds until the next write.
+#[test]
+fn the_answer_is_of_the_revision_that_the_write_made() {
+    on_each_store(|service| {
+        service.create("/v1/proposals", crate::PROPOSAL);
+        let answers = std::thread::scope(|scope| {
+            let write = |number: i64| {
+                scope.spawn(move || {
+                    let body = format!(r#"[{{"year":{number}}},{{"year":{}}}]"#, number + 1);
+                    (number, service.put(COLLECTION).json(body).send().expect(200))
+                })
+            };
+            let writers: Vec<_> = (0..8).map(|number| write(2000 + 10 * number)).collect();
+            writers.into_iter().map(|writer| writer.join().expect("an answer")).collect::<Vec<_>>()
+        });
+        for (number, answer) in &answers {
+            let shown = years(&answer.embedded("cashprogram"));
+            assert_eq!(shown, BTreeSet::from([*number, number + 1]), "{answer}");
+        }
+        let tags: BTreeSet<_> = answers.iter().map(|(_, answer)| answer.etag()).collect();
+        assert_eq!(tags.len(), answers.len(), "{tags:?}");
+        let now = service.get(COLLECTION).send().expect(200);
+        let last = answers.iter().find(|(_, answer)| answer.etag() == now.etag());
+        assert_eq!(last.map(|(_, answer)| answer.text()), Some(now.text()));
+        service.put(COLLECTION).header("if-match", now.etag()).json("[]").send().expect(200);
     });
 }
 

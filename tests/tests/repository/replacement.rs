@@ -17,6 +17,7 @@ on_both_stores! {
     other_collections_stay
     removed_items_take_their_own_along
     totals_and_revision_follow
+    it_tells_its_time_and_revision
     many_items_are_replaced
     another_revision_stops_all
 }
@@ -51,6 +52,22 @@ async fn items_are_kept_added_and_removed(store: &TestStore) {
     assert!(now.updated_at > removed.item.updated_at, "{}", now.updated_at);
     assert_eq!(&*page.items[1].item.members, r#"{"n":3.0}"#);
     assert_eq!(store.find(scope, &removed).await, None);
+}
+
+async fn it_tells_its_time_and_revision(store: &TestStore) {
+    let referenced: Vec<_> = COLLECTION.referenced().collect();
+    store.insert(all(referenced[0]), "{}").await;
+    let kept = store.insert(all(COLLECTION), "{}").await;
+    for additions in [vec![new_item("{}")], vec![]] {
+        let seen = store.items.find(all(COLLECTION), kept.item.id).await.unwrap().unwrap();
+        let whole = content(vec![replacement(&seen, "{}")], additions);
+        let write = store.items.replace_all(COLLECTION, whole, at(NOW)).await.unwrap();
+        let totals = store.items.totals(all(COLLECTION), &referenced).await.unwrap();
+        assert_eq!(write.revision, totals.revision);
+        for item in store.list(all(COLLECTION)).await.items {
+            assert_eq!(item.item.updated_at, write.time);
+        }
+    }
 }
 
 async fn the_collection_can_be_emptied(store: &TestStore) {

@@ -295,10 +295,8 @@ fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
         header("Allow", "The methods this path serves."),
         header("X-Request-Id", "Names the request in the service's log."),
     ];
-    // Of what was removed there is no tag, and a replacement may be followed by another write
-    // before it is shown.
-    let has_none =
-        matches!((operation, status), (Operation::ReplaceAll, 200) | (Operation::Restore, 412));
+    // A removed item has no tag.
+    let has_none = matches!((operation, status), (Operation::Restore, 412));
     if matches!(status, 200 | 201 | 304 | 412) && !has_none {
         headers.push(header("ETag", "Strong entity tag of the current representation."));
     }

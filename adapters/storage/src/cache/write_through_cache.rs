@@ -24,7 +24,7 @@ use quick_cache::DefaultHashBuilder;
 
 use crate::cache::item_cache::ItemCache;
 use crate::sql::references;
-use crate::write::command::{Answer, Write};
+use crate::write::command::{Answer, Write, Written};
 
 /// What is cached here is current, whenever it was read.
 const UNVERSIONED: i64 = 0;
@@ -102,10 +102,10 @@ impl WriteThroughCache {
     pub fn committed(&self, write: &Write, answer: &Answer) {
         use RepositoryError::{AnsweredBefore, ItemMissing, OwnerMissing, VersionConflict};
         match (write, answer) {
-            (Write::Insert { scope, item, .. }, Ok(Some(shown))) => {
+            (Write::Insert { scope, item, .. }, Ok(Written::Item(shown))) => {
                 self.inserted(*scope, &item.references, shown);
             }
-            (Write::Update { scope, replacement, .. }, Ok(Some(shown))) => {
+            (Write::Update { scope, replacement, .. }, Ok(Written::Item(shown))) => {
                 self.written(*scope, &replacement.references, shown);
             }
             (Write::Delete { scope, id, .. }, Ok(_)) if !has_dependents(scope.collection) => {

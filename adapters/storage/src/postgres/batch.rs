@@ -20,7 +20,7 @@ use crate::sql::indexed_columns::{self, Keys};
 use crate::sql::statements::{item_columns, owner_name, shown_columns};
 use crate::sql::{references, row_mapping};
 use crate::write::batch::{RowWrite, RowWriteKind};
-use crate::write::command::{Answer, not_written};
+use crate::write::command::{Answer, Written, not_written};
 
 /// What later CTEs need to know of a written row, but for what it superseded and who wrote it.
 fn written() -> String {
@@ -165,7 +165,8 @@ fn answers(writes: &[RowWrite<'_>], rows: &[QueryResult]) -> Result<Vec<(Uuid, A
 
 fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     if row_mapping::get::<Option<i64>>(row, "version")?.is_some() {
-        return Ok(Ok(Some(row_mapping::written_item(row, write.members.clone())?)));
+        let item = row_mapping::written_item(row, write.members.clone())?;
+        return Ok(Ok(Written::Item(item)));
     }
     let lacks_owner = write.adds()
         && write.scope.parent.is_some()

@@ -49,7 +49,7 @@ pub(crate) async fn remember(
     let done = writes
         .iter()
         .zip(answers)
-        .filter_map(|(write, answer)| Some((write, answer.as_ref().ok()?.as_ref()?)));
+        .filter_map(|(write, answer)| Some((write, answer.as_ref().ok()?.item()?)));
     let done: Vec<_> = done
         .filter_map(|(write, shown)| {
             Some((KnownBy::of(write.change)?, write.change.key.as_deref()?, shown))

@@ -200,6 +200,7 @@ impl Engine for Postgres {
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         acquire_commit_lock(&self.writer.pool, time)
             .await
+            .map(|_| ())
             .map_err(|error| self.writer.failed(&error, "close_timestamp"))
     }
 

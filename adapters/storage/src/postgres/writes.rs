@@ -7,7 +7,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use application::{Change, CollectionContent, RepositoryError, Scope};
+use application::{Change, CollectionContent, CollectionWrite, RepositoryError, Revision, Scope};
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 use sea_orm::{
@@ -25,7 +25,7 @@ use crate::sql::row_mapping;
 use crate::sql::statements::{CHANGE_COLUMNS, REVISION, listed};
 use crate::write::batch::{RowWrite, RowWriteKind, in_rows, together};
 use crate::write::command::{
-    Answer, Write, change_values, delete_values, not_written, removed_by, versions,
+    Answer, Write, Written, change_values, counted_with, delete_values, not_written, removed_by, versions,
 };
 
 /// How often a write is begun that the database rolls back for the sake of others.
@@ -182,7 +182,11 @@ impl PostgresWrites {
         )
         .await?;
         let found = found_version(&rows)?;
-        Ok(if found == Some(expected.number()) { Ok(None) } else { Err(not_written(found)) })
+        Ok(if found == Some(expected.number()) {
+            Ok(Written::Nothing)
+        } else {
+            Err(not_written(found))
+        })
     }
 
     /// A transaction that is dropped before its commit is rolled back.
@@ -195,7 +199,7 @@ impl PostgresWrites {
         change: &Change,
     ) -> Result<Answer, DbErr> {
         let transaction = pool.begin().await?;
-        acquire_commit_lock(&transaction, change.time).await?;
+        let time = acquire_commit_lock(&transaction, change.time).await?;
         if !hold(&transaction, change).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
@@ -203,13 +207,8 @@ impl PostgresWrites {
             .await?;
         // Asked after the rows are locked: what was written before counts, what is written after
         // comes after.
-        let revision = run(
-            &transaction,
-            POSTGRES.statement(REVISION, [collection.name().into(), Uuid::nil().into()]),
-        )
-        .await?;
-        let revision = revision.first().map(|row| row_mapping::get(row, "revision")).transpose()?;
-        let removed = match removed_by(&versions(&rows)?, revision, content) {
+        let revision = revision_of(&transaction, collection).await?;
+        let removed = match removed_by(&versions(&rows)?, Some(revision), content) {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -227,9 +226,26 @@ impl PostgresWrites {
                 .chain([collection.name().into(), ids]);
             run(&transaction, POSTGRES.statement(&self.delete_all, values)).await?;
         }
+        let revision = Revision(revision_of(&transaction, collection).await?);
         transaction.commit().await?;
-        Ok(Ok(None))
+        Ok(Ok(Written::Collection(CollectionWrite { time, revision })))
     }
+}
+
+/// The revision of a whole collection, with the writes to those it refers to.
+async fn revision_of(
+    connection: &impl ConnectionTrait,
+    collection: Collection,
+) -> Result<i64, DbErr> {
+    let mut revision = 0;
+    for counted in counted_with(collection) {
+        let values = [counted.name().into(), Uuid::nil().into()];
+        let rows = run(connection, POSTGRES.statement(REVISION, values)).await?;
+        if let Some(row) = rows.first() {
+            revision += row_mapping::get::<i64>(row, "revision")?;
+        }
+    }
+    Ok(revision)
 }
 
 /// Why writes must not be done, under the commit lock they are done under.
@@ -257,19 +273,21 @@ async fn hold(connection: &impl ConnectionTrait, change: &Change) -> Result<bool
     Ok(read_set::current_reads(connection, std::iter::once(change)).await?.holds(change))
 }
 
-/// Acquires the commit lock, which is released with the transaction; what is committed afterwards
-/// has a time after this one.
+/// Acquires the commit lock, which is released with the transaction, and returns the time of the
+/// transaction; what is committed afterwards has a later one.
 pub(crate) async fn acquire_commit_lock(
     connection: &impl ConnectionTrait,
     least: Timestamp,
-) -> Result<(), DbErr> {
+) -> Result<Timestamp, DbErr> {
     let statement = format!(
-        "WITH {} SELECT set_config('{TIME}', time::text, true) FROM clock",
+        "WITH {} SELECT time, set_config('{TIME}', time::text, true) FROM clock",
         commit_lock("$1")
     );
-    run(connection, POSTGRES.statement(&statement, [least.as_microsecond().into()]))
-        .await
-        .map(|_| ())
+    let values = [least.as_microsecond().into()];
+    let rows = run(connection, POSTGRES.statement(&statement, values)).await?;
+    let row = rows.first().ok_or_else(|| DbErr::Custom("the clock has no time".to_owned()))?;
+    Timestamp::from_microsecond(row_mapping::get(row, "time")?)
+        .map_err(|error| DbErr::Custom(error.to_string()))
 }
 
 /// Does something, and does it again when the database rolled it back for the sake of another.

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use application::{
-    Change, ChangeKind, CollectionContent, Relations, RepositoryError, Scope, ShownItem,
+    Change, ChangeKind, CollectionContent, CollectionWrite, Relations, RepositoryError, Revision,
+    Scope, ShownItem,
 };
 use domain::{Collection, Item, ItemId, Version};
 use jiff::Timestamp;
@@ -24,7 +25,7 @@ use crate::sql::{references, row_mapping};
 use crate::sqlite::read_set;
 use crate::sqlite::totals::Totals;
 use crate::write::batch::{RowWrite, RowWriteKind, in_rows};
-use crate::write::command::{Answer, Write, not_written, removed_by};
+use crate::write::command::{Answer, Write, Written, counted_with, not_written, removed_by};
 
 const COLLECTION: &str = "SELECT collection FROM items WHERE id = ?1";
 
@@ -132,7 +133,7 @@ impl Performing<'_> {
         match write {
             Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
                 let row = write.as_row().map(|row| self.write_once(&row)).transpose()?;
-                Ok(row.unwrap_or(Err(RepositoryError::Corrupt)).map(Some))
+                Ok(row.unwrap_or(Err(RepositoryError::Corrupt)).map(Written::Item))
             }
             Write::Delete { change, .. } | Write::ReplaceAll { change, .. }
                 if !read_set::hold(self.transaction, change)? =>
@@ -366,7 +367,7 @@ impl Performing<'_> {
             return Ok(Err(not_written(version)));
         }
         self.remove(id, change)?;
-        Ok(Ok(None))
+        Ok(Ok(Written::Nothing))
     }
 
     /// Removes an item that is known to be there, and what belongs to it.
@@ -394,7 +395,7 @@ impl Performing<'_> {
         change: &Change,
     ) -> Outcome<Answer> {
         let removed =
-            match removed_by(&self.versions(collection)?, self.revision(collection)?, content) {
+            match removed_by(&self.versions(collection)?, Some(self.revision(collection)?), content) {
                 Ok(removed) => removed,
                 Err(refusal) => return Ok(Err(refusal)),
             };
@@ -408,7 +409,8 @@ impl Performing<'_> {
         for (id, _) in removed {
             self.remove(id, change)?;
         }
-        Ok(Ok(None))
+        let revision = Revision(self.revision(collection)?);
+        Ok(Ok(Written::Collection(CollectionWrite { time: self.time, revision })))
     }
 
     fn versions(&self, collection: Collection) -> Outcome<HashMap<Uuid, i64>> {
@@ -416,12 +418,17 @@ impl Performing<'_> {
         statement.query_map([collection.name()], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
-    /// With the writes of this transaction.
-    fn revision(&self, collection: Collection) -> Outcome<Option<i64>> {
+    /// The revision of a whole collection, with the writes of this transaction and those to the
+    /// collections it refers to.
+    fn revision(&self, collection: Collection) -> Outcome<i64> {
         let mut statement = self.transaction.prepare_cached(REVISION)?;
-        let stored: i64 =
-            statement.query_row(params![collection.name(), Uuid::nil()], |row| row.get(0))?;
-        Ok(Some(stored + self.totals.writes_to(collection.name())))
+        let mut revision = 0;
+        for counted in counted_with(collection) {
+            let name = counted.name();
+            let stored: i64 = statement.query_row(params![name, Uuid::nil()], |row| row.get(0))?;
+            revision += stored + self.totals.writes_to(name);
+        }
+        Ok(revision)
     }
 
     fn run(&self, text: &str, values: impl Params) -> Outcome<usize> {

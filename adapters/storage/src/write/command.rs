@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use application::{
-    Change, ChangeKind, CollectionContent, NewItem, Replacement, RepositoryError, Scope, ShownItem,
+    Change, ChangeKind, CollectionContent, CollectionWrite, NewItem, Replacement, RepositoryError,
+    Scope, ShownItem,
 };
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
@@ -90,8 +91,38 @@ impl Write {
     }
 }
 
-/// How a write ended: with the item as it now is, where one is left to show.
-pub(crate) type Answer = Result<Option<ShownItem>, RepositoryError>;
+/// How a write ended.
+pub(crate) type Answer = Result<Written, RepositoryError>;
+
+/// The state that a write left.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Written {
+    Item(ShownItem),
+    Collection(CollectionWrite),
+    /// Of a removal.
+    Nothing,
+}
+
+impl Written {
+    /// The item as it now is, where one is left to show.
+    pub const fn item(&self) -> Option<&ShownItem> {
+        match self {
+            Self::Item(shown) => Some(shown),
+            Self::Collection(_) | Self::Nothing => None,
+        }
+    }
+}
+
+/// The collections whose writes count in the revision of a whole collection.
+pub(crate) fn counted_with(collection: Collection) -> Vec<Collection> {
+    let mut counted = vec![collection];
+    for referenced in collection.referenced() {
+        if !counted.contains(&referenced) {
+            counted.push(referenced);
+        }
+    }
+    counted
+}
 
 /// `$1` time, `$2` caller: what every deletion begins its parameters with.
 pub(crate) fn change_values(time: Timestamp, change: &Change) -> [Value; 2] {

@@ -227,6 +227,9 @@ impl Rule<Members> for OneAYear {
 
 impl BookRule for OneAYear {}
 
+const WRITTEN: crate::CollectionWrite =
+    crate::CollectionWrite { time: jiff::Timestamp::UNIX_EPOCH, revision: crate::Revision(9) };
+
 /// Replaces the collection, which holds 1 and 2 of the years 2025 and 2026; what refuses it.
 async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
     let mut repository = MockItemRepository::new();
@@ -236,10 +239,7 @@ async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
     });
     repository.expect_replace_all().returning(|_, _, change| {
         assert!(change.grounds.is_empty(), "it rests on nothing but itself");
-        Ok(())
-    });
-    repository.expect_page().returning(|_, _| {
-        Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into())
+        Ok(WRITTEN)
     });
     let service = ruled_service::<Document>(
         Collection::known("cashprogram"),
@@ -281,14 +281,11 @@ async fn a_replacement_under_a_condition_replaces_what_the_condition_was_compare
         revision += 1;
         Ok(crate::Totals { items: 1, revision: crate::Revision(revision) })
     });
-    repository.expect_page().returning(|_, _| {
-        Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into())
-    });
     repository
         .expect_replace_all()
         .withf(|_, content, _| content.expected == Some(crate::Revision(1)))
         .once()
-        .returning(|_, _, _| Ok(()));
+        .returning(|_, _, _| Ok(WRITTEN));
     let service =
         ruled_service::<Document>(Collection::known("cashprogram"), repository, book(REFUSING));
     let first = Precondition::one_of(vec![crate::Revision(1)]);
