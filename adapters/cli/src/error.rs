@@ -14,6 +14,9 @@ pub enum CommandError {
     /// The command line or an environment variable is wrong.
     #[error("{0}")]
     Usage(String),
+    /// Identifiers and history need the time.
+    #[error("the clock of this machine is before 1970; set it")]
+    Clock,
     /// An adapter failed.
     #[error("{0}")]
     Failed(String),

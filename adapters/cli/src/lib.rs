@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use application::maintenance::{Maintenance, OpenStore};
 use application::{Clock, Ports, RuleFiles};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::runtime::Runtime;
 
@@ -88,6 +89,9 @@ pub fn run(wiring: &Wiring) -> ExitCode {
 fn execute(command: Command, wiring: &Wiring) -> Result<(), CommandError> {
     if let Some(options) = command.logging() {
         logging::start(options);
+    }
+    if (wiring.clock)(TimeZone::UTC).now() < Timestamp::UNIX_EPOCH {
+        return Err(CommandError::Clock);
     }
     match command {
         Command::Serve(options) => {

@@ -39,6 +39,13 @@ impl FromStr for BaseUrl {
 }
 
 impl BaseUrl {
+    /// The path of the root: `/` where the service has a host to itself.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        let after_scheme = self.0.find("://").map_or(0, |place| place + 3);
+        self.0[after_scheme..].find('/').map_or("/", |place| &self.0[after_scheme + place..])
+    }
+
     /// The URL, without trailing slash.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -55,6 +62,15 @@ impl fmt::Display for BaseUrl {
 #[cfg(test)]
 mod tests {
     use super::BaseUrl;
+
+    #[test]
+    fn the_path_of_the_root_has_no_host() {
+        for (text, path) in
+            [("http://a:1", "/"), ("https://example.org/grants/x/", "/grants/x"), ("http://[::1]/", "/")]
+        {
+            assert_eq!(text.parse::<BaseUrl>().unwrap().path(), path, "{text}");
+        }
+    }
 
     #[test]
     fn a_base_url_is_absolute_and_plain() {

@@ -9,10 +9,12 @@ use poem::http::header::{
 };
 use poem::http::{HeaderMap, HeaderValue};
 
-const EXPOSED: HeaderValue =
-    HeaderValue::from_static("Allow, ETag, Last-Modified, Location, Retry-After, X-Request-Id");
-const REQUEST_HEADERS: HeaderValue =
-    HeaderValue::from_static("Accept, Content-Type, If-Match, If-None-Match, X-Request-Id");
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "Allow, ETag, Last-Modified, Location, Retry-After, WWW-Authenticate, X-Request-Id",
+);
+const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
+    "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id",
+);
 const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
 
 /// The origins that may read responses. `*` admits every origin.

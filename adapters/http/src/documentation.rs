@@ -7,14 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use application::{Caller, RuleCatalog};
 use bytes::Bytes;
-use poem::http::StatusCode;
+use poem::http::{HeaderValue, StatusCode};
 use poem::http::header::{CONTENT_SECURITY_POLICY, ETAG};
 use poem::{Endpoint, Request, Response, Result};
 use poem_openapi::{LicenseObject, OpenApi, OpenApiService};
 use serde_json::Value;
 
 use crate::base_url::BaseUrl;
+use crate::content_security_policy;
 use crate::entity_tag::EntityTag;
+use crate::media::MediaType;
 use crate::openapi;
 
 /// The document without rules, and what of it is served now.
@@ -39,11 +41,12 @@ struct Edition {
 struct Text {
     text: Bytes,
     tag: EntityTag,
+    policy: HeaderValue,
 }
 
 impl Text {
-    fn new(text: String) -> Self {
-        Self { tag: EntityTag::of_content(text.as_bytes()), text: text.into() }
+    fn new(text: String, policy: HeaderValue) -> Self {
+        Self { tag: EntityTag::of_content(text.as_bytes()), text: text.into(), policy }
     }
 }
 
@@ -67,11 +70,13 @@ impl Documentation {
     /// The document as it is served now.
     #[must_use]
     pub fn openapi(&self) -> String {
+        pretty(&self.document_with_rules())
+    }
+
+    fn document_with_rules(&self) -> Value {
         let mut document = self.document.clone();
         openapi::add_rules(&mut document, &self.base_url, &self.catalog.list(&Caller::Anonymous));
-        let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
-        text.push('\n');
-        text
+        document
     }
 
     fn current(&self) -> Edition {
@@ -84,13 +89,23 @@ impl Documentation {
     }
 
     fn edition(&self, number: u64) -> Edition {
-        let openapi = self.openapi();
+        let mut document = self.document_with_rules();
+        let openapi = Text::new(pretty(&document), NOTHING);
+        // What is tried out goes to the host that the page came from.
+        document["servers"][0]["url"] = self.base_url.path().into();
         // Swagger UI comes from poem-openapi with every asset embedded. The document stands in a
         // script: no `<` may end it.
         let (page, written) = &self.swagger_ui;
-        let swagger_ui = page.replacen(written, &openapi.replace('<', "\\u003c"), 1);
-        Edition { number, openapi: Text::new(openapi), swagger_ui: Text::new(swagger_ui) }
+        let page = page.replacen(written, &pretty(&document).replace('<', "\\u003c"), 1);
+        let policy = content_security_policy::of(&page, "font-src data:; connect-src 'self'; ");
+        Edition { number, openapi, swagger_ui: Text::new(page, policy) }
     }
+}
+
+fn pretty(document: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
+    text.push('\n');
+    text
 }
 
 /// One of the texts.
@@ -99,20 +114,28 @@ pub enum Served {
     OpenApi(Arc<Documentation>),
     /// Swagger UI.
     SwaggerUi(Arc<Documentation>),
+    /// What browsers show beside the title of a page.
+    Icon,
 }
 
-/// Scripts and styles are inline, pictures are data; nothing else may be loaded, and requests go to
-/// the service only.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: 'self'; font-src data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+const ICON: &[u8] = include_bytes!("favicon.ico");
+
+/// The policy of what is no page.
+const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'");
 
 impl Endpoint for Served {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let (content_type, Text { text, tag }) = match self {
+        let (content_type, Text { text, tag, policy }) = match self {
             Self::OpenApi(documentation) => ("application/json", documentation.current().openapi),
             Self::SwaggerUi(documentation) => {
                 ("text/html; charset=utf-8", documentation.current().swagger_ui)
+            }
+            Self::Icon => {
+                let tag = EntityTag::of_content(ICON);
+                let text = Bytes::from_static(ICON);
+                (MediaType::ICON.name(), Text { text, tag, policy: NOTHING })
             }
         };
         let response = Response::builder().content_type(content_type);
@@ -122,6 +145,6 @@ impl Endpoint for Served {
                 .header(ETAG, known.header())
                 .finish());
         }
-        Ok(response.header(ETAG, tag.header()).header(CONTENT_SECURITY_POLICY, POLICY).body(text))
+        Ok(response.header(ETAG, tag.header()).header(CONTENT_SECURITY_POLICY, policy).body(text))
     }
 }

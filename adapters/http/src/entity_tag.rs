@@ -7,12 +7,11 @@
 //! members and compares the version alone. A compressed representation has a tag of its own, with
 //! `-gzip` at the end.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use application::{Named, Precondition, Relations, Revision, ShownItem};
 use domain::Version;
 use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
+use sha2::{Digest, Sha256};
 
 use crate::compression;
 use crate::problem::{Problem, kinds};
@@ -41,12 +40,14 @@ impl EntityTag {
         if *relations == Relations::default() && embedded.peek().is_none() {
             return Self(version.to_string());
         }
-        let mut hasher = DefaultHasher::new();
-        relations.hash(&mut hasher);
+        let mut hash = Sha256::new();
+        add_relations(&mut hash, relations);
         for ShownItem { item, relations } in embedded {
-            (item.id, item.version, relations).hash(&mut hasher);
+            hash.update(item.id.uuid());
+            hash.update(item.version.number().to_be_bytes());
+            add_relations(&mut hash, relations);
         }
-        Self(format!("{version}-{:016x}", hasher.finish()))
+        Self(format!("{version}-{}", shortened(hash)))
     }
 
     /// The tag of what an item was: in a version, which links the latest there is, or at a time. It
@@ -77,9 +78,7 @@ impl EntityTag {
     /// The tag of a page that changes only with the program.
     #[must_use]
     pub fn of_content(content: &[u8]) -> Self {
-        let mut hasher = DefaultHasher::new();
-        content.hash(&mut hasher);
-        Self(format!("{:016x}", hasher.finish()))
+        Self(shortened(Sha256::new_with_prefix(content)))
     }
 
     /// The value of an `ETag` header.
@@ -109,6 +108,23 @@ impl EntityTag {
             }
         })
     }
+}
+
+/// Adds the links of an item, each list with its length in front, so that no two are hashed alike.
+/// Clients keep tags for longer than the service runs: what is hashed must stay as it is.
+fn add_relations(hash: &mut Sha256, relations: &Relations) {
+    let Relations { continues, continued_by, program } = relations;
+    for ids in [continues.as_slice(), continued_by, program.as_slice()] {
+        hash.update((ids.len() as u64).to_be_bytes());
+        ids.iter().for_each(|id| hash.update(id.uuid()));
+    }
+}
+
+/// The first 64 bits, in hexadecimal.
+fn shortened(hash: Sha256) -> String {
+    let digest = hash.finalize();
+    let (first, _) = digest.split_at(8);
+    format!("{:016x}", first.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)))
 }
 
 /// The tag of the same representation when it is compressed.
@@ -330,6 +346,16 @@ mod tests {
                 "the version alone counts"
             );
         }
+    }
+
+    /// Tags outlive a process and its compiler.
+    #[test]
+    fn a_tag_is_the_same_in_every_version_of_the_service() {
+        assert_eq!(EntityTag::of_content(b"abc").header(), "\"ba7816bf8f01cfea\"");
+        let program = ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010");
+        let relations = Relations { program, ..Relations::default() };
+        let tag = EntityTag::of_item(Version::from_number(3), &relations);
+        assert_eq!(tag.header(), "\"3-98256fabfc5ca0a3\"");
     }
 
     #[test]

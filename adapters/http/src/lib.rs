@@ -13,6 +13,7 @@ mod change_feed;
 mod change_stream;
 mod changes;
 mod compression;
+mod content_security_policy;
 mod cors;
 mod demo;
 mod documentation;

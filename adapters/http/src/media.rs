@@ -19,6 +19,8 @@ impl MediaType {
     pub const JSON: Self = Self("application/json");
     /// A page for people.
     pub const HTML: Self = Self("text/html");
+    /// An icon of a page.
+    pub const ICON: Self = Self("image/x-icon");
     /// Server-sent events (WHATWG HTML, section 9.2).
     pub const EVENT_STREAM: Self = Self("text/event-stream");
 
@@ -37,7 +39,7 @@ impl MediaType {
     /// Whether a problem can be told in it.
     #[must_use]
     pub fn is_json(self) -> bool {
-        ![Self::HTML, Self::EVENT_STREAM].contains(&self)
+        ![Self::HTML, Self::ICON, Self::EVENT_STREAM].contains(&self)
     }
 
     /// The value of a Content-Type header. HTML says its charset; JSON has none (RFC 8259 section

@@ -1,13 +1,14 @@
 //! Pages that explain: a problem, a link relation. For a browser as HTML, for a program as HAL.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use poem::endpoint::BoxEndpoint;
-use poem::http::{Method, StatusCode};
+use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
 use serde_json::json;
 
 use crate::base_url::BaseUrl;
+use crate::content_security_policy;
 use crate::group::Group;
 use crate::groups::for_each_group;
 use crate::media::MediaType;
@@ -70,13 +71,23 @@ impl Page {
     }
 }
 
+const STYLE: &str = "body{font:16px/1.5 sans-serif;max-width:42em;margin:3em auto;padding:0 1em}";
+
 /// A page with a heading and a text.
 #[must_use]
 pub fn html(base_url: &BaseUrl, title: &str, text: &str) -> String {
     let (title, text) = (escape(title), escape(text));
     format!(
-        "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>body{{font:16px/1.5 sans-serif;max-width:42em;margin:3em auto;padding:0 1em}}</style></head><body><h1>{title}</h1><p>{text}</p><p><a href=\"{base_url}/docs\">All operations</a></p></body></html>"
+        "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1><p>{text}</p><p><a href=\"{base_url}/docs\">All operations</a></p></body></html>"
     )
+}
+
+/// The Content-Security-Policy of these pages: nothing runs, and nothing is loaded but the icon.
+#[must_use]
+pub fn policy() -> HeaderValue {
+    static POLICY: LazyLock<HeaderValue> =
+        LazyLock::new(|| content_security_policy::of(&format!("<style>{STYLE}</style>"), ""));
+    POLICY.clone()
 }
 
 fn escape(text: &str) -> String {

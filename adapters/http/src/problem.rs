@@ -65,8 +65,8 @@ problem_kinds! {
         "A \\uD800 to \\uDFFF escape is half a character. Send the pair, or better the character itself in UTF-8.";
     INCOMPLETE_BODY = "incomplete-body" BAD_REQUEST "The body is incomplete":
         "The body broke off before the length it declared, or its chunks are malformed. Send it whole; nothing was written.";
-    MALFORMED_HOST = "malformed-host" BAD_REQUEST "The Host header is missing or repeated":
-        "A request of HTTP/1.1 has exactly one Host header (RFC 9112 section 3.2).";
+    MALFORMED_HOST = "malformed-host" BAD_REQUEST "The Host header is missing, repeated or malformed":
+        "A request of HTTP/1.1 has exactly one Host header, which is a host and, if need be, a port (RFC 9112 section 3.2).";
     NOT_AN_OBJECT = "not-an-object" BAD_REQUEST "The body has the wrong shape":
         "An item is a JSON object. A replacement of a collection is an array of objects, or a HAL collection as GET returns it.";
     MALFORMED_CONDITION = "malformed-condition" BAD_REQUEST "A condition cannot be read":

@@ -154,6 +154,7 @@ fn own_paths(
             "/openapi.json".to_owned(),
             unnegotiated(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation))),
         ),
+        ("/favicon.ico".to_owned(), unnegotiated(MediaType::ICON, Served::Icon)),
         ("/docs".to_owned(), unnegotiated(MediaType::HTML, Served::SwaggerUi(documentation))),
     ]);
     paths

@@ -332,6 +332,7 @@ fn openapi_prints_the_document() {
     assert!(output.status.success());
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(document["openapi"].is_string() && document["paths"].is_object());
+    assert_eq!(document["servers"][0]["url"], "https://proposals.example.org");
     assert!(text(&output.stdout).contains("https://proposals.example.org"));
 }
 

@@ -112,3 +112,12 @@ fn an_operation_says_what_it_is() {
     }
     assert_eq!(document["security"], serde_json::json!([]));
 }
+
+#[test]
+fn the_document_names_the_host_and_the_page_stays_on_its_own() {
+    let base_url = "https://example.org/api";
+    let service = Service::start_with(Store::Sqlite, &["--base-url", base_url]);
+    assert_eq!(document(&service)["servers"][0]["url"], base_url);
+    let page = service.get("/docs").send().expect(200);
+    assert!(page.text().contains("\"url\": \"/api\""), "requests of Swagger UI stay on the host");
+}

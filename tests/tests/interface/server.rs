@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::Read as _;
 
-use tests::{Service, Store, send_bytes};
+use tests::{Answer, Service, Store, send_bytes};
 
 use crate::PROPOSAL;
 
@@ -93,8 +93,60 @@ fn other_origins_are_served_only_if_configured() {
             .header("access-control-request-method", "POST");
         let preflight = preflight.header("access-control-request-headers", "content-type").send();
         assert_eq!(preflight.header("access-control-allow-origin"), allowed, "{preflight}");
+        let Some(_) = allowed else { continue };
+        let lists = |answer: &Answer, header: &str, names: &[&str]| {
+            let listed = answer.needed_header(header).to_lowercase();
+            let listed: BTreeSet<_> = listed.split(", ").collect();
+            for name in names {
+                assert!(listed.contains(name), "{header} of {answer} lacks {name}");
+            }
+        };
+        lists(
+            &preflight,
+            "access-control-allow-headers",
+            &["authorization", "content-type", "idempotency-key", "if-match", "last-event-id"],
+        );
+        lists(&simple, "access-control-expose-headers", &["etag", "location", "www-authenticate"]);
     }
     open.get("/v1/files").header("origin", b"\xff\xfe").send().expect(200);
+}
+
+#[test]
+fn no_browser_guesses_at_types_or_runs_what_a_page_does_not_name() {
+    let service = Service::start(Store::Sqlite);
+    let item = service.create("/v1/files", "{}");
+    for (target, accept) in [
+        ("/", "*/*"),
+        ("/", "text/html"),
+        (item.path.as_str(), "*/*"),
+        ("/v1/nothing", "*/*"),
+        ("/v1/files/x", "text/html"),
+        ("/healthz", "*/*"),
+        ("/docs", "*/*"),
+        ("/openapi.json", "*/*"),
+        ("/favicon.ico", "*/*"),
+        ("/problems/no-route", "text/html"),
+        ("/rels/program", "text/html"),
+    ] {
+        let answer = service.get(target).header("accept", accept).send();
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{answer}");
+        let policy = answer.header("content-security-policy").unwrap_or_default();
+        if answer.header("content-type").is_some_and(|media| media.starts_with("text/html")) {
+            assert!(policy.starts_with("default-src 'none';"), "{policy}");
+            assert!(!policy.contains("unsafe"), "{policy}");
+        }
+    }
+    let refused = send_bytes(service.address(), b"GET / HTTP/9.9\r\nHost: x\r\n\r\n");
+    let refused = String::from_utf8_lossy(&refused).to_lowercase();
+    assert!(refused.contains("x-content-type-options: nosniff"), "{refused}");
+}
+
+#[test]
+fn pages_have_an_icon() {
+    let service = Service::start(Store::Sqlite);
+    let icon = service.get("/favicon.ico").send().expect(200);
+    assert_eq!(icon.header("content-type"), Some("image/x-icon"));
+    assert!(icon.body.starts_with(&[0, 0, 1, 0]), "an icon file");
 }
 
 #[test]
@@ -181,6 +233,16 @@ fn what_is_wrong_with_the_message_itself_is_told() {
             "GET /v1/files HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n".to_owned(),
             400,
             "malformed-host",
+        ),
+        (
+            "GET /v1/files HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n".to_owned(),
+            400,
+            "malformed-host",
+        ),
+        (
+            "GET /v1/files HTTP/1.1\r\nHost: x:port\r\nAccept: application/json\r\nConnection: close\r\n\r\n".to_owned(),
+            400,
+            "content-type: application/json\r\n",
         ),
         (
             format!("{post}Transfer-Encoding: chunked\r\n\r\nzz\r\n{{}}\r\n0\r\n\r\n"),

@@ -14,14 +14,8 @@ use crate::groups::for_each_group;
 pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     let mut document: Value = serde_json::from_str(document).unwrap_or_default();
     document["openapi"] = "3.0.3".into();
-    // Relative to where the document was read, so that a browser's requests stay on the host it
-    // came from.
-    let prefix = base_url
-        .as_str()
-        .splitn(4, '/')
-        .nth(3)
-        .map_or_else(|| "/".to_owned(), |path| format!("/{path}"));
-    document["servers"] = json!([{ "url": prefix, "description": "This service" }]);
+    // Absolute: tools that take the document from a file have no other host to send requests to.
+    document["servers"] = json!([{ "url": base_url.as_str(), "description": "This service" }]);
     document["security"] = json!([]);
     macro_rules! finish_groups {
         ($($group:path,)*) => { $(finish_group::<$group>(&mut document, base_url);)* };

@@ -11,10 +11,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body as _, Incoming};
+use hyper::header::{DATE, HeaderValue};
 use hyper::http::uri::Scheme;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use jiff::Timestamp;
 use poem::web::{LocalAddr, RemoteAddr};
 use poem::{Endpoint, Request};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -22,7 +24,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::progress::{Progress, WatchedBody};
-use super::refusal;
+use super::refusal::{self, now};
 use super::timed_stream::TimedStream;
 use super::{ServerLimits, Stage, Stages};
 
@@ -119,7 +121,12 @@ impl<E: Endpoint + 'static> Connection<E> {
                 watch_body(&mut request, &progress);
             }
             async move {
-                let response = endpoint.get_response(request).await;
+                let mut response = endpoint.get_response(request).await;
+                // Left to itself, hyper panics while the clock is before 1970.
+                if now() < Timestamp::UNIX_EPOCH {
+                    let epoch = HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT");
+                    response.headers_mut().insert(DATE, epoch);
+                }
                 progress.request_is_answered();
                 Ok::<hyper::Response<_>, Infallible>(response.into())
             }

@@ -18,7 +18,7 @@ pub(super) fn answer(status: StatusCode) -> Vec<u8> {
     );
     let (length, date) = (body.len(), date());
     let head = format!(
-        "HTTP/1.1 {number} {title}\r\nallow:\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{date}"
+        "HTTP/1.1 {number} {title}\r\nallow:\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\ncontent-length: {length}\r\n{date}"
     );
     format!("{head}connection: close\r\n\r\n{body}").into_bytes()
 }
@@ -46,15 +46,19 @@ fn detail(status: StatusCode) -> String {
     }
 }
 
+/// The time of this machine.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "`Date` tells this machine's time, as in hyper's answers; no use case sees it"
+)]
+pub(super) fn now() -> Timestamp {
+    Timestamp::now()
+}
+
 /// The `Date` header, which every answer has.
 fn date() -> String {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "`Date` tells this machine's time, as in hyper's answers; no use case sees it"
-    )]
-    let now = Timestamp::now();
     DateTimePrinter::new()
-        .timestamp_to_rfc9110_string(&now)
+        .timestamp_to_rfc9110_string(&now())
         .map(|date| format!("date: {date}\r\n"))
         .unwrap_or_default()
 }
