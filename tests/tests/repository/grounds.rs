@@ -457,7 +457,8 @@ async fn each_write(
         "replace_all",
         items
             .replace_all(scope.collection, content(vec![], vec![new_item("{}")]), change.clone())
-            .await,
+            .await
+            .map(|_| ()),
     ));
     if done.iter().all(|(_, done)| done.is_err()) {
         assert_eq!(

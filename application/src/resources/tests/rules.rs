@@ -281,6 +281,9 @@ async fn a_replacement_under_a_condition_replaces_what_the_condition_was_compare
         revision += 1;
         Ok(crate::Totals { items: 1, revision: crate::Revision(revision) })
     });
+    repository.expect_page().returning(|_, _| {
+        Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into())
+    });
     repository
         .expect_replace_all()
         .withf(|_, content, _| content.expected == Some(crate::Revision(1)))
