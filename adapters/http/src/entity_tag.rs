@@ -8,7 +8,7 @@
 //! `-gzip` at the end.
 
 use application::{Named, Precondition, Relations, Revision, ShownItem};
-use domain::Version;
+use domain::{ItemId, Version};
 use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
@@ -113,8 +113,11 @@ impl EntityTag {
 /// Adds the links of an item, each list with its length in front, so that no two are hashed alike.
 /// Clients keep tags for longer than the service runs: what is hashed must stay as it is.
 fn add_relations(hash: &mut Sha256, relations: &Relations) {
-    let Relations { continues, continued_by, program } = relations;
-    for ids in [continues.as_slice(), continued_by, program.as_slice()] {
+    let Relations { continues, continued_by, references } = relations;
+    // References that lead nowhere count only before one that leads somewhere.
+    let references: Vec<_> = references.iter().map(|id| id.unwrap_or(ItemId::NIL)).collect();
+    let named = references.iter().rposition(|id| *id != ItemId::NIL).map_or(0, |last| last + 1);
+    for ids in [continues.as_slice(), continued_by, &references[..named]] {
         hash.update((ids.len() as u64).to_be_bytes());
         ids.iter().for_each(|id| hash.update(id.uuid()));
     }
@@ -353,9 +356,11 @@ mod tests {
     fn a_tag_is_the_same_in_every_version_of_the_service() {
         assert_eq!(EntityTag::of_content(b"abc").header(), "\"ba7816bf8f01cfea\"");
         let program = ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010");
-        let relations = Relations { program, ..Relations::default() };
-        let tag = EntityTag::of_item(Version::from_number(3), &relations);
-        assert_eq!(tag.header(), "\"3-98256fabfc5ca0a3\"");
+        for references in [vec![program], vec![program, None]] {
+            let relations = Relations { references, ..Relations::default() };
+            let tag = EntityTag::of_item(Version::from_number(3), &relations);
+            assert_eq!(tag.header(), "\"3-98256fabfc5ca0a3\"");
+        }
     }
 
     #[test]
