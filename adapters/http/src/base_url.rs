@@ -65,9 +65,11 @@ mod tests {
 
     #[test]
     fn the_path_of_the_root_has_no_host() {
-        for (text, path) in
-            [("http://a:1", "/"), ("https://example.org/grants/x/", "/grants/x"), ("http://[::1]/", "/")]
-        {
+        for (text, path) in [
+            ("http://a:1", "/"),
+            ("https://example.org/grants/x/", "/grants/x"),
+            ("http://[::1]/", "/"),
+        ] {
             assert_eq!(text.parse::<BaseUrl>().unwrap().path(), path, "{text}");
         }
     }

@@ -4,36 +4,30 @@
 use application::DemonstrationItem;
 use domain::{ItemId, Members};
 
-use crate::group::Group;
-use crate::groups::for_each_group;
-use crate::openapi::example_members;
+use crate::groups::{GROUPS, Group};
 
 /// Returns one item per group.
 #[must_use]
 pub fn demonstration_items() -> Vec<DemonstrationItem> {
-    let mut items = Vec::new();
-    macro_rules! add {
-        ($($group:path,)*) => { $(items.extend(item::<$group>());)* };
-    }
-    for_each_group!(add);
-    items
+    GROUPS.iter().filter_map(item).collect()
 }
 
-fn item<G: Group>() -> Option<DemonstrationItem> {
+fn item(group: Group) -> Option<DemonstrationItem> {
     Some(DemonstrationItem {
-        collection: G::COLLECTION,
-        parent: G::OWNER.and_then(|owner| ItemId::parse(owner.example_id)),
-        id: ItemId::parse(G::EXAMPLE_ID)?,
-        members: Members::read(example_members::<G>().as_bytes()).ok().flatten()?,
+        collection: group.collection,
+        parent: group.parent().and_then(|parent| ItemId::parse(parent.example_id)),
+        id: ItemId::parse(group.example_id)?,
+        members: Members::read(group.example().as_bytes()).ok().flatten()?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::demonstration_items;
+    use crate::groups::GROUPS;
 
     #[test]
     fn every_group_has_an_item() {
-        assert_eq!(demonstration_items().len(), 9);
+        assert_eq!(demonstration_items().len(), GROUPS.len());
     }
 }

@@ -8,8 +8,9 @@ use std::time::Duration;
 use application::query::{MemberNames, PageQuery, Position};
 use application::{
     Answered, Change, ChangeKind, ChangeLog, CollectionContent, CollectionWrite, History,
-    ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness,
-    Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
+    ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery,
+    PastVersion, Readiness, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem,
+    Totals,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Lookup, LookupKey, Version};

@@ -30,8 +30,8 @@ use domain::{
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ports::{
-    Clock, CollectionWrite, History, IdGenerator, ItemRepository, ListedPage, PastVersion, Ports, RepositoryError,
-    Revision, RuleBook, Scope, ShownItem,
+    Clock, CollectionWrite, History, IdGenerator, ItemRepository, ListedPage, PastVersion, Ports,
+    RepositoryError, Revision, RuleBook, Scope, ShownItem,
 };
 use crate::query::{MemberNames, PageQuery, PageRequest, Place, Position, View};
 use crate::{ApplicationError, Caller, Precondition, WriteOptions};

@@ -165,8 +165,7 @@ fn sorted_members<'a>(object: Value<'a>) -> Vec<(&'a str, Value<'a>)> {
 }
 
 fn elements<'a>(array: Value<'a>) -> Result<Vec<Value<'a>>, Whole> {
-    let elements: Vec<_> =
-        array.elements().into_iter().flatten().take(MOST_ELEMENTS + 1).collect();
+    let elements: Vec<_> = array.elements().into_iter().flatten().take(MOST_ELEMENTS + 1).collect();
     if elements.len() > MOST_ELEMENTS { Err(Whole::NotCompared) } else { Ok(elements) }
 }
 

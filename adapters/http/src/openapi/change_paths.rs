@@ -8,18 +8,17 @@ use poem_openapi::registry::{
 use serde_json::{Value, json};
 
 use super::operations::parameter;
-use super::schemas::{array, caller, change_kind, described, inline, object, reference};
+use super::schemas::reference;
 use super::service_paths::operation;
-use crate::media::MediaType;
+use crate::headers::media_type::MediaType;
+use crate::links;
 use crate::query::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, change_cursor};
-use crate::{change_stream, changes};
 
 const CHANGES: &str = "Follow `_links.next`: it is on every page, also on an empty one, so a reader simply keeps following it. Nothing is missed and nothing comes twice, however many write at once. With `group`, a page may be empty although there is more. `kind` is `created`, `replaced`, `patched` or `deleted`; a deletion takes the next version.";
 
 const STREAM: &str = "The same as server-sent events, from now on; with `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data` is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who does not read is cut off and may connect again where it was. Swagger UI waits for the end, which does not come: try `curl -N`.";
 
 const PAGE: &str = "ChangePage";
-const CHANGE: &str = "Change";
 const EVENTS: &str = "ChangeEvents";
 
 /// The two paths.
@@ -49,13 +48,14 @@ pub fn paths() -> [MetaPath; 2] {
     };
     let path =
         |path: &str, operation| MetaPath { path: path.to_owned(), operations: vec![operation] };
-    [path(changes::PATH, listed), path(change_stream::PATH, streamed)]
+    [path(links::CHANGES, listed), path(links::CHANGE_STREAM, streamed)]
 }
 
-/// Registers their schemas.
+/// Registers the schema of the stream, and the example of a change.
 pub fn register(registry: &mut Registry) {
-    for (name, schema) in [(PAGE, page()), (CHANGE, change()), (EVENTS, events())] {
-        registry.schemas.insert(name.to_owned(), schema);
+    registry.schemas.insert(EVENTS.to_owned(), events());
+    if let Some(change) = registry.schemas.get_mut("Change") {
+        change.example = Some(example());
     }
 }
 
@@ -107,55 +107,6 @@ fn page_size() -> MetaOperationParam {
         ..MetaSchema::new("integer")
     };
     parameter("page_size", MetaParamIn::Query, "Most changes on a page.", size)
-}
-
-fn page() -> MetaSchema {
-    let links = object(
-        &["self", "next", "up"],
-        ["self", "next", "up"].map(|relation| (relation, reference("Link"))).to_vec(),
-    );
-    let embedded = object(&["changes"], vec![("changes", inline(array(reference(CHANGE))))]);
-    let size = described(MetaSchema::new("integer"), "Most changes on a page.");
-    let properties =
-        vec![("_links", inline(links)), ("_embedded", inline(embedded)), ("page_size", size)];
-    MetaSchema {
-        description: Some("Some changes, the oldest first."),
-        ..object(&["_links", "_embedded", "page_size"], properties)
-    }
-}
-
-fn change() -> MetaSchema {
-    let number =
-        MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") };
-    let links = object(
-        &["item", "version"],
-        vec![("item", reference("Link")), ("version", reference("Link"))],
-    );
-    let properties = vec![
-        (
-            "group",
-            described(groups(), "The group of the item; library items of proposals are in `lib`."),
-        ),
-        (
-            "item_id",
-            described(MetaSchema::new_with_format("string", "uuid"), "The item that was written."),
-        ),
-        ("version", described(number, "The version that was made.")),
-        ("kind", inline(change_kind("What was done."))),
-        (
-            "time",
-            described(MetaSchema::new_with_format("string", "date-time"), "When (RFC 3339, UTC)."),
-        ),
-        ("caller", inline(caller("Who did it; `null` for an anonymous caller."))),
-        ("cursor", described(MetaSchema::new("string"), "With which `after` goes on behind it.")),
-        ("_links", inline(links)),
-    ];
-    let required = ["group", "item_id", "version", "kind", "time", "caller", "cursor", "_links"];
-    MetaSchema {
-        description: Some("A write of an item."),
-        example: Some(example()),
-        ..object(&required, properties)
-    }
 }
 
 fn example() -> Value {

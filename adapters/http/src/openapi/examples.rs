@@ -5,37 +5,22 @@ use application::{
     ChangeKind, Embedded, ListedItem, ListedPage, Listing, LoggedChange, PastVersion, Relations,
     Revision, Sequence, ShownItem, VersionPage,
 };
-use domain::proposal::FIELDS;
 use domain::{Item, ItemId, Version, Violation, Violations};
 use jiff::Timestamp;
 use poem::http::StatusCode;
 use serde_json::{Map, Value};
 
 use crate::base_url::BaseUrl;
-use crate::group::{Group, Members, Operation};
-use crate::groups::Proposals;
+use crate::groups::{Group, Operation};
+use crate::hal::{self, ItemView, PageView, Snapshot};
+use crate::links;
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, DEFAULT_PAGE_SIZE, VersionsQuery};
-use crate::representation::{self, Moment, Shown};
-
-/// The members of a group's example item, as JSON text. The demonstration set is made of them.
-#[must_use]
-pub fn members<G: Group>() -> String {
-    let pairs: Vec<_> = match G::MEMBERS {
-        Members::Proposal => {
-            FIELDS.iter().map(|field| format!("\"{}\":{}", field.name, field.example)).collect()
-        }
-        Members::Open(known) => {
-            known.iter().map(|member| format!("\"{}\":{}", member.name, member.example)).collect()
-        }
-    };
-    format!("{{{}}}", pairs.join(","))
-}
 
 /// The example of an operation's request body.
 #[must_use]
-pub fn request<G: Group>(operation: Operation) -> Value {
-    let whole: Value = serde_json::from_str(&members::<G>()).unwrap_or_default();
+pub fn request(group: Group, operation: Operation) -> Value {
+    let whole: Value = serde_json::from_str(&group.example()).unwrap_or_default();
     match operation {
         Operation::ReplaceAll => Value::Array(vec![whole]),
         Operation::Patch => first_text(&whole),
@@ -58,34 +43,46 @@ fn first_text(whole: &Value) -> Value {
 
 /// The example of a successful response.
 #[must_use]
-pub fn response<G: Group>(base_url: &BaseUrl, operation: Operation) -> Value {
-    let owner = G::OWNER.and_then(|owner| ItemId::parse(owner.example_id));
-    let shown = shown::<G>(owner);
-    let item_url = representation::item_url::<G>(base_url, owner, shown.item.id);
+pub fn response(group: Group, base_url: &BaseUrl, operation: Operation) -> Value {
+    let parent = group.parent().and_then(|parent| ItemId::parse(parent.example_id));
+    let shown = shown(group, parent);
+    let item = |snapshot| hal::item(base_url, group, parent, &ItemView::new(&shown, snapshot));
     let text = match operation {
-        Operation::List => {
-            let links = CollectionQuery::plain::<G>(owner).links();
-            representation::collection::<G>(base_url, owner, &links, &page_of(shown), Moment::Now, &Violations::default())
-        }
-        Operation::GetVersion => {
-            let past = PastVersion { change: change::<G>(&shown), item: None, latest: Version::FIRST.next(), exists: true };
-            representation::item::<G>(base_url, owner, &Shown::written(&shown, Moment::Version(&past)))
-        }
+        Operation::List => hal::collection(
+            base_url,
+            group,
+            &PageView {
+                listing: &page_of(shown),
+                parent,
+                links: CollectionQuery::plain(group, parent).links(),
+                snapshot: Snapshot::Now,
+                warnings: &Violations::default(),
+            },
+        ),
+        Operation::GetVersion => item(Snapshot::Version(&PastVersion {
+            change: change(group, &shown),
+            item: None,
+            latest: Version::FIRST.next(),
+            exists: true,
+        })),
         Operation::ListVersions => {
-            let page = VersionPage { versions: vec![change::<G>(&shown)], latest: shown.item.version, exists: true };
-            representation::versions(&item_url, &VersionsQuery { page: 1, page_size: DEFAULT_PAGE_SIZE }, &page)
+            let versions = vec![change(group, &shown)];
+            let page = VersionPage { versions, latest: shown.item.version, exists: true };
+            let query = VersionsQuery { page: 1, page_size: DEFAULT_PAGE_SIZE };
+            let url = links::item(base_url, group, parent, shown.item.id);
+            hal::versions(&url, &query, &page)
         }
         Operation::Compare => r#"[{"op":"replace","path":"/note","value":"corrected"},{"op":"remove","path":"/draft"}]"#.to_owned(),
-        _ => representation::item::<G>(base_url, owner, &Shown::written(&shown, Moment::Now)),
+        _ => item(Snapshot::Now),
     };
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// What made the example.
-fn change<G: Group>(shown: &ShownItem) -> LoggedChange {
+/// The write that made the example.
+fn change(group: Group, shown: &ShownItem) -> LoggedChange {
     LoggedChange {
         sequence: Sequence(1),
-        collection: G::COLLECTION,
+        collection: group.collection,
         item: shown.item.id,
         version: shown.item.version,
         kind: ChangeKind::Created,
@@ -114,15 +111,15 @@ fn page_of(shown: ShownItem) -> Listing {
     }
 }
 
-fn shown<G: Group>(owner: Option<ItemId>) -> ShownItem {
+fn shown(group: Group, parent: Option<ItemId>) -> ShownItem {
     let time = Timestamp::constant(1_771_200_000, 0);
     let item = Item {
-        id: ItemId::parse(G::EXAMPLE_ID).unwrap_or(ItemId::from_uuid(uuid::Uuid::nil())),
+        id: ItemId::parse(group.example_id).unwrap_or(ItemId::from_uuid(uuid::Uuid::nil())),
         version: Version::FIRST,
         created_at: time,
         updated_at: time,
-        members: members::<G>().into(),
-        parent: owner,
+        members: group.example().into(),
+        parent,
         continues: None,
     };
     ShownItem { item, relations: Relations::default() }
@@ -141,7 +138,7 @@ pub fn problems(base_url: &BaseUrl) -> Vec<(u16, Value)> {
             } else {
                 Problem::new(kind, kind.explanation)
             };
-            examples.push((status, problem.to_json(base_url, Proposals::PATH)));
+            examples.push((status, problem.to_json(base_url, "/v1/proposals")));
         }
     }
     examples.retain(|(status, _)| ![405, 500].contains(status));

@@ -1,12 +1,13 @@
 //! The schemas of `filter`: what a value may be, and which operators there are.
 
-use domain::proposal::{FIELDS, FieldKind};
+use domain::Fields;
+use domain::proposal::FieldKind;
 use serde_json::{Map, Value, json};
 
-use crate::group::{Group, Members};
+use crate::groups::Group;
 use crate::query::{MOST_VALUE, OPERATORS, TIMES};
 
-/// What a filter compares with, and the name of its schema.
+/// The values a filter compares with, which have a schema each.
 #[derive(Clone, Copy)]
 enum Compared {
     Text,
@@ -77,12 +78,12 @@ impl Compared {
 }
 
 /// The name of the schema of a group's filters.
-pub fn name<G: Group>() -> String {
-    format!("{}Filters", G::STEM)
+pub fn name(group: Group) -> String {
+    format!("{}Filters", group.stem)
 }
 
 /// Adds the schemas to the document.
-pub fn add<G: Group>(document: &mut Value) {
+pub fn add(group: Group, document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
     for compared in
         [Compared::Text, Compared::TextOrInteger, Compared::Day, Compared::Time, Compared::Anything]
@@ -95,17 +96,17 @@ pub fn add<G: Group>(document: &mut Value) {
             "anyOf": [compared.value(), reference],
         });
     }
-    schemas[name::<G>()] = filters::<G>();
+    schemas[name(group)] = filters(group);
 }
 
-fn filters<G: Group>() -> Value {
+fn filters(group: Group) -> Value {
     let times = TIMES.map(|(name, _)| (name.to_owned(), reference(Compared::Time)));
-    let (members, others): (Vec<_>, Value) = match G::MEMBERS {
-        Members::Proposal => (
-            FIELDS.iter().map(|field| (field.name, Compared::of(field.kind))).collect(),
+    let (members, others): (Vec<_>, Value) = match group.collection.spec().fields {
+        Fields::Typed(fields) => (
+            fields.iter().map(|field| (field.name, Compared::of(field.kind))).collect(),
             false.into(),
         ),
-        Members::Open(known) => (
+        Fields::Open(known) => (
             known.iter().map(|member| (member.name, Compared::Anything)).collect(),
             reference(Compared::Anything),
         ),

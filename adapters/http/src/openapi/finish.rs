@@ -1,12 +1,12 @@
 //! Finishes the document: what poem-openapi's model cannot say.
 
+use domain::Fields;
 use serde_json::{Map, Value, json};
 
 use super::operations::{operation_id, statuses};
 use super::{documented_path, examples, query_parameters, schemas};
 use crate::base_url::BaseUrl;
-use crate::group::{Group, Members, Operation};
-use crate::groups::for_each_group;
+use crate::groups::{GROUPS, Group, Operation};
 
 /// Adds examples, query parameters, links between operations and schema keywords to the document
 /// that poem-openapi wrote.
@@ -17,10 +17,9 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     // Absolute: tools that take the document from a file have no other host to send requests to.
     document["servers"] = json!([{ "url": base_url.as_str(), "description": "This service" }]);
     document["security"] = json!([]);
-    macro_rules! finish_groups {
-        ($($group:path,)*) => { $(finish_group::<$group>(&mut document, base_url);)* };
+    for group in GROUPS {
+        finish_group(group, &mut document, base_url);
     }
-    for_each_group!(finish_groups);
     for (status, example) in examples::problems(base_url) {
         document["components"]["examples"][problem_example_name(status)] =
             json!({ "value": example });
@@ -33,29 +32,27 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
 /// The groups as the specification lists them, then what is beside them; poem-openapi sorts by
 /// name.
 fn in_order_of_groups(mut tags: Value) -> Value {
-    macro_rules! names {
-        ($($group:path,)*) => { [$(<$group>::NAME),*] };
-    }
-    let names = for_each_group!(names);
-    let place =
-        |tag: &Value| names.iter().position(|name| tag["name"] == *name).unwrap_or(names.len());
+    let place = |tag: &Value| {
+        GROUPS.iter().position(|group| tag["name"] == group.name).unwrap_or(GROUPS.len())
+    };
     if let Some(tags) = tags.as_array_mut() {
         tags.sort_by_key(place);
     }
     tags
 }
 
-fn finish_group<G: Group>(document: &mut Value, base_url: &BaseUrl) {
-    add_examples::<G>(document, base_url);
-    for operation in G::operations() {
-        let path = documented_path(&G::path_of(operation.form()));
+fn finish_group(group: Group, document: &mut Value, base_url: &BaseUrl) {
+    add_examples(group, document, base_url);
+    for operation in group.operations() {
+        let path = documented_path(&group.path_of(operation.form()));
         let method = operation.method().as_str().to_lowercase();
         let mut entry = document["paths"][&path][&method].take();
         if operation.takes_body() {
-            refer_to_example(&mut entry["requestBody"], &request_example_name::<G>(operation));
+            refer_to_example(&mut entry["requestBody"], &request_example_name(group, operation));
         }
-        for status in statuses::<G>(operation) {
-            finish_response::<G>(
+        for status in statuses(group, operation) {
+            finish_response(
+                group,
                 document,
                 &mut entry["responses"][status.to_string()],
                 operation,
@@ -64,11 +61,11 @@ fn finish_group<G: Group>(document: &mut Value, base_url: &BaseUrl) {
         }
         document["paths"][&path][&method] = entry;
     }
-    close_bodies::<G>(document);
-    query_parameters::add::<G>(document);
+    close_bodies(group, document);
+    query_parameters::add(group, document);
 }
 
-fn add_examples<G: Group>(document: &mut Value, base_url: &BaseUrl) {
+fn add_examples(group: Group, document: &mut Value, base_url: &BaseUrl) {
     let examples = &mut document["components"]["examples"];
     for operation in [
         Operation::Get,
@@ -77,53 +74,54 @@ fn add_examples<G: Group>(document: &mut Value, base_url: &BaseUrl) {
         Operation::ListVersions,
         Operation::Compare,
     ] {
-        examples[response_example_name::<G>(operation)] =
-            json!({ "value": examples::response::<G>(base_url, operation) });
+        examples[response_example_name(group, operation)] =
+            json!({ "value": examples::response(group, base_url, operation) });
     }
-    for operation in G::operations().filter(|operation| operation.takes_body()) {
-        examples[request_example_name::<G>(operation)] =
-            json!({ "value": examples::request::<G>(operation) });
+    for operation in group.operations().filter(|operation| operation.takes_body()) {
+        examples[request_example_name(group, operation)] =
+            json!({ "value": examples::request(group, operation) });
     }
 }
 
-fn response_example_name<G: Group>(operation: Operation) -> String {
+fn response_example_name(group: Group, operation: Operation) -> String {
     match operation {
-        Operation::List | Operation::ReplaceAll => schemas::collection_name::<G>(),
-        Operation::GetVersion => format!("{}Version", G::STEM),
-        Operation::ListVersions => format!("{}Versions", G::STEM),
-        Operation::Compare => format!("{}Difference", G::STEM),
-        _ => G::STEM.to_owned(),
+        Operation::List | Operation::ReplaceAll => schemas::collection_name(group),
+        Operation::GetVersion => format!("{}Version", group.stem),
+        Operation::ListVersions => format!("{}Versions", group.stem),
+        Operation::Compare => format!("{}Difference", group.stem),
+        _ => group.stem.to_owned(),
     }
 }
 
-fn request_example_name<G: Group>(operation: Operation) -> String {
+fn request_example_name(group: Group, operation: Operation) -> String {
     // What is sent to replace or continue an item is what is sent to create one.
     let operation = if matches!(operation, Operation::Patch | Operation::ReplaceAll) {
         operation
     } else {
         Operation::Create
     };
-    schemas::body_name::<G>(operation)
+    schemas::body_name(group, operation)
 }
 
 /// Gives a response its example and links. Errors are the same for all operations of a group, so
 /// they stand once.
-fn finish_response<G: Group>(
+fn finish_response(
+    group: Group,
     document: &mut Value,
     response: &mut Value,
     operation: Operation,
     status: u16,
 ) {
     match status {
-        200 | 201 => refer_to_example(response, &response_example_name::<G>(operation)),
+        200 | 201 => refer_to_example(response, &response_example_name(group, operation)),
         204 | 304 | 414 => {}
         _ => refer_to_example(response, &problem_example_name(status)),
     }
     if status == 201 {
-        response["links"] = links::<G>();
+        response["links"] = links(group);
     }
     if status >= 400 {
-        let name = format!("{}{status}", G::STEM);
+        let name = format!("{}{status}", group.stem);
         let reference = json!({ "$ref": format!("#/components/responses/{name}") });
         document["components"]["responses"][&name] = std::mem::replace(response, reference);
     }
@@ -145,15 +143,15 @@ fn refer_to_example(holder: &mut Value, name: &str) {
 }
 
 /// Says which members a body must not have.
-fn close_bodies<G: Group>(document: &mut Value) {
+fn close_bodies(group: Group, document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
-    if matches!(G::MEMBERS, Members::Proposal) {
+    if matches!(group.collection.spec().fields, Fields::Typed(_)) {
         for operation in [Operation::Create, Operation::Replace, Operation::Patch] {
-            schemas[schemas::body_name::<G>(operation)]["additionalProperties"] = false.into();
+            schemas[schemas::body_name(group, operation)]["additionalProperties"] = false.into();
         }
     } else {
         // The service makes ids: a create that names one is refused.
-        schemas[schemas::body_name::<G>(Operation::Create)]["not"] =
+        schemas[schemas::body_name(group, Operation::Create)]["not"] =
             json!({ "properties": { "id": {} }, "required": ["id"] });
     }
 }
@@ -191,18 +189,16 @@ fn share_headers_within(value: &mut Value, shared: &mut Map<String, Value>) {
 }
 
 /// From a new item to what can be done with it.
-fn links<G: Group>() -> Value {
+fn links(group: Group) -> Value {
     let next = [Operation::Get, Operation::Patch, Operation::Replace, Operation::Delete];
     let links = next.map(|operation| {
         let mut parameters =
-            Map::from_iter([(G::ITEM_PARAMETER.to_owned(), Value::from("$response.body#/id"))]);
-        if let Some(owner) = G::OWNER {
-            parameters.insert(
-                owner.parameter.to_owned(),
-                format!("$request.path.{}", owner.parameter).into(),
-            );
+            Map::from_iter([(group.item_parameter.to_owned(), Value::from("$response.body#/id"))]);
+        if let Some(parent) = group.parent() {
+            let parameter = parent.item_parameter;
+            parameters.insert(parameter.to_owned(), format!("$request.path.{parameter}").into());
         }
-        let id = operation_id::<G>(operation);
+        let id = operation_id(group, operation);
         (id.clone(), json!({ "operationId": id, "parameters": parameters }))
     });
     Value::Object(links.into_iter().collect())

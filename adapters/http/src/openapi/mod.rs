@@ -1,25 +1,61 @@
-//! The `OpenAPI` document: what each group contributes, and how the whole is finished.
+//! The `OpenAPI` document.
 //!
-//! poem-openapi collects the paths and schemas of every [`GroupApi`](crate::group_api::GroupApi)
-//! and writes the document. Examples, query parameters, links between operations and a few schema
-//! keywords are beyond its model; [`mod@finish`] adds them once, at start.
+//! poem-openapi writes it from [`Documented`]: the operations follow from the table of groups
+//! (`operations`), the schemas of their bodies from the table of collections (`schemas`), and what
+//! is the same for all groups is Rust types (`fixed`). Examples, query parameters, links between
+//! operations and a few keywords are beyond its model; [`mod@finish`] adds them once, at start.
 
 mod change_paths;
 mod examples;
 mod filters;
 mod finish;
+mod fixed;
 mod operations;
 mod query_parameters;
 mod rules;
 mod schemas;
 mod service_paths;
 
-pub use examples::members as example_members;
+use std::collections::HashMap;
+
+use poem::endpoint::BoxEndpoint;
+use poem::http::Method;
+use poem_openapi::OpenApi;
+use poem_openapi::registry::{MetaApi, MetaTag, Registry};
+
 pub use finish::finish;
-pub use operations::paths;
 pub use rules::add as add_rules;
-pub use schemas::register;
-pub use service_paths::ServicePaths;
+
+use crate::groups::GROUPS;
+
+/// Everything the document describes; the endpoints are mounted elsewhere.
+pub struct Documented;
+
+impl OpenApi for Documented {
+    fn meta() -> Vec<MetaApi> {
+        let own = service_paths::paths().into_iter();
+        let own = own.chain(change_paths::paths()).chain(rules::paths());
+        let own = std::iter::once(MetaApi { paths: own.collect() });
+        own.chain(GROUPS.iter().map(operations::paths)).collect()
+    }
+
+    fn register(registry: &mut Registry) {
+        let tag = |name, description| MetaTag {
+            name,
+            description: Some(description),
+            external_docs: None,
+        };
+        registry.create_tag(tag(service_paths::TAG, "The service itself."));
+        fixed::register(registry);
+        change_paths::register(registry);
+        for group in GROUPS {
+            registry.create_tag(tag(group.name, group.description));
+            schemas::register(group, registry);
+        }
+    }
+
+    fn add_routes(self, _table: &mut HashMap<String, HashMap<Method, BoxEndpoint<'static>>>) {}
+}
 
 /// Text that lives as long as the process. poem-openapi's model holds `&'static str`; the document
 /// is made once.

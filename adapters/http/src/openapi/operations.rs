@@ -7,59 +7,60 @@ use poem_openapi::registry::{
 
 use super::schemas::{self, PROBLEM};
 use super::{documented_path, keep};
-use crate::group::{Group, ItemLink, Operation, PathForm, VERSION_PARAMETER};
-use crate::idempotency_key::IDEMPOTENCY_KEY;
-use crate::media::MediaType;
+use crate::groups::{Group, GroupSpec, Operation, PathForm, VERSION_PARAMETER};
+use crate::headers::idempotency_key::IDEMPOTENCY_KEY;
+use crate::headers::media_type::MediaType;
 
 /// The paths of a group with all their operations.
 #[must_use]
-pub fn paths<G: Group>() -> MetaApi {
+pub fn paths(group: Group) -> MetaApi {
     let paths = PathForm::ALL.map(|form| MetaPath {
-        path: documented_path(&G::path_of(form)),
-        operations: G::operations()
+        path: documented_path(&group.path_of(form)),
+        operations: group
+            .operations()
             .filter(|operation| operation.form() == form)
-            .map(operation::<G>)
+            .map(|operation| self::operation(group, operation))
             .collect(),
     });
     MetaApi { paths: paths.into() }
 }
 
-fn operation<G: Group>(operation: Operation) -> MetaOperation {
-    let Words { summary, description, .. } = words::<G>(operation);
+fn operation(group: Group, operation: Operation) -> MetaOperation {
+    let Words { summary, description, .. } = words(group, operation);
     MetaOperation {
         method: operation.method(),
-        tags: vec![G::NAME],
+        tags: vec![group.name],
         summary: Some(keep(summary)),
         description: Some(keep(description)),
         external_docs: None,
-        params: parameters::<G>(operation),
-        request: operation.takes_body().then(|| request::<G>(operation)),
+        params: parameters(group, operation),
+        request: operation.takes_body().then(|| request(group, operation)),
         responses: MetaResponses {
-            responses: statuses::<G>(operation)
+            responses: statuses(group, operation)
                 .into_iter()
-                .map(|status| response::<G>(operation, status))
+                .map(|status| response(group, operation, status))
                 .collect(),
         },
         deprecated: false,
         security: Vec::new(),
-        operation_id: Some(keep(operation_id::<G>(operation))),
+        operation_id: Some(keep(operation_id(group, operation))),
         code_samples: Vec::new(),
     }
 }
 
 /// The name of an operation in generated clients.
 #[must_use]
-pub fn operation_id<G: Group>(operation: Operation) -> String {
-    let stem = G::STEM;
+pub fn operation_id(group: Group, operation: Operation) -> String {
+    let stem = group.stem;
     match operation {
         Operation::List => format!("list{stem}s"),
         Operation::ReplaceAll => format!("replaceAll{stem}s"),
         Operation::ListVersions => format!("list{stem}Versions"),
         Operation::GetVersion | Operation::Restore => {
-            format!("{}{stem}Version", words::<G>(operation).verb)
+            format!("{}{stem}Version", words(group, operation).verb)
         }
         Operation::Compare => format!("compare{stem}Versions"),
-        _ => format!("{}{stem}", words::<G>(operation).verb),
+        _ => format!("{}{stem}", words(group, operation).verb),
     }
 }
 
@@ -69,15 +70,15 @@ struct Words {
     description: String,
 }
 
-fn words<G: Group>(operation: Operation) -> Words {
-    let (item, items) = (G::ITEM_NAME, G::ITEMS_NAME);
+fn words(group: Group, operation: Operation) -> Words {
+    let (item, items) = (group.item_name, group.items_name);
     let (verb, summary, description) = match operation {
         Operation::List => ("list", format!("List {items}"), format!("A page of {items}, oldest first unless `sort` or `q` says otherwise, with links to the other pages. The entity tag changes when a member does: poll with `If-None-Match`.")),
         Operation::Create => ("create", format!("Create {item}"), format!("Makes {item} from the body. The service makes the `id`; `Location` names the new item. `_links`, `_embedded` and `_meta` in the body are ignored.")),
         Operation::Get => ("get", format!("Read {item}"), format!("Returns {item} as it is stored, with links and its version; with `fields` a part of it.")),
         Operation::Patch => ("patch", format!("Change members of {item}"), "A merge patch (RFC 7396): members in the body replace those stored, `null` removes one, all others stay. The result is checked as a whole.".to_owned()),
         Operation::Replace => ("replace", format!("Replace {item}"), "Replaces all members. Send `If-Match` with the ETag that was read, so that nobody's changes in between are lost.".to_owned()),
-        Operation::Delete => ("delete", format!("Delete {item}"), format!("Removes {item}{}. A business rule may keep it (422).", if G::LINKS.contains(&ItemLink::Library) { " and the library items that belong to it" } else { "" })),
+        Operation::Delete => ("delete", format!("Delete {item}"), format!("Removes {item}{}. A business rule may keep it (422).", children(group))),
         Operation::Continue => ("continue", format!("Create {item} that continues this one"), "Makes a new item from the body (a second phase, a resubmission, an amendment) and links the two: `continues` on the new, `continued-by` on the old.".to_owned()),
         Operation::ListVersions => ("list", format!("List the versions of {item}"), "Every version there was, the newest first, also of what was removed: what was done, when, and by whom. Versions count 1, 2, 3…; a removal takes the next.".to_owned()),
         Operation::GetVersion => ("get", format!("Read a version of {item}"), "The item as it was in this version, also after it was removed. The links of RFC 5829 lead to the others. Sent back with PUT it restores the version of an item that exists.".to_owned()),
@@ -88,17 +89,28 @@ fn words<G: Group>(operation: Operation) -> Words {
     Words { verb, summary, description }
 }
 
+/// The items that are deleted with an item.
+fn children(group: Group) -> String {
+    let children: Vec<_> = group
+        .collection
+        .children()
+        .map(|child| format!(" and the {} that belong to it", GroupSpec::of(child).items_name))
+        .collect();
+    children.concat()
+}
+
 /// The parameters in the path and the headers; [`super::query_parameters`] adds those of the query.
-fn parameters<G: Group>(operation: Operation) -> Vec<MetaOperationParam> {
+fn parameters(group: Group, operation: Operation) -> Vec<MetaOperationParam> {
     let mut parameters = Vec::new();
-    if let Some(owner) = G::OWNER {
-        parameters.push(identifier(owner.parameter, "The proposal.", owner.example_id));
+    if let Some(parent) = group.parent() {
+        let description = format!("The {}.", parent.noun());
+        parameters.push(identifier(parent.item_parameter, &description, parent.example_id));
     }
     if matches!(
         operation.form(),
         PathForm::Item | PathForm::Versions | PathForm::Version | PathForm::Difference
     ) {
-        parameters.push(identifier(G::ITEM_PARAMETER, "The item.", G::EXAMPLE_ID));
+        parameters.push(identifier(group.item_parameter, "The item.", group.example_id));
     }
     if matches!(operation.form(), PathForm::Version | PathForm::Difference) {
         let schema = MetaSchema {
@@ -195,11 +207,11 @@ pub fn parameter(
     }
 }
 
-fn request<G: Group>(operation: Operation) -> MetaRequest {
-    let schema = schemas::body_name::<G>(operation);
+fn request(group: Group, operation: Operation) -> MetaRequest {
+    let schema = schemas::body_name(group, operation);
     MetaRequest {
         description: None,
-        content: content(&G::request_types(), &schema),
+        content: content(&group.request_types(), &schema),
         required: true,
     }
 }
@@ -214,7 +226,7 @@ fn content(types: &[MediaType], schema: &str) -> Vec<MetaMediaType> {
 
 /// Every status an operation answers with; specification 4.2 to 4.5 and the contract.
 #[must_use]
-pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
+pub fn statuses(group: Group, operation: Operation) -> Vec<u16> {
     let specific: &[u16] = match operation {
         Operation::List => &[200, 304, 400, 408, 409, 413, 414],
         Operation::Get => &[200, 304, 400, 404, 408, 413, 414],
@@ -228,7 +240,7 @@ pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
         Operation::Delete => &[204, 400, 404, 408, 412, 413, 422, 428, 507],
     };
     let mut statuses = [specific, &[406, 415, 503]].concat();
-    if G::OWNER.is_some() {
+    if group.is_nested() {
         statuses.push(404);
     }
     statuses.sort_unstable();
@@ -236,17 +248,17 @@ pub fn statuses<G: Group>(operation: Operation) -> Vec<u16> {
     statuses
 }
 
-fn response<G: Group>(operation: Operation, status: u16) -> MetaResponse {
+fn response(group: Group, operation: Operation, status: u16) -> MetaResponse {
     let shows_page = matches!(operation, Operation::List | Operation::ReplaceAll);
     let schema = match status {
         204 | 304 | 414 => None,
-        200 if shows_page => Some(schemas::collection_name::<G>()),
+        200 if shows_page => Some(schemas::collection_name(group)),
         200 if operation == Operation::ListVersions => Some(schemas::VERSIONS.to_owned()),
         200 if operation == Operation::Compare => Some(schemas::JSON_PATCH.to_owned()),
-        200 | 201 => Some(schemas::item_name::<G>()),
+        200 | 201 => Some(schemas::item_name(group)),
         _ => Some(PROBLEM.to_owned()),
     };
-    let types = if status == 406 { vec![MediaType::JSON] } else { G::response_types() };
+    let types = if status == 406 { vec![MediaType::JSON] } else { group.response_types() };
     MetaResponse {
         description: meaning(status),
         status: Some(status),
@@ -256,7 +268,7 @@ fn response<G: Group>(operation: Operation, status: u16) -> MetaResponse {
     }
 }
 
-/// What a status means here.
+/// The meaning of a status here.
 #[must_use]
 pub const fn meaning(status: u16) -> &'static str {
     match status {

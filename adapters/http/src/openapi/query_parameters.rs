@@ -3,29 +3,32 @@
 //! `sort`, `fields` and `embed` are texts with commas in them rather than arrays: most generated
 //! clients repeat the name of an array's parameter, whatever the document says.
 
-use domain::proposal::FIELDS;
+use application::query::tokenizer;
+use domain::proposal::Field;
+use domain::{Fields, ItemId};
 use serde_json::{Value, json};
 
 use super::{documented_path, filters};
-use crate::group::{Group, Members, Operation};
+use crate::groups::{Group, Operation};
+use crate::links::ItemLink;
 use crate::query::{
     DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS, MOST_VALUE, SWITCH,
     TIMES, TOTALS,
 };
 
 /// Adds the parameters of a group's operations to the document.
-pub fn add<G: Group>(document: &mut Value) {
-    filters::add::<G>(document);
-    for operation in G::operations() {
-        refer::<G>(document, operation, parameters::<G>(operation));
+pub fn add(group: Group, document: &mut Value) {
+    filters::add(group, document);
+    for operation in group.operations() {
+        refer(group, document, operation, parameters(group, operation));
     }
 }
 
-fn parameters<G: Group>(operation: Operation) -> Vec<Named> {
-    let shown = [Some(fields::<G>()), embed::<G>()].into_iter().flatten();
+fn parameters(group: Group, operation: Operation) -> Vec<Named> {
+    let shown = [Some(fields(group)), embed(group)].into_iter().flatten();
     match operation {
         Operation::List => {
-            let selected = [filter::<G>(), sort::<G>(), search::<G>()];
+            let selected = [filter(group), sort(group), search(group)];
             paging().into_iter().chain(selected).chain(shown).chain([total(), as_of()]).collect()
         }
         Operation::Get => shown.chain([as_of(), check()]).collect(),
@@ -40,13 +43,13 @@ fn parameters<G: Group>(operation: Operation) -> Vec<Named> {
 type Named = (String, Value);
 
 /// Puts references where the query stands in a request: after the path, before the headers.
-fn refer<G: Group>(document: &mut Value, operation: Operation, parameters: Vec<Named>) {
+fn refer(group: Group, document: &mut Value, operation: Operation, parameters: Vec<Named>) {
     let mut references = Vec::new();
     for (name, parameter) in parameters {
         references.push(json!({ "$ref": format!("#/components/parameters/{name}") }));
         document["components"]["parameters"][name] = parameter;
     }
-    let path = documented_path(&G::path_of(operation.form()));
+    let path = documented_path(&group.path_of(operation.form()));
     let entry =
         &mut document["paths"][path][operation.method().as_str().to_lowercase()]["parameters"];
     if let Some(own) = entry.as_array_mut() {
@@ -141,62 +144,62 @@ fn check() -> Named {
     )
 }
 
-fn filter<G: Group>() -> Named {
-    let name = filters::name::<G>();
+fn filter(group: Group) -> Named {
+    let name = filters::name(group);
     let description = "Only items with these members, all of them: `filter[member]=value`, or `filter[member][operator]=value` with `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`, `contains` or `exists`.";
     let schema = json!({ "$ref": format!("#/components/schemas/{name}") });
-    let (member, value) = filtered::<G>();
+    let (member, value) = filtered(group);
     let mut parameter = with_example("filter", description, &schema, json!({ member: value }));
     parameter["style"] = "deepObject".into();
     parameter["explode"] = true.into();
     (name, parameter)
 }
 
-fn sort<G: Group>() -> Named {
+fn sort(group: Group) -> Named {
     let description = format!(
         "The order: at most {MOST_KEYS} names parted by commas, the greatest first where `-` stands before one; `id`, `created_at` and `updated_at` too. Items without the member come last."
     );
-    let key = match G::MEMBERS {
-        Members::Proposal => format!("-?({})", proposal_names(&TIMES.map(|(name, _)| name))),
-        Members::Open(_) => "([^,-][^,]*|-[^,]+)".to_owned(),
+    let key = match group.collection.spec().fields {
+        Fields::Typed(fields) => format!("-?({})", names(fields, &TIMES.map(|(name, _)| name))),
+        Fields::Open(_) => "([^,-][^,]*|-[^,]+)".to_owned(),
     };
     let schema = json!({ "type": "string", "pattern": list_pattern(&key, MOST_KEYS), "maxLength": MOST_IN_NAMES });
-    let example = match G::MEMBERS {
-        Members::Proposal => "-start_date,project_title".to_owned(),
-        Members::Open(_) => format!("-created_at,{}", filtered::<G>().0),
+    let example = match group.collection.spec().fields {
+        Fields::Typed(_) => "-start_date,project_title".to_owned(),
+        Fields::Open(_) => format!("-created_at,{}", filtered(group).0),
     };
-    (format!("{}Sort", G::STEM), with_example("sort", &description, &schema, example))
+    (format!("{}Sort", group.stem), with_example("sort", &description, &schema, example))
 }
 
-fn fields<G: Group>() -> Named {
+fn fields(group: Group) -> Named {
     let description = format!(
         "Only these members, at most {MOST_FIELDS}, parted by commas; `id`, `_links` and `_meta` are always shown."
     );
-    let (name, example) = match G::MEMBERS {
-        Members::Proposal => {
-            (format!("({})", proposal_names(&[])), "project_title,start_date".to_owned())
+    let (name, example) = match group.collection.spec().fields {
+        Fields::Typed(fields) => {
+            (format!("({})", names(fields, &[])), "project_title,start_date".to_owned())
         }
-        Members::Open(known) => {
+        Fields::Open(known) => {
             let names: Vec<_> = known.iter().take(2).map(|member| member.name).collect();
             ("[^,]+".to_owned(), names.join(","))
         }
     };
     let schema = json!({ "type": "string", "pattern": list_pattern(&name, MOST_FIELDS), "maxLength": MOST_IN_NAMES });
-    (format!("{}Fields", G::STEM), with_example("fields", &description, &schema, example))
+    (format!("{}Fields", group.stem), with_example("fields", &description, &schema, example))
 }
 
-fn embed<G: Group>() -> Option<Named> {
-    let names: Vec<_> = G::embeds().iter().map(|relation| relation.name).collect();
+fn embed(group: Group) -> Option<Named> {
+    let names: Vec<_> = ItemLink::of(group).iter().map(|link| link.relation.name).collect();
     let first = *names.first()?;
     let description = "What to show with each item under `_embedded`, parted by commas; left out where an item has none.";
     let schema = json!({ "type": "string", "enum": arrangements(&names) });
-    Some((format!("{}Embed", G::STEM), with_example("embed", description, &schema, first)))
+    Some((format!("{}Embed", group.stem), with_example("embed", description, &schema, first)))
 }
 
-fn search<G: Group>() -> Named {
+fn search(group: Group) -> Named {
     let description = "Only items whose texts hold all these words and `\"phrases\"`, whatever the case and accents of their letters; the best matches first unless `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.";
     let schema = json!({ "type": "string", "minLength": 1, "maxLength": MOST_VALUE });
-    (format!("{}Search", G::STEM), with_example("q", description, &schema, looked_for::<G>()))
+    (format!("{}Search", group.stem), with_example("q", description, &schema, looked_for(group)))
 }
 
 /// A list of at most `most` names, of which `name` is the pattern.
@@ -204,10 +207,10 @@ fn list_pattern(name: &str, most: usize) -> String {
     format!("^{name}(,{name}){{0,{}}}$", most - 1)
 }
 
-/// The names of a proposal's fields, of `id`, and others, as alternatives of a pattern.
-fn proposal_names(others: &[&'static str]) -> String {
+/// The names of fields, `id`, and others, as alternatives of a pattern.
+fn names(fields: &[Field], others: &[&'static str]) -> String {
     let names: Vec<_> =
-        FIELDS.iter().map(|field| field.name).chain(["id"]).chain(others.iter().copied()).collect();
+        fields.iter().map(|field| field.name).chain(["id"]).chain(others.iter().copied()).collect();
     names.join("|")
 }
 
@@ -227,47 +230,32 @@ fn arrangements(names: &[&str]) -> Vec<String> {
     all.into_iter().skip(1).map(|list| list.join(",")).collect()
 }
 
-/// A member of the group's example and its value, by which a filter finds it.
-fn filtered<G: Group>() -> (&'static str, String) {
-    let known: Vec<_> = match G::MEMBERS {
-        Members::Proposal => FIELDS
-            .iter()
-            .map(|field| (field.name, field.example))
-            .filter(|(name, _)| *name == "research_type")
-            .collect(),
-        Members::Open(known) => known.iter().map(|member| (member.name, member.example)).collect(),
-    };
-    texts(&known).into_iter().next().unwrap_or(("id", String::new()))
+/// A member of the group's example and its value, by which a filter finds it: best a single word.
+fn filtered(group: Group) -> (&'static str, String) {
+    let strings = strings(group);
+    let is_word = |(_, text): &&(_, String)| text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    strings.iter().find(is_word).or(strings.first()).cloned().unwrap_or(("id", String::new()))
 }
 
 /// A word of the group's example, by which a search finds it.
-fn looked_for<G: Group>() -> String {
-    let known: Vec<_> = match G::MEMBERS {
-        Members::Proposal => FIELDS
-            .iter()
-            .map(|field| (field.name, field.example))
-            .filter(|(name, _)| *name == "project_title")
-            .collect(),
-        Members::Open(known) => known.iter().map(|member| (member.name, member.example)).collect(),
-    };
-    let words: Vec<_> = texts(&known)
-        .into_iter()
-        .flat_map(|(_, text)| application::query::tokenizer::words(&text))
-        .collect();
-    let is_plain = |word: &&String| {
+fn looked_for(group: Group) -> String {
+    let strings = strings(group);
+    let mut words = strings.iter().flat_map(|(_, text)| tokenizer::words(text));
+    let is_plain = |word: &String| {
         word.len() > 3 && *word != "example" && word.bytes().all(|byte| byte.is_ascii_alphabetic())
     };
-    words.iter().find(is_plain).cloned().unwrap_or_default()
+    words.find(is_plain).unwrap_or_default()
 }
 
-/// The members that are texts for people to read, no identifiers.
-fn texts(known: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
-    let text = |example: &str| {
-        serde_json::from_str::<String>(example)
-            .ok()
-            .filter(|text| domain::ItemId::parse(text).is_none())
+/// The members of the example that are strings for people to read, no identifiers.
+fn strings(group: Group) -> Vec<(&'static str, String)> {
+    let string = |example: &str| {
+        serde_json::from_str::<String>(example).ok().filter(|text| ItemId::parse(text).is_none())
     };
-    known.iter().filter_map(|(name, example)| Some((*name, text(example)?))).collect()
+    group
+        .members_by_name()
+        .filter_map(|(name, _, example)| Some((name, string(example)?)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -275,17 +263,16 @@ mod tests {
     use serde_json::Value;
 
     use super::{add, arrangements};
-    use crate::group::{Group, Operation};
-    use crate::groups::for_each_group;
+    use crate::groups::{GROUPS, Group, Operation};
     use crate::openapi::documented_path;
     use crate::query::{CollectionQuery, ItemQuery};
 
     /// The examples of an operation's parameters, as a query.
-    fn examples<G: Group>(operation: Operation) -> Vec<String> {
-        let path = documented_path(&G::path_of(operation.form()));
+    fn examples(group: Group, operation: Operation) -> Vec<String> {
+        let path = documented_path(&group.path_of(operation.form()));
         let mut document =
             serde_json::json!({ "paths": { path.clone(): { "get": { "parameters": [] } } } });
-        add::<G>(&mut document);
+        add(group, &mut document);
         let references = document["paths"][path]["get"]["parameters"].as_array().unwrap().clone();
         let parameter = |reference: &Value| {
             document
@@ -308,17 +295,14 @@ mod tests {
 
     #[test]
     fn every_example_is_understood() {
-        macro_rules! check {
-            ($($group:path,)*) => {$(
-                let listed = examples::<$group>(Operation::List);
-                assert!(listed.len() >= 4, "{listed:?}");
-                let query = listed.join("&");
-                assert!(CollectionQuery::read::<$group>(&query, None).is_ok(), "{query}");
-                let query = examples::<$group>(Operation::Get).join("&");
-                assert!(ItemQuery::read::<$group>(&query).is_ok(), "{query}");
-            )*};
+        for group in GROUPS {
+            let listed = examples(group, Operation::List);
+            assert!(listed.len() >= 4, "{listed:?}");
+            let query = listed.join("&");
+            assert!(CollectionQuery::read(group, &query, None).is_ok(), "{query}");
+            let query = examples(group, Operation::Get).join("&");
+            assert!(ItemQuery::read(group, &query).is_ok(), "{query}");
         }
-        for_each_group!(check);
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! The schemas of a group's bodies and representations.
 
-use application::ChangeKind;
-use domain::proposal::{FIELDS, Field, FieldKind};
-use domain::{Collection, KnownMember, Relation, RelationKind, Violations};
-use poem_openapi::registry::{MetaSchema, MetaSchemaRef, MetaTag, Registry};
+use domain::proposal::{Field, FieldKind};
+use domain::{Fields, KnownMember, RelationKind};
+use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
 use serde_json::Value;
 
 use super::keep;
-use crate::group::{Group, ItemLink, Members, Operation};
-use crate::groups::for_each_group;
+use crate::groups::{Group, Operation};
+use crate::links::ItemLink;
 
 /// The schema of every error.
 pub const PROBLEM: &str = "Problem";
@@ -16,10 +15,7 @@ pub const PROBLEM: &str = "Problem";
 pub const VERSIONS: &str = "VersionHistory";
 /// The schema of the difference between two.
 pub const JSON_PATCH: &str = "JsonPatch";
-const VERSION: &str = "VersionEntry";
 const PATCH_OPERATION: &str = "PatchOperation";
-const FAULT: &str = "Fault";
-const REMARK: &str = "Remark";
 const LINK: &str = "Link";
 const META: &str = "Meta";
 const COLLECTION_LINKS: &str = "CollectionLinks";
@@ -27,62 +23,47 @@ const COLLECTION_META: &str = "CollectionMeta";
 
 /// The name of the schema of an item's representation.
 #[must_use]
-pub fn item_name<G: Group>() -> String {
-    G::STEM.to_owned()
+pub fn item_name(group: Group) -> String {
+    group.stem.to_owned()
 }
 
 /// The name of the schema of a page.
 #[must_use]
-pub fn collection_name<G: Group>() -> String {
-    format!("{}Collection", G::STEM)
+pub fn collection_name(group: Group) -> String {
+    format!("{}Collection", group.stem)
 }
 
 /// The name of the schema of an operation's request body.
 #[must_use]
-pub fn body_name<G: Group>(operation: Operation) -> String {
+pub fn body_name(group: Group, operation: Operation) -> String {
     let suffix = match operation {
         Operation::Create => "Body",
         Operation::Patch => "Patch",
         Operation::ReplaceAll => "Replacement",
         _ => "Change",
     };
-    format!("{}{suffix}", G::STEM)
+    format!("{}{suffix}", group.stem)
 }
 
-/// Registers a group's tag and schemas, and those that all groups share.
-pub fn register<G: Group>(registry: &mut Registry) {
-    registry.create_tag(MetaTag {
-        name: G::NAME,
-        description: Some(G::DESCRIPTION),
-        external_docs: None,
-    });
+/// Registers the schemas of a group.
+pub fn register(group: Group, registry: &mut Registry) {
     let mut add = |name: String, schema: MetaSchema| {
         registry.schemas.insert(name, schema);
     };
-    for operation in G::operations().filter(|operation| operation.takes_body()) {
-        add(body_name::<G>(operation), body::<G>(operation));
+    for operation in group.operations().filter(|operation| operation.takes_body()) {
+        add(body_name(group, operation), body(group, operation));
     }
-    if G::operations().any(|operation| operation == Operation::ReplaceAll) {
-        for (name, schema) in replacement_parts::<G>() {
+    if group.operations().any(|operation| operation == Operation::ReplaceAll) {
+        for (name, schema) in replacement_parts(group) {
             add(name, schema);
         }
     }
-    add(item_name::<G>(), item::<G>());
-    add(collection_name::<G>(), collection::<G>());
-    add(COLLECTION_LINKS.to_owned(), collection_links());
-    add(COLLECTION_META.to_owned(), collection_meta());
-    if !G::embeds().is_empty() {
-        add(embedded_name::<G>(), embedded::<G>());
+    add(item_name(group), item(group));
+    add(collection_name(group), collection(group));
+    if !ItemLink::of(group).is_empty() {
+        add(embedded_name(group), embedded(group));
     }
-    add(LINK.to_owned(), link());
-    add(META.to_owned(), meta());
-    add(VERSIONS.to_owned(), versions());
-    add(VERSION.to_owned(), version());
     add(JSON_PATCH.to_owned(), json_patch());
-    add(PATCH_OPERATION.to_owned(), patch_operation());
-    add(PROBLEM.to_owned(), problem());
-    add(FAULT.to_owned(), fault());
-    add(REMARK.to_owned(), remark());
 }
 
 /// A schema in its place.
@@ -118,7 +99,7 @@ pub fn array(items: MetaSchemaRef) -> MetaSchema {
     MetaSchema { items: Some(Box::new(items)), ..MetaSchema::new("array") }
 }
 
-/// What a request body may say of a member.
+/// The kinds of body, by what they may say of a member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     /// A body that becomes an item: required members are required.
@@ -129,12 +110,12 @@ enum Use {
     Shown,
 }
 
-fn body<G: Group>(operation: Operation) -> MetaSchema {
+fn body(group: Group, operation: Operation) -> MetaSchema {
     if operation == Operation::ReplaceAll {
-        return replacement::<G>();
+        return replacement(group);
     }
     let usage = if operation == Operation::Patch { Use::Patch } else { Use::Body };
-    let mut schema = members::<G>(usage);
+    let mut schema = members(group, usage);
     if operation != Operation::Create {
         let id = described(
             MetaSchema::new_with_format("string", "uuid"),
@@ -147,11 +128,13 @@ fn body<G: Group>(operation: Operation) -> MetaSchema {
     {
         schema.properties.push((name, described(MetaSchema::ANY, description)));
     }
-    schema.description = Some(match G::MEMBERS {
-        Members::Proposal => {
-            "The 21 fields of a proposal. `null` means absent. Any other member is refused; `_links`, `_embedded` and `_meta` are ignored, so that a proposal that was read can be edited and sent back."
-        }
-        Members::Open(_) => {
+    schema.description = Some(match group.collection.spec().fields {
+        Fields::Typed(fields) => keep(format!(
+            "The {} fields of {item}. `null` means absent. Any other member is refused; `_links`, `_embedded` and `_meta` are ignored, so that {item} that was read can be edited and sent back.",
+            fields.len(),
+            item = group.item_name,
+        )),
+        Fields::Open(_) => {
             "Any JSON object. The members named here are usual; none is required, and none is checked."
         }
     });
@@ -160,20 +143,20 @@ fn body<G: Group>(operation: Operation) -> MetaSchema {
 
 /// The schemas of a collection's replacement. Each has a name: generators of clients make a class
 /// of each.
-fn replacement_parts<G: Group>() -> [(String, MetaSchema); 3] {
+fn replacement_parts(group: Group) -> [(String, MetaSchema); 3] {
     let [element, embedded, whole] =
-        ["Element", "Embedded", "Whole"].map(|part| format!("{}{part}", G::STEM));
-    let name = G::COLLECTION.name();
+        ["Element", "Embedded", "Whole"].map(|part| format!("{}{part}", group.stem));
+    let name = group.collection.name();
     let description =
         Some("An item: with the `id` of an existing one it replaces it, without it is new.");
-    let element_schema = MetaSchema { description, ..members::<G>(Use::Body) };
+    let element_schema = MetaSchema { description, ..members(group, Use::Body) };
     let embedded_schema = object(&[name], vec![(name, inline(array(reference(&element))))]);
     let whole_schema = object(&["_embedded"], vec![("_embedded", reference(&embedded))]);
     [(element, element_schema), (embedded, embedded_schema), (whole, whole_schema)]
 }
 
-fn replacement<G: Group>() -> MetaSchema {
-    let [(element, _), _, (whole, _)] = replacement_parts::<G>();
+fn replacement(group: Group) -> MetaSchema {
+    let [(element, _), _, (whole, _)] = replacement_parts(group);
     MetaSchema {
         description: Some(
             "An array of items, or a HAL collection as GET returns it; at most 50,000 items.",
@@ -183,8 +166,8 @@ fn replacement<G: Group>() -> MetaSchema {
     }
 }
 
-fn item<G: Group>() -> MetaSchema {
-    let mut schema = members::<G>(Use::Shown);
+fn item(group: Group) -> MetaSchema {
+    let mut schema = members(group, Use::Shown);
     schema.properties.insert(
         0,
         (
@@ -195,62 +178,48 @@ fn item<G: Group>() -> MetaSchema {
             ),
         ),
     );
-    schema.properties.push(("_links", inline(item_links::<G>())));
-    if !G::embeds().is_empty() {
-        schema.properties.push(("_embedded", reference(&embedded_name::<G>())));
+    schema.properties.push(("_links", inline(item_links(group))));
+    if !ItemLink::of(group).is_empty() {
+        schema.properties.push(("_embedded", reference(&embedded_name(group))));
     }
     schema.properties.push(("_meta", reference(META)));
     // Any other member may have been left out with `fields`.
     schema.required = vec!["id", "_links", "_meta"];
-    schema.description = Some(keep(format!("Representation of {}.", G::ITEM_NAME)));
+    schema.description = Some(keep(format!("Representation of {}.", group.item_name)));
     schema
 }
 
-fn embedded_name<G: Group>() -> String {
-    format!("{}Embeds", G::STEM)
+fn embedded_name(group: Group) -> String {
+    format!("{}Embeds", group.stem)
 }
 
-/// The name of the schema of an item in the group that shows the whole collection.
-fn name_of_item(collection: Collection) -> String {
-    macro_rules! name {
-        ($($group:path,)*) => {
-            $(if <$group>::COLLECTION == collection && <$group>::OWNER.is_none() {
-                return item_name::<$group>();
-            })*
-        };
-    }
-    for_each_group!(name);
-    String::new()
-}
-
-fn embedded<G: Group>() -> MetaSchema {
-    let schema = |relation: &Relation| {
-        let item = reference(&name_of_item(relation.to));
-        match relation.kind {
+fn embedded(group: Group) -> MetaSchema {
+    let schema = |link: &ItemLink| {
+        let item = reference(&item_name(link.group));
+        match link.relation.kind {
             RelationKind::Children => inline(array(item)),
             RelationKind::Parent | RelationKind::Reference(_) => item,
         }
     };
-    let properties = G::embeds().iter().map(|relation| (relation.name, schema(relation))).collect();
+    let links = ItemLink::of(group).iter();
     MetaSchema {
         description: Some("What `embed` asked for, as far as there is any."),
-        ..object(&[], properties)
+        ..object(&[], links.map(|link| (link.relation.name, schema(link))).collect())
     }
 }
 
-fn members<G: Group>(usage: Use) -> MetaSchema {
-    match G::MEMBERS {
-        Members::Proposal => {
-            let required = FIELDS
+fn members(group: Group, usage: Use) -> MetaSchema {
+    match group.collection.spec().fields {
+        Fields::Typed(fields) => {
+            let required = fields
                 .iter()
                 .filter(|field| field.is_required && usage != Use::Patch)
                 .map(|field| field.name)
                 .collect();
-            let properties =
-                FIELDS.iter().map(|field| (field.name, proposal_field(field, usage))).collect();
+            let properties = fields.iter().map(|field| (field.name, typed(field, usage))).collect();
             MetaSchema { required, properties, ..MetaSchema::new("object") }
         }
-        Members::Open(known) => {
+        Fields::Open(known) => {
             let properties = known.iter().map(|member| (member.name, well_known(member))).collect();
             MetaSchema {
                 properties,
@@ -271,7 +240,7 @@ fn well_known(member: &KnownMember) -> MetaSchemaRef {
     })
 }
 
-fn proposal_field(field: &Field, usage: Use) -> MetaSchemaRef {
+fn typed(field: &Field, usage: Use) -> MetaSchemaRef {
     let nullable = usage != Use::Shown && !field.is_required;
     let text = || MetaSchema {
         nullable,
@@ -297,7 +266,7 @@ fn either(one: MetaSchema, other: MetaSchema) -> MetaSchema {
     MetaSchema { any_of: vec![inline(one), inline(other)], ..MetaSchema::ANY }
 }
 
-fn item_links<G: Group>() -> MetaSchema {
+fn item_links(group: Group) -> MetaSchema {
     let own = [
         "self",
         "collection",
@@ -308,16 +277,10 @@ fn item_links<G: Group>() -> MetaSchema {
         "diff",
     ];
     let mut properties = own.map(|relation| (relation, reference(LINK))).to_vec();
-    for link in G::LINKS {
-        match link {
-            ItemLink::Library => properties.push(("lib", reference(LINK))),
-            ItemLink::Program => properties.push(("program", reference(LINK))),
-            ItemLink::Proposal => properties.push(("proposal", reference(LINK))),
-            ItemLink::Continuations => {
-                properties.push(("continues", reference(LINK)));
-                properties.push(("continued-by", inline(array(reference(LINK)))));
-            }
-        }
+    properties.extend(ItemLink::of(group).iter().map(|link| (link.relation.name, reference(LINK))));
+    if group.collection.spec().can_continue {
+        properties.push(("continues", reference(LINK)));
+        properties.push(("continued-by", inline(array(reference(LINK)))));
     }
     MetaSchema {
         description: Some("Links; `/rels/<name>` explains those that IANA does not."),
@@ -325,10 +288,10 @@ fn item_links<G: Group>() -> MetaSchema {
     }
 }
 
-fn collection<G: Group>() -> MetaSchema {
+fn collection(group: Group) -> MetaSchema {
     let embedded = object(
-        &[G::COLLECTION.name()],
-        vec![(G::COLLECTION.name(), inline(array(reference(&item_name::<G>()))))],
+        &[group.collection.name()],
+        vec![(group.collection.name(), inline(array(reference(&item_name(group)))))],
     );
     let count = |description| {
         described(
@@ -349,173 +312,8 @@ fn collection<G: Group>() -> MetaSchema {
         ("_meta", reference(COLLECTION_META)),
     ];
     MetaSchema {
-        description: Some(keep(format!("A page of {}.", G::ITEMS_NAME))),
+        description: Some(keep(format!("A page of {}.", group.items_name))),
         ..object(&["_links", "_embedded", "page_size", "page"], properties)
-    }
-}
-
-fn collection_links() -> MetaSchema {
-    let relations = ["self", "first", "prev", "next", "last", "up"];
-    let properties = relations.map(|relation| (relation, reference(LINK))).into();
-    MetaSchema {
-        description: Some("Links to the other pages, as far as there are any."),
-        ..object(&["self"], properties)
-    }
-}
-
-fn collection_meta() -> MetaSchema {
-    let total = MetaSchema { enum_items: vec!["at_least".into()], ..MetaSchema::new("string") };
-    let properties = vec![
-        ("total", described(total, "`total_items` was not counted to the end: there are more.")),
-        ("dry_run", dry_run()),
-        ("warnings", remarks(WARNINGS)),
-    ];
-    MetaSchema {
-        description: Some("What there is to say of the numbers; mostly nothing."),
-        ..object(&[], properties)
-    }
-}
-
-fn link() -> MetaSchema {
-    object(
-        &["href"],
-        vec![("href", described(MetaSchema::new_with_format("string", "uri"), "Where it leads."))],
-    )
-}
-
-const SNIPPET: &str =
-    "A piece of its texts as HTML, what was found within `<mark>`. Only in the answer to a search.";
-
-fn meta() -> MetaSchema {
-    let time =
-        |description| described(MetaSchema::new_with_format("string", "date-time"), description);
-    let properties = vec![
-        (
-            "version",
-            described(
-                MetaSchema {
-                    minimum: Some(1.0),
-                    ..MetaSchema::new_with_format("integer", "int64")
-                },
-                "How often the item was written.",
-            ),
-        ),
-        ("created_at", time("When it was created (RFC 3339, UTC).")),
-        ("updated_at", time("When it was last written (RFC 3339, UTC).")),
-        (
-            "score",
-            described(
-                MetaSchema::new("number"),
-                "How well it matches `q`: greater is better. Only in the answer to a search.",
-            ),
-        ),
-        ("snippet", described(MetaSchema::new("string"), SNIPPET)),
-        ("dry_run", dry_run()),
-        ("warnings", remarks(WARNINGS)),
-        (
-            "errors",
-            remarks("What refuses a replacement by the same members now. Only with `check=true`."),
-        ),
-        ("kind", inline(change_kind("What made the version. Only in a version of its own."))),
-        ("caller", inline(caller("Who made the version. Only in a version of its own."))),
-    ];
-    object(&["version", "created_at", "updated_at"], properties)
-}
-
-fn dry_run() -> MetaSchemaRef {
-    described(
-        MetaSchema { enum_items: vec![true.into()], ..MetaSchema::new("boolean") },
-        "Nothing was stored: the write was only tried.",
-    )
-}
-
-const WARNINGS: &str = "What business rules have to say that does not refuse the write. Only where there is something, and with `check=true`.";
-
-fn remarks(description: &'static str) -> MetaSchemaRef {
-    described(
-        MetaSchema { max_items: Some(Violations::LIMIT), ..array(reference(REMARK)) },
-        description,
-    )
-}
-
-fn remark() -> MetaSchema {
-    let text = |description| described(MetaSchema::new("string"), description);
-    let properties = vec![
-        ("code", text("Which rule, by its id; or what else is wrong, as a stable word.")),
-        ("pointer", text("Where, as a JSON Pointer (RFC 6901).")),
-        ("message", text("What is wrong and how to mend it.")),
-        ("rule", rule_page()),
-    ];
-    object(&["code", "pointer", "message"], properties)
-}
-
-fn rule_page() -> MetaSchemaRef {
-    described(
-        MetaSchema::new_with_format("string", "uri"),
-        "The page of the business rule, where it is one.",
-    )
-}
-
-/// What was done to make a version.
-#[must_use]
-pub fn change_kind(description: &'static str) -> MetaSchema {
-    let kinds = ChangeKind::ALL.map(|kind| kind.name().into()).to_vec();
-    MetaSchema { enum_items: kinds, description: Some(description), ..MetaSchema::new("string") }
-}
-
-/// Who did it.
-#[must_use]
-pub fn caller(description: &'static str) -> MetaSchema {
-    MetaSchema { nullable: true, description: Some(description), ..MetaSchema::new("string") }
-}
-
-fn versions() -> MetaSchema {
-    let embedded = object(&["versions"], vec![("versions", inline(array(reference(VERSION))))]);
-    let count = |description| {
-        described(
-            MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") },
-            description,
-        )
-    };
-    let properties = vec![
-        ("_links", reference(COLLECTION_LINKS)),
-        ("_embedded", inline(embedded)),
-        ("page_count", count("How many pages there are.")),
-        ("page_size", count("Versions per page.")),
-        ("total_items", count("How many versions there are.")),
-        ("page", count("This page, from 1.")),
-    ];
-    MetaSchema {
-        description: Some("The versions of an item, the newest first."),
-        ..object(
-            &["_links", "_embedded", "page_count", "page_size", "total_items", "page"],
-            properties,
-        )
-    }
-}
-
-fn version() -> MetaSchema {
-    let number =
-        MetaSchema { minimum: Some(1.0), ..MetaSchema::new_with_format("integer", "int64") };
-    let links = ["self", "predecessor-version", "diff"]
-        .map(|relation| (relation, reference(LINK)))
-        .to_vec();
-    let properties = vec![
-        ("version", described(number, "Its number: 1, 2, 3….")),
-        (
-            "time",
-            described(
-                MetaSchema::new_with_format("string", "date-time"),
-                "When it was made (RFC 3339, UTC).",
-            ),
-        ),
-        ("kind", inline(change_kind("What was done."))),
-        ("caller", inline(caller("Who did it; `null` for an anonymous caller."))),
-        ("_links", inline(object(&["self"], links))),
-    ];
-    MetaSchema {
-        description: Some("What made a version."),
-        ..object(&["version", "time", "kind", "caller", "_links"], properties)
     }
 }
 
@@ -524,76 +322,4 @@ fn json_patch() -> MetaSchema {
         description: Some("A JSON Patch (RFC 6902)."),
         ..array(reference(PATCH_OPERATION))
     }
-}
-
-fn patch_operation() -> MetaSchema {
-    let operations = ["add", "remove", "replace"].map(Into::into).to_vec();
-    let properties = vec![
-        (
-            "op",
-            described(
-                MetaSchema { enum_items: operations, ..MetaSchema::new("string") },
-                "What is done.",
-            ),
-        ),
-        ("path", described(MetaSchema::new("string"), "Where, as a JSON Pointer (RFC 6901).")),
-        ("value", described(MetaSchema::ANY, "What is there then; not with `remove`.")),
-    ];
-    object(&["op", "path"], properties)
-}
-
-fn problem() -> MetaSchema {
-    let text = |description| described(MetaSchema::new("string"), description);
-    let messages = MetaSchema {
-        additional_properties: Some(Box::new(inline(MetaSchema::new("string")))),
-        ..MetaSchema::new("object")
-    };
-    let by_field = MetaSchema {
-        additional_properties: Some(Box::new(inline(messages))),
-        ..MetaSchema::new("object")
-    };
-    let properties = vec![
-        (
-            "type",
-            described(
-                MetaSchema::new_with_format("string", "uri"),
-                "A page that explains the problem and its mend.",
-            ),
-        ),
-        ("title", text("What happened, in a phrase.")),
-        ("status", described(MetaSchema::new_with_format("integer", "int32"), "The HTTP status.")),
-        ("code", text("A stable word for programs.")),
-        ("detail", text("What is wrong with this request.")),
-        (
-            "instance",
-            described(MetaSchema::new_with_format("string", "uri"), "The path asked for."),
-        ),
-        (
-            "errors",
-            described(
-                MetaSchema { max_items: Some(Violations::LIMIT), ..array(reference(FAULT)) },
-                "Every fault of the body.",
-            ),
-        ),
-        (
-            "validation_messages",
-            described(by_field, "The same by field and code, for Laminas clients."),
-        ),
-    ];
-    MetaSchema {
-        description: Some("Problem details (RFC 9457)."),
-        ..object(&["type", "title", "status", "code", "detail", "instance"], properties)
-    }
-}
-
-fn fault() -> MetaSchema {
-    let text = |description| described(MetaSchema::new("string"), description);
-    let properties = vec![
-        ("pointer", text("Where, as a JSON Pointer into the body (RFC 6901).")),
-        ("field", text("The member at fault; empty for the body as a whole.")),
-        ("code", text("Which rule, as a stable word.")),
-        ("detail", text("What is wrong and how to mend it.")),
-        ("rule", rule_page()),
-    ];
-    object(&["pointer", "field", "code", "detail"], properties)
 }

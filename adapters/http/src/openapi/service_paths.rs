@@ -1,66 +1,44 @@
-//! The service's own paths in the document: the entry point and the health checks.
+//! The service's own paths: the entry point and the health checks.
 
-use std::collections::HashMap;
-
-use poem::endpoint::BoxEndpoint;
 use poem::http::Method;
-use poem_openapi::OpenApi;
 use poem_openapi::registry::{
-    MetaApi, MetaMediaType, MetaOperation, MetaPath, MetaResponse, MetaResponses, MetaSchema,
-    MetaSchemaRef, MetaTag, Registry,
+    MetaMediaType, MetaOperation, MetaPath, MetaResponse, MetaResponses, MetaSchema, MetaSchemaRef,
 };
 
 use super::operations::{header, meaning};
 use super::schemas::{PROBLEM, inline, reference};
-use super::{change_paths, rules};
-use crate::media::MediaType;
+use crate::headers::media_type::MediaType;
 
-const TAG: &str = "service";
+/// The tag of the service's own paths.
+pub const TAG: &str = "service";
 
-/// Documents paths that are mounted elsewhere.
-pub struct ServicePaths;
-
-impl OpenApi for ServicePaths {
-    fn meta() -> Vec<MetaApi> {
-        let own: [(_, _, _, _, &[u16]); 3] = [
-            (
-                "/",
-                "getEntryPoint",
-                "The entry point: links every collection",
-                &[MediaType::HAL, MediaType::JSON][..],
-                &[],
-            ),
-            ("/healthz", "getHealth", "Whether the process lives", &[MediaType::JSON], &[]),
-            (
-                "/readyz",
-                "getReadiness",
-                "Whether the service can do its work: asks the store",
-                &[MediaType::JSON],
-                &[503],
-            ),
-        ];
-        let own = own.map(|(path, id, summary, types, others)| {
-            let operation =
-                operation(id, summary, types, &inline(MetaSchema::new("object")), others);
-            MetaPath { path: path.to_owned(), operations: vec![operation] }
-        });
-        vec![MetaApi {
-            paths: own.into_iter().chain(change_paths::paths()).chain(rules::paths()).collect(),
-        }]
-    }
-
-    fn register(registry: &mut Registry) {
-        registry.create_tag(MetaTag {
-            name: TAG,
-            description: Some("The service itself."),
-            external_docs: None,
-        });
-        change_paths::register(registry);
-        rules::register(registry);
-    }
-
-    fn add_routes(self, _route_table: &mut HashMap<String, HashMap<Method, BoxEndpoint<'static>>>) {
-    }
+/// The entry point and the health checks.
+pub fn paths() -> [MetaPath; 3] {
+    let entry_point = inline(MetaSchema::new("object"));
+    let health = reference("Health");
+    let own: [(_, _, _, _, _, &[u16]); 3] = [
+        (
+            "/",
+            "getEntryPoint",
+            "The entry point: links every collection",
+            &[MediaType::HAL, MediaType::JSON][..],
+            &entry_point,
+            &[],
+        ),
+        ("/healthz", "getHealth", "Whether the process lives", &[MediaType::JSON], &health, &[]),
+        (
+            "/readyz",
+            "getReadiness",
+            "Whether the service can do its work: checks the store",
+            &[MediaType::JSON],
+            &health,
+            &[503],
+        ),
+    ];
+    own.map(|(path, id, summary, types, schema, others)| {
+        let operation = operation(id, summary, types, schema, others);
+        MetaPath { path: path.to_owned(), operations: vec![operation] }
+    })
 }
 
 /// A GET that shows something of this schema, and may have other statuses.

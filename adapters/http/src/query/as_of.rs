@@ -6,7 +6,7 @@ use super::fault::invalid;
 use super::parameters::Parameters;
 use crate::problem::Problem;
 
-/// What can be asked of the past beside the time.
+/// The parameters that go with `as_of`.
 const GOES_WITH: [&str; 5] = ["page", "page_size", "cursor", "fields", "total"];
 
 /// Reads `as_of`, to the microsecond.

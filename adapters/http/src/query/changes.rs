@@ -1,16 +1,15 @@
 //! The parameters of the change log.
 
 use application::Sequence;
-use domain::Collection;
+use domain::{Collection, nearest};
 
 use super::change_cursor;
 use super::fault::{invalid, listed, mend, quoted};
 use super::paging;
 use super::parameters::Parameters;
-use crate::changes::collection_of;
 use crate::problem::Problem;
 
-/// What the change log takes.
+/// The parameters of the change log.
 pub const CHANGES_PARAMETERS: [&str; 3] = ["after", "group", "page_size"];
 
 /// Which changes are asked for.
@@ -48,7 +47,8 @@ impl ChangesQuery {
 }
 
 fn collection(group: &str) -> Result<Collection, Problem> {
-    collection_of(group).map_err(|nearest| {
+    Collection::named(group).ok_or_else(|| {
+        let nearest = nearest(group, Collection::all().map(Collection::name));
         let mend = mend(nearest, || format!("there are {}.", listed(Collection::names())));
         invalid(format!("`group` names {}, which is none; {mend}", quoted(group)))
     })

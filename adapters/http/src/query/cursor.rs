@@ -134,7 +134,7 @@ fn take_value(rest: &mut &[u8]) -> Option<SortValue> {
     }
 }
 
-/// Whether the subject can have such a value, and the store can be asked for it.
+/// Tells whether the subject can have such a value, and the store can be asked for it.
 fn is_sound(value: &SortValue, subject: &Subject) -> bool {
     match (subject, value) {
         (Subject::CreatedAt | Subject::UpdatedAt, SortValue::Number(micros)) => {
@@ -151,7 +151,7 @@ fn is_sound(value: &SortValue, subject: &Subject) -> bool {
     }
 }
 
-/// Whether it is JSON of such a kind, and nothing in it is beyond the store.
+/// Tells whether it is JSON of such a kind, and nothing in it is beyond the store.
 fn is_json(text: &str, kinds: &[Kind]) -> bool {
     let is_bare = !text.starts_with(char::is_whitespace) && !text.ends_with(char::is_whitespace);
     is_bare

@@ -1,4 +1,4 @@
-//! What is said of a query that is refused.
+//! Messages about a query that is refused.
 
 use crate::problem::{Problem, kinds};
 
@@ -10,7 +10,7 @@ pub fn invalid(detail: impl Into<String>) -> Problem {
     Problem::new(&kinds::INVALID_QUERY, detail)
 }
 
-/// What a client sent, fit to be repeated to it.
+/// Quotes what a client sent, fit to be repeated to it.
 pub fn quoted(text: &str) -> String {
     let mut letters = text.chars();
     let start: String = letters.by_ref().take(MOST_LETTERS).collect();

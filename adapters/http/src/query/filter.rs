@@ -9,18 +9,16 @@ use domain::json::Kind;
 use domain::{Members, nearest};
 
 use super::fault::{invalid, listed, mend, quoted};
-use super::names::Names;
+use super::names::{MOST_VALUE, Names};
 use super::parameters::FilterParameter;
 use crate::problem::Problem;
 
 /// Most filters of a request.
 pub const MOST_FILTERS: usize = 32;
-/// Most characters of a value, and of a name.
-pub const MOST_VALUE: usize = 1_000;
 /// Most values of a list.
 pub const MOST_IN_LIST: usize = 100;
 
-/// What an operator makes of a value.
+/// The condition that an operator makes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// A comparison with the value.
@@ -191,24 +189,24 @@ mod tests {
     use application::query::{Comparison, Condition, Filter};
 
     use super::{MOST_FILTERS, Names, read};
-    use crate::group::Group;
-    use crate::groups::{Files, Proposals};
+    use crate::groups::{Group, named};
     use crate::query::parameters::Parameters;
 
-    fn filters<G: Group>(query: &str) -> Result<Vec<Filter>, String> {
+    fn filters(group: Group, query: &str) -> Result<Vec<Filter>, String> {
         let read = Parameters::read(query, &["filter"])
-            .and_then(|parameters| read(&parameters.filters, Names::of::<G>()));
+            .and_then(|parameters| read(&parameters.filters, Names::of(group)));
         read.map_err(|problem| problem.to_string())
     }
 
-    fn shown<G: Group>(query: &str) -> Result<String, String> {
+    fn shown(group: Group, query: &str) -> Result<String, String> {
         let show = |filter: &Filter| match &filter.condition {
             Condition::Compare(comparison, operand) => {
                 format!("{comparison:?} {:?}", operand.text.as_ref().or(operand.number.as_ref()))
             }
             other => format!("{other:?}"),
         };
-        filters::<G>(query).map(|filters| filters.iter().map(show).collect::<Vec<_>>().join(" & "))
+        filters(group, query)
+            .map(|filters| filters.iter().map(show).collect::<Vec<_>>().join(" & "))
     }
 
     #[test]
@@ -234,13 +232,13 @@ mod tests {
             ("filter[research_type]={", "Equal Some(\"{\")"),
             (r#"filter[research_type][eq]={"gte":"x"}"#, "Equal Some(\"{\\\"gte\\\":\\\"x\\\"}\")"),
         ] {
-            assert_eq!(shown::<Proposals>(query).as_deref(), Ok(expected), "{query}");
+            assert_eq!(shown(named("proposals"), query).as_deref(), Ok(expected), "{query}");
         }
     }
 
     #[test]
     fn a_list_is_parted_by_commas() {
-        let filters = filters::<Files>("filter[n][in]=1,x%2Cy").unwrap();
+        let filters = filters(named("files"), "filter[n][in]=1,x%2Cy").unwrap();
         let Condition::In(operands) = &filters[0].condition else { panic!("{filters:?}") };
         assert_eq!(
             operands.iter().map(|operand| operand.text.as_deref()).collect::<Vec<_>>(),
@@ -251,7 +249,7 @@ mod tests {
     #[test]
     fn open_groups_have_any_member() {
         for name in ["any%20thing", "_meta", "%5Ba%5D", "%E2%82%B1", "a.b"] {
-            let filters = filters::<Files>(&format!("filter[{name}]=1")).unwrap();
+            let filters = filters(named("files"), &format!("filter[{name}]=1")).unwrap();
             assert!(
                 matches!(filters[0].condition, Condition::Compare(Comparison::Equal, _)),
                 "{name}"
@@ -287,7 +285,7 @@ mod tests {
             (&many, "more than 32 filters"),
             (&list, "at most 100 values"),
         ] {
-            let fault = filters::<Proposals>(query).err().unwrap_or_default();
+            let fault = filters(named("proposals"), query).err().unwrap_or_default();
             assert!(fault.contains(expected), "{query}: {fault}");
         }
     }

@@ -1,4 +1,4 @@
-//! What a cursor depends on, as a number: the collection, and the query as far as it selects and
+//! A number for what a cursor depends on: the collection, and the query as far as it selects and
 //! orders.
 
 use domain::{Collection, ItemId};

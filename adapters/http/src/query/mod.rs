@@ -1,4 +1,4 @@
-//! What a client says after the `?`: which parameters an operation knows, and what it makes of
+//! The query of a request: which parameters an operation knows, and what it makes of
 //! them.
 //!
 //! An unknown parameter, a parameter given twice and a value that makes no sense are all 400, with
@@ -31,10 +31,10 @@ use application::{PageRequest, View};
 use domain::ItemId;
 use jiff::Timestamp;
 
-pub use changes::{CHANGES_PARAMETERS, ChangesQuery};
+pub use changes::ChangesQuery;
 pub use fault::invalid;
-pub use filter::{MOST_FILTERS, MOST_IN_LIST, MOST_VALUE, OPERATORS};
-pub use names::{MOST_IN_NAMES, TIMES};
+pub use filter::OPERATORS;
+pub use names::{MOST_IN_NAMES, MOST_VALUE, TIMES};
 pub use page_links::PageLinks;
 pub use paging::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, TOTALS};
 pub use sort::MOST_KEYS;
@@ -42,18 +42,18 @@ pub use versions::{VersionsQuery, difference_from, version};
 pub use view::MOST_FIELDS;
 pub use write::{SWITCH, is_dry_run};
 
-use crate::group::Group;
+use crate::groups::Group;
 use crate::problem::Problem;
 use fingerprint::Fingerprint;
 use names::Names;
 use pairs::{Name, Pair, pieces};
 use parameters::Parameters;
 
-/// What a collection's GET knows; `filter` is followed by names in brackets.
+/// The parameters of GET on a collection; `filter` is followed by names in brackets.
 const OF_COLLECTION: &[&str] =
     &["page", "page_size", "cursor", "filter", "sort", "fields", "embed", "q", "total", "as_of"];
 
-/// What an item's GET knows.
+/// The parameters of GET on an item.
 const OF_ITEM: &[&str] = &["fields", "embed", "as_of", "check"];
 
 /// The query of something that knows no parameters.
@@ -67,11 +67,11 @@ pub fn refuse_parameters(query: &str) -> Result<(), Problem> {
 /// The query of an item, understood.
 #[derive(Clone, Debug, Default)]
 pub struct ItemQuery {
-    /// What is shown of it.
+    /// The part of it that is shown.
     pub view: View,
     /// When it is looked at, if not now.
     pub as_of: Option<Timestamp>,
-    /// Whether rules are asked what they would say of it now.
+    /// True if rules are asked what they would say of it now.
     pub is_checked: bool,
 }
 
@@ -80,7 +80,7 @@ impl ItemQuery {
     ///
     /// # Errors
     /// 400 naming the parameter and the values it takes.
-    pub fn read<G: Group>(query: &str) -> Result<Self, Problem> {
+    pub fn read(group: Group, query: &str) -> Result<Self, Problem> {
         if query.is_empty() {
             return Ok(Self::default());
         }
@@ -94,7 +94,7 @@ impl ItemQuery {
             ));
         }
         Ok(Self {
-            view: view::read::<G>(&parameters)?,
+            view: view::read(group, &parameters)?,
             as_of: as_of::read(&parameters)?,
             is_checked,
         })
@@ -104,7 +104,7 @@ impl ItemQuery {
 /// The query of a collection, understood.
 #[derive(Clone, Debug)]
 pub struct CollectionQuery<'a> {
-    /// What is asked of the use case.
+    /// The page for the use case.
     pub request: PageRequest,
     /// When the collection is looked at, if not now.
     pub as_of: Option<Timestamp>,
@@ -115,8 +115,8 @@ pub struct CollectionQuery<'a> {
 impl<'a> CollectionQuery<'a> {
     /// The first page of all items.
     #[must_use]
-    pub fn plain<G: Group>(owner: Option<ItemId>) -> Self {
-        let fingerprint = Fingerprint::of(G::COLLECTION, owner, &Parameters::default());
+    pub fn plain(group: Group, owner: Option<ItemId>) -> Self {
+        let fingerprint = Fingerprint::of(group.collection, owner, &Parameters::default());
         Self {
             request: PageRequest::plain(1, DEFAULT_PAGE_SIZE),
             as_of: None,
@@ -129,12 +129,12 @@ impl<'a> CollectionQuery<'a> {
     ///
     /// # Errors
     /// 400 naming the parameter and the values it takes.
-    pub fn read<G: Group>(raw: &'a str, owner: Option<ItemId>) -> Result<Self, Problem> {
+    pub fn read(group: Group, raw: &'a str, owner: Option<ItemId>) -> Result<Self, Problem> {
         if raw.is_empty() {
-            return Ok(Self::plain::<G>(owner));
+            return Ok(Self::plain(group, owner));
         }
         let parameters = Parameters::read(raw, OF_COLLECTION)?;
-        let names = Names::of::<G>();
+        let names = Names::of(group);
         let (page, page_size) = paging::read(&parameters)?;
         let mut request = PageRequest::plain(page, page_size);
         request.selection = Selection {
@@ -143,8 +143,8 @@ impl<'a> CollectionQuery<'a> {
         };
         request.order = sort::read(&parameters, names)?;
         request.is_counted = paging::is_counted(&parameters)?;
-        request.view = view::read::<G>(&parameters)?;
-        let fingerprint = Fingerprint::of(G::COLLECTION, owner, &parameters);
+        request.view = view::read(group, &parameters)?;
+        let fingerprint = Fingerprint::of(group.collection, owner, &parameters);
         if let Some(cursor) = parameters.get("cursor") {
             request.position = Some(cursor::read(cursor, fingerprint, &remembered(&request))?);
         }
@@ -158,8 +158,8 @@ impl<'a> CollectionQuery<'a> {
     }
 }
 
-/// Whether a collection that was asked for with this query may lack items or members that it has:
-/// it is not to be put back as a whole.
+/// Tells whether a collection that was asked for with this query may lack items or members that it
+/// has: it is not to be put back as a whole.
 #[must_use]
 pub fn shows_a_part(query: &str) -> bool {
     let is_part = |name: &Name<'_>| match name {
@@ -169,7 +169,7 @@ pub fn shows_a_part(query: &str) -> bool {
     pieces(query).any(|piece| Pair::read(piece).is_ok_and(|pair| is_part(&pair.name)))
 }
 
-/// What a place in the order remembers beside the id. The id is the last key of any order; what
+/// The keys that a place in the order has beside the id. The id is the last key of any order; what
 /// would come after it sorts nothing.
 fn remembered(request: &PageRequest) -> Vec<&Subject> {
     if request.order.is_empty() && request.selection.search.is_some() {

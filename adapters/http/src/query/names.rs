@@ -7,13 +7,15 @@
 use std::sync::Arc;
 
 use application::query::Subject;
-use domain::nearest;
-use domain::proposal::FIELDS;
+use domain::proposal::Field;
+use domain::{Fields, nearest};
 
 use super::fault::{invalid, mend, quoted};
-use super::filter::MOST_VALUE;
-use crate::group::{Group, Members};
+use crate::groups::Group;
 use crate::problem::Problem;
+
+/// Most characters of a value, and of a name.
+pub const MOST_VALUE: usize = 1_000;
 
 /// The times of an item, which stand in `_meta`. A member that has one of these names cannot be
 /// filtered or sorted by.
@@ -43,14 +45,14 @@ pub fn split<'a>(
 /// The names a group's items know.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
-    members: Members,
+    fields: Fields,
     item: &'static str,
 }
 
 impl Names {
     /// Those of a group.
-    pub const fn of<G: Group>() -> Self {
-        Self { members: G::MEMBERS, item: G::ITEM_NAME }
+    pub const fn of(group: Group) -> Self {
+        Self { fields: group.collection.spec().fields, item: group.item_name }
     }
 
     /// The member or the time that a parameter names.
@@ -85,18 +87,24 @@ impl Names {
                 "`{parameter}` has a name of more than {MOST_VALUE} characters."
             )));
         }
-        let kind = match self.members {
-            Members::Open(_) => None,
-            Members::Proposal => {
-                let field = FIELDS.iter().find(|field| field.name == name);
-                Some(field.ok_or_else(|| self.unknown(parameter, name, others))?.kind)
+        let kind = match self.fields {
+            Fields::Open(_) => None,
+            Fields::Typed(fields) => {
+                let field = fields.iter().find(|field| field.name == name);
+                Some(field.ok_or_else(|| self.unknown(fields, parameter, name, others))?.kind)
             }
         };
         Ok(Subject::Member { name: Arc::from(name), kind })
     }
 
-    fn unknown(self, parameter: &str, name: &str, others: &[&'static str]) -> Problem {
-        let known = FIELDS.iter().map(|field| field.name).chain(others.iter().copied());
+    fn unknown(
+        self,
+        fields: &[Field],
+        parameter: &str,
+        name: &str,
+        others: &[&'static str],
+    ) -> Problem {
+        let known = fields.iter().map(|field| field.name).chain(others.iter().copied());
         let mend = mend(nearest(name, known), || {
             "see the list of its fields in the documentation.".to_owned()
         });

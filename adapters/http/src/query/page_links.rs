@@ -1,11 +1,10 @@
 //! The links from a page of a collection to the others.
 
-use application::Listing;
+use application::query::Position;
 
 use super::cursor;
 use super::fingerprint::Fingerprint;
 use super::pairs::{is_named, pieces};
-use crate::representation::push_escaped_link;
 
 /// The links of a page: its own query with another page. What leads to a neighbour has the place
 /// beside the number, so that it costs the same however deep the page lies, and skips and repeats
@@ -22,33 +21,21 @@ impl<'a> PageLinks<'a> {
         Self { query, fingerprint }
     }
 
-    /// Appends self, first, prev, next and last, as far as they apply, each followed by a comma.
-    pub fn push(&self, out: &mut String, collection_url: &str, listing: &Listing) {
-        let own = if self.query.is_empty() {
+    /// The URL of the page itself.
+    #[must_use]
+    pub fn own(&self, collection_url: &str) -> String {
+        if self.query.is_empty() {
             collection_url.to_owned()
         } else {
             format!("{collection_url}?{}", self.query)
-        };
-        push_escaped_link(out, "self", &own);
-        let Listing { page_count, previous, next, .. } = listing;
-        let neighbour = |neighbour: &application::AdjacentPage| {
-            (neighbour.page, cursor::write(&neighbour.position, self.fingerprint))
-        };
-        let linked = [
-            ("first", page_count.is_none_or(|count| count > 0).then_some((1, None))),
-            ("prev", previous.as_ref().map(neighbour)),
-            ("next", next.as_ref().map(neighbour)),
-            ("last", page_count.filter(|count| *count > 0).map(|count| (count, None))),
-        ];
-        for (relation, target) in linked {
-            if let Some((page, cursor)) = target {
-                push_escaped_link(
-                    out,
-                    relation,
-                    &format!("{collection_url}?{}", self.with_page(page, cursor.as_deref())),
-                );
-            }
         }
+    }
+
+    /// The URL of another page.
+    #[must_use]
+    pub fn to(&self, collection_url: &str, page: u64, position: Option<&Position>) -> String {
+        let cursor = position.and_then(|position| cursor::write(position, self.fingerprint));
+        format!("{collection_url}?{}", self.with_page(page, cursor.as_deref()))
     }
 
     fn with_page(&self, page: u64, cursor: Option<&str>) -> String {

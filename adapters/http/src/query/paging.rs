@@ -8,7 +8,7 @@ use crate::problem::Problem;
 pub const DEFAULT_PAGE_SIZE: u64 = 25;
 /// Most items per page.
 pub const MAX_PAGE_SIZE: u64 = 250;
-/// What `total` takes: the items are counted, as by default, or they are not.
+/// The values of `total`: the items are counted, as by default, or they are not.
 pub const TOTALS: [&str; 2] = ["exact", "none"];
 
 /// Reads `page` and `page_size`.

@@ -38,7 +38,7 @@ pub fn pieces(query: &str) -> impl Iterator<Item = &str> {
     query.split('&').filter(|piece| !piece.is_empty())
 }
 
-/// Whether a piece of a query, not yet decoded, has this name.
+/// Tells whether a piece of a query, not yet decoded, has this name.
 pub fn is_named(piece: &str, name: &str) -> bool {
     decoded(piece.split('=').next().unwrap_or_default()).is_ok_and(|own| own == name)
 }

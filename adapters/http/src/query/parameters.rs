@@ -8,7 +8,7 @@ use super::fault::{invalid, listed, mend, quoted};
 use super::pairs::{Name, Pair, pieces};
 use crate::problem::Problem;
 
-/// What was given.
+/// The parameters that were given.
 #[derive(Debug, Default)]
 pub struct Parameters<'a> {
     values: Vec<(&'static str, Cow<'a, str>)>,

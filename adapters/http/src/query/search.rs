@@ -3,7 +3,7 @@
 use application::Search;
 
 use super::fault::invalid;
-use super::filter::MOST_VALUE;
+use super::names::MOST_VALUE;
 use super::parameters::Parameters;
 use crate::problem::Problem;
 

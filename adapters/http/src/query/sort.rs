@@ -46,7 +46,7 @@ mod tests {
     use application::query::{SortKey, Subject};
 
     use super::{Names, Parameters, read};
-    use crate::groups::{Files, Proposals};
+    use crate::groups::named;
 
     fn order(query: &str, names: Names) -> Result<String, String> {
         let keys =
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn keys_are_names_with_a_direction() {
-        let proposals = Names::of::<Proposals>();
+        let proposals = Names::of(named("proposals"));
         for (query, expected) in [
             ("", Ok("")),
             ("sort=-start_date,project_title", Ok("-start_date|project_title")),
@@ -97,7 +97,11 @@ mod tests {
             ("sort=--x", Some("--x")),
             ("sort=a,,b", None),
         ] {
-            assert_eq!(order(query, Names::of::<Files>()).ok().as_deref(), expected, "{query}");
+            assert_eq!(
+                order(query, Names::of(named("files"))).ok().as_deref(),
+                expected,
+                "{query}"
+            );
         }
     }
 }

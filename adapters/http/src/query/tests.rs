@@ -6,10 +6,10 @@ use domain::ItemId;
 use proptest::prelude::*;
 
 use super::{ChangesQuery, CollectionQuery, ItemQuery, refuse_parameters, shows_a_part};
-use crate::groups::{Files, Library, Proposals};
+use crate::groups::named;
 
 fn fault(query: &str) -> String {
-    CollectionQuery::read::<Proposals>(query, None)
+    CollectionQuery::read(named("proposals"), query, None)
         .err()
         .map(|problem| problem.to_string())
         .unwrap_or_default()
@@ -18,7 +18,7 @@ fn fault(query: &str) -> String {
 #[test]
 fn a_query_is_read_as_a_whole() {
     let raw = "filter[research_type]=Applied&sort=-start_date&fields=project_title&embed=lib&q=rice&page=2&page_size=10&total=none";
-    let request = CollectionQuery::read::<Proposals>(raw, None).unwrap().request;
+    let request = CollectionQuery::read(named("proposals"), raw, None).unwrap().request;
     assert_eq!(
         (request.page, request.page_size, request.is_counted, request.position),
         (2, 10, false, None)
@@ -63,7 +63,7 @@ fn writes_know_no_parameters_and_items_two() {
         ("page=1", false),
         ("filter[a]=1", false),
     ] {
-        assert_eq!(ItemQuery::read::<Library>(query).is_ok(), expected, "{query}");
+        assert_eq!(ItemQuery::read(named("lib"), query).is_ok(), expected, "{query}");
     }
 }
 
@@ -82,7 +82,7 @@ fn a_selection_is_told_from_the_whole() {
 
 /// A cursor to the item before or after a page, as the page's own links have it.
 fn linked(raw: &str, keys: Vec<application::query::SortValue>) -> (String, Position) {
-    let query = CollectionQuery::read::<Files>(raw, None).unwrap();
+    let query = CollectionQuery::read(named("files"), raw, None).unwrap();
     let id = ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8050").unwrap();
     let position = Position::After(application::query::Place { keys, id });
     let content = application::ListedPage {
@@ -130,34 +130,38 @@ fn the_next_link_leads_to_its_place() {
         ("q=rice&sort=created_at", vec![Number("1771200000000000".into())]),
     ] {
         let (next, position) = linked(raw, keys);
-        let request = CollectionQuery::read::<Files>(&next, None).unwrap().request;
+        let request = CollectionQuery::read(named("files"), &next, None).unwrap().request;
         assert_eq!((request.page, request.position), (2, Some(position)), "{next}");
-        let elsewhere = CollectionQuery::read::<Library>(&next, None);
+        let elsewhere = CollectionQuery::read(named("lib"), &next, None);
         assert!(elsewhere.is_err(), "another collection: {next}");
         assert!(
-            CollectionQuery::read::<Files>(&format!("{next}&filter[b]=1"), None).is_err(),
+            CollectionQuery::read(named("files"), &format!("{next}&filter[b]=1"), None).is_err(),
             "another selection: {next}"
         );
         let bare = next.replace("page=2&", "");
-        assert_eq!(CollectionQuery::read::<Files>(&bare, None).unwrap().request.page, 1, "{bare}");
+        assert_eq!(
+            CollectionQuery::read(named("files"), &bare, None).unwrap().request.page,
+            1,
+            "{bare}"
+        );
     }
 }
 
 proptest! {
     #[test]
     fn no_query_makes_it_panic(query in "((filter\\[[a-z%0-9]{0,4}\\](\\[[a-z]{0,4}\\])?|sort|fields|q|cursor|page|[a-z]{0,4})=?[ -~]{0,20}&){0,4}") {
-        drop(CollectionQuery::read::<Files>(&query, None));
-        drop(ItemQuery::read::<Files>(&query));
+        drop(CollectionQuery::read(named("files"), &query, None));
+        drop(ItemQuery::read(named("files"), &query));
     }
 
     #[test]
     fn any_bytes_are_a_query_or_a_fault(query in "[!-~]{0,60}|(%[0-9a-fA-F]{2}|[a-z=&\\[\\]]){0,30}") {
-        for read in [CollectionQuery::read::<Files>(&query, None), CollectionQuery::read::<Proposals>(&query, None)] {
+        for read in [CollectionQuery::read(named("files"), &query, None), CollectionQuery::read(named("proposals"), &query, None)] {
             if let Err(problem) = read {
                 prop_assert!(problem.to_string().starts_with("invalid-query: "), "{problem}");
             }
         }
-        drop((ItemQuery::read::<Files>(&query), refuse_parameters(&query), shows_a_part(&query), ChangesQuery::read(&query)));
+        drop((ItemQuery::read(named("files"), &query), refuse_parameters(&query), shows_a_part(&query), ChangesQuery::read(&query)));
     }
 
     #[test]
@@ -165,7 +169,7 @@ proptest! {
         let encode = |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
         prop_assume!(!["id", "created_at", "updated_at"].contains(&member.as_str()));
         let query = format!("filter[{}]={}", encode(&member), encode(&value));
-        let filters = CollectionQuery::read::<Files>(&query, None).unwrap().request.selection.filters;
+        let filters = CollectionQuery::read(named("files"), &query, None).unwrap().request.selection.filters;
         let Subject::Member { name, .. } = &filters[0].subject else { panic!("{filters:?}") };
         let Condition::Compare(_, operand) = &filters[0].condition else { panic!("{filters:?}") };
         prop_assert_eq!((&**name, operand.text.as_deref()), (member.as_str(), Some(value.as_str())));

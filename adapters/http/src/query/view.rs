@@ -9,7 +9,7 @@ use domain::{Relation, nearest};
 use super::fault::{invalid, listed, mend, quoted};
 use super::names::{Names, split};
 use super::parameters::Parameters;
-use crate::group::Group;
+use crate::groups::Group;
 use crate::problem::Problem;
 
 /// Most members that can be picked.
@@ -19,11 +19,14 @@ pub const MOST_FIELDS: usize = 100;
 ///
 /// # Errors
 /// 400 for a name that is not known.
-pub fn read<G: Group>(parameters: &Parameters<'_>) -> Result<View, Problem> {
+pub fn read(group: Group, parameters: &Parameters<'_>) -> Result<View, Problem> {
     let fields =
-        parameters.get("fields").map(|written| fields(written, Names::of::<G>())).transpose()?;
-    let embed =
-        parameters.get("embed").map(|written| embed::<G>(written)).transpose()?.unwrap_or_default();
+        parameters.get("fields").map(|written| fields(written, Names::of(group))).transpose()?;
+    let embed = parameters
+        .get("embed")
+        .map(|written| embed(group, written))
+        .transpose()?
+        .unwrap_or_default();
     Ok(View { fields, embed })
 }
 
@@ -40,19 +43,19 @@ fn fields(written: &str, names: Names) -> Result<MemberNames, Problem> {
     Ok(fields.into())
 }
 
-fn embed<G: Group>(written: &str) -> Result<Vec<Relation>, Problem> {
-    let relations = G::embeds();
+fn embed(group: Group, written: &str) -> Result<Vec<Relation>, Problem> {
+    let relations = group.collection.relations().collect::<Vec<_>>();
     let known = || relations.iter().map(|relation| relation.name);
     let mut embed = Vec::new();
     for name in written.split(',') {
         let Some(wanted) = relations.iter().find(|relation| relation.name == name) else {
             let mend = mend(nearest(name, known()), || format!("it takes {}.", listed(known())));
             return Err(match &relations[..] {
-                [] => invalid(format!("{} embeds nothing; leave `embed` out.", G::ITEM_NAME)),
+                [] => invalid(format!("{} embeds nothing; leave `embed` out.", group.item_name)),
                 _ => invalid(format!(
                     "`embed` names {}, which {} does not embed; {mend}",
                     quoted(name),
-                    G::ITEM_NAME
+                    group.item_name
                 )),
             });
         };
@@ -68,19 +71,18 @@ fn embed<G: Group>(written: &str) -> Result<Vec<Relation>, Problem> {
 mod tests {
 
     use super::{Parameters, read};
-    use crate::group::Group;
-    use crate::groups::{Files, Library, ProposalLibrary, Proposals, Statuses};
+    use crate::groups::{Group, named};
 
-    fn fields<G: Group>(query: &str) -> Option<String> {
+    fn fields(group: Group, query: &str) -> Option<String> {
         let view = Parameters::read(query, &["fields"])
-            .and_then(|parameters| read::<G>(&parameters))
+            .and_then(|parameters| read(group, &parameters))
             .ok()?;
         Some(view.fields.map_or_else(|| "all".to_owned(), |names| names.join("|")))
     }
 
-    fn embedded<G: Group>(query: &str) -> Result<Vec<&'static str>, String> {
+    fn embedded(group: Group, query: &str) -> Result<Vec<&'static str>, String> {
         let view =
-            Parameters::read(query, &["embed"]).and_then(|parameters| read::<G>(&parameters));
+            Parameters::read(query, &["embed"]).and_then(|parameters| read(group, &parameters));
         view.map(|view| view.embed.iter().map(|relation| relation.name).collect())
             .map_err(|problem| problem.to_string())
     }
@@ -97,23 +99,23 @@ mod tests {
             ("fields=", None),
             ("fields=start_date,", None),
         ] {
-            assert_eq!(fields::<Proposals>(query).as_deref(), expected, "{query}");
+            assert_eq!(fields(named("proposals"), query).as_deref(), expected, "{query}");
         }
-        assert_eq!(fields::<Files>("fields=x%20y,nothing").as_deref(), Some("x y|nothing"));
-        assert_eq!(fields::<Files>(&format!("fields={}", "a,".repeat(100))), None);
+        assert_eq!(fields(named("files"), "fields=x%20y,nothing").as_deref(), Some("x y|nothing"));
+        assert_eq!(fields(named("files"), &format!("fields={}", "a,".repeat(100))), None);
     }
 
     #[test]
     fn groups_embed_what_they_know() {
-        assert_eq!(embedded::<Proposals>("embed=program,lib"), Ok(vec!["program", "lib"]));
-        assert_eq!(embedded::<Library>("embed=proposal"), Ok(vec!["proposal"]));
-        assert_eq!(embedded::<ProposalLibrary>("embed=proposal"), Ok(vec!["proposal"]));
+        assert_eq!(embedded(named("proposals"), "embed=program,lib"), Ok(vec!["program", "lib"]));
+        assert_eq!(embedded(named("lib"), "embed=proposal"), Ok(vec!["proposal"]));
+        assert_eq!(embedded(named("proposals lib"), "embed=proposal"), Ok(vec!["proposal"]));
         for (found, expected) in [
-            (embedded::<Proposals>("embed=programme"), "did you mean `program`?"),
-            (embedded::<Proposals>("embed=files"), "it takes `lib` or `program`."),
-            (embedded::<Proposals>("embed="), "it takes"),
-            (embedded::<Proposals>("embed=lib,lib"), "twice"),
-            (embedded::<Statuses>("embed=lib"), "embeds nothing"),
+            (embedded(named("proposals"), "embed=programme"), "did you mean `program`?"),
+            (embedded(named("proposals"), "embed=files"), "it takes `lib` or `program`."),
+            (embedded(named("proposals"), "embed="), "it takes"),
+            (embedded(named("proposals"), "embed=lib,lib"), "twice"),
+            (embedded(named("statuses"), "embed=lib"), "embeds nothing"),
         ] {
             assert!(found.clone().is_err_and(|fault| fault.contains(expected)), "{found:?}");
         }

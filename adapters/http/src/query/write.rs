@@ -4,10 +4,10 @@ use super::fault::{invalid, listed};
 use super::parameters::Parameters;
 use crate::problem::Problem;
 
-/// What a switch takes.
+/// The values of a switch.
 pub const SWITCH: [&str; 2] = ["true", "false"];
 
-/// Whether a write is only tried.
+/// Tells whether a write is only tried.
 ///
 /// # Errors
 /// 400 for another parameter, and another word.
@@ -19,7 +19,7 @@ pub fn is_dry_run(query: &str) -> Result<bool, Problem> {
     }
 }
 
-/// Whether a switch is on.
+/// Tells whether a switch is on.
 ///
 /// # Errors
 /// 400 for another word.

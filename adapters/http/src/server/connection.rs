@@ -26,12 +26,9 @@ use tokio::time::timeout;
 use super::progress::{Progress, WatchedBody};
 use super::refusal::{self, now};
 use super::timed_stream::TimedStream;
-use super::{ServerLimits, Stage, Stages};
+use super::{MAX_HEAD, ServerLimits, Stage, Stages};
 
-/// The largest request head, and the most that is read or buffered at once.
-pub(super) const MAX_HEAD: usize = 64 * 1024;
-
-/// What every connection is served with.
+/// The endpoint, limits and stages of every connection.
 pub(super) struct Connection<E> {
     pub(super) endpoint: Arc<E>,
     pub(super) limits: Arc<ServerLimits>,

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 
-use super::connection::MAX_HEAD;
+use super::MAX_HEAD;
 
 /// The whole answer, after which the connection ends. Like any other it is a problem (RFC 9457) and
 /// names the methods of the path, of which there are none. Its problem type is `about:blank`: the

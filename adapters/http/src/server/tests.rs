@@ -94,7 +94,7 @@ impl Server {
     }
 }
 
-/// What comes until the server closes.
+/// Reads until the server closes.
 async fn rest(client: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     timeout(Duration::from_secs(10), client.read_to_end(&mut bytes)).await.unwrap().unwrap();

@@ -19,7 +19,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::ServerLimits;
 use super::progress::{Phase, Progress};
 
-/// What is waited for, each with a timeout of its own.
+/// The waits, each with a timeout of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
     Request,
@@ -113,7 +113,7 @@ impl TimedStream {
         }
     }
 
-    /// Whether the client may be sending what nobody will read.
+    /// Tells whether the client may be sending what nobody will read.
     pub(super) fn may_have_unread_input(&self) -> bool {
         let mid_request =
             matches!(self.progress.phase(), Phase::Head | Phase::Body | Phase::Unread);

@@ -25,7 +25,8 @@ use crate::sql::row_mapping;
 use crate::sql::statements::{CHANGE_COLUMNS, REVISION, listed};
 use crate::write::batch::{RowWrite, RowWriteKind, in_rows, together};
 use crate::write::command::{
-    Answer, Write, Written, change_values, counted_with, delete_values, not_written, removed_by, versions,
+    Answer, Write, Written, change_values, counted_with, delete_values, not_written, removed_by,
+    versions,
 };
 
 /// How often a write is begun that the database rolls back for the sake of others.

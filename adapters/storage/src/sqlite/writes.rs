@@ -394,11 +394,14 @@ impl Performing<'_> {
         keys: &[Keys],
         change: &Change,
     ) -> Outcome<Answer> {
-        let removed =
-            match removed_by(&self.versions(collection)?, Some(self.revision(collection)?), content) {
-                Ok(removed) => removed,
-                Err(refusal) => return Ok(Err(refusal)),
-            };
+        let removed = match removed_by(
+            &self.versions(collection)?,
+            Some(self.revision(collection)?),
+            content,
+        ) {
+            Ok(removed) => removed,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         for row in in_rows(collection, content, keys, change) {
             if let Err(refusal) = self.write_row(&row)? {
                 // It was found possible, so something is wrong: the transaction must not go on.

@@ -1,0 +1,147 @@
+//! All routes, put together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::{
+    ChangeService, Ports, ResourceLimits, RuleBook, RuleCatalog, resource_use_cases,
+};
+use jiff::SignedDuration;
+use poem::endpoint::BoxEndpoint;
+use poem::http::{HeaderValue, Method};
+use poem::{Endpoint, EndpointExt, Response, Route};
+use tokio::sync::watch;
+
+use crate::base_url::BaseUrl;
+use crate::endpoints::change_feed::ChangeFeed;
+use crate::endpoints::change_stream::ChangeStream;
+use crate::endpoints::changes::Changes;
+use crate::endpoints::documentation::{Documentation, Served};
+use crate::endpoints::entry_point::EntryPoint;
+use crate::endpoints::health::{Health, Ready};
+use crate::endpoints::problem_pages;
+use crate::endpoints::resources::{GroupEndpoint, HttpContext};
+use crate::endpoints::rules::Rules;
+use crate::groups::{GROUPS, PathForm};
+use crate::headers::media_type::MediaType;
+use crate::links::{CHANGE_STREAM, CHANGES, RULE_PARAMETER, RULES};
+use crate::middleware::cors::Cors;
+use crate::middleware::method_router::MethodRouter;
+use crate::middleware::request_context::RequestContext;
+use crate::request::body::BodyReader;
+use crate::request::memory_budget::MemoryBudget;
+
+/// The memory that all large responses may take until they are sent.
+const RESPONSE_BUDGET_MIB: u16 = 32;
+
+/// The memory that all versions being compared may take.
+const COMPARISON_BUDGET_MIB: u16 = 32;
+
+/// The settings of an operator.
+#[derive(Clone, Debug)]
+pub struct HttpOptions {
+    /// The root of all links.
+    pub base_url: BaseUrl,
+    /// Most bytes of a request body.
+    pub max_body: usize,
+    /// How long a body may take to arrive.
+    pub body_timeout: Duration,
+    /// How long a use case may take.
+    pub request_timeout: Duration,
+    /// True if PUT, PATCH and DELETE need a condition.
+    pub requires_condition: bool,
+    /// How long a request is known by its Idempotency-Key.
+    pub key_lifetime: SignedDuration,
+    /// True when the service stops, for what would not end by itself.
+    pub stopping: watch::Receiver<bool>,
+    /// Origins whose pages may call the service from a browser; none by default.
+    pub cors_origins: Vec<HeaderValue>,
+}
+
+/// The whole service as one endpoint, to be given to [`crate::serve`].
+#[must_use]
+pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Response> + 'static {
+    let base_url = Arc::new(options.base_url);
+    let context = Arc::new(HttpContext {
+        base_url: Arc::clone(&base_url),
+        bodies: BodyReader::new(options.max_body, options.body_timeout),
+        responses: MemoryBudget::of_mib(RESPONSE_BUDGET_MIB),
+        comparisons: MemoryBudget::of_mib(COMPARISON_BUDGET_MIB),
+        time_limit: options.request_timeout,
+        requires_condition: options.requires_condition,
+    });
+    let mut routes = Route::new();
+    let limits = ResourceLimits { largest: options.max_body, key_lifetime: options.key_lifetime };
+    for (path, endpoint) in own_paths(ports, &context, options.stopping) {
+        routes = routes.at(path, endpoint);
+    }
+    for group in GROUPS {
+        let service = resource_use_cases(group.collection, ports, limits);
+        let endpoint = GroupEndpoint::new(group, service, Arc::clone(&context));
+        for form in PathForm::ALL {
+            let (types, methods) = (group.response_types(), endpoint.methods(form));
+            let router = MethodRouter::new(Arc::clone(&base_url), types, methods);
+            routes = routes.at(group.path_of(form), router);
+        }
+    }
+    RequestContext::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
+}
+
+fn own_paths(
+    ports: &Ports,
+    context: &HttpContext,
+    stopping: watch::Receiver<bool>,
+) -> Vec<(String, MethodRouter)> {
+    let base_url = &context.base_url;
+    let changes = Changes {
+        service: ChangeService::new(Arc::clone(&ports.changes)),
+        base_url: Arc::clone(base_url),
+        time_limit: context.time_limit,
+    };
+    let stream = ChangeStream {
+        feed: ChangeFeed::new(ChangeService::new(Arc::clone(&ports.changes))),
+        base_url: Arc::clone(base_url),
+        stopping,
+    };
+    let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
+        MethodRouter::new(Arc::clone(base_url), types.to_vec(), [(Method::GET, endpoint)])
+    };
+    let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
+    let documentation = Arc::new(Documentation::new(Arc::clone(base_url), catalog.clone()));
+    let rules = || Rules { catalog: catalog.clone(), base_url: Arc::clone(base_url) };
+    // The document and its page are served as they are, whatever is asked for: there is nothing to
+    // choose from.
+    let unnegotiated = |kind: MediaType, text: Served| {
+        MethodRouter::unnegotiated(Arc::clone(base_url), kind, [(Method::GET, text.boxed())])
+    };
+    let mut paths = problem_pages::all(base_url);
+    paths.extend([
+        (
+            "/".to_owned(),
+            problem_pages::get(base_url, EntryPoint::new(Arc::clone(base_url)).boxed()),
+        ),
+        (CHANGES.to_owned(), get(&[MediaType::HAL, MediaType::JSON], changes.boxed())),
+        (CHANGE_STREAM.to_owned(), get(&[MediaType::EVENT_STREAM], stream.boxed())),
+        ("/healthz".to_owned(), get(&[MediaType::JSON], Health.boxed())),
+        (
+            "/readyz".to_owned(),
+            get(&[MediaType::JSON], Ready(Arc::clone(&ports.readiness)).boxed()),
+        ),
+        (RULES.to_owned(), get(&[MediaType::HAL, MediaType::JSON], rules().boxed())),
+        (format!("{}/:{}", RULES, RULE_PARAMETER), problem_pages::get(base_url, rules().boxed())),
+        (
+            "/openapi.json".to_owned(),
+            unnegotiated(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation))),
+        ),
+        ("/favicon.ico".to_owned(), unnegotiated(MediaType::ICON, Served::Icon)),
+        ("/docs".to_owned(), unnegotiated(MediaType::HTML, Served::SwaggerUi(documentation))),
+    ]);
+    paths
+}
+
+/// The `OpenAPI` document of a service reached at `base_url` with these rules, as `/openapi.json`
+/// serves it.
+#[must_use]
+pub fn openapi_document(base_url: BaseUrl, rules: Arc<dyn RuleBook>) -> String {
+    Documentation::new(Arc::new(base_url), RuleCatalog::new(rules)).openapi()
+}

@@ -1,0 +1,329 @@
+//! The changes as they happen: one look at the log serves all who listen.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use application::{ApplicationError, Caller, ChangeService, LoggedChange, Sequence};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{Receiver, Sender, channel};
+use tokio::time::sleep;
+
+/// Changes that wait in memory for a listener at most; what it misses it reads from the log.
+const BUFFERED: usize = 1024;
+
+/// A listener that misses more at once has to begin again where it was.
+const MOST_MISSED: u64 = 100_000;
+
+/// Changes that are read from the log at a time.
+const AT_A_TIME: u64 = 250;
+
+/// How often the log is looked at while somebody listens. Other instances write to it too, and tell
+/// nobody.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a store that does not answer is left alone.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// On whose behalf the log is read for all listeners together.
+const ALL: &Caller = &Caller::Anonymous;
+
+/// Reads the log for everybody while there is anybody.
+#[derive(Clone)]
+pub struct ChangeFeed {
+    service: ChangeService,
+    /// Where changes are sent, while somebody listens.
+    sender: Arc<Mutex<Option<Sender<Arc<LoggedChange>>>>>,
+}
+
+/// Somebody who listens: first to what the log has, then to what comes.
+pub struct Listener {
+    feed: ChangeFeed,
+    caller: Caller,
+    /// The last change that was told.
+    told: Sequence,
+    /// The next changes.
+    ready: std::vec::IntoIter<LoggedChange>,
+    live: Option<Receiver<Arc<LoggedChange>>>,
+}
+
+/// Why there is no next change.
+#[derive(Debug)]
+pub enum Ended {
+    /// The listener was so slow that changes were thrown away.
+    TooSlow,
+    /// The log cannot be read.
+    Unreadable,
+}
+
+impl ChangeFeed {
+    /// The feed of a log.
+    #[must_use]
+    pub fn new(service: ChangeService) -> Self {
+        Self { service, sender: Arc::default() }
+    }
+
+    /// Listens, on behalf of a caller, to all changes after one, or to those from now on.
+    ///
+    /// # Errors
+    /// `BeyondLog` when the log does not reach as far; `Store`.
+    pub async fn listen(
+        &self,
+        caller: Caller,
+        after: Option<Sequence>,
+    ) -> Result<Listener, ApplicationError> {
+        let told = self.service.begin(&caller, after).await?;
+        Ok(Listener { feed: self.clone(), caller, told, ready: Vec::new().into_iter(), live: None })
+    }
+
+    /// The changes that are committed from now on, and perhaps a few from before.
+    async fn subscribe(&self) -> Result<Receiver<Arc<LoggedChange>>, ApplicationError> {
+        let last = self.service.last(ALL).await?;
+        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = sender.as_ref() {
+            return Ok(sender.subscribe());
+        }
+        let (new, receiver) = channel(BUFFERED);
+        *sender = Some(new);
+        tokio::spawn(self.clone().follow(last));
+        Ok(receiver)
+    }
+
+    /// Sends what comes to all who listen, until nobody does.
+    async fn follow(self, mut read_to: Sequence) {
+        loop {
+            match self.service.follow(ALL, read_to, None, AT_A_TIME).await {
+                Ok(page) => {
+                    read_to = page.read_to;
+                    let was_all = page.changes.is_empty();
+                    if !self.send(page.changes) {
+                        return;
+                    }
+                    if was_all {
+                        sleep(PAUSE).await;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the change log cannot be read; trying again");
+                    sleep(PAUSE_AFTER_FAILURE).await;
+                }
+            }
+        }
+    }
+
+    /// Tells whether anybody listens still.
+    fn send(&self, changes: Vec<LoggedChange>) -> bool {
+        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = sender.as_ref().filter(|sender| sender.receiver_count() > 0) else {
+            *sender = None;
+            return false;
+        };
+        for change in changes {
+            // Nobody may listen any more, which is found out next time.
+            let _ = open.send(Arc::new(change));
+        }
+        true
+    }
+}
+
+impl Listener {
+    /// The last change that was told, or the one after which this listener began.
+    #[must_use]
+    pub const fn told(&self) -> Sequence {
+        self.told
+    }
+
+    /// Waits for the next change.
+    ///
+    /// # Errors
+    /// When the listener is cut off.
+    pub async fn next(&mut self) -> Result<LoggedChange, Ended> {
+        loop {
+            if let Some(change) = self.ready.next() {
+                self.told = change.sequence;
+                return Ok(change);
+            }
+            match &mut self.live {
+                None => self.catch_up().await.map_err(|_| Ended::Unreadable)?,
+                Some(live) => match live.recv().await {
+                    Ok(change) if change.sequence > self.told => {
+                        self.ready = vec![LoggedChange::clone(&change)].into_iter();
+                    }
+                    // The log had it already.
+                    Ok(_) => {}
+                    // Many changes at once are read from the log; who is far behind them does not
+                    // read.
+                    Err(RecvError::Lagged(missed)) if missed > MOST_MISSED => {
+                        return Err(Ended::TooSlow);
+                    }
+                    Err(RecvError::Lagged(_) | RecvError::Closed) => self.live = None,
+                },
+            }
+        }
+    }
+
+    /// Reads on in the log. Where it ends, what comes is waited for; what came in between is read
+    /// from the log first.
+    async fn catch_up(&mut self) -> Result<(), ApplicationError> {
+        self.ready = self.read().await?;
+        if self.ready.len() == 0 {
+            self.live = Some(self.feed.subscribe().await?);
+            self.ready = self.read().await?;
+            if self.ready.len() as u64 == AT_A_TIME {
+                // So much was written meanwhile that the log has more.
+                self.live = None;
+            }
+        }
+        Ok(())
+    }
+
+    async fn read(&self) -> Result<std::vec::IntoIter<LoggedChange>, ApplicationError> {
+        let page = self.feed.service.follow(&self.caller, self.told, None, AT_A_TIME).await?;
+        Ok(page.changes.into_iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use application::{ChangeKind, ChangeLog, LogPage, RepositoryError};
+    use async_trait::async_trait;
+    use domain::{Collection, ItemId, Version};
+    use jiff::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// A log that has so many changes.
+    struct Counter(AtomicI64);
+
+    #[async_trait]
+    impl ChangeLog for Counter {
+        async fn changes(
+            &self,
+            after: Sequence,
+            _: Option<Collection>,
+            limit: u64,
+        ) -> Result<LogPage, RepositoryError> {
+            let last = self.0.load(Ordering::SeqCst).min(after.0.saturating_add_unsigned(limit));
+            let changes: Vec<_> = (after.0 + 1..=last).map(change).collect();
+            let read_to = changes.last().map_or(after, |change| change.sequence);
+            Ok(LogPage { changes, read_to })
+        }
+
+        async fn last(&self) -> Result<Sequence, RepositoryError> {
+            Ok(Sequence(self.0.load(Ordering::SeqCst)))
+        }
+    }
+
+    fn change(sequence: i64) -> LoggedChange {
+        LoggedChange {
+            sequence: Sequence(sequence),
+            collection: Collection::known("files"),
+            item: ItemId::from_uuid(Uuid::nil()),
+            version: Version::FIRST,
+            kind: ChangeKind::Created,
+            time: Timestamp::UNIX_EPOCH,
+            caller: None,
+        }
+    }
+
+    fn feed(changes: i64) -> (ChangeFeed, Arc<Counter>) {
+        let log = Arc::new(Counter(AtomicI64::new(changes)));
+        (ChangeFeed::new(ChangeService::new(Arc::<Counter>::clone(&log))), log)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_listener_begins_now_or_where_it_was() {
+        let (feed, log) = feed(1_000);
+        let (mut from_now, mut resumed) = (
+            feed.listen(Caller::Anonymous, None).await.unwrap(),
+            feed.listen(Caller::Anonymous, Some(Sequence(400))).await.unwrap(),
+        );
+        for expected in 401..=1_000 {
+            assert_eq!(resumed.next().await.unwrap().sequence, Sequence(expected));
+        }
+        log.0.fetch_add(2, Ordering::SeqCst);
+        for expected in [1_001, 1_002] {
+            assert_eq!(from_now.next().await.unwrap().sequence, Sequence(expected));
+            assert_eq!(resumed.next().await.unwrap().sequence, Sequence(expected));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_missed_or_told_twice_where_the_log_ends() {
+        let (feed, log) = feed(0);
+        let writer = tokio::spawn(async move {
+            for _ in 0..2_000 {
+                log.0.fetch_add(1, Ordering::SeqCst);
+                sleep(Duration::from_micros(700)).await;
+            }
+        });
+        let listeners: Vec<_> = (0..8)
+            .map(|start| {
+                let feed = feed.clone();
+                tokio::spawn(async move {
+                    sleep(Duration::from_millis(100 * start)).await;
+                    let mut listener =
+                        feed.listen(Caller::Anonymous, Some(Sequence(0))).await.unwrap();
+                    let mut seen = BTreeSet::new();
+                    while seen.len() < 2_000 {
+                        let sequence = listener.next().await.unwrap().sequence;
+                        assert!(seen.insert(sequence), "{sequence:?} twice");
+                        assert_eq!(sequence.0, i64::try_from(seen.len()).unwrap());
+                    }
+                })
+            })
+            .collect();
+        writer.await.unwrap();
+        for listener in listeners {
+            listener.await.unwrap();
+        }
+    }
+
+    /// A listener that was told everything, and then does not listen while so many changes come.
+    async fn after_a_pause(changes: i64) -> (Listener, Arc<Counter>) {
+        let (feed, log) = feed(1);
+        let mut listener = feed.listen(Caller::Anonymous, Some(Sequence(0))).await.unwrap();
+        assert_eq!(listener.next().await.unwrap().sequence, Sequence(1));
+        let waiting = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
+        assert!(waiting.is_err(), "there is nothing to tell");
+        log.0.fetch_add(changes, Ordering::SeqCst);
+        sleep(Duration::from_secs(5)).await;
+        (listener, log)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_changes_at_once_are_told_from_the_log() {
+        let (mut listener, _log) = after_a_pause(5_000).await;
+        for expected in 2..=5_001 {
+            assert_eq!(listener.next().await.unwrap().sequence, Sequence(expected));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_listener_who_does_not_listen_is_cut_off() {
+        let (mut listener, _log) = after_a_pause(200_000).await;
+        assert!(matches!(listener.next().await, Err(Ended::TooSlow)));
+    }
+
+    #[tokio::test]
+    async fn nobody_listens_from_beyond_the_log() {
+        let beyond = feed(7).0.listen(Caller::Anonymous, Some(Sequence(8))).await;
+        assert!(matches!(beyond, Err(ApplicationError::BeyondLog)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_reads_the_log_when_nobody_listens() {
+        let (feed, log) = feed(1);
+        let mut listener = feed.listen(Caller::Anonymous, None).await.unwrap();
+        log.0.fetch_add(1, Ordering::SeqCst);
+        listener.next().await.unwrap();
+        let _ = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
+        assert!(feed.sender.lock().unwrap().is_some());
+        drop(listener);
+        sleep(Duration::from_secs(1)).await;
+        assert!(feed.sender.lock().unwrap().is_none());
+    }
+}

@@ -1,0 +1,129 @@
+//! `/v1/changes/stream`: the changes as they happen, as server-sent events (WHATWG HTML, section
+//! 9.2) with `CloudEvents` 1.0 as their data.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::{Caller, LoggedChange, Sequence};
+use domain::Collection;
+use futures_util::stream;
+use poem::http::header::CACHE_CONTROL;
+use poem::http::{HeaderMap, HeaderName, HeaderValue};
+use poem::web::sse::{Event, SSE};
+use poem::{Endpoint, IntoResponse, Request, Response, Result};
+use serde_json::json;
+use tokio::sync::watch;
+
+use crate::base_url::BaseUrl;
+use crate::endpoints::change_feed::{ChangeFeed, Listener};
+use crate::endpoints::changes::represent;
+use crate::groups::GroupSpec;
+use crate::links::CHANGES;
+use crate::problem::Problem;
+use crate::query::{ChangesQuery, change_cursor, invalid};
+
+/// After so long a comment is sent, so that everything in between sees that the connection lives.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How long a client waits before it connects again.
+const RETRY: u64 = 2_000;
+
+/// The header with which a client that connects again says where it was.
+const LAST_EVENT_ID: &str = "Last-Event-ID";
+
+/// Serves the changes as they happen.
+pub struct ChangeStream {
+    /// Where they come from.
+    pub feed: ChangeFeed,
+    /// The root of all links.
+    pub base_url: Arc<BaseUrl>,
+    /// True when the service stops: streams end then.
+    pub stopping: watch::Receiver<bool>,
+}
+
+/// One stream under way.
+struct Streaming {
+    listener: Listener,
+    collection: Option<Collection>,
+    base_url: Arc<BaseUrl>,
+    stopping: watch::Receiver<bool>,
+    /// How many events stand before the first change.
+    said: u8,
+}
+
+impl Endpoint for ChangeStream {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        let collection = ChangesQuery::group(request.uri().query().unwrap_or_default())?;
+        let after = last_event(request.headers())?;
+        let listener = self.feed.listen(Caller::Anonymous, after).await.map_err(Problem::from)?;
+        let (base_url, stopping) = (Arc::clone(&self.base_url), self.stopping.clone());
+        let streaming = Streaming { listener, collection, base_url, stopping, said: 0 };
+        let events = stream::unfold(streaming, |mut streaming| async {
+            let event = streaming.next().await?;
+            Some((event, streaming))
+        });
+        let mut response = SSE::new(events).keep_alive(HEARTBEAT).into_response();
+        // No proxy is to keep what comes for later.
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+            .headers_mut()
+            .insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+        Ok(response)
+    }
+}
+
+impl Streaming {
+    /// The next event; `None` when the client is to connect again.
+    async fn next(&mut self) -> Option<Event> {
+        self.said = self.said.saturating_add(1);
+        match self.said {
+            1 => return Some(Event::retry(RETRY)),
+            // An id without data: who is cut off before the first change begins again here.
+            2 => return Some(Event::message("").id(change_cursor::write(self.listener.told()))),
+            _ => {}
+        }
+        loop {
+            let change = tokio::select! {
+                change = self.listener.next() => change,
+                _ = self.stopping.wait_for(|is_stopping| *is_stopping) => return None,
+            };
+            match change {
+                Ok(change) if self.collection.is_none_or(|wanted| wanted == change.collection) => {
+                    return Some(self.event(&change));
+                }
+                Ok(_) => {}
+                Err(ended) => {
+                    tracing::info!(?ended, "a stream of changes was cut off");
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn event(&self, change: &LoggedChange) -> Event {
+        let data = represent(&self.base_url, change);
+        let id = change_cursor::write(change.sequence);
+        let event = json!({
+            "specversion": "1.0",
+            "id": id,
+            "source": format!("{}{}", self.base_url, CHANGES),
+            "type": format!("research-proposal-service.item.{}", change.kind.name()),
+            "subject": format!("{}/{}", GroupSpec::of(change.collection).path, change.item),
+            "time": data["time"],
+            "datacontenttype": "application/json",
+            "data": data,
+        });
+        Event::message(event.to_string()).id(id)
+    }
+}
+
+/// The last change a client was told before it connected again.
+fn last_event(headers: &HeaderMap) -> Result<Option<Sequence>, Problem> {
+    let mut lines = headers.get_all(LAST_EVENT_ID).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    let cursor =
+        line.to_str().ok().filter(|_| lines.next().is_none()).and_then(change_cursor::decode);
+    cursor.map(Some).ok_or_else(|| invalid("Last-Event-ID is no `id` of an event that this service sent; leave it out to begin now."))
+}

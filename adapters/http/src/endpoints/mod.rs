@@ -1,0 +1,12 @@
+//! The endpoints: each turns a request into the call of a use case, and its result into a response.
+
+pub mod change_feed;
+pub mod change_stream;
+pub mod changes;
+mod content;
+pub mod documentation;
+pub mod entry_point;
+pub mod health;
+pub mod problem_pages;
+pub mod resources;
+pub mod rules;

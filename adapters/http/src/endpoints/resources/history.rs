@@ -1,0 +1,136 @@
+//! The past of items: their versions, the difference between two, the state at a time, and the way
+//! back.
+
+use application::{Caller, Relations, ShownItem, View, WriteOptions};
+use domain::{Item, ItemId, Value, Version, Violations, json_patch};
+use jiff::Timestamp;
+use poem::http::StatusCode;
+use poem::{Request, Response};
+
+use super::respond::not_modified;
+use super::{GroupEndpoint, query_of};
+use crate::groups::VERSION_PARAMETER;
+use crate::hal::{self, ItemView, PageView, Snapshot};
+use crate::headers::entity_tag::{EntityTag, item_precondition};
+use crate::links;
+use crate::problem::{Problem, kinds};
+use crate::query::{CollectionQuery, VersionsQuery, difference_from, refuse_parameters, version};
+use crate::time::TIME;
+
+/// The memory reserved for a comparison: the sizes of the versions are known when they were read.
+const COMPARED: usize = 16 << 20;
+
+impl GroupEndpoint {
+    pub(super) async fn list_versions(&self, request: &Request) -> Result<Response, Problem> {
+        let query = VersionsQuery::read(query_of(request))?;
+        let (parent, id) = self.target(request)?;
+        let (number, size) = (query.page, query.page_size);
+        let page = self.service.versions(&Caller::Anonymous, parent, id, number, size).await?;
+        let item = links::item(&self.context.base_url, self.group, parent, id);
+        let body = hal::versions(&item, &query, &page);
+        self.content(request, body.len(), || body).await
+    }
+
+    pub(super) async fn get_version(&self, request: &Request) -> Result<Response, Problem> {
+        refuse_parameters(query_of(request))?;
+        let (parent, id) = self.target(request)?;
+        let (past, item) =
+            self.service.version(&Caller::Anonymous, parent, id, version_of(request)?).await?;
+        self.show_past(request, parent, item, Snapshot::Version(&past)).await
+    }
+
+    pub(super) async fn compare(&self, request: &Request) -> Result<Response, Problem> {
+        let from = difference_from(query_of(request))?;
+        let (parent, id) = self.target(request)?;
+        let _reservation = self.context.comparisons.reserve(COMPARED).await?;
+        let [from, to] = self
+            .service
+            .versions_to_compare(&Caller::Anonymous, parent, id, from, version_of(request)?)
+            .await?;
+        let compare = move || json_patch(Value::from_encoded(&from), Value::from_encoded(&to));
+        // Large values keep no other request waiting.
+        let patch = tokio::task::spawn_blocking(compare)
+            .await
+            .map_err(|_| Problem::unavailable("The versions were not compared."))?;
+        self.content(request, patch.len(), || patch).await
+    }
+
+    pub(super) async fn restore(
+        &self,
+        request: &Request,
+        options: &WriteOptions,
+    ) -> Result<Response, Problem> {
+        let condition = item_precondition(request.headers())?;
+        let (parent, id) = self.target(request)?;
+        // What was removed cannot be overwritten.
+        if self.context.requires_condition
+            && self.service.versions(&Caller::Anonymous, parent, id, 1, 1).await?.exists
+        {
+            self.required(condition.clone())?;
+        }
+        let restored =
+            self.service.restore(options, parent, id, version_of(request)?, &condition).await?;
+        let status = if restored.is_created { StatusCode::CREATED } else { StatusCode::OK };
+        self.show_written(status, parent, &restored.written, options).await
+    }
+
+    pub(super) async fn get_at(
+        &self,
+        request: &Request,
+        parent: Option<ItemId>,
+        id: ItemId,
+        time: Timestamp,
+        view: &View,
+    ) -> Result<Response, Problem> {
+        let fields = view.fields.as_ref();
+        let (_, item) = self.service.get_at(&Caller::Anonymous, parent, id, time, fields).await?;
+        let time = TIME.timestamp_to_string(&time);
+        self.show_past(request, parent, item, Snapshot::At(&time)).await
+    }
+
+    pub(super) async fn list_at(
+        &self,
+        request: &Request,
+        parent: Option<ItemId>,
+        time: Timestamp,
+        query: &CollectionQuery<'_>,
+    ) -> Result<Response, Problem> {
+        let listing =
+            self.service.list_at(&Caller::Anonymous, parent, time, &query.request).await?;
+        let time = TIME.timestamp_to_string(&time);
+        let page = PageView {
+            listing: &listing,
+            parent,
+            links: query.links(),
+            snapshot: Snapshot::At(&time),
+            warnings: &Violations::default(),
+        };
+        let size = hal::collection_size(self.group, &listing);
+        let make = || hal::collection(&self.context.base_url, self.group, &page);
+        self.content(request, size, make).await
+    }
+
+    async fn show_past(
+        &self,
+        request: &Request,
+        parent: Option<ItemId>,
+        item: Item,
+        snapshot: Snapshot<'_>,
+    ) -> Result<Response, Problem> {
+        let shown = ShownItem { item, relations: Relations::default() };
+        // The links of a version change when another follows; those of a time never do.
+        let tag = EntityTag::of_past(shown.item.version, snapshot.latest());
+        if let Some(known) = tag.known_to(request.headers())? {
+            return Ok(not_modified(&known));
+        }
+        self.show(StatusCode::OK, parent, &ItemView::new(&shown, snapshot), &tag).await
+    }
+}
+
+/// The version in the path. A string that is no number names none.
+fn version_of(request: &Request) -> Result<Version, Problem> {
+    let named = request.raw_path_param(VERSION_PARAMETER).and_then(version);
+    named.ok_or_else(|| {
+        Problem::new(&kinds::VERSION_NOT_FOUND, "Versions are numbered 1, 2, 3 and so on.")
+    })
+}

@@ -1,0 +1,237 @@
+//! The operations of a group: body, conditions, use case, representation.
+
+mod history;
+mod read;
+mod respond;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::{ReplacementBody, ResourceUseCases};
+use domain::{ItemId, Members};
+use poem::endpoint::BoxEndpoint;
+use poem::http::Method;
+use poem::http::header::CONTENT_TYPE;
+use poem::{Endpoint, EndpointExt, Request, Response, Result};
+
+use crate::base_url::BaseUrl;
+use crate::groups::{Group, Operation, PathForm, VERSION_PARAMETER};
+use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
+use crate::headers::media_type::{MediaType, has_content_type};
+use crate::middleware::method_router::Negotiated;
+use crate::problem::{Problem, kinds};
+use crate::request::body::{BodyReader, ReceivedBody, is_encoded, may_have_body};
+use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
+
+/// The settings and resources that all groups share.
+pub struct HttpContext {
+    /// The root of all links.
+    pub base_url: Arc<BaseUrl>,
+    /// Reads request bodies.
+    pub bodies: BodyReader,
+    /// The memory for large responses until they are sent.
+    pub responses: MemoryBudget,
+    /// The memory for versions that are compared.
+    pub comparisons: MemoryBudget,
+    /// How long a use case may take.
+    pub time_limit: Duration,
+    /// True if items are changed and removed under a condition only.
+    pub requires_condition: bool,
+}
+
+/// The endpoint of all operations of a group.
+pub struct GroupEndpoint {
+    group: Group,
+    service: Arc<dyn ResourceUseCases>,
+    context: Arc<HttpContext>,
+}
+
+impl GroupEndpoint {
+    /// The endpoint of a group with these use cases.
+    #[must_use]
+    pub fn new(
+        group: Group,
+        service: Arc<dyn ResourceUseCases>,
+        context: Arc<HttpContext>,
+    ) -> Arc<Self> {
+        Arc::new(Self { group, service, context })
+    }
+
+    /// The endpoints of a form of path, by their methods.
+    #[must_use]
+    pub fn methods(self: &Arc<Self>, form: PathForm) -> Vec<(Method, BoxEndpoint<'static>)> {
+        let served = self.group.operations().filter(|operation| operation.form() == form);
+        let endpoint = |operation| OperationEndpoint { group: Arc::clone(self), operation }.boxed();
+        served.map(|operation| (operation.method(), endpoint(operation))).collect()
+    }
+
+    async fn answer(
+        &self,
+        operation: Operation,
+        request: &mut Request,
+    ) -> Result<Response, Problem> {
+        let media = Negotiated::of(request);
+        let mut body = self.read_body(operation, request).await?;
+        // The bytes are done with once they are read; their share of the memory is kept for what
+        // was made of them.
+        let _reservation = body.as_mut().and_then(ReceivedBody::take_reservation);
+        let has_key = operation.takes_key() && request.headers().contains_key(IDEMPOTENCY_KEY);
+        // Where no body is taken, none that is sent counts.
+        let sent = body.as_ref().filter(|_| operation.takes_body());
+        let fingerprint = has_key.then(|| {
+            sent.map_or_else(|| idempotency_key::fingerprint(b""), ReceivedBody::fingerprint)
+        });
+        let input = self.input(operation, body).await?;
+        // Nothing is written before this point, and what follows is bounded in time.
+        let work = self.perform(operation, request, fingerprint, input);
+        let answer = tokio::time::timeout(self.context.time_limit, work).await;
+        let mut response =
+            answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")))?;
+        response.headers_mut().insert(CONTENT_TYPE, media.header());
+        Ok(response)
+    }
+
+    /// Refuses what is not of a supported type; reads the body where there is one.
+    async fn read_body(
+        &self,
+        operation: Operation,
+        request: &mut Request,
+    ) -> Result<Option<ReceivedBody>, Problem> {
+        if !operation.takes_body() && !may_have_body(request.headers()) {
+            return Ok(None);
+        }
+        let types = self.group.request_types();
+        let is_supported =
+            has_content_type(request.headers(), &types) && !is_encoded(request.headers());
+        if operation.takes_body() && !is_supported {
+            return Err(unsupported(&types));
+        }
+        let body = self.context.bodies.read(request).await?;
+        if operation.takes_body() || is_supported || body.is_empty() {
+            Ok(Some(body))
+        } else {
+            Err(unsupported(&types))
+        }
+    }
+
+    async fn input(
+        &self,
+        operation: Operation,
+        body: Option<ReceivedBody>,
+    ) -> Result<Input, Problem> {
+        match body.filter(|_| operation.takes_body()) {
+            None => Ok(Input::Nothing),
+            Some(body) if operation == Operation::ReplaceAll => {
+                let sent = body.collection(self.group.collection.name()).await?;
+                let reservation = self.context.bodies.reservation_of_elements(&sent).await?;
+                Ok(Input::Replacement(sent.elements().await?, reservation))
+            }
+            Some(body) => body.members().await.map(Input::Members),
+        }
+    }
+
+    async fn perform(
+        &self,
+        operation: Operation,
+        request: &Request,
+        fingerprint: Option<String>,
+        input: Input,
+    ) -> Result<Response, Problem> {
+        match operation {
+            Operation::List => return self.list(request).await,
+            Operation::Get => return self.get(request).await,
+            Operation::ListVersions => return self.list_versions(request).await,
+            Operation::GetVersion => return self.get_version(request).await,
+            Operation::Compare => return self.compare(request).await,
+            _ => {}
+        }
+        let options = self.write_options(operation, request, fingerprint)?;
+        match (operation, input) {
+            (Operation::Delete, _) => self.delete(request, &options).await,
+            (Operation::Restore, _) => self.restore(request, &options).await,
+            (Operation::Create, Input::Members(members)) => {
+                self.create(request, &options, members).await
+            }
+            (Operation::Continue, Input::Members(members)) => {
+                self.continue_from(request, &options, members).await
+            }
+            (Operation::Replace | Operation::Patch, Input::Members(members)) => {
+                self.change(operation, request, &options, members).await
+            }
+            (Operation::ReplaceAll, Input::Replacement(replacement, _reservation)) => {
+                self.replace_all(request, &options, &replacement).await
+            }
+            _ => Err(Problem::new(&kinds::EMPTY_BODY, "The operation needs a body.")),
+        }
+    }
+
+    /// The parent in the path of a nested group. An identifier that does not parse names nothing.
+    fn parent_in(&self, request: &Request) -> Result<Option<ItemId>, Problem> {
+        match self.group.parent() {
+            None => Ok(None),
+            Some(parent) => identifier(request, parent.item_parameter)
+                .map(Some)
+                .ok_or_else(Problem::owner_not_found),
+        }
+    }
+
+    fn target(&self, request: &Request) -> Result<(Option<ItemId>, ItemId), Problem> {
+        let parent = self.parent_in(request)?;
+        let id = identifier(request, self.group.item_parameter);
+        Ok((parent, id.ok_or_else(Problem::item_not_found)?))
+    }
+
+    /// The path of a request, whichever way it was written.
+    fn path_of(&self, operation: Operation, request: &Request) -> String {
+        let parent = self.group.parent().map(|parent| parent.item_parameter);
+        let mut path = self.group.path_of(operation.form());
+        for parameter in parent.into_iter().chain([self.group.item_parameter, VERSION_PARAMETER]) {
+            if let Some(value) = request.raw_path_param(parameter) {
+                path = path.replace(&format!(":{parameter}"), value);
+            }
+        }
+        path
+    }
+}
+
+struct OperationEndpoint {
+    group: Arc<GroupEndpoint>,
+    operation: Operation,
+}
+
+impl Endpoint for OperationEndpoint {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> Result<Response> {
+        Ok(self.group.answer(self.operation, &mut request).await?)
+    }
+}
+
+/// A body as its operation takes it.
+enum Input {
+    Nothing,
+    Members(Members),
+    /// The elements go with the memory that is reserved for them.
+    Replacement(ReplacementBody, MemoryReservation),
+}
+
+fn unsupported(types: &[MediaType]) -> Problem {
+    let names: Vec<_> = types.iter().map(|media| media.name()).collect();
+    let detail = format!(
+        "Send the body with a Content-Type of {}; the only parameter allowed is charset=utf-8, and no Content-Encoding.",
+        names.join(" or ")
+    );
+    Problem::new(&kinds::UNSUPPORTED_MEDIA_TYPE, detail)
+}
+
+fn identifier(request: &Request, parameter: &str) -> Option<ItemId> {
+    ItemId::parse(request.raw_path_param(parameter)?)
+}
+
+fn query_of(request: &Request) -> &str {
+    request.uri().query().unwrap_or_default()
+}

@@ -1,0 +1,181 @@
+//! Whole requests over a mocked store: in which order errors are found, and
+//! what is never asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::ports::{
+    MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness,
+    MockRuleBook,
+};
+use application::query::{PageQuery, Total};
+use application::{ListedPage, Ports, Relations, Revision, ShownItem, Totals};
+use domain::{Collection, Item, ItemId, Version};
+use jiff::{SignedDuration, Timestamp};
+use poem::http::header::{ETAG, HOST, IF_NONE_MATCH};
+use poem::http::{Method, StatusCode};
+use poem::{Endpoint, Request, RequestBuilder, Response};
+use uuid::Uuid;
+
+use crate::{HttpOptions, service};
+
+const PROPOSAL: &str = "01890a5d-ac96-774b-bcce-b302099a8050";
+const PROGRAM: &str = "01890a5d-ac96-774b-bcce-b302099a8010";
+
+fn shown(id: &str, version: i64) -> ShownItem {
+    let item = Item {
+        id: ItemId::parse(id).unwrap(),
+        version: Version::from_number(version),
+        created_at: Timestamp::UNIX_EPOCH,
+        updated_at: Timestamp::UNIX_EPOCH,
+        members: "{}".into(),
+        parent: None,
+        continues: None,
+    };
+    ShownItem {
+        item,
+        relations: Relations {
+            references: vec![ItemId::parse(PROGRAM).filter(|_| id == PROPOSAL)],
+            ..Relations::default()
+        },
+    }
+}
+
+fn page(items: u64) -> Arc<ListedPage> {
+    let (total, revision) = (Total::Exact(items), Revision(7));
+    Arc::new(ListedPage {
+        total,
+        revision,
+        items: Vec::new(),
+        first: None,
+        last: None,
+        goes_on: false,
+    })
+}
+
+async fn answer(items: MockItemRepository, request: Request) -> Response {
+    let mut ids = MockIdGenerator::new();
+    ids.expect_next_id().returning(|| ItemId::from_uuid(Uuid::nil()));
+    let mut rules = MockRuleBook::new();
+    rules.expect_rules().returning(|_| [].into());
+    let ports = Ports {
+        items: Arc::new(items),
+        history: Arc::new(MockHistory::new()),
+        changes: Arc::new(MockChangeLog::new()),
+        readiness: Arc::new(MockReadiness::new()),
+        ids: Arc::new(ids),
+        clock: Arc::new(MockClock::new()),
+        rules: Arc::new(rules),
+    };
+    let options = HttpOptions {
+        base_url: "http://example.org".parse().unwrap(),
+        max_body: 1024,
+        body_timeout: Duration::from_secs(9),
+        request_timeout: Duration::from_secs(9),
+        requires_condition: false,
+        stopping: tokio::sync::watch::channel(false).1,
+        key_lifetime: SignedDuration::from_hours(24),
+        cors_origins: Vec::new(),
+    };
+    service(&ports, options).call(request).await.unwrap()
+}
+
+fn request(method: Method, target: &str) -> RequestBuilder {
+    Request::builder().method(method).uri(target.parse().unwrap()).header(HOST, "example.org")
+}
+
+#[tokio::test]
+async fn a_query_is_refused_before_the_store_is_asked() {
+    for (method, target, expected) in [
+        (Method::GET, "/v1/files?nothing=1", StatusCode::BAD_REQUEST),
+        (Method::GET, "/v1/files/none?fields=", StatusCode::BAD_REQUEST),
+        (Method::GET, "/v1/files/none?page=1", StatusCode::BAD_REQUEST),
+        (Method::GET, "/v1/files/none?fields=a", StatusCode::NOT_FOUND),
+        (Method::GET, "/v1/proposals/none/lib?sort=", StatusCode::BAD_REQUEST),
+        (Method::GET, "/v1/proposals/none/lib?sort=a", StatusCode::NOT_FOUND),
+        (Method::DELETE, "/v1/files/none?x", StatusCode::BAD_REQUEST),
+        (Method::POST, "/v1/files?x", StatusCode::UNSUPPORTED_MEDIA_TYPE),
+        (Method::OPTIONS, "/v1/files?x", StatusCode::NO_CONTENT),
+    ] {
+        let request = request(method.clone(), target).finish();
+        assert_eq!(
+            answer(MockItemRepository::new(), request).await.status(),
+            expected,
+            "{method} {target}"
+        );
+    }
+    for (method, target) in [
+        (Method::POST, "/v1/files?fields=a"),
+        (Method::PUT, "/v1/files/none?x"),
+        (Method::PATCH, "/v1/files/none?page=1"),
+    ] {
+        let request = request(method.clone(), target).content_type("application/json").body("{}");
+        assert_eq!(
+            answer(MockItemRepository::new(), request).await.status(),
+            StatusCode::BAD_REQUEST,
+            "{method} {target}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn whoever_has_the_current_page_costs_no_look_at_the_items() {
+    for target in
+        ["/v1/files", "/v1/files?filter[a]=1&sort=-a&q=rice", "/v1/files?page=2&page_size=5"]
+    {
+        let mut items = MockItemRepository::new();
+        items
+            .expect_totals()
+            .once()
+            .returning(|_, _| Ok(Totals { items: 9, revision: Revision(7) }));
+        items.expect_page().never();
+        let request = request(Method::GET, target).header(IF_NONE_MATCH, "\"r7\"").finish();
+        assert_eq!(answer(items, request).await.status(), StatusCode::NOT_MODIFIED, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_listed_when_it_may_have_changed_or_may_not_exist() {
+    for (target, tag, expected) in [
+        ("/v1/files", "\"r6\"", StatusCode::OK),
+        ("/v1/files?filter[a]=1&page=2", "\"r7\"", StatusCode::CONFLICT),
+        ("/v1/files?page=3&page_size=5", "\"r7\"", StatusCode::CONFLICT),
+    ] {
+        let mut items = MockItemRepository::new();
+        items
+            .expect_totals()
+            .once()
+            .returning(|_, _| Ok(Totals { items: 9, revision: Revision(7) }));
+        items.expect_page().once().returning(|_, _| Ok(page(9)));
+        let request = request(Method::GET, target).header(IF_NONE_MATCH, tag).finish();
+        assert_eq!(answer(items, request).await.status(), expected, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_embedded_counts_in_what_a_page_depends_on() {
+    let mut items = MockItemRepository::new();
+    let is_related = |_: &application::Scope, query: &PageQuery| {
+        query.related.contains(&Collection::known("lib"))
+    };
+    items.expect_page().once().withf(is_related).returning(|_, _| Ok(page(0)));
+    let response = answer(items, request(Method::GET, "/v1/proposals?embed=lib").finish()).await;
+    assert_eq!((response.status(), response.header(ETAG)), (StatusCode::OK, Some("\"r7\"")));
+}
+
+#[tokio::test]
+async fn an_items_tag_changes_with_what_is_embedded_in_it() {
+    let mut tags = Vec::new();
+    for version in [1, 2] {
+        let mut items = MockItemRepository::new();
+        items.expect_find().once().returning(|_, _| Ok(Some(shown(PROPOSAL, 3))));
+        items.expect_find_many().once().returning(move |_, _| Ok(vec![shown(PROGRAM, version)]));
+        let response = answer(
+            items,
+            request(Method::GET, &format!("/v1/proposals/{PROPOSAL}?embed=program")).finish(),
+        )
+        .await;
+        tags.push(response.header(ETAG).unwrap().to_owned());
+    }
+    assert!(tags[0] != tags[1] && tags.iter().all(|tag| tag.starts_with("\"3-")), "{tags:?}");
+}

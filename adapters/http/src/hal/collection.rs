@@ -1,0 +1,112 @@
+//! A page of a collection as HAL.
+
+use std::fmt::Write;
+
+use application::query::Total;
+use application::{AdjacentPage, ListedItem, Listing};
+use domain::{ItemId, Violations};
+
+use super::item::{DRY_RUN, ItemView, Snapshot, item_size, push_item};
+use super::writer::{close_object, push_escaped_link, push_link, remarks};
+use crate::base_url::BaseUrl;
+use crate::groups::Group;
+use crate::links;
+use crate::query::PageLinks;
+
+/// Bytes to reserve for what surrounds a page's items: links with cursors, mostly.
+const ENVELOPE: usize = 1536;
+
+/// A page of a collection, and what a representation shows with it.
+#[derive(Clone, Copy)]
+pub struct PageView<'a> {
+    /// The page.
+    pub listing: &'a Listing,
+    /// The item whose part of the collection it shows.
+    pub parent: Option<ItemId>,
+    /// The links to other pages.
+    pub links: PageLinks<'a>,
+    /// The state that is shown.
+    pub snapshot: Snapshot<'a>,
+    /// The warnings about a write.
+    pub warnings: &'a Violations,
+}
+
+/// About how many bytes a page's representation has.
+#[must_use]
+pub fn collection_size(group: Group, listing: &Listing) -> usize {
+    let size = |listed: &ListedItem| {
+        item_size(group, &ItemView::listed(listed, &listing.embedded, Snapshot::Now))
+            + listed.snippet.as_ref().map_or(0, String::len)
+    };
+    listing.items().iter().map(size).sum::<usize>() + ENVELOPE
+}
+
+/// The representation of a page.
+#[must_use]
+pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> String {
+    let PageView { listing, parent, snapshot, .. } = *page;
+    let mut out = String::with_capacity(collection_size(group, listing));
+    let url = links::collection(base_url, group, parent);
+    out.push_str("{\"_links\":{");
+    push_page_links(&mut out, &url, page);
+    let up = match (group.parent(), parent) {
+        (Some(of), Some(id)) => links::item(base_url, of, None, id),
+        _ => format!("{base_url}/"),
+    };
+    push_link(&mut out, "up", &up);
+    close_object(&mut out);
+    let _ = write!(out, ",\"_embedded\":{{\"{}\":[", group.collection.name());
+    for (index, listed) in listing.items().iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        let view = ItemView::listed(listed, &listing.embedded, snapshot);
+        push_item(&mut out, base_url, group, &url, view);
+    }
+    out.push_str("]}");
+    push_counts(&mut out, listing);
+    let is_at_least =
+        matches!(listing.total, Total::AtLeast(_)).then(|| "\"total\":\"at_least\"".to_owned());
+    let is_dry_run = matches!(snapshot, Snapshot::DryRun).then(|| DRY_RUN.to_owned());
+    let warned = (!page.warnings.is_empty())
+        .then(|| format!("\"warnings\":{}", remarks(base_url, page.warnings)));
+    let meta: Vec<_> = [is_at_least, is_dry_run, warned].into_iter().flatten().collect();
+    if !meta.is_empty() {
+        let _ = write!(out, ",\"_meta\":{{{}}}", meta.join(","));
+    }
+    out.push('}');
+    out
+}
+
+/// Appends self, first, prev, next and last, as far as they apply, each followed by a comma.
+fn push_page_links(out: &mut String, url: &str, page: &PageView<'_>) {
+    let PageView { listing, links, .. } = page;
+    push_escaped_link(out, "self", &links.own(url));
+    let Listing { page_count, previous, next, .. } = listing;
+    let adjacent = |page: &AdjacentPage| links.to(url, page.page, Some(&page.position));
+    let numbered = |number: u64| links.to(url, number, None);
+    let linked = [
+        ("first", page_count.is_none_or(|count| count > 0).then(|| numbered(1))),
+        ("prev", previous.as_ref().map(adjacent)),
+        ("next", next.as_ref().map(adjacent)),
+        ("last", page_count.filter(|count| *count > 0).map(numbered)),
+    ];
+    for (relation, target) in linked {
+        if let Some(target) = target {
+            push_escaped_link(out, relation, &target);
+        }
+    }
+}
+
+/// Appends what is known of how many items and pages there are.
+fn push_counts(out: &mut String, listing: &Listing) {
+    let Listing { page, page_size, page_count, total, .. } = listing;
+    if let Some(page_count) = page_count {
+        let _ = write!(out, ",\"page_count\":{page_count}");
+    }
+    let _ = write!(out, ",\"page_size\":{page_size}");
+    if let Total::Exact(count) | Total::AtLeast(count) = total {
+        let _ = write!(out, ",\"total_items\":{count}");
+    }
+    let _ = write!(out, ",\"page\":{page}");
+}

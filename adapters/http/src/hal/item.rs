@@ -1,0 +1,324 @@
+//! An item as HAL (draft-kelly-json-hal): stored members are spliced into the output as they are,
+//! never rebuilt.
+
+use std::fmt::Write;
+
+use application::{
+    Embedded, EmbeddedItems, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions,
+};
+use domain::json::push_text;
+use domain::{Item, ItemId, RelationKind, Verdict, Version, Violations};
+
+use super::writer::{close_object, push_link, push_time, remarks};
+use crate::base_url::BaseUrl;
+use crate::groups::Group;
+use crate::links::{self, ItemLink};
+
+/// Bytes to reserve for a link to an item.
+const LINK: usize = 128;
+
+/// Bytes to reserve for what surrounds an item's members.
+const ENVELOPE: usize = 1024;
+
+/// The member of `_meta` that says that nothing was stored.
+pub(super) const DRY_RUN: &str = "\"dry_run\":true";
+
+/// An item, and what a representation shows with it.
+#[derive(Clone, Copy)]
+pub struct ItemView<'a> {
+    /// The item.
+    pub item: &'a ShownItem,
+    embedded: Option<&'a Embedded>,
+    score: Option<f64>,
+    snippet: Option<&'a str>,
+    snapshot: Snapshot<'a>,
+    warnings: Option<&'a Violations>,
+    errors: Option<&'a Violations>,
+}
+
+/// The state of an item that is shown.
+#[derive(Clone, Copy, Debug)]
+pub enum Snapshot<'a> {
+    /// The current one.
+    Now,
+    /// The one that a dry run would have left.
+    DryRun,
+    /// The one at a time (RFC 3339).
+    At(&'a str),
+    /// The one of a version.
+    Version(&'a PastVersion),
+}
+
+impl Snapshot<'_> {
+    /// The state that a write leaves, or would leave.
+    #[must_use]
+    pub const fn of_write(options: &WriteOptions) -> Self {
+        if options.is_dry_run { Self::DryRun } else { Self::Now }
+    }
+
+    /// The latest version beside a version, and whether the item exists.
+    #[must_use]
+    pub const fn latest(self) -> Option<(Version, bool)> {
+        match self {
+            Self::Version(past) => Some((past.latest, past.exists)),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> ItemView<'a> {
+    /// An item as it is, as it was, or as a write would have left it.
+    #[must_use]
+    pub const fn new(item: &'a ShownItem, snapshot: Snapshot<'a>) -> Self {
+        Self {
+            item,
+            embedded: None,
+            score: None,
+            snippet: None,
+            snapshot,
+            warnings: None,
+            errors: None,
+        }
+    }
+
+    /// The same with embedded items.
+    #[must_use]
+    pub const fn embedding(self, embedded: &'a Embedded) -> Self {
+        Self { embedded: Some(embedded), ..self }
+    }
+
+    /// The same with the whole verdict of the rules.
+    #[must_use]
+    pub const fn judged(self, verdict: &'a Verdict) -> Self {
+        Self { warnings: Some(&verdict.warnings), errors: Some(&verdict.errors), ..self }
+    }
+
+    /// The same with warnings, if there are any.
+    #[must_use]
+    pub fn warned(self, warnings: &'a Violations) -> Self {
+        Self { warnings: Some(warnings).filter(|warnings| !warnings.is_empty()), ..self }
+    }
+
+    pub(super) fn listed(
+        listed: &'a ListedItem,
+        embedded: &'a Embedded,
+        snapshot: Snapshot<'a>,
+    ) -> Self {
+        let (score, snippet) = (listed.score, listed.snippet.as_deref());
+        Self { score, snippet, ..Self::new(&listed.shown, snapshot).embedding(embedded) }
+    }
+}
+
+/// The items that are embedded in an item, in the order in which they are shown.
+pub fn embedded_items<'a>(
+    group: Group,
+    shown: &'a ShownItem,
+    embedded: &'a Embedded,
+) -> impl Iterator<Item = &'a ShownItem> {
+    ItemLink::of(group)
+        .iter()
+        .filter_map(|link| embedded.of(link.relation, shown))
+        .flat_map(EmbeddedItems::items)
+}
+
+/// About how many bytes an item's representation has.
+#[must_use]
+pub fn item_size(group: Group, view: &ItemView<'_>) -> usize {
+    let embedded =
+        view.embedded.into_iter().flat_map(|embedded| embedded_items(group, view.item, embedded));
+    own_size(view.item) + embedded.map(own_size).sum::<usize>()
+}
+
+fn own_size(shown: &ShownItem) -> usize {
+    shown.item.members.len() + ENVELOPE + shown.relations.continued_by.len() * LINK
+}
+
+/// The representation of an item.
+#[must_use]
+pub fn item(
+    base_url: &BaseUrl,
+    group: Group,
+    parent: Option<ItemId>,
+    view: &ItemView<'_>,
+) -> String {
+    let mut out = String::with_capacity(item_size(group, view));
+    push_item(&mut out, base_url, group, &links::collection(base_url, group, parent), *view);
+    out
+}
+
+/// Appends the representation of an item.
+pub(super) fn push_item(
+    out: &mut String,
+    base_url: &BaseUrl,
+    group: Group,
+    collection_url: &str,
+    view: ItemView<'_>,
+) {
+    let Item { id, members, .. } = &view.item.item;
+    let _ = write!(out, "{{\"id\":\"{id}\"");
+    let own = &members[1..members.len() - 1];
+    if !own.is_empty() {
+        out.push(',');
+        out.push_str(own);
+    }
+    out.push_str(",\"_links\":{");
+    push_own_links(out, collection_url, view);
+    if matches!(view.snapshot, Snapshot::Now | Snapshot::DryRun) {
+        push_related(out, base_url, group, view.item);
+    }
+    close_object(out);
+    if let Some(embedded) = view.embedded {
+        push_embedded(out, base_url, group, view.item, embedded);
+    }
+    push_meta(out, base_url, view);
+    out.push('}');
+}
+
+fn push_meta(out: &mut String, base_url: &BaseUrl, view: ItemView<'_>) {
+    let Item { version, created_at, updated_at, .. } = &view.item.item;
+    let _ = write!(out, ",\"_meta\":{{\"version\":{version},\"created_at\":");
+    push_time(out, created_at);
+    out.push_str(",\"updated_at\":");
+    push_time(out, updated_at);
+    match view.snapshot {
+        Snapshot::Now | Snapshot::At(_) => {}
+        Snapshot::DryRun => {
+            let _ = write!(out, ",{DRY_RUN}");
+        }
+        Snapshot::Version(past) => push_change(out, &past.change),
+    }
+    // JSON has no word for what is no number.
+    if let Some(score) = view.score.filter(|score| score.is_finite()) {
+        let _ = write!(out, ",\"score\":{score}");
+    }
+    if let Some(snippet) = view.snippet {
+        out.push_str(",\"snippet\":");
+        push_text(out, snippet);
+    }
+    for (name, violations) in [("warnings", view.warnings), ("errors", view.errors)] {
+        if let Some(violations) = violations {
+            let _ = write!(out, ",\"{name}\":{}", remarks(base_url, violations));
+        }
+    }
+    out.push('}');
+}
+
+/// Appends the links of an item to itself, its collection and its versions (RFC 5829), each
+/// followed by a comma.
+fn push_own_links(out: &mut String, collection_url: &str, view: ItemView<'_>) {
+    let Item { id, version, .. } = &view.item.item;
+    let item = format_args!("{collection_url}/{id}");
+    let at = |version: i64| format!("{item}/versions/{version}");
+    match view.snapshot {
+        Snapshot::Now | Snapshot::DryRun => push_link(out, "self", &item),
+        Snapshot::At(time) => {
+            push_link(out, "self", &format_args!("{item}?as_of={time}"));
+            push_link(out, "memento", &at(version.number()));
+        }
+        Snapshot::Version(_) => push_link(out, "self", &at(version.number())),
+    }
+    push_link(out, "collection", &collection_url);
+    push_link(out, "version-history", &format_args!("{item}/versions"));
+    let mut predecessor = Some(version.number() - 1).filter(|number| *number > 0);
+    match view.snapshot {
+        Snapshot::Now | Snapshot::DryRun => push_link(out, "latest-version", &item),
+        Snapshot::At(_) => {}
+        Snapshot::Version(past) => {
+            if past.exists {
+                push_link(out, "latest-version", &item);
+            } else {
+                push_link(out, "latest-version", &at(past.latest.number() - 1));
+            }
+            predecessor = past.predecessor().map(Version::number);
+        }
+    }
+    if let Some(predecessor) = predecessor {
+        push_link(out, "predecessor-version", &at(predecessor));
+        if let Snapshot::Version(_) = view.snapshot {
+            push_link(
+                out,
+                "diff",
+                &format_args!("{}/diff?from={predecessor}", at(version.number())),
+            );
+        }
+    }
+}
+
+/// Appends what made a version.
+pub(super) fn push_change(out: &mut String, change: &LoggedChange) {
+    let _ = write!(out, ",\"kind\":\"{}\",\"caller\":", change.kind.name());
+    match &change.caller {
+        Some(caller) => push_text(out, caller),
+        None => out.push_str("null"),
+    }
+}
+
+/// Appends the links to related items that exist, each followed by a comma.
+fn push_related(out: &mut String, base_url: &BaseUrl, group: Group, shown: &ShownItem) {
+    for link in ItemLink::of(group) {
+        let id = match link.relation.kind {
+            RelationKind::Children => Some(shown.item.id),
+            RelationKind::Parent => shown.item.parent,
+            RelationKind::Reference(index) => shown.relations.reference(index),
+        };
+        if let Some(url) = id.and_then(|id| link.url(base_url, id)) {
+            push_link(out, link.relation.name, &url);
+        }
+    }
+    // An item has continuations under its own group's path: items of nested groups have none.
+    if let Some(continued) = shown.relations.continues {
+        push_link(out, "continues", &format_args!("{base_url}{}/{continued}", group.path));
+    }
+    if shown.relations.continued_by.is_empty() {
+        return;
+    }
+    out.push_str("\"continued-by\":[");
+    for (index, by) in shown.relations.continued_by.iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let _ = write!(out, "{comma}{{\"href\":\"{base_url}{}/{by}\"}}", group.path);
+    }
+    out.push_str("],");
+}
+
+/// Appends embedded items, if any were asked for.
+fn push_embedded(
+    out: &mut String,
+    base_url: &BaseUrl,
+    group: Group,
+    shown: &ShownItem,
+    embedded: &Embedded,
+) {
+    let mut is_first = true;
+    for link in ItemLink::of(group) {
+        let Some(items) = embedded.of(link.relation, shown) else { continue };
+        out.push_str(if is_first { ",\"_embedded\":{" } else { "" });
+        is_first = false;
+        // An embedded item is shown as in its own group, with nothing embedded in turn.
+        let url = links::collection(base_url, link.group, None);
+        let push = |out: &mut String, item| {
+            push_item(out, base_url, link.group, &url, ItemView::new(item, Snapshot::Now));
+            out.push(',');
+        };
+        let name = link.relation.name;
+        match items {
+            EmbeddedItems::One(None) => {}
+            EmbeddedItems::One(Some(item)) => {
+                let _ = write!(out, "\"{name}\":");
+                push(out, item);
+            }
+            EmbeddedItems::Many(items) => {
+                let _ = write!(out, "\"{name}\":[");
+                for item in items {
+                    push(out, item);
+                }
+                if !items.is_empty() {
+                    out.pop();
+                }
+                out.push_str("],");
+            }
+        }
+    }
+    if !is_first {
+        close_object(out);
+    }
+}

@@ -1,0 +1,53 @@
+//! The pieces of HAL that several representations have.
+
+use std::fmt::{Display, Write};
+
+use domain::json::push_text;
+use domain::{Violation, Violations};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::base_url::BaseUrl;
+use crate::links;
+use crate::time::TIME;
+
+/// Appends a link and a comma. The URL needs no escaping: base URLs, paths and identifiers hold no
+/// such character.
+pub fn push_link(out: &mut String, relation: &str, url: &impl Display) {
+    let _ = write!(out, "\"{relation}\":{{\"href\":\"{url}\"}},");
+}
+
+/// Appends a link to a URL that holds what a client sent, and a comma.
+pub fn push_escaped_link(out: &mut String, relation: &str, url: &str) {
+    let _ = write!(out, "\"{relation}\":{{\"href\":");
+    push_text(out, url);
+    out.push_str("},");
+}
+
+/// Closes an object whose last member left a comma.
+pub fn close_object(out: &mut String) {
+    if out.ends_with(',') {
+        out.pop();
+    }
+    out.push('}');
+}
+
+/// Appends a time as a string.
+pub fn push_time(out: &mut String, time: &Timestamp) {
+    out.push('"');
+    // Writing to a String cannot fail.
+    let _ = TIME.print_timestamp(time, &mut *out);
+    out.push('"');
+}
+
+/// Violations of rules as `_meta` shows them: which rule, where, and what is wrong.
+pub fn remarks(base_url: &BaseUrl, violations: &Violations) -> Value {
+    let remark = |violation: &Violation| {
+        let mut remark = json!({ "code": violation.code, "pointer": violation.pointer.to_string(), "message": violation.detail });
+        if let Some(rule) = &violation.rule {
+            remark["rule"] = links::rule(base_url, rule).into();
+        }
+        remark
+    };
+    violations.iter().map(remark).collect()
+}

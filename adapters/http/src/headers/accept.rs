@@ -1,0 +1,216 @@
+//! Content negotiation (RFC 9110 section 12) over the few media types a path serves.
+//!
+//! Libraries were tried: one keeps `q=0` as a match and knows no specificity, another fails the
+//! whole header for one bad element. Over fixed candidates the rules are short.
+
+use poem::http::HeaderMap;
+use poem::http::header::{ACCEPT, ACCEPT_ENCODING};
+
+use super::media_type::MediaType;
+use super::quality_list::elements;
+
+/// How well a media range fits a type; the better fit decides the quality.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Specificity {
+    Anything,
+    AnySubtype,
+    Exact,
+}
+
+fn specificity(range: &str, candidate: MediaType) -> Option<Specificity> {
+    let (kind, _) = candidate.name().split_once('/')?;
+    match range.split_once('/')? {
+        ("*", "*") => Some(Specificity::Anything),
+        (main, "*") => main.eq_ignore_ascii_case(kind).then_some(Specificity::AnySubtype),
+        _ => range.eq_ignore_ascii_case(candidate.name()).then_some(Specificity::Exact),
+    }
+}
+
+/// The candidate the client wants most, or `None` when it accepts none of them.
+///
+/// The most specific range decides a candidate's quality; the highest quality wins, ties go to the
+/// client's order, then to the order of the candidates. No Accept header accepts everything.
+#[must_use]
+pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaType> {
+    let Some(accepted) = elements(headers, &ACCEPT) else {
+        return candidates.first().copied();
+    };
+    let mut best: Vec<Option<(Specificity, u16, usize)>> = vec![None; candidates.len()];
+    for (position, range) in accepted.enumerate() {
+        for (candidate, fit) in candidates.iter().zip(&mut best) {
+            let Some(found) = specificity(range.name, *candidate) else { continue };
+            let is_better = fit.is_none_or(|(known, quality, _)| {
+                found > known || (found == known && range.quality > quality)
+            });
+            if is_better {
+                *fit = Some((found, range.quality, position));
+            }
+        }
+    }
+    let weighed = candidates.iter().zip(best).filter_map(|(candidate, fit)| {
+        fit.map(|(_, quality, position)| (*candidate, quality, position))
+    });
+    // Of equals, `min_by_key` keeps the first: the candidates' own order.
+    weighed
+        .filter(|(_, quality, _)| *quality > 0)
+        .min_by_key(|(_, quality, position)| (1000 - quality, *position))
+        .map(|(candidate, ..)| candidate)
+}
+
+/// Tells whether the client takes gzip: it names it, or `*`, with a quality above 0.
+#[must_use]
+pub fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let Some(accepted) = elements(headers, &ACCEPT_ENCODING) else { return false };
+    let codings: Vec<_> = accepted.collect();
+    let quality_of = |name: &str| {
+        codings
+            .iter()
+            .find(|coding| coding.name.eq_ignore_ascii_case(name))
+            .map(|coding| coding.quality)
+    };
+    quality_of("gzip")
+        .or_else(|| quality_of("x-gzip"))
+        .or_else(|| quality_of("*"))
+        .is_some_and(|quality| quality > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use poem::http::header::{ACCEPT, CONTENT_TYPE};
+    use poem::http::{HeaderMap, HeaderValue};
+    use proptest::prelude::*;
+
+    use super::negotiate;
+    use crate::headers::media_type::{MediaType, has_content_type};
+
+    const VENDOR: MediaType = MediaType::vendor("application/vnd.proposals.v1+json");
+    const CANDIDATES: [MediaType; 3] = [MediaType::HAL, VENDOR, MediaType::JSON];
+
+    fn accept(lines: &[&str]) -> Option<MediaType> {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(ACCEPT, HeaderValue::from_str(line).unwrap());
+        }
+        negotiate(&headers, &CANDIDATES)
+    }
+
+    #[test]
+    fn the_client_gets_what_it_wants_most() {
+        for (lines, expected) in [
+            (&[][..], Some(MediaType::HAL)),
+            (&["*/*"], Some(MediaType::HAL)),
+            (&["application/*"], Some(MediaType::HAL)),
+            (&["application/json"], Some(MediaType::JSON)),
+            (&["APPLICATION/VND.Proposals.V1+JSON"], Some(VENDOR)),
+            (&["application/json, application/hal+json"], Some(MediaType::JSON)),
+            (&["application/json;q=0.5, application/hal+json;q=0.6"], Some(MediaType::HAL)),
+            (&["application/json;q=0.5", "application/hal+json;q=0.6"], Some(MediaType::HAL)),
+            (&["*/*;q=0.9, application/hal+json;q=0.1"], Some(VENDOR)),
+            (&["application/hal+json;q=0, */*"], Some(VENDOR)),
+            (&["*/*, application/*;q=0"], None),
+            (&["application/json;q=0"], None),
+            (&["text/html"], None),
+            (&["text/html, */*;q=0.1"], Some(MediaType::HAL)),
+            (&["application/json;charset=utf-8;version=2"], Some(MediaType::JSON)),
+            (&["application/json;profile=\"a,b;q=0\""], Some(MediaType::JSON)),
+            (&["garbage, application/json"], Some(MediaType::JSON)),
+            (&["application/json;q=2, text/html"], None),
+            (&["application/json;q=0.1234"], None),
+            (&[""], None),
+            (&["application/vnd.lib.v1+json"], None),
+            (&["application/hal+json;q=0.001"], Some(MediaType::HAL)),
+        ] {
+            assert_eq!(accept(lines), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_content_type_is_taken_to_the_letter() {
+        for (lines, expected) in [
+            (&["application/json"][..], true),
+            (&["Application/JSON"], true),
+            (&["application/vnd.proposals.v1+json; charset=UTF-8"], true),
+            (&["application/json;charset=\"utf-8\""], true),
+            (&["application/json;"], true),
+            (&["application/json; charset=latin1"], false),
+            (&["application/json; version=1"], false),
+            (&["application/hal+json"], false),
+            (&["application/merge-patch+json"], false),
+            (&["text/plain"], false),
+            (&["application/json", "application/json"], false),
+            (&[""], false),
+            (&[], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(CONTENT_TYPE, HeaderValue::from_str(line).unwrap());
+            }
+            assert_eq!(
+                has_content_type(&headers, &[VENDOR, MediaType::JSON]),
+                expected,
+                "{lines:?}"
+            );
+        }
+    }
+
+    /// Any bytes a header can hold, and what is nearly right.
+    fn header_value() -> impl Strategy<Value = HeaderValue> {
+        let piece = prop::sample::select(vec![
+            "application/json",
+            "application/hal+json",
+            "Application/*",
+            "*/*",
+            ";",
+            ",",
+            "q=",
+            "0.5",
+            "1",
+            "\"",
+            "\\",
+            " ",
+            "charset=utf-8",
+            "/",
+            "*",
+        ]);
+        let nearly =
+            prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat().into_bytes());
+        let any = prop::collection::vec(any::<u8>(), 0..60);
+        prop_oneof![nearly, any]
+            .prop_filter_map("no header can hold it", |bytes| HeaderValue::from_bytes(&bytes).ok())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_chosen_was_named(lines in prop::collection::vec(header_value(), 0..4)) {
+            let mut headers = HeaderMap::new();
+            headers.extend(lines.iter().map(|line| (ACCEPT, line.clone())));
+            let said: Vec<_> = lines.iter().flat_map(|line| line.as_bytes().to_ascii_lowercase()).collect();
+            let says = |text: &str| said.windows(text.len()).any(|part| part == text.as_bytes());
+            if let Some(chosen) = negotiate(&headers, &CANDIDATES) {
+                prop_assert!(lines.is_empty() || says("*/*") || says("application/*") || says(&chosen.name().to_ascii_lowercase()));
+            }
+        }
+
+        #[test]
+        fn a_content_type_that_is_taken_is_one_of_the_types(line in header_value()) {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, line.clone())]);
+            if has_content_type(&headers, &[VENDOR, MediaType::JSON]) {
+                let name = line.to_str().unwrap().split(';').next().unwrap_or_default().trim();
+                prop_assert!([VENDOR, MediaType::JSON].iter().any(|known| known.name().eq_ignore_ascii_case(name)));
+            }
+        }
+
+        #[test]
+        fn what_is_chosen_was_not_refused(qualities in prop::array::uniform3(0_u16..=1000)) {
+            let weigh = |(candidate, quality): (MediaType, u16)| format!("{};q={}", candidate.name(), f64::from(quality) / 1000.0);
+            let line: Vec<_> = CANDIDATES.into_iter().zip(qualities).map(weigh).collect();
+            let chosen = accept(&[&line.join(", ")]);
+            let highest = qualities.into_iter().max().unwrap_or_default();
+            prop_assert_eq!(chosen.is_some(), highest > 0);
+            if let Some(chosen) = chosen {
+                let index = CANDIDATES.iter().position(|candidate| *candidate == chosen).unwrap();
+                prop_assert_eq!(qualities[index], highest);
+            }
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! Entity tags (RFC 9110 section 8.8.3) and the conditions made with them (section 13).
+//!
+//! An item's tag is `"<version>"`. Its representation also shows links that come and go without a
+//! write of the item (the programme or the item it continues exists or not; other items continue
+//! it) and items that are embedded on request: when there are any, a hash of them follows,
+//! `"<version>-<hash>"`, so that a cached copy is never taken for current. `If-Match` guards the
+//! members and compares the version alone. A compressed representation has a tag of its own, with
+//! `-gzip` at the end.
+
+use application::{Named, Precondition, Relations, Revision, ShownItem};
+use domain::{ItemId, Version};
+use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
+use poem::http::{HeaderMap, HeaderValue};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::accept::accepts_gzip;
+
+const GZIP_SUFFIX: &str = "-gzip";
+
+/// A header that is no list of entity tags.
+#[derive(Debug, Error)]
+#[error(
+    "the {0} header is no list of entity tags; send \"*\" or tags as in ETag, such as \"3\", with their quotes"
+)]
+pub struct MalformedCondition(HeaderName);
+
+/// A strong entity tag, without the quotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntityTag(String);
+
+impl EntityTag {
+    /// The tag of an item's representation.
+    #[must_use]
+    pub fn of_item(version: Version, relations: &Relations) -> Self {
+        Self::of_item_with(version, relations, [])
+    }
+
+    /// The tag of an item's representation that shows other items too.
+    #[must_use]
+    pub fn of_item_with<'a>(
+        version: Version,
+        relations: &Relations,
+        embedded: impl IntoIterator<Item = &'a ShownItem>,
+    ) -> Self {
+        let mut embedded = embedded.into_iter().peekable();
+        if *relations == Relations::default() && embedded.peek().is_none() {
+            return Self(version.to_string());
+        }
+        let mut hash = Sha256::new();
+        add_relations(&mut hash, relations);
+        for ShownItem { item, relations } in embedded {
+            hash.update(item.id.uuid());
+            hash.update(item.version.number().to_be_bytes());
+            add_relations(&mut hash, relations);
+        }
+        Self(format!("{version}-{}", shortened(hash)))
+    }
+
+    /// The tag of what an item was: in a version, which links the latest there is, or at a time. It
+    /// is no tag an item has now, so that no write that is meant for what was goes to what is.
+    #[must_use]
+    pub fn of_past(version: Version, latest: Option<(Version, bool)>) -> Self {
+        match latest {
+            Some((latest, exists)) => {
+                Self(format!("v{version}-{latest}{}", if exists { "" } else { "-removed" }))
+            }
+            None => Self(format!("v{version}")),
+        }
+    }
+
+    /// The tag of the representation that a write would have left: it is none an item ever has, so
+    /// no condition holds for it.
+    #[must_use]
+    pub fn of_dry_run(&self) -> Self {
+        Self(format!("{}-dry-run", self.0))
+    }
+
+    /// The tag of a page of a collection.
+    #[must_use]
+    pub fn of_collection(revision: Revision) -> Self {
+        Self(format!("r{}", revision.0))
+    }
+
+    /// The tag of a page that changes only with the program.
+    #[must_use]
+    pub fn of_content(content: &[u8]) -> Self {
+        Self(shortened(Sha256::new_with_prefix(content)))
+    }
+
+    /// The value of an `ETag` header.
+    #[must_use]
+    pub fn header(&self) -> HeaderValue {
+        quoted(&self.0)
+    }
+
+    /// The tag in `If-None-Match` that stands for this one (weak comparison, as section 13.1.2
+    /// demands): 304 is the answer, and its tag is that of the representation the client has, which
+    /// may be the compressed one.
+    ///
+    /// # Errors
+    /// 400 for a header that is no list of tags.
+    pub fn known_to(&self, headers: &HeaderMap) -> Result<Option<Self>, MalformedCondition> {
+        Ok(match tags(headers, &IF_NONE_MATCH)? {
+            None => None,
+            Some(Tags::Any) => Some(self.clone()),
+            Some(Tags::Listed(tags)) => {
+                // A client that takes no gzip now must not be told that its compressed copy will
+                // do.
+                let stands = |tag: &ClientTag| {
+                    tag.opaque == self.0 || (tag.plain() == self.0 && accepts_gzip(headers))
+                };
+                tags.into_iter().find(stands).map(|tag| Self(tag.opaque))
+            }
+        })
+    }
+}
+
+/// Adds the links of an item, each list with its length in front, so that no two are hashed alike.
+/// Clients keep tags for longer than the service runs: what is hashed must stay as it is.
+fn add_relations(hash: &mut Sha256, relations: &Relations) {
+    let Relations { continues, continued_by, references } = relations;
+    // References that lead nowhere count only before one that leads somewhere.
+    let references: Vec<_> = references.iter().map(|id| id.unwrap_or(ItemId::NIL)).collect();
+    let named = references.iter().rposition(|id| *id != ItemId::NIL).map_or(0, |last| last + 1);
+    for ids in [continues.as_slice(), continued_by, &references[..named]] {
+        hash.update((ids.len() as u64).to_be_bytes());
+        ids.iter().for_each(|id| hash.update(id.uuid()));
+    }
+}
+
+/// The first 64 bits, in hexadecimal.
+fn shortened(hash: Sha256) -> String {
+    let digest = hash.finalize();
+    let (first, _) = digest.split_at(8);
+    format!("{:016x}", first.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+/// The tag of the same representation when it is compressed.
+#[must_use]
+pub fn compressed(tag: &HeaderValue) -> Option<HeaderValue> {
+    let opaque = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
+    Some(quoted(&format!("{opaque}{GZIP_SUFFIX}")))
+}
+
+/// The conditions on a write of an item. In `If-Match` a weak tag never matches (strong comparison,
+/// RFC 9110 section 13.1.1), in `If-None-Match` it does; a tag that this service could not have
+/// made matches in neither.
+///
+/// # Errors
+/// 400 for a header that is no list of tags.
+pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, MalformedCondition> {
+    precondition(headers, |opaque| {
+        let (version, hash) =
+            opaque.split_once('-').map_or((opaque, None), |(version, hash)| (version, Some(hash)));
+        let is_ours = hash.is_none_or(|hash| {
+            hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit())
+        });
+        number(version).filter(|_| is_ours).map(Version::from_number)
+    })
+}
+
+/// The conditions on a write of a whole collection.
+///
+/// # Errors
+/// 400 for a header that is no list of tags.
+pub fn collection_precondition(
+    headers: &HeaderMap,
+) -> Result<Precondition<Revision>, MalformedCondition> {
+    precondition(headers, |opaque| number(opaque.strip_prefix('r')?).map(Revision))
+}
+
+fn precondition<T>(
+    headers: &HeaderMap,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Precondition<T>, MalformedCondition> {
+    let named = |name: &HeaderName, takes_weak: bool| {
+        Ok::<_, MalformedCondition>(tags(headers, name)?.map(|tags| match tags {
+            Tags::Any => Named::Any,
+            Tags::Listed(tags) => {
+                let taken = tags.iter().filter(|tag| takes_weak || !tag.is_weak);
+                Named::OneOf(taken.filter_map(|tag| read(tag.plain())).collect())
+            }
+        }))
+    };
+    Ok(Precondition { is: named(&IF_MATCH, false)?, is_not: named(&IF_NONE_MATCH, true)? })
+}
+
+/// A number as a tag has it: digits alone, without leading zeros.
+fn number(text: &str) -> Option<i64> {
+    text.parse::<i64>().ok().filter(|number| *number >= 0 && number.to_string() == text)
+}
+
+enum Tags {
+    Any,
+    Listed(Vec<ClientTag>),
+}
+
+struct ClientTag {
+    opaque: String,
+    is_weak: bool,
+}
+
+impl ClientTag {
+    /// The tag of the same representation when it is not compressed.
+    fn plain(&self) -> &str {
+        self.opaque.strip_suffix(GZIP_SUFFIX).unwrap_or(&self.opaque)
+    }
+}
+
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Tags>, MalformedCondition> {
+    if !headers.contains_key(name) {
+        return Ok(None);
+    }
+    let malformed = || MalformedCondition(name.clone());
+    let lines: Result<Vec<_>, _> = headers.get_all(name).iter().map(HeaderValue::to_str).collect();
+    let text = lines.map_err(|_| malformed())?.join(",");
+    if text.trim() == "*" {
+        return Ok(Some(Tags::Any));
+    }
+    let mut listed = Vec::new();
+    let mut rest = text.trim_start_matches([' ', '\t', ',']);
+    while !rest.is_empty() {
+        let (tag, after) = take_tag(rest).ok_or_else(malformed)?;
+        listed.push(tag);
+        let after = after.trim_start_matches([' ', '\t']);
+        rest = match after.strip_prefix(',') {
+            Some(next) => next.trim_start_matches([' ', '\t', ',']),
+            None if after.is_empty() => after,
+            None => return Err(malformed()),
+        };
+    }
+    if listed.is_empty() { Err(malformed()) } else { Ok(Some(Tags::Listed(listed))) }
+}
+
+fn take_tag(text: &str) -> Option<(ClientTag, &str)> {
+    let (is_weak, text) = match text.strip_prefix("W/") {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (opaque, after) = text.strip_prefix('"')?.split_once('"')?;
+    if opaque.contains(' ') {
+        return None;
+    }
+    Some((ClientTag { opaque: opaque.to_owned(), is_weak }, after))
+}
+
+fn quoted(opaque: &str) -> HeaderValue {
+    HeaderValue::from_str(&format!("\"{opaque}\""))
+        .unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use application::{Named, Precondition, Relations, Revision, ShownItem};
+    use domain::{Item, ItemId, Version};
+    use jiff::Timestamp;
+    use poem::http::header::{ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
+    use poem::http::{HeaderMap, HeaderValue};
+    use proptest::prelude::*;
+
+    use super::{EntityTag, collection_precondition, compressed, item_precondition};
+
+    fn headers(name: poem::http::header::HeaderName, line: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_str(line).unwrap())])
+    }
+
+    #[test]
+    fn if_match_compares_versions_strongly() {
+        let versions = |numbers: &[i64]| {
+            Some(Precondition::one_of(numbers.iter().copied().map(Version::from_number).collect()))
+        };
+        for (line, expected) in [
+            ("\"3\"", versions(&[3])),
+            ("\"3-0123456789abcdef\"", versions(&[3])),
+            ("\"3-gzip\"", versions(&[3])),
+            ("\"3\", \"4\" ,\"x\"", versions(&[3, 4])),
+            ("W/\"3\"", versions(&[])),
+            (
+                "\"03\", \"3-\", \"3-zz\", \"+3\", \"3-dry-run\", \"3-0123456789abcdef-dry-run\"",
+                versions(&[]),
+            ),
+            ("*", Some(Precondition { is: Some(Named::Any), is_not: None })),
+            ("3", None),
+            ("\"3", None),
+            ("\"3\" \"4\"", None),
+            ("*, \"3\"", None),
+            ("", None),
+        ] {
+            assert_eq!(item_precondition(&headers(IF_MATCH, line)).ok(), expected, "{line}");
+        }
+        assert_eq!(item_precondition(&HeaderMap::new()).ok(), Some(Precondition::NONE));
+        let tags = headers(IF_MATCH, "\"r12\", \"12\", W/\"r13\"");
+        assert_eq!(
+            collection_precondition(&tags).ok(),
+            Some(Precondition::one_of(vec![Revision(12)]))
+        );
+    }
+
+    #[test]
+    fn if_none_match_on_a_write_compares_versions_weakly() {
+        let none_of = |named: Named<Version>| Some(Precondition { is: None, is_not: Some(named) });
+        let versions = |numbers: &[i64]| {
+            Named::OneOf(numbers.iter().copied().map(Version::from_number).collect())
+        };
+        for (line, expected) in [
+            ("*", none_of(Named::Any)),
+            ("W/\"3\", \"4-gzip\", \"x\"", none_of(versions(&[3, 4]))),
+            ("3", None),
+            ("", None),
+        ] {
+            assert_eq!(item_precondition(&headers(IF_NONE_MATCH, line)).ok(), expected, "{line}");
+        }
+    }
+
+    fn embedded(version: i64, relations: Relations) -> ShownItem {
+        let item = Item {
+            id: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010").unwrap(),
+            version: Version::from_number(version),
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            members: "{}".into(),
+            parent: None,
+            continues: None,
+        };
+        ShownItem { item, relations }
+    }
+
+    #[test]
+    fn a_tag_changes_with_what_is_embedded() {
+        let version = Version::from_number(3);
+        let tag = |embedded: &[ShownItem]| {
+            EntityTag::of_item_with(version, &Relations::default(), embedded)
+        };
+        let linked = Relations {
+            references: vec![ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010")],
+            ..Relations::default()
+        };
+        let tags = [
+            tag(&[]),
+            tag(&[embedded(1, Relations::default())]),
+            tag(&[embedded(2, Relations::default())]),
+            tag(&[embedded(1, linked)]),
+            tag(&[embedded(1, Relations::default()), embedded(1, Relations::default())]),
+        ];
+        for (index, one) in tags.iter().enumerate() {
+            assert!(!tags[..index].contains(one), "{index}");
+            let sent_back = HeaderMap::from_iter([(IF_MATCH, one.header())]);
+            assert_eq!(
+                item_precondition(&sent_back).ok(),
+                Some(Precondition::one_of(vec![version])),
+                "the version alone counts"
+            );
+        }
+    }
+
+    /// Tags outlive a process and its compiler.
+    #[test]
+    fn a_tag_is_the_same_in_every_version_of_the_service() {
+        assert_eq!(EntityTag::of_content(b"abc").header(), "\"ba7816bf8f01cfea\"");
+        let program = ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010");
+        for references in [vec![program], vec![program, None]] {
+            let relations = Relations { references, ..Relations::default() };
+            let tag = EntityTag::of_item(Version::from_number(3), &relations);
+            assert_eq!(tag.header(), "\"3-98256fabfc5ca0a3\"");
+        }
+    }
+
+    #[test]
+    fn if_none_match_compares_tags_weakly() {
+        let tag = EntityTag::of_item(Version::from_number(3), &Relations::default());
+        for (line, expected) in [
+            ("\"3\"", true),
+            ("W/\"3\"", true),
+            ("\"1\", \"3-gzip\"", false),
+            ("*", true),
+            ("\"4\"", false),
+            ("\"3-0\"", false),
+        ] {
+            assert_eq!(
+                tag.known_to(&headers(IF_NONE_MATCH, line)).ok().map(|known| known.is_some()),
+                Some(expected),
+                "{line}"
+            );
+        }
+        let mut takes_gzip = headers(IF_NONE_MATCH, "\"1\", \"3-gzip\"");
+        takes_gzip.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        let compressed = tag.known_to(&takes_gzip).ok().flatten();
+        assert_eq!(
+            compressed.map(|tag| tag.header()),
+            Some(HeaderValue::from_static("\"3-gzip\""))
+        );
+        assert_eq!(tag.header(), "\"3\"");
+    }
+
+    /// Any bytes a header can hold, and what is nearly a list of tags.
+    fn header_value() -> impl Strategy<Value = HeaderValue> {
+        let pieces = ["\"", "W/", "1", "r1", "-", "0123456789abcdef", "gzip", ",", " ", "*"];
+        let nearly = prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12)
+            .prop_map(|pieces| pieces.concat().into_bytes());
+        let any = prop::collection::vec(any::<u8>(), 0..40);
+        prop_oneof![nearly, any]
+            .prop_filter_map("no header can hold it", |bytes| HeaderValue::from_bytes(&bytes).ok())
+    }
+
+    proptest! {
+        #[test]
+        fn a_tag_that_was_given_matches_itself(number in 0..i64::MAX, other in 0..i64::MAX) {
+            let (item, collection) = (EntityTag::of_item(Version::from_number(number), &Relations::default()), EntityTag::of_collection(Revision(number)));
+            let if_match = |tag: &HeaderValue| HeaderMap::from_iter([(IF_MATCH, tag.clone())]);
+            for tag in [item.header(), compressed(&item.header()).unwrap()] {
+                prop_assert_eq!(item_precondition(&if_match(&tag)).ok(), Some(Precondition::one_of(vec![Version::from_number(number)])));
+            }
+            prop_assert_eq!(collection_precondition(&if_match(&collection.header())).ok(), Some(Precondition::one_of(vec![Revision(number)])));
+            let sent = HeaderMap::from_iter([(IF_NONE_MATCH, EntityTag::of_item(Version::from_number(other), &Relations::default()).header())]);
+            prop_assert_eq!(item.known_to(&sent).unwrap().is_some(), number == other);
+        }
+
+        #[test]
+        fn whatever_is_sent_names_only_what_it_says(line in header_value()) {
+            let headers = HeaderMap::from_iter([(IF_MATCH, line.clone())]);
+            match item_precondition(&headers).map(|condition| condition.is) {
+                Ok(Some(Named::OneOf(versions))) => {
+                    let text = line.to_str().unwrap();
+                    prop_assert!(versions.iter().all(|version| text.contains(&version.to_string())), "{versions:?} of {text}");
+                }
+                Ok(Some(Named::Any)) => prop_assert_eq!(line.to_str().unwrap().trim(), "*"),
+                Ok(None) => prop_assert!(false, "a condition was sent"),
+                Err(_) => {}
+            }
+        }
+    }
+}

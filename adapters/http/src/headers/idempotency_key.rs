@@ -1,0 +1,122 @@
+//! The `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header-07): a text in double
+//! quotes (RFC 8941 section 3.3.3). Most clients send it without the quotes, so that is taken for
+//! the same.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use poem::http::HeaderMap;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+/// The header's name.
+pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
+/// Most characters of a key.
+pub const MOST_CHARACTERS: usize = 255;
+
+/// A header that has no key, or several.
+#[derive(Debug, Error)]
+#[error(
+    "{IDEMPOTENCY_KEY} takes one string of 1 to {MOST_CHARACTERS} ASCII characters in double quotes, best a UUID made for this request."
+)]
+pub struct MalformedKey;
+
+/// The key a request has, if it has one.
+///
+/// # Errors
+/// 400 for what is no key, and for several.
+pub fn read(headers: &HeaderMap) -> Result<Option<String>, MalformedKey> {
+    let mut lines = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    let key =
+        line.to_str().ok().filter(|_| lines.next().is_none()).and_then(|text| key(text.trim()));
+    let key = key.filter(|key| (1..=MOST_CHARACTERS).contains(&key.len()));
+    key.map(Some).ok_or(MalformedKey)
+}
+
+fn key(text: &str) -> Option<String> {
+    match text.strip_prefix('"') {
+        Some(quoted) => unquoted(quoted),
+        None => text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/=@".contains(&byte))
+            .then(|| text.to_owned()),
+    }
+}
+
+/// Reads a string in quotes, the first of which is gone already.
+fn unquoted(text: &str) -> Option<String> {
+    let mut key = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    loop {
+        match characters.next()? {
+            '"' => return characters.next().is_none().then_some(key),
+            '\\' => key.push(characters.next().filter(|escaped| matches!(escaped, '"' | '\\'))?),
+            character @ ' '..='~' => key.push(character),
+            _ => return None,
+        }
+    }
+}
+
+/// Tells a body from any other: its SHA-256 (FIPS 180-4) in base64url.
+#[must_use]
+pub fn fingerprint(body: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use poem::http::{HeaderMap, HeaderValue};
+    use proptest::prelude::*;
+
+    use super::{IDEMPOTENCY_KEY, fingerprint, read};
+
+    /// The key of a request with these lines, or `refused`.
+    fn of(lines: &[&str]) -> String {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(IDEMPOTENCY_KEY, HeaderValue::from_str(line).unwrap());
+        }
+        read(&headers).map_or_else(|_| "refused".to_owned(), Option::unwrap_or_default)
+    }
+
+    #[test]
+    fn a_key_is_a_text_with_or_without_quotes() {
+        let long = "x".repeat(256);
+        for (line, expected) in [
+            (
+                "\"8e03978e-40d5-43dd-bc93-6894a57f9324\"",
+                Some("8e03978e-40d5-43dd-bc93-6894a57f9324"),
+            ),
+            ("8e03978e-40d5-43dd-bc93-6894a57f9324", Some("8e03978e-40d5-43dd-bc93-6894a57f9324")),
+            (r#""a \"b\" \\ c""#, Some(r#"a "b" \ c"#)),
+            (" order:7/2 ", Some("order:7/2")),
+            ("", None),
+            ("\"\"", None),
+            ("\"a", None),
+            ("\"a\"b", None),
+            ("\"a\";b=1", None),
+            (r#""a\b""#, None),
+            ("a b", None),
+            ("a,b", None),
+            (&long, None),
+        ] {
+            assert_eq!(of(&[line]), expected.unwrap_or("refused"), "{line}");
+        }
+        assert_eq!(of(&[]), "");
+        assert_eq!(of(&["a", "a"]), "refused");
+    }
+
+    #[test]
+    fn a_fingerprint_is_that_of_the_standard() {
+        assert_eq!(fingerprint(b"abc"), "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_quoted_comes_back(key in "[ -~]{1,60}") {
+            let quoted = format!("\"{}\"", key.replace('\\', r"\\").replace('"', "\\\""));
+            prop_assert_eq!(of(&[&quoted]), key);
+        }
+    }
+}

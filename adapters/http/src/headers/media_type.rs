@@ -1,0 +1,76 @@
+//! The media types of requests and responses.
+
+use poem::http::header::CONTENT_TYPE;
+use poem::http::{HeaderMap, HeaderValue};
+
+use crate::headers::quality_list::split_unquoted;
+
+/// A media type the service names in responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediaType(&'static str);
+
+impl MediaType {
+    /// Hypertext Application Language (draft-kelly-json-hal).
+    pub const HAL: Self = Self("application/hal+json");
+    /// Plain JSON (RFC 8259).
+    pub const JSON: Self = Self("application/json");
+    /// A page for people.
+    pub const HTML: Self = Self("text/html");
+    /// An icon of a page.
+    pub const ICON: Self = Self("image/x-icon");
+    /// Server-sent events (WHATWG HTML, section 9.2).
+    pub const EVENT_STREAM: Self = Self("text/event-stream");
+
+    /// A group's own type, `application/vnd.<group>.v1+json`.
+    #[must_use]
+    pub const fn vendor(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    /// The name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// Tells whether a problem can be told in it.
+    #[must_use]
+    pub fn is_json(self) -> bool {
+        ![Self::HTML, Self::ICON, Self::EVENT_STREAM].contains(&self)
+    }
+
+    /// The value of a Content-Type header. HTML says its charset; JSON has none (RFC 8259 section
+    /// 11).
+    #[must_use]
+    pub fn header(self) -> HeaderValue {
+        HeaderValue::from_static(if self == Self::HTML {
+            "text/html; charset=utf-8"
+        } else {
+            self.0
+        })
+    }
+}
+
+/// The types of pages: programs that do not say get HAL, browsers ask for HTML.
+pub const PAGE_TYPES: [MediaType; 3] = [MediaType::HAL, MediaType::JSON, MediaType::HTML];
+
+/// Tells whether the request names a Content-Type that is exactly one of `types`, with no parameter
+/// but a UTF-8 charset.
+#[must_use]
+pub fn has_content_type(headers: &HeaderMap, types: &[MediaType]) -> bool {
+    let mut lines = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(line), None) = (lines.next(), lines.next()) else { return false };
+    let Ok(text) = line.to_str() else { return false };
+    let mut parts = split_unquoted(text, ';').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    types.iter().any(|known| known.0.eq_ignore_ascii_case(name))
+        && parts.filter(|part| !part.is_empty()).all(is_utf8_charset)
+}
+
+fn is_utf8_charset(parameter: &str) -> bool {
+    parameter.split_once('=').is_some_and(|(key, value)| {
+        let value =
+            value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
+        key.eq_ignore_ascii_case("charset") && value.eq_ignore_ascii_case("utf-8")
+    })
+}

@@ -1,0 +1,8 @@
+//! Header fields as types.
+
+pub mod accept;
+pub mod content_security_policy;
+pub mod entity_tag;
+pub mod idempotency_key;
+pub mod media_type;
+pub mod quality_list;

@@ -1,0 +1,85 @@
+//! Where everything is: paths, URLs, and the links from an item to those it is related to.
+
+mod relations;
+
+use std::fmt::{self, Display};
+use std::sync::LazyLock;
+
+use domain::{ItemId, Relation, RelationKind};
+pub use relations::{explained, relations};
+
+use crate::base_url::BaseUrl;
+use crate::groups::{GROUPS, Group, GroupSpec};
+
+/// The change log.
+pub const CHANGES: &str = "/v1/changes";
+
+/// The change log as a stream.
+pub const CHANGE_STREAM: &str = "/v1/changes/stream";
+
+/// The business rules.
+pub const RULES: &str = "/rules";
+
+/// The name of the path parameter that names a rule.
+pub const RULE_PARAMETER: &str = "rule_id";
+
+/// The URL of a group's collection; of a nested one, that of `parent`.
+#[must_use]
+pub fn collection(base_url: &BaseUrl, group: Group, parent: Option<ItemId>) -> String {
+    format!("{base_url}{}", group.collection_path(parent))
+}
+
+/// The URL of an item.
+#[must_use]
+pub fn item(base_url: &BaseUrl, group: Group, parent: Option<ItemId>, id: ItemId) -> String {
+    format!("{}/{id}", collection(base_url, group, parent))
+}
+
+/// The URL of a business rule's page.
+#[must_use]
+pub fn rule(base_url: &BaseUrl, id: &str) -> String {
+    format!("{base_url}{RULES}/{id}")
+}
+
+/// A link from the items of a group to items they are related to, which may also be embedded.
+#[derive(Debug)]
+pub struct ItemLink {
+    /// The relation.
+    pub relation: Relation,
+    /// The group that shows the related items.
+    pub group: Group,
+    /// The path of the related items, before and after the identifier that leads to them.
+    around: Option<(&'static str, &'static str)>,
+}
+
+impl ItemLink {
+    /// The links of a group's items, in the order in which they are shown.
+    #[must_use]
+    pub fn of(group: Group) -> &'static [Self] {
+        static LINKS: LazyLock<Vec<Vec<ItemLink>>> = LazyLock::new(|| {
+            let links = |group: &GroupSpec| group.collection.relations().map(ItemLink::new);
+            GROUPS.iter().map(|group| links(group).collect()).collect()
+        });
+        &LINKS[group.index()]
+    }
+
+    fn new(relation: Relation) -> Self {
+        let group = GroupSpec::of(relation.to);
+        let around = match relation.kind {
+            RelationKind::Children => GROUPS
+                .iter()
+                .find(|nested| nested.collection == relation.to && nested.is_nested())
+                .and_then(GroupSpec::around_parent)
+                .map(|(before, after)| (before.trim_end_matches('/'), after)),
+            RelationKind::Parent | RelationKind::Reference(_) => Some((group.path, "")),
+        };
+        Self { relation, group, around }
+    }
+
+    /// The URL, where `id` names the item itself if the related ones belong to it, else the related
+    /// one. `None` where no group shows the children of one item.
+    pub fn url(&self, base_url: &BaseUrl, id: ItemId) -> Option<impl Display> {
+        let (before, after) = self.around?;
+        Some(fmt::from_fn(move |out| write!(out, "{base_url}{before}/{id}{after}")))
+    }
+}

@@ -1,0 +1,92 @@
+//! The service's own link relations; registered ones are IANA's to explain.
+
+use std::collections::BTreeMap;
+
+use domain::{Collection, RelationKind};
+
+use crate::groups::{GROUPS, GroupSpec};
+
+/// Relations that no table row makes.
+const OTHERS: [(&str, &str); 6] = [
+    (
+        "continues",
+        "From an item to the one it continues: a second phase, a resubmission, an amended cash programme. Made by POST on the item to continue.",
+    ),
+    ("continued-by", "From an item to those that continue it, oldest first: always a list."),
+    (
+        "diff",
+        "From a version of an item to the difference between the one before and it: a JSON Patch (RFC 6902).",
+    ),
+    ("group", "From a business rule to the collection it is about."),
+    ("rules", "From the entry point to the business rules that are in force."),
+    ("changes", "From the entry point to the log of every write of every group."),
+];
+
+/// The relations by their names, with explanations.
+#[must_use]
+pub fn relations() -> BTreeMap<&'static str, String> {
+    let mut explained: BTreeMap<_, String> =
+        OTHERS.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
+    let mut explain = |name: &'static str, sentence: String| {
+        let text = explained.entry(name).or_default();
+        text.push_str(if text.is_empty() { "" } else { " " });
+        text.push_str(&sentence);
+    };
+    for collection in Collection::all() {
+        let from = GroupSpec::of(collection);
+        for relation in collection.relations() {
+            let to = GroupSpec::of(relation.to);
+            let (item, noun) = (from.item_name, to.noun());
+            explain(
+                relation.name,
+                match relation.kind {
+                    RelationKind::Children => {
+                        format!("From {item} to the {} that belong to it.", to.items_name)
+                    }
+                    RelationKind::Parent => format!("From {item} to the {noun} it belongs to."),
+                    RelationKind::Reference(index) => {
+                        let member = collection.spec().references[index].member;
+                        format!(
+                            "From {item} to the {noun} that its `{member}` names. It is there while the {noun} is."
+                        )
+                    }
+                },
+            );
+        }
+    }
+    explained
+}
+
+/// The same with the names of the groups, under which the entry point links their collections.
+#[must_use]
+pub fn explained() -> BTreeMap<&'static str, String> {
+    let mut explained = relations();
+    for group in GROUPS.iter().filter(|group| !group.is_nested()) {
+        let text = explained.entry(group.name).or_default();
+        text.push_str(if text.is_empty() { "" } else { " " });
+        text.push_str("From the entry point: ");
+        text.push_str(group.description);
+    }
+    explained
+}
+
+#[cfg(test)]
+mod tests {
+    use super::explained;
+
+    #[test]
+    fn relations_of_the_tables_are_explained() {
+        let explained = explained();
+        for (name, part) in [
+            ("program", "From a proposal to the proposed programme that its `program_id` names."),
+            ("proposal", "From a library item to the proposal it belongs to."),
+            ("proposal", "From a file description to the proposal that its `proposal_id` names."),
+            ("lib", "From a proposal to the library items that belong to it."),
+            ("lib", "From the entry point: Library items"),
+            ("files", "From the entry point: Descriptions of attachments"),
+            ("diff", "RFC 6902"),
+        ] {
+            assert!(explained[name].contains(part), "{name}: {}", explained[name]);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Cross-origin requests (the Fetch standard), for the origins an operator names; by default none.
+//!
+//! A preflight is an OPTIONS request, which every path answers anyway; this adds the headers a
+//! browser looks for.
+
+use poem::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, ORIGIN, VARY,
+};
+use poem::http::{HeaderMap, HeaderValue};
+
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "Allow, ETag, Last-Modified, Location, Retry-After, WWW-Authenticate, X-Request-Id",
+);
+const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
+    "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id",
+);
+const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
+
+/// The origins that may read responses. `*` admits every origin.
+#[derive(Clone, Debug, Default)]
+pub struct Cors {
+    origins: Vec<HeaderValue>,
+}
+
+impl Cors {
+    /// Admits `origins`, compared to the byte.
+    #[must_use]
+    pub const fn new(origins: Vec<HeaderValue>) -> Self {
+        Self { origins }
+    }
+
+    /// Tells whether no other origin is admitted.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.origins.is_empty()
+    }
+
+    /// Adds what a browser needs to let a page of an admitted origin read this response.
+    pub fn admit(&self, request: &HeaderMap, is_preflight: bool, response: &mut HeaderMap) {
+        response.append(VARY, HeaderValue::from_static("Origin"));
+        let Some(origin) = request
+            .get(ORIGIN)
+            .filter(|origin| self.origins.iter().any(|known| known == *origin || known == "*"))
+        else {
+            return;
+        };
+        response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        response.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+        if is_preflight {
+            if let Some(allow) = response.get(ALLOW).cloned() {
+                response.insert(ACCESS_CONTROL_ALLOW_METHODS, allow);
+            }
+            response.insert(ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS);
+            response.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+        }
+    }
+}

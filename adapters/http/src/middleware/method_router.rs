@@ -1,0 +1,142 @@
+//! One path: which methods it serves, and what every response of it has in common.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use poem::endpoint::BoxEndpoint;
+use poem::http::header::{ALLOW, CONTENT_TYPE, VARY};
+use poem::http::{HeaderValue, Method, StatusCode};
+use poem::{Endpoint, Request, Response, Result};
+
+use crate::base_url::BaseUrl;
+use crate::headers::accept::negotiate;
+use crate::headers::media_type::MediaType;
+use crate::problem::{Problem, kinds};
+
+/// The media type a request is answered in, for the endpoint that answers it.
+#[derive(Clone, Copy, Debug)]
+pub struct Negotiated(MediaType);
+
+impl Negotiated {
+    /// The media type to answer this request in.
+    #[must_use]
+    pub fn of(request: &Request) -> MediaType {
+        request.data::<Self>().map_or(MediaType::HAL, |negotiated| negotiated.0)
+    }
+}
+
+/// Dispatches on the method; answers OPTIONS, 405 and 406 itself; puts Allow and Content-Type on
+/// everything.
+pub struct MethodRouter {
+    methods: Vec<(Method, BoxEndpoint<'static>)>,
+    allow: HeaderValue,
+    media_types: Vec<MediaType>,
+    is_negotiated: bool,
+    base_url: Arc<BaseUrl>,
+}
+
+/// The order in which Allow names methods.
+const METHODS: [Method; 7] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::OPTIONS,
+];
+
+impl MethodRouter {
+    /// A path that serves `methods` in one of `media_types`, the preferred one first.
+    #[must_use]
+    pub fn new(
+        base_url: Arc<BaseUrl>,
+        media_types: Vec<MediaType>,
+        methods: impl IntoIterator<Item = (Method, BoxEndpoint<'static>)>,
+    ) -> Self {
+        let methods: Vec<_> = methods.into_iter().collect();
+        let served: Vec<_> = methods.iter().map(|(method, _)| method.clone()).collect();
+        let allow = allow_header(&served);
+        Self { methods, allow, media_types, is_negotiated: true, base_url }
+    }
+
+    /// A path that has one representation and serves it whatever is asked for.
+    #[must_use]
+    pub fn unnegotiated(
+        base_url: Arc<BaseUrl>,
+        kind: MediaType,
+        methods: impl IntoIterator<Item = (Method, BoxEndpoint<'static>)>,
+    ) -> Self {
+        Self { is_negotiated: false, ..Self::new(base_url, vec![kind], methods) }
+    }
+
+    async fn answer(
+        &self,
+        mut request: Request,
+        negotiated: Option<MediaType>,
+    ) -> Result<Response, Problem> {
+        let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+        if method == Method::OPTIONS {
+            return Ok(StatusCode::NO_CONTENT.into());
+        }
+        let Some((_, endpoint)) = self.methods.iter().find(|(served, _)| served == method) else {
+            let allow = self.allow.to_str().unwrap_or_default();
+            return Err(Problem::new(
+                &kinds::METHOD_NOT_ALLOWED,
+                format!("This path serves {allow}."),
+            ));
+        };
+        let Some(media) = negotiated else {
+            let served: Vec<_> = self.media_types.iter().map(|media| media.name()).collect();
+            return Err(Problem::new(
+                &kinds::NOT_ACCEPTABLE,
+                format!("This path answers in {}; accept one of them.", served.join(", ")),
+            ));
+        };
+        request.set_data(Negotiated(media));
+        endpoint.call(request).await.map_err(into_problem)
+    }
+}
+
+fn into_problem(error: poem::Error) -> Problem {
+    error.downcast::<Problem>().unwrap_or_else(|error| failure(&error.to_string()))
+}
+
+fn failure(cause: &str) -> Problem {
+    tracing::error!(cause, "an endpoint failed");
+    Problem::new(&kinds::INTERNAL, "The service could not do its work.")
+}
+
+impl Endpoint for MethodRouter {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        let negotiated = if self.is_negotiated {
+            negotiate(request.headers(), &self.media_types)
+        } else {
+            self.media_types.first().copied()
+        };
+        let uri = request.uri().clone();
+        let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
+        let answer = AssertUnwindSafe(self.answer(request, negotiated)).catch_unwind().await;
+        let answer = answer.unwrap_or_else(|_| Err(failure("an endpoint panicked")));
+        let mut response = answer
+            .unwrap_or_else(|problem| problem.into_response(fallback, &self.base_url, uri.path()));
+        let headers = response.headers_mut();
+        headers.insert(ALLOW, self.allow.clone());
+        headers.entry(CONTENT_TYPE).or_insert_with(|| self.media_types[0].header());
+        headers.append(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+        Ok(response)
+    }
+}
+
+fn allow_header(served: &[Method]) -> HeaderValue {
+    let is_served = |method: &&Method| match **method {
+        Method::OPTIONS => true,
+        Method::HEAD => served.contains(&Method::GET),
+        _ => served.contains(method),
+    };
+    let names: Vec<_> = METHODS.iter().filter(is_served).map(Method::as_str).collect();
+    HeaderValue::from_str(&names.join(", ")).unwrap_or_else(|_| HeaderValue::from_static(""))
+}

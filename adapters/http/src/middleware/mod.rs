@@ -1,0 +1,6 @@
+//! The layers that a request passes on its way to an endpoint, and its response on the way back.
+
+pub mod compression;
+pub mod cors;
+pub mod method_router;
+pub mod request_context;

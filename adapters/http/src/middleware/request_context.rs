@@ -1,0 +1,220 @@
+//! The outermost layer: what holds for every response, whatever made it.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use application::IdGenerator;
+use poem::http::header::{
+    ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use poem::http::uri::{Authority, Uri};
+use poem::http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
+use poem::{Endpoint, Request, Response, Result};
+use tracing::{Instrument, Span, info_span};
+
+use crate::base_url::BaseUrl;
+use crate::headers::accept::{accepts_gzip, negotiate};
+use crate::headers::media_type::MediaType;
+use crate::html;
+use crate::middleware::compression;
+use crate::middleware::cors::Cors;
+use crate::problem::{Problem, kinds};
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const LONGEST_REQUEST_ID: usize = 64;
+
+/// Gives every request an id and a trace span; compresses; admits other origins.
+pub struct RequestContext<E> {
+    inner: E,
+    base_url: Arc<BaseUrl>,
+    ids: Arc<dyn IdGenerator>,
+    cors: Cors,
+}
+
+impl<E: Endpoint<Output = Response>> RequestContext<E> {
+    /// The frame around the routes.
+    pub const fn new(
+        inner: E,
+        base_url: Arc<BaseUrl>,
+        ids: Arc<dyn IdGenerator>,
+        cors: Cors,
+    ) -> Self {
+        Self { inner, base_url, ids, cors }
+    }
+
+    /// The caller's own id for the request, if it is one that can safely be repeated in headers and
+    /// logs.
+    fn request_id(&self, headers: &HeaderMap) -> HeaderValue {
+        let is_plain =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+        let given = headers.get(X_REQUEST_ID).filter(|id| {
+            (1..=LONGEST_REQUEST_ID).contains(&id.len()) && id.as_bytes().iter().all(is_plain)
+        });
+        given.cloned().unwrap_or_else(|| {
+            HeaderValue::from_str(&self.ids.next_id().to_string())
+                .unwrap_or(HeaderValue::from_static("-"))
+        })
+    }
+
+    /// Every path ends in an endpoint that answers its own errors; what has no path ends here.
+    async fn answer(&self, request: Request) -> Response {
+        let media = negotiated(&request);
+        if !is_addressed(&request) {
+            let detail = "Send exactly one Host header: a host, and a port if there is one.";
+            return self.refuse(Problem::new(&kinds::MALFORMED_HOST, detail), media, request.uri());
+        }
+        let uri = request.uri().clone();
+        self.inner.call(request).await.unwrap_or_else(|_| {
+            let detail = "This service has no such path; `/` links all it has.";
+            self.refuse(Problem::new(&kinds::NO_ROUTE, detail), media, &uri)
+        })
+    }
+
+    fn refuse(&self, problem: Problem, media: MediaType, uri: &Uri) -> Response {
+        let mut response = problem.into_response(media, &self.base_url, uri.path());
+        let headers = response.headers_mut();
+        headers.insert(ALLOW, HeaderValue::from_static(""));
+        headers.insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+        response
+    }
+}
+
+fn negotiated(request: &Request) -> MediaType {
+    negotiate(request.headers(), &[MediaType::HAL, MediaType::JSON]).unwrap_or(MediaType::JSON)
+}
+
+/// Tells whether the request names the host it is sent to, once and well-formed (RFC 9112 section
+/// 3.2).
+fn is_addressed(request: &Request) -> bool {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(host), None) => is_host(host),
+        (None, _) => request.version() < Version::HTTP_11,
+        (Some(_), Some(_)) => false,
+    }
+}
+
+fn is_host(value: &HeaderValue) -> bool {
+    let authority = value.to_str().ok().and_then(|text| text.parse::<Authority>().ok());
+    authority.is_some_and(|authority| {
+        let host = authority.host();
+        let port = authority.as_str().strip_prefix(host);
+        let is_port = |digits: &str| {
+            digits.bytes().all(|digit| digit.is_ascii_digit())
+                && (digits.is_empty() || digits.parse::<u16>().is_ok())
+        };
+        !host.is_empty()
+            && port
+                .is_some_and(|port| port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+    })
+}
+
+/// Lets no browser guess at a type, and no page load anything that it does not name itself.
+fn secure(headers: &mut HeaderMap) {
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let media = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    if media.is_some_and(|media| media.starts_with(b"text/html")) {
+        headers.entry(CONTENT_SECURITY_POLICY).or_insert_with(html::policy);
+    }
+}
+
+impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        // An id is made of the time, which is none when the clock is before 1970.
+        let make_id = AssertUnwindSafe(|| self.request_id(request.headers()));
+        let Ok(request_id) = panic::catch_unwind(make_id) else {
+            tracing::error!("no request id could be made; is the clock right?");
+            let problem = Problem::new(&kinds::INTERNAL, "The service could not do its work.");
+            let mut response = self.refuse(problem, negotiated(&request), request.uri());
+            secure(response.headers_mut());
+            return Ok(response);
+        };
+        let span = span_of(&request, &request_id);
+        let headers = (!self.cors.is_off()).then(|| request.headers().clone());
+        let is_preflight = request.method() == Method::OPTIONS;
+        let takes_gzip = accepts_gzip(request.headers());
+        async {
+            let mut response = self.answer(request).await;
+            if takes_gzip {
+                response = compression::compress(response).await;
+            }
+            if let Some(headers) = headers {
+                self.cors.admit(&headers, is_preflight, response.headers_mut());
+            }
+            secure(response.headers_mut());
+            response.headers_mut().insert(X_REQUEST_ID, request_id);
+            log(response.status());
+            Ok(response)
+        }
+        .instrument(span)
+        .await
+    }
+}
+
+fn span_of(request: &Request, request_id: &HeaderValue) -> Span {
+    let id = request_id.to_str().unwrap_or_default();
+    info_span!("request", id, method = %request.method(), path = request.uri().path())
+}
+
+fn log(status: StatusCode) {
+    if status.is_server_error() {
+        tracing::warn!(status = status.as_u16(), "answered");
+    } else {
+        tracing::debug!(status = status.as_u16(), "answered");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use application::IdGenerator;
+    use application::ports::MockIdGenerator;
+    use poem::http::{HeaderValue, Method};
+    use poem::{Endpoint as _, EndpointExt as _, Request, Response, Route, endpoint::make_sync};
+
+    use super::{Arc, Cors, RequestContext, is_host};
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_with_or_without_a_port() {
+        for (host, is_well_formed) in [
+            ("example.org", true),
+            ("example.org:8080", true),
+            ("example.org:", true),
+            ("127.0.0.1:1", true),
+            ("[::1]:8080", true),
+            ("a_b.local", true),
+            ("", false),
+            (":80", false),
+            ("example.org:x", false),
+            ("example.org:+1", false),
+            ("example.org:65536", false),
+            ("example.org:1:2", false),
+            ("user@example.org", false),
+            ("example.org/path", false),
+            ("a b", false),
+            ("[::1", false),
+            ("http://example.org", false),
+            ("r\u{e9}sum\u{e9}", false),
+        ] {
+            assert_eq!(is_host(&HeaderValue::from_str(host).unwrap()), is_well_formed, "{host}");
+        }
+    }
+
+    /// `Uuid::now_v7` panics while the clock is before 1970.
+    #[tokio::test]
+    async fn a_clock_before_1970_is_a_500_and_no_lost_connection() {
+        let mut ids = MockIdGenerator::new();
+        ids.expect_next_id().returning(|| panic!("the clock is before 1970"));
+        let routes = Route::new().at("/", make_sync(|_| Response::from(())).boxed());
+        let base_url = Arc::new("http://127.0.0.1:8080".parse().unwrap());
+        let ids: Arc<dyn IdGenerator> = Arc::new(ids);
+        let frame = RequestContext::new(routes, base_url, ids, Cors::default());
+        let request = Request::builder().method(Method::GET).uri("/".parse().unwrap());
+        let response = frame.call(request.header("host", "localhost").finish()).await.unwrap();
+        assert_eq!(response.status(), 500);
+        assert_eq!(response.content_type(), Some("application/hal+json"));
+        let body = response.into_body().into_string().await.unwrap();
+        assert!(body.contains("\"code\":\"internal\""), "{body}");
+    }
+}

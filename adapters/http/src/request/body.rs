@@ -1,0 +1,432 @@
+//! Request bodies: bounded in size, in time, and in what all of them together take of the memory.
+
+use std::error::Error;
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use application::ReplacementBody;
+use bytes::{Bytes, BytesMut};
+use domain::json::{Elements, Kind, MAX_DEPTH, Read, Value};
+use domain::{Members, Pointer, Violation};
+use futures_util::StreamExt;
+use poem::http::header::{self, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
+use poem::http::{HeaderMap, HeaderValue};
+use poem::{Body, Request};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use crate::headers::idempotency_key;
+use crate::problem::{Problem, kinds};
+use crate::query::shows_a_part;
+use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
+
+/// Bodies are of three sizes, each with memory of its own, so that none waits for larger ones. A
+/// body takes the reservation of all it will be before any of it is read: whoever waits holds
+/// nothing, so nobody waits in a circle.
+const TINY: usize = 64 * 1024;
+/// Also the reservation of a body that does not say its length, until it is longer.
+const SMALL: usize = 1024 * 1024;
+/// The memory that all tiny bodies may take.
+const TINY_BUDGET_MIB: u16 = 16;
+/// The memory that all small bodies may take.
+const SMALL_BUDGET_MIB: u16 = 16;
+/// The memory that all large bodies may take. In work, a body takes several times its size.
+const LARGE_BUDGET_MIB: u16 = 8;
+/// Levels that a HAL collection puts around an item: itself, `_embedded`, and the array. The item
+/// has its own limit.
+const ENVELOPE_DEPTH: usize = 3;
+/// Most elements of a collection's replacement: each costs many times its bytes.
+const MAX_ELEMENTS: usize = 50_000;
+/// About how many bytes an element takes in work, however short it is.
+const ELEMENT: usize = 512;
+/// The memory that the elements of all replacements may take.
+const ELEMENTS_BUDGET_MIB: u16 = 16;
+
+/// Reads bodies.
+pub struct BodyReader {
+    limit: usize,
+    time_limit: Duration,
+    tiny: MemoryBudget,
+    small: MemoryBudget,
+    large: MemoryBudget,
+    elements: MemoryBudget,
+}
+
+/// A body, and its reservation of the memory.
+pub struct ReceivedBody {
+    bytes: Bytes,
+    reservation: Option<MemoryReservation>,
+}
+
+impl BodyReader {
+    /// Reads bodies of up to `limit` bytes that arrive within `time_limit`.
+    #[must_use]
+    pub fn new(limit: usize, time_limit: Duration) -> Self {
+        Self {
+            limit,
+            time_limit,
+            tiny: MemoryBudget::of_mib(TINY_BUDGET_MIB),
+            small: MemoryBudget::of_mib(SMALL_BUDGET_MIB),
+            large: MemoryBudget::of_mib(LARGE_BUDGET_MIB),
+            elements: MemoryBudget::of_mib(ELEMENTS_BUDGET_MIB),
+        }
+    }
+
+    /// The reservation of a collection's elements, beside that of its text. Nobody who has one
+    /// waits for another, so nobody waits in a circle.
+    ///
+    /// # Errors
+    /// 503 when the memory for elements stays used up.
+    pub async fn reservation_of_elements(
+        &self,
+        sent: &SentCollection,
+    ) -> Result<MemoryReservation, Problem> {
+        self.elements.reserve(sent.count * ELEMENT).await
+    }
+
+    /// Reads the body.
+    ///
+    /// # Errors
+    /// 413 above the limit, 408 when it does not arrive, 503 when the memory for bodies stays used
+    /// up.
+    pub async fn read(&self, request: &mut Request) -> Result<ReceivedBody, Problem> {
+        let declared = declared_length(request.headers());
+        if declared.is_some_and(|length| length > self.limit as u64) {
+            return Err(self.too_large());
+        }
+        let unsaid = if request.headers().contains_key(TRANSFER_ENCODING) {
+            SMALL.min(self.limit)
+        } else {
+            0
+        };
+        let expected = declared.and_then(|length| usize::try_from(length).ok()).unwrap_or(unsaid);
+        let body = request.take_body();
+        match timeout(self.time_limit, self.collect(body, expected)).await {
+            Ok(received) => received,
+            Err(_) => Err(not_received("The body took too long to arrive.")),
+        }
+    }
+
+    async fn collect(&self, body: Body, mut expected: usize) -> Result<ReceivedBody, Problem> {
+        let mut reservation = self.reserve(expected).await?;
+        let mut stream = pin!(body.into_bytes_stream());
+        let mut whole = BytesMut::with_capacity(expected);
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(|error| broken_off(&error))?;
+            let size = whole.len() + chunk.len();
+            if size > self.limit {
+                return Err(self.too_large());
+            }
+            if size > expected {
+                expected = self.limit;
+                reservation = self.reserve(expected).await?;
+                whole.reserve(expected - whole.len());
+            }
+            whole.extend_from_slice(&chunk);
+        }
+        Ok(ReceivedBody { bytes: whole.freeze(), reservation: Some(reservation) })
+    }
+
+    async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
+        let budget = if bytes <= TINY {
+            &self.tiny
+        } else if bytes <= SMALL {
+            &self.small
+        } else {
+            &self.large
+        };
+        budget.reserve(bytes).await
+    }
+
+    fn too_large(&self) -> Problem {
+        Problem::new(
+            &kinds::BODY_TOO_LARGE,
+            format!("A body may have at most {} bytes.", self.limit),
+        )
+    }
+}
+
+/// A client that was too slow may try again; one that sent a broken body should not.
+fn broken_off(error: &(dyn Error + 'static)) -> Problem {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
+        {
+            return not_received("The body stopped arriving.");
+        }
+        cause = error.source();
+    }
+    let detail = "The body breaks off before its declared end, or its chunks are malformed (RFC 9112 section 7.1).".to_owned();
+    Problem::of_whole_body(&kinds::INCOMPLETE_BODY, "incomplete_body", detail)
+        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
+}
+
+fn not_received(detail: &str) -> Problem {
+    Problem::new(&kinds::REQUEST_TIMEOUT, detail)
+        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
+}
+
+impl ReceivedBody {
+    /// Tells whether nothing was sent.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Tells the body from any other.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        idempotency_key::fingerprint(&self.bytes)
+    }
+
+    /// The memory reserved for the body, to be kept for as long as it is worked on.
+    pub fn take_reservation(&mut self) -> Option<MemoryReservation> {
+        self.reservation.take()
+    }
+
+    /// The body as the members of an item.
+    ///
+    /// # Errors
+    /// 400 when it is not readable, or no object.
+    pub async fn members(self) -> Result<Members, Problem> {
+        let size = self.bytes.len();
+        aside_if_large(size, move || {
+            let read = domain::json::read(&self.bytes)?;
+            // What was read is a copy of its own, and another is made of it.
+            drop(self.bytes);
+            Members::from_read(read)
+                .ok_or_else(|| wrong_shape("The body is no JSON object; send one.".to_owned()))
+        })
+        .await
+    }
+
+    /// The body as the replacement of a collection whose items stand under `_embedded.<name>`: an
+    /// array, or a HAL collection as GET returns it.
+    ///
+    /// # Errors
+    /// 400 when it is not readable or neither; 422 when it is only a part of the collection, or too
+    /// large a one.
+    pub async fn collection(self, name: &'static str) -> Result<SentCollection, Problem> {
+        let size = self.bytes.len();
+        aside_if_large(size, move || {
+            let read = domain::json::read_within(&self.bytes, MAX_DEPTH + ENVELOPE_DEPTH)?;
+            drop(self.bytes);
+            SentCollection::of(read, name)
+        })
+        .await
+    }
+}
+
+/// A collection as it was sent.
+pub struct SentCollection {
+    read: Read,
+    name: &'static str,
+    count: usize,
+}
+
+impl SentCollection {
+    fn of(read: Read, name: &'static str) -> Result<Self, Problem> {
+        let value = read.value();
+        let Some((elements, _)) = elements_of(value, name) else {
+            let detail = format!(
+                "The body is neither an array of objects nor a HAL collection with `_embedded.{name}`; send one of them."
+            );
+            return Err(wrong_shape(detail));
+        };
+        let count = elements.count();
+        refuse_excess(count)?;
+        refuse_part(value, count)?;
+        Ok(Self { read, name, count })
+    }
+
+    /// Its elements, each with its place.
+    ///
+    /// # Errors
+    /// 400 when one of them is nested too deeply for an item.
+    pub async fn elements(self) -> Result<ReplacementBody, Problem> {
+        let size = self.read.text.len();
+        aside_if_large(size, move || {
+            let mut elements = Vec::with_capacity(self.count);
+            if let Some((sent, base)) = elements_of(self.read.value(), self.name) {
+                for (index, element) in sent.enumerate() {
+                    elements.push((base.index(index), Members::from_value(element)?));
+                }
+            }
+            Ok(ReplacementBody { elements })
+        })
+        .await
+    }
+}
+
+/// The elements of a collection, and where they stand.
+fn elements_of<'a>(collection: Value<'a>, name: &str) -> Option<(Elements<'a>, Pointer)> {
+    match collection.kind() {
+        Kind::Object => {
+            let elements = collection.member("_embedded")?.member(name)?.elements()?;
+            Some((elements, Pointer::to_member("_embedded").member(name)))
+        }
+        _ => Some((collection.elements()?, Pointer::root())),
+    }
+}
+
+/// Work on a large body keeps no other request waiting: it is done beside the threads that serve
+/// them.
+async fn aside_if_large<T: Send + 'static>(
+    size: usize,
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    if size <= SMALL {
+        return work();
+    }
+    spawn_blocking(work).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a body could not be read");
+        Err(Problem::new(&kinds::INTERNAL, "The service could not do its work."))
+    })
+}
+
+fn wrong_shape(detail: String) -> Problem {
+    Problem::of_whole_body(&kinds::NOT_AN_OBJECT, "not_an_object", detail)
+}
+
+fn refuse_excess(count: usize) -> Result<(), Problem> {
+    if count <= MAX_ELEMENTS {
+        return Ok(());
+    }
+    let detail = format!(
+        "a collection can be replaced by at most {MAX_ELEMENTS} items at once, not {count}; change items one by one"
+    );
+    Err(Problem::invalid(Violation::new(Pointer::root(), "too_many_elements", detail).into()))
+}
+
+/// Putting one page of several back would delete the others. Whatever says that there is more
+/// counts: a client that edits what it read may lose one sign and keep another.
+fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
+    let total = collection.member("total_items");
+    let is_whole = match total {
+        None => true,
+        Some(total) => total
+            .as_number()
+            .and_then(|digits| digits.parse::<u64>().ok())
+            .is_some_and(|total| total <= count as u64),
+    };
+    let is_linked = collection.member("_links").is_some_and(links_to_more);
+    if is_whole && !is_linked {
+        return Ok(());
+    }
+    let detail = format!(
+        "this is one page or a selection of a larger collection, or does not say how large it is: with the {count} items embedded all others would be deleted; send all items with all their members, `total_items` as a number and no `prev` or `next` link, or an array of those to keep"
+    );
+    let place = if is_linked { "_links" } else { "total_items" };
+    Err(Problem::invalid(Violation::of_member(place, "partial_collection", detail).into()))
+}
+
+/// Tells whether a collection's links tell of other pages, or that it was filtered, searched or
+/// shown with some members only.
+fn links_to_more(links: Value<'_>) -> bool {
+    let is_there = |relation: &str| links.member(relation).is_some_and(|link| !link.is_null());
+    let own = links.member("self").and_then(|link| link.member("href")?.as_text());
+    let query = own.as_ref().and_then(|href| href.split_once('?'));
+    is_there("next") || is_there("prev") || query.is_some_and(|(_, query)| shows_a_part(query))
+}
+
+fn declared_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Tells whether the body is compressed, which is not supported: its members could not be read.
+#[must_use]
+pub fn is_encoded(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Tells whether the request may have a body: it declares a length other than 0, or a transfer
+/// coding.
+#[must_use]
+pub fn may_have_body(headers: &HeaderMap) -> bool {
+    headers.contains_key(TRANSFER_ENCODING)
+        || declared_length(headers).is_some_and(|length| length > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Members;
+    use proptest::prelude::*;
+
+    use super::ReceivedBody;
+
+    #[tokio::test]
+    async fn a_part_of_a_collection_is_not_put_back() {
+        let linked = |links: &str| {
+            format!(r#"{{"_links":{links},"_embedded":{{"cashprogram":[{{}}]}},"total_items":1}}"#)
+        };
+        for (text, is_taken) in [
+            ("[{}]".to_owned(), true),
+            (r#"{"_embedded":{"cashprogram":[{}]}}"#.to_owned(), true),
+            (r#"{"_embedded":{"cashprogram":[{}]},"total_items":2}"#.to_owned(), false),
+            (linked(r#"{"self":{"href":"/v1/cashprogram?page=1&page_size=250&sort=year"}}"#), true),
+            (linked(r#"{"next":null,"self":{"href":"/v1/cashprogram"}}"#), true),
+            (linked(r#"{"next":{"href":"/v1/cashprogram?page=2"}}"#), false),
+            (linked(r#"{"prev":{"href":"/v1/cashprogram?page=1"}}"#), false),
+            (linked(r#"{"self":{"href":"/v1/cashprogram?filter%5Byear%5D=2026"}}"#), false),
+            (linked(r#"{"self":{"href":"/v1/cashprogram?fields=year"}}"#), false),
+            (linked(r#"{"self":{"href":"/v1/cashprogram?q=rice"}}"#), false),
+        ] {
+            let body = ReceivedBody { bytes: text.clone().into(), reservation: None };
+            assert_eq!(body.collection("cashprogram").await.is_ok(), is_taken, "{text}");
+        }
+    }
+
+    /// Any bytes, and what is nearly a collection.
+    fn sent() -> impl Strategy<Value = Vec<u8>> {
+        let pieces = [
+            r#"{"_embedded":{"cashprogram":"#,
+            "[",
+            "{}",
+            ",",
+            "]",
+            "}}",
+            r#"{"a":1.50}"#,
+            "null",
+            r#","total_items":1"#,
+            " ",
+            "\u{0}",
+        ];
+        let nearly = prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..10)
+            .prop_map(|pieces| pieces.concat().into_bytes());
+        prop_oneof![nearly, prop::collection::vec(any::<u8>(), 0..60)]
+    }
+
+    fn bytes_as_body(bytes: &[u8]) -> ReceivedBody {
+        ReceivedBody { bytes: bytes.to_vec().into(), reservation: None }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_members_or_a_fault(bytes in sent()) {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let found = runtime.block_on(bytes_as_body(&bytes).members());
+            prop_assert_eq!(found.ok(), Members::read(&bytes).ok().flatten());
+        }
+
+        #[test]
+        fn any_bytes_are_a_collection_or_a_fault(bytes in sent()) {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let elements = runtime.block_on(async { bytes_as_body(&bytes).collection("cashprogram").await?.elements().await });
+            if let Ok(found) = elements {
+                let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+                let sent = json.as_array().or_else(|| json["_embedded"]["cashprogram"].as_array()).unwrap();
+                prop_assert_eq!(found.elements.len(), sent.len(), "none is lost");
+                for ((pointer, element), sent) in found.elements.iter().zip(sent) {
+                    prop_assert_eq!(json.pointer(&pointer.to_string()), Some(sent), "its place is told");
+                    prop_assert_eq!(element.is_some(), sent.is_object());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The memory that all requests together may take.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::problem::Problem;
+
+/// How long a request waits for its share.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Memory that is shared out in KiB, first come, first served.
+pub struct MemoryBudget {
+    whole: u32,
+    free: Arc<Semaphore>,
+}
+
+/// A share of a budget, given back when it is dropped.
+#[derive(Debug)]
+pub struct MemoryReservation(
+    #[expect(dead_code, reason = "held to be dropped")] OwnedSemaphorePermit,
+);
+
+impl MemoryBudget {
+    /// A budget of so many MiB.
+    #[must_use]
+    pub fn of_mib(mib: u16) -> Self {
+        let whole = u32::from(mib) * 1024;
+        Self { whole, free: Arc::new(Semaphore::new(whole as usize)) }
+    }
+
+    /// Takes a share of so many bytes; more than the whole budget counts as the whole.
+    ///
+    /// # Errors
+    /// 503 when the budget stays used up.
+    pub async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
+        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(self.whole);
+        match timeout(PATIENCE, Arc::clone(&self.free).acquire_many_owned(kib)).await {
+            Ok(Ok(permit)) => Ok(MemoryReservation(permit)),
+            _ => Err(Problem::unavailable("Too many large requests are in work at once.")),
+        }
+    }
+}
+
+impl MemoryReservation {
+    /// Text that keeps the share for as long as any part of it waits to be sent.
+    #[must_use]
+    pub fn held_by(self, text: String) -> Bytes {
+        Bytes::from_owner(Held { text, _share: self })
+    }
+}
+
+struct Held {
+    text: String,
+    _share: MemoryReservation,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}

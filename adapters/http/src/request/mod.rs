@@ -1,0 +1,4 @@
+//! Request bodies, and the memory they may take.
+
+pub mod body;
+pub mod memory_budget;

@@ -1,0 +1,219 @@
+//! The accept loop: from a listening socket to requests, with a limit on everything a client can
+//! hold up.
+//!
+//! `poem::Server` has no timeout for half-sent requests and spins when it cannot accept, so
+//! connections are accepted here and given to hyper, and hyper's requests to the endpoint. HTTP/1.1
+//! only: encryption and HTTP/2 belong to the proxy in front.
+//!
+//! - [`serve`] accepts, and drains at the end;
+//! - [`connection`] is the life of one connection;
+//! - [`progress`] is what the connection's parts tell each other;
+//! - [`timed_stream`] is the socket with its timeouts;
+//! - [`refusal`] answers what never became a request.
+
+mod connection;
+mod progress;
+mod refusal;
+#[cfg(test)]
+mod tests;
+mod timed_stream;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, sleep, timeout};
+
+use connection::Connection;
+
+/// The largest request head, and the most that is read or buffered at once.
+const MAX_HEAD: usize = 64 * 1024;
+
+/// How long the loop rests after a failed accept. A cause such as too few file descriptors does not
+/// pass in less.
+const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
+
+/// Mishaps of a kind closer together than this are one burst, logged once.
+const BURST: Duration = Duration::from_secs(30);
+
+/// How long connections that were cut off have to let go of what they hold.
+const LETTING_GO: Duration = Duration::from_secs(1);
+
+/// The limits of what a client may hold, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerLimits {
+    /// Connections open at a time; others wait in the system's queue.
+    pub connections: u32,
+    /// For the first byte of a new connection.
+    pub first_byte_timeout: Duration,
+    /// For a request's head, from its first byte to its end.
+    pub header_timeout: Duration,
+    /// For the next request of a connection.
+    pub idle_timeout: Duration,
+    /// For more of a body, while somebody wants to read it.
+    pub body_timeout: Duration,
+    /// For the client to take more of a response.
+    pub write_timeout: Duration,
+    /// For what a client still sends after an answer that did not wait for it; it is read and
+    /// thrown away, since closing at once would make the client's system discard the answer too.
+    pub linger_timeout: Duration,
+    /// For the requests in flight when the service stops.
+    pub drain_timeout: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            connections: 16_384,
+            first_byte_timeout: Duration::from_secs(10),
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(75),
+            body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            linger_timeout: Duration::from_secs(5),
+            drain_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// How serving ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drained {
+    /// Every request in flight was answered.
+    Finished,
+    /// The number of connections that still had a request in flight when the time was over.
+    CutOff(usize),
+}
+
+/// Where the server is in its life; it only moves on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Serving,
+    Draining,
+    Over,
+}
+
+/// Tells a connection which stage the server is in.
+#[derive(Clone)]
+struct Stages(watch::Receiver<Stage>);
+
+impl Stages {
+    /// Waits until the server is at `stage` or beyond.
+    async fn reached(&mut self, stage: Stage) {
+        // An error means that the server is gone, which is beyond every stage.
+        let _ = self.0.wait_for(|now| *now >= stage).await;
+    }
+}
+
+/// Answers the requests that come in on `listener` until `shutdown` is done, then drains: it
+/// accepts no more, closes what is idle, lets requests in flight finish within the limit, and cuts
+/// off the rest.
+pub async fn serve<E: poem::Endpoint + 'static>(
+    listener: TcpListener,
+    endpoint: E,
+    limits: ServerLimits,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Drained {
+    let room = Arc::new(Semaphore::new(limits.connections as usize));
+    let (stage, stages) = watch::channel(Stage::Serving);
+    let (connections, drain_timeout) = (limits.connections, limits.drain_timeout);
+    let connection = Connection {
+        endpoint: Arc::new(endpoint),
+        limits: Arc::new(limits),
+        stages: Stages(stages),
+    };
+    tokio::select! {
+        never = accept_all(&listener, &room, &connection) => match never {},
+        () = shutdown => {}
+    }
+    drop(listener);
+    drop(connection);
+    drain(&stage, &room, connections, drain_timeout).await
+}
+
+/// Gives each connection a task of its own, for as long as there is room.
+async fn accept_all<E: poem::Endpoint + 'static>(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+    connection: &Connection<E>,
+) -> Infallible {
+    let (mut shortage, mut failures) = (Burst::default(), Burst::default());
+    loop {
+        let place = take_place(room, &mut shortage).await;
+        let stream = accept(listener, &mut failures).await;
+        let connection = connection.clone();
+        tokio::spawn(async move {
+            connection.serve(stream).await;
+            drop(place);
+        });
+    }
+}
+
+/// Waits for room for one more connection.
+async fn take_place(room: &Arc<Semaphore>, shortage: &mut Burst) -> Option<OwnedSemaphorePermit> {
+    if room.available_permits() == 0 && shortage.begins() {
+        tracing::warn!("the limit of connections is reached; new ones wait");
+    }
+    // An error would mean that the semaphore was closed; nobody closes it.
+    room.clone().acquire_owned().await.ok()
+}
+
+async fn accept(listener: &TcpListener, failures: &mut Burst) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) if concerns_one_connection(&error) => {}
+            Err(error) => {
+                if failures.begins() {
+                    tracing::error!(%error, "cannot accept connections for now; existing ones are served, new ones wait");
+                }
+                sleep(REST_AFTER_FAILURE).await;
+            }
+        }
+    }
+}
+
+/// Tells whether the client gave up before it was accepted, so that the next accept may succeed at
+/// once.
+fn concerns_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// Tells mishaps that belong together. Where descriptors are short, accepts fail and succeed in
+/// turn: a burst ends with a quiet time, not with a success.
+#[derive(Default)]
+struct Burst {
+    last: Option<Instant>,
+}
+
+impl Burst {
+    /// Notes a mishap; whether it is the first of its burst.
+    fn begins(&mut self) -> bool {
+        let now = Instant::now();
+        let before = self.last.replace(now);
+        before.is_none_or(|before| now.duration_since(before) > BURST)
+    }
+}
+
+async fn drain(
+    stage: &watch::Sender<Stage>,
+    room: &Semaphore,
+    connections: u32,
+    limit: Duration,
+) -> Drained {
+    stage.send_replace(Stage::Draining);
+    if timeout(limit, room.acquire_many(connections)).await.is_ok() {
+        return Drained::Finished;
+    }
+    let open = connections as usize - room.available_permits();
+    stage.send_replace(Stage::Over);
+    // What the requests hold, such as database connections, should be free when the caller goes on
+    // to close it.
+    let _ = timeout(LETTING_GO, room.acquire_many(connections)).await;
+    Drained::CutOff(open)
+}
