@@ -12,6 +12,7 @@ mod demo;
 mod endpoints;
 mod groups;
 mod hal;
+mod hash;
 mod headers;
 mod html;
 mod links;

@@ -69,7 +69,7 @@ impl GroupSpec {
     /// The group it is nested in.
     #[must_use]
     pub fn parent(&self) -> Option<Group> {
-        self.collection.parent().filter(|_| self.is_nested()).map(Self::of)
+        if self.is_nested() { self.collection.parent().map(Self::of) } else { None }
     }
 
     /// One item without its article.

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::accept::accepts_gzip;
+use crate::hash::first_64_bits;
 
 const GZIP_SUFFIX: &str = "-gzip";
 
@@ -44,7 +45,7 @@ impl EntityTag {
         embedded: impl IntoIterator<Item = &'a ShownItem>,
     ) -> Self {
         let mut embedded = embedded.into_iter().peekable();
-        if *relations == Relations::default() && embedded.peek().is_none() {
+        if !has_links(relations) && embedded.peek().is_none() {
             return Self(version.to_string());
         }
         let mut hash = Sha256::new();
@@ -54,7 +55,7 @@ impl EntityTag {
             hash.update(item.version.number().to_be_bytes());
             add_relations(&mut hash, relations);
         }
-        Self(format!("{version}-{}", shortened(hash)))
+        Self(format!("{version}-{:016x}", first_64_bits(hash)))
     }
 
     /// The tag of what an item was: in a version, which links the latest there is, or at a time. It
@@ -85,7 +86,7 @@ impl EntityTag {
     /// The tag of a page that changes only with the program.
     #[must_use]
     pub fn of_content(content: &[u8]) -> Self {
-        Self(shortened(Sha256::new_with_prefix(content)))
+        Self(format!("{:016x}", first_64_bits(Sha256::new_with_prefix(content))))
     }
 
     /// The value of an `ETag` header.
@@ -116,6 +117,11 @@ impl EntityTag {
     }
 }
 
+fn has_links(relations: &Relations) -> bool {
+    let Relations { continues, continued_by, references } = relations;
+    continues.is_some() || !continued_by.is_empty() || references.iter().any(Option::is_some)
+}
+
 /// Adds the links of an item, each list with its length in front, so that no two are hashed alike.
 /// Clients keep tags for longer than the service runs: what is hashed must stay as it is.
 fn add_relations(hash: &mut Sha256, relations: &Relations) {
@@ -127,13 +133,6 @@ fn add_relations(hash: &mut Sha256, relations: &Relations) {
         hash.update((ids.len() as u64).to_be_bytes());
         ids.iter().for_each(|id| hash.update(id.uuid()));
     }
-}
-
-/// The first 64 bits, in hexadecimal.
-fn shortened(hash: Sha256) -> String {
-    let digest = hash.finalize();
-    let (first, _) = digest.split_at(8);
-    format!("{:016x}", first.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)))
 }
 
 /// The tag of the same representation when it is compressed.
@@ -364,6 +363,8 @@ mod tests {
             let tag = EntityTag::of_item(Version::from_number(3), &relations);
             assert_eq!(tag.header(), "\"3-98256fabfc5ca0a3\"");
         }
+        let unlinked = Relations { references: vec![None], ..Relations::default() };
+        assert_eq!(EntityTag::of_item(Version::from_number(3), &unlinked).header(), "\"3\"");
     }
 
     #[test]

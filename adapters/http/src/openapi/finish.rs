@@ -1,4 +1,13 @@
-//! Finishes the document: what poem-openapi's model cannot say.
+//! Finishes the document with what poem-openapi's model cannot say.
+//!
+//! - It writes OpenAPI 3.0.0 and no `servers` of its own.
+//! - A media type has no named examples, and a response no links.
+//! - Headers, parameters and responses stand in every operation; here they stand once, under
+//!   `components`. Without that the document would be several times as large.
+//! - A parameter has no example beside its schema, which a reference needs ([`query_parameters`]).
+//! - An object cannot be closed (`additionalProperties: false`, [`filters`](super::filters)), and no
+//!   schema excludes another (`not`).
+//! - An operation has no extensions ([`add_rules`](super::rules::add)).
 
 use domain::Fields;
 use serde_json::{Map, Value, json};

@@ -38,77 +38,60 @@ impl From<MalformedKey> for Problem {
 
 impl From<ApplicationError> for Problem {
     fn from(error: ApplicationError) -> Self {
-        match error {
-            ApplicationError::ItemMissing => Self::item_not_found(),
-            ApplicationError::OwnerMissing => Self::owner_not_found(),
-            ApplicationError::PreconditionFailed { current, relations } => {
-                let tag = EntityTag::of_item(current, &relations).header();
-                let detail = format!(
-                    "The item is at version {current} now; its current entity tag is in the ETag header."
-                );
-                Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, tag)
+        use ApplicationError as Error;
+        let (kind, detail) = match error {
+            Error::ItemMissing => return Self::item_not_found(),
+            Error::OwnerMissing => return Self::owner_not_found(),
+            Error::PreconditionFailed { current, relations } => {
+                let detail = format!("The item is at version {current} now");
+                return Self::changed(&detail, &EntityTag::of_item(current, &relations));
             }
-            ApplicationError::CollectionChanged { current } => {
-                let detail =
-                    "The collection has changed; its current entity tag is in the ETag header.";
-                Self::new(&kinds::PRECONDITION_FAILED, detail)
-                    .with_header(header::ETAG, EntityTag::of_collection(current).header())
+            Error::CollectionChanged { current } => {
+                let tag = EntityTag::of_collection(current);
+                return Self::changed("The collection has changed", &tag);
             }
-            ApplicationError::NothingThere => Self::new(
-                &kinds::PRECONDITION_FAILED,
-                "The item was removed, so it has no version that If-Match could name; leave the header out, or send `If-None-Match: *`.",
-            ),
-            ApplicationError::VersionMissing { latest } => Self::new(
-                &kinds::VERSION_NOT_FOUND,
-                format!("The last version of the item is {latest}."),
-            ),
-            ApplicationError::VersionGone { version, time } => {
-                let time = TIME.timestamp_to_string(&time);
-                Self::new(
-                    &kinds::VERSION_GONE,
-                    format!("With version {version} the item was removed, at {time}."),
-                )
-            }
-            ApplicationError::InFuture => Self::new(
-                &kinds::INVALID_QUERY,
-                "`as_of` lies in the future; nobody knows yet what there will be.",
-            ),
-            ApplicationError::KeyInUse => {
+            Error::KeyInUse => {
                 let detail = "A request with this Idempotency-Key is at work; send it again when it is done.";
-                Self::new(&kinds::KEY_IN_USE, detail)
-                    .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
+                return Self::new(&kinds::KEY_IN_USE, detail)
+                    .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
-            ApplicationError::KeyReused => Self::new(
-                &kinds::KEY_REUSED,
-                "This Idempotency-Key was used at this path with another body; make a new one.",
-            ),
-            ApplicationError::Invalid(violations) => Self::invalid(violations),
-            ApplicationError::PageOutOfRange { page, page_count } => {
-                let detail = match page_count {
-                    Some(last) => format!("Page {page} was asked for; the last page is {last}."),
-                    None => format!("Page {page} was asked for, and there are not so many."),
-                };
-                Self::new(&kinds::PAGE_OUT_OF_RANGE, detail)
+            Error::Invalid(violations) => return Self::invalid(violations),
+            Error::Contended => {
+                return Self::unavailable("Too many writers change this item at once.");
             }
-            ApplicationError::BeyondLog => Self::new(
-                &kinds::INVALID_QUERY,
-                "the cursor is beyond the end of the change log: it is of another store, or this one is a copy made before it; begin without it.",
-            ),
-            ApplicationError::TooMuchEmbedded => {
-                let detail = format!(
-                    "More than {MOST_EMBEDDED} items would be embedded; ask for a smaller `page_size`, or leave `embed` out."
-                );
-                Self::new(&kinds::INVALID_QUERY, detail)
+            Error::Store(error) => return Self::of_store(error),
+            Error::NothingThere => (&kinds::PRECONDITION_FAILED, "The item was removed, so it has no version that If-Match could name; leave the header out, or send `If-None-Match: *`.".to_owned()),
+            Error::VersionMissing { latest } => {
+                (&kinds::VERSION_NOT_FOUND, format!("The last version of the item is {latest}."))
             }
-            ApplicationError::Contended => {
-                Self::unavailable("Too many writers change this item at once.")
+            Error::VersionGone { version, time } => {
+                let time = TIME.timestamp_to_string(&time);
+                let detail = format!("With version {version} the item was removed, at {time}.");
+                (&kinds::VERSION_GONE, detail)
             }
-            ApplicationError::Store(error) => Self::of_store(error),
-        }
+            Error::InFuture => (&kinds::INVALID_QUERY, "`as_of` lies in the future; nobody knows yet what there will be.".to_owned()),
+            Error::KeyReused => (&kinds::KEY_REUSED, "This Idempotency-Key was used at this path with another body; make a new one.".to_owned()),
+            Error::PageOutOfRange { page, page_count: Some(last) } => {
+                let detail = format!("Page {page} was asked for; the last page is {last}.");
+                (&kinds::PAGE_OUT_OF_RANGE, detail)
+            }
+            Error::PageOutOfRange { page, page_count: None } => {
+                let detail = format!("Page {page} was asked for, and there are not so many.");
+                (&kinds::PAGE_OUT_OF_RANGE, detail)
+            }
+            Error::BeyondLog => (&kinds::INVALID_QUERY, "the cursor is beyond the end of the change log: it is of another store, or this one is a copy made before it; begin without it.".to_owned()),
+            Error::TooMuchEmbedded => (&kinds::INVALID_QUERY, format!("More than {MOST_EMBEDDED} items would be embedded; ask for a smaller `page_size`, or leave `embed` out.")),
+        };
+        Self::new(kind, detail)
     }
 }
 
 impl Problem {
+    fn changed(detail: &str, tag: &EntityTag) -> Self {
+        let detail = format!("{detail}; its current entity tag is in the ETag header.");
+        Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, tag.header())
+    }
+
     fn of_store(error: RepositoryError) -> Self {
         match error {
             RepositoryError::Full => {

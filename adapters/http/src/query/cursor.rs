@@ -12,9 +12,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::ItemId;
 use domain::json::Kind;
+use sha2::{Digest, Sha256};
 
 use super::fault::invalid;
-use super::fingerprint::{Fingerprint, Fnv};
+use super::fingerprint::Fingerprint;
+use crate::hash::first_64_bits;
 use crate::problem::Problem;
 
 /// Most characters of a cursor. A place with longer keys has none, and its page is reached by
@@ -22,7 +24,7 @@ use crate::problem::Problem;
 const LONGEST: usize = 1_500;
 
 /// Of the layout below.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const AFTER: u8 = 0;
 const BEFORE: u8 = 1;
 const NUMBER: u8 = 0;
@@ -161,9 +163,7 @@ fn is_json(text: &str, kinds: &[Kind]) -> bool {
 
 /// Tells a cursor that was cut off or mistyped.
 pub fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
-    let mut hash = Fnv::default();
-    hash.write(bytes);
-    let [.., a, b, c, d] = hash.finish().to_be_bytes();
+    let [a, b, c, d, ..] = first_64_bits(Sha256::new_with_prefix(bytes)).to_be_bytes();
     [a, b, c, d]
 }
 

@@ -2,8 +2,10 @@
 //! orders.
 
 use domain::{Collection, ItemId};
+use sha2::{Digest, Sha256};
 
 use super::parameters::{FilterParameter, Parameters};
+use crate::hash::first_64_bits;
 
 /// Differs, in all likelihood, between two queries that select or order differently. It is the same
 /// in every process and every build.
@@ -13,19 +15,19 @@ pub struct Fingerprint(pub u64);
 impl Fingerprint {
     /// That of a collection's query. The order in which filters were written does not matter.
     pub fn of(collection: Collection, owner: Option<ItemId>, parameters: &Parameters<'_>) -> Self {
-        let mut hash = Fnv::default();
-        hash.write_part(collection.name().as_bytes());
+        let mut hash = Sha256::new();
+        add(&mut hash, collection.name().as_bytes());
         match owner {
-            Some(owner) => hash.write_part(owner.uuid().as_bytes()),
-            None => hash.write_part(&[]),
+            Some(owner) => add(&mut hash, owner.uuid().as_bytes()),
+            None => add(&mut hash, &[]),
         }
         for name in ["q", "sort", "as_of"] {
-            hash.write_part(parameters.get(name).unwrap_or_default().as_bytes());
+            add(&mut hash, parameters.get(name).unwrap_or_default().as_bytes());
         }
         let mut filters: Vec<_> = parameters.filters.iter().map(parts).collect();
         filters.sort_unstable();
-        filters.into_iter().flatten().for_each(|part| hash.write_part(part.as_bytes()));
-        Self(hash.finish())
+        filters.into_iter().flatten().for_each(|part| add(&mut hash, part.as_bytes()));
+        Self(first_64_bits(hash))
     }
 }
 
@@ -33,40 +35,17 @@ fn parts<'a>(filter: &'a FilterParameter<'_>) -> [&'a str; 3] {
     [&filter.member, filter.operator.as_deref().unwrap_or_default(), &filter.value]
 }
 
-/// FNV-1a with 64 bits: short, and no secret is kept with it.
-pub struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    /// Adds bytes.
-    pub fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    /// Adds bytes and where they end.
-    fn write_part(&mut self, bytes: &[u8]) {
-        self.write(bytes);
-        self.write(&(bytes.len() as u64).to_le_bytes());
-    }
-
-    /// The hash of all that was added.
-    pub const fn finish(&self) -> u64 {
-        self.0
-    }
+/// Adds bytes and where they end.
+fn add(hash: &mut Sha256, part: &[u8]) {
+    hash.update(part);
+    hash.update((part.len() as u64).to_be_bytes());
 }
 
 #[cfg(test)]
 mod tests {
     use domain::{Collection, ItemId};
 
-    use super::{Fingerprint, Fnv};
+    use super::Fingerprint;
     use crate::query::parameters::Parameters;
 
     fn of(collection: Collection, owner: Option<ItemId>, query: &str) -> Fingerprint {
@@ -75,10 +54,8 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_published_function() {
-        let mut hash = Fnv::default();
-        hash.write(b"foobar");
-        assert_eq!(hash.finish(), 0x8594_4171_f739_67e8);
+    fn it_is_the_same_in_every_version_of_the_service() {
+        assert_eq!(of(Collection::known("lib"), None, ""), Fingerprint(0x43e3_f08f_ffa9_0d75));
     }
 
     #[test]
