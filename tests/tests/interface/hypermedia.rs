@@ -137,3 +137,33 @@ fn hrefs(answer: &Answer) -> Vec<String> {
         items.filter_map(|item| Some(answer.path_of(item["_links"]["self"]["href"].as_str()?)));
     of_links.chain(of_items).collect()
 }
+
+/// The table of collections says which members refer to items of others.
+#[test]
+fn a_reference_is_a_link_and_an_embed_while_its_item_exists() {
+    on_each_store(|service| {
+        for collection in ["gadscores", "files", "cashprogram"] {
+            let proposal = service.create("/v1/proposals", PROPOSAL);
+            let body = format!(r#"{{"proposal_id":"{}"}}"#, proposal.id);
+            let item = service.create(&format!("/v1/{collection}"), &body);
+            let with_embed = format!("{}?embed=proposal", item.path);
+
+            let shown = service.get(&item.path).send().expect(200);
+            let link = shown.link("proposal").unwrap_or_default();
+            assert!(link.ends_with(&proposal.path), "{shown}");
+            let whole = service.get(&proposal.path).send().expect(200).value();
+            let embedding = service.get(&with_embed).send().expect(200);
+            assert_eq!(embedding.value()["_embedded"]["proposal"], whole);
+            let page = service.get(&format!("/v1/{collection}?embed=proposal")).send().expect(200);
+            let listed = page.embedded(collection);
+            assert_eq!(listed[0]["_embedded"]["proposal"], whole, "{page}");
+            assert_eq!(listed[0]["_links"], shown.value()["_links"]);
+
+            service.delete(&proposal.path).send().expect(204);
+            let request = service.get(&item.path).header("if-none-match", shown.etag());
+            assert_eq!(request.send().expect(200).link("proposal"), None);
+            let embedding = service.get(&with_embed).send().expect(200);
+            assert_eq!(embedding.value()["_embedded"], serde_json::json!({}), "{embedding}");
+        }
+    });
+}
