@@ -80,8 +80,8 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
         let endpoint = GroupEndpoint::new(group, service, Arc::clone(&context));
         for form in PathForm::ALL {
             let (types, methods) = (group.response_types(), endpoint.methods(form));
-            let router = MethodRouter::new(Arc::clone(&base_url), types, methods);
-            routes = routes.at(group.path_of(form), router);
+            let by_method = MethodRouter::new(Arc::clone(&base_url), types, methods);
+            routes = routes.at(group.path_of(form), by_method);
         }
     }
     RequestContext::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
@@ -128,7 +128,7 @@ fn own_paths(
             get(&[MediaType::JSON], Ready(Arc::clone(&ports.readiness)).boxed()),
         ),
         (RULES.to_owned(), get(&[MediaType::HAL, MediaType::JSON], rules().boxed())),
-        (format!("{}/:{}", RULES, RULE_PARAMETER), problem_pages::get(base_url, rules().boxed())),
+        (format!("{RULES}/:{RULE_PARAMETER}"), problem_pages::get(base_url, rules().boxed())),
         (
             "/openapi.json".to_owned(),
             unnegotiated(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation))),

@@ -6,5 +6,5 @@ use sha2::{Digest, Sha256};
 pub fn first_64_bits(hash: Sha256) -> u64 {
     let digest = hash.finalize();
     let (first, _) = digest.split_at(8);
-    first.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    first.iter().fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }

@@ -89,19 +89,16 @@ impl<R: Resource> ResourceService<R> {
             let (after, said) = self.judge(&occasion, before.as_ref(), draft, &mut basis).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
-            let (members, references) = match before {
-                Some(shown) => {
-                    let replacement = self.replacement_of(&shown, after);
-                    let left = (Arc::clone(&replacement.members), replacement.references.clone());
-                    content.replacements.push(replacement);
-                    left
-                }
-                None => {
-                    let addition = self.new_item(id, after, None);
-                    let left = (Arc::clone(&addition.members), addition.references.clone());
-                    content.additions.push(addition);
-                    left
-                }
+            let (members, references) = if let Some(shown) = before {
+                let replacement = self.replacement_of(&shown, after);
+                let left = (Arc::clone(&replacement.members), replacement.references.clone());
+                content.replacements.push(replacement);
+                left
+            } else {
+                let addition = self.new_item(id, after, None);
+                let left = (Arc::clone(&addition.members), addition.references.clone());
+                content.additions.push(addition);
+                left
             };
             items.push((Item { members, ..unjudged }, references));
             if index % ELEMENTS_AT_A_TIME == 0 {

@@ -154,17 +154,17 @@ impl Patch {
     }
 }
 
-fn members<'a>(object: Value<'a>) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+fn members(object: Value<'_>) -> impl Iterator<Item = (&str, Value<'_>)> {
     object.entries().into_iter().flatten()
 }
 
-fn sorted_members<'a>(object: Value<'a>) -> Vec<(&'a str, Value<'a>)> {
+fn sorted_members(object: Value<'_>) -> Vec<(&str, Value<'_>)> {
     let mut sorted: Vec<_> = members(object).collect();
     sorted.sort_unstable_by_key(|(name, _)| *name);
     sorted
 }
 
-fn elements<'a>(array: Value<'a>) -> Result<Vec<Value<'a>>, Whole> {
+fn elements(array: Value<'_>) -> Result<Vec<Value<'_>>, Whole> {
     let elements: Vec<_> = array.elements().into_iter().flatten().take(MOST_ELEMENTS + 1).collect();
     if elements.len() > MOST_ELEMENTS { Err(Whole::NotCompared) } else { Ok(elements) }
 }

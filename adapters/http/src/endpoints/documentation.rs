@@ -40,14 +40,14 @@ struct Edition {
 
 #[derive(Clone)]
 struct Text {
-    text: Bytes,
+    body: Bytes,
     tag: EntityTag,
     policy: HeaderValue,
 }
 
 impl Text {
     fn new(text: String, policy: HeaderValue) -> Self {
-        Self { tag: EntityTag::of_content(text.as_bytes()), text: text.into(), policy }
+        Self { tag: EntityTag::of_content(text.as_bytes()), body: text.into(), policy }
     }
 }
 
@@ -128,16 +128,16 @@ impl Endpoint for Served {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let (media, Text { text, tag, policy }) = match self {
+        let (media, Text { body, tag, policy }) = match self {
             Self::OpenApi(documentation) => (MediaType::JSON, documentation.current().openapi),
             Self::SwaggerUi(documentation) => (MediaType::HTML, documentation.current().swagger_ui),
             Self::Icon => {
                 let tag = EntityTag::of_content(ICON);
-                let text = Bytes::from_static(ICON);
-                (MediaType::ICON, Text { text, tag, policy: NOTHING })
+                let body = Bytes::from_static(ICON);
+                (MediaType::ICON, Text { body, tag, policy: NOTHING })
             }
         };
-        let mut response = content::answer(&request, media.header(), &tag, text)?;
+        let mut response = content::answer(&request, media.header(), &tag, body)?;
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         Ok(response)
     }

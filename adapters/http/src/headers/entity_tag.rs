@@ -131,7 +131,9 @@ fn add_relations(hash: &mut Sha256, relations: &Relations) {
     let named = references.iter().rposition(|id| *id != ItemId::NIL).map_or(0, |last| last + 1);
     for ids in [continues.as_slice(), continued_by, &references[..named]] {
         hash.update((ids.len() as u64).to_be_bytes());
-        ids.iter().for_each(|id| hash.update(id.uuid()));
+        for id in ids {
+            hash.update(id.uuid());
+        }
     }
 }
 

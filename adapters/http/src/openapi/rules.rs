@@ -44,7 +44,7 @@ pub fn paths() -> [MetaPath; 2] {
             &[304, 400, 404, 414],
         )
     };
-    let own = format!("{}/:{}", RULES_PATH, RULE_PARAMETER);
+    let own = format!("{RULES_PATH}/:{RULE_PARAMETER}");
     let path = |path: String, operation| MetaPath { path, operations: vec![operation] };
     [path(RULES_PATH.to_owned(), listed), path(documented_path(&own), one)]
 }
