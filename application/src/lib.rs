@@ -25,10 +25,11 @@ pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstratio
 pub use error::ApplicationError;
 pub use ports::maintenance;
 pub use ports::{
-    Answered, BookRule, CaseReport, Change, ChangeKind, ChangeLog, Clock, CollectionContent, CollectionWrite,
-    Ground, History, IdGenerator, IdempotencyKey, ItemRepository, ListedItem, ListedPage, LogPage,
-    LoggedChange, NewItem, PastPageQuery, PastVersion, Ports, Readiness, Relations, Replacement,
-    RepositoryError, Revision, RuleBook, RuleFiles, Rules, Scope, Sequence, ShownItem, Totals,
+    Answered, BookRule, CaseReport, Change, ChangeKind, ChangeLog, Clock, CollectionContent,
+    CollectionWrite, Ground, History, IdGenerator, IdempotencyKey, ItemRepository, ListedItem,
+    ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Ports, Readiness,
+    Relations, Replacement, RepositoryError, Revision, RuleBook, RuleFiles, Rules, Scope, Sequence,
+    ShownItem, Totals,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchFault, Term, View};
