@@ -125,6 +125,7 @@ fn http_options(
             .iter()
             .filter_map(|origin| origin.parse().ok())
             .collect(),
+        rule_schema: rules_adapter::schema(),
     }
 }
 

@@ -21,6 +21,7 @@ use crate::endpoints::entry_point::EntryPoint;
 use crate::endpoints::health::{Health, Ready};
 use crate::endpoints::problem_pages;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
+use crate::endpoints::rule_schema::{self, RuleSchema};
 use crate::endpoints::rules::Rules;
 use crate::groups::{GROUPS, PathForm};
 use crate::headers::media_type::MediaType;
@@ -56,6 +57,8 @@ pub struct HttpOptions {
     pub stopping: watch::Receiver<bool>,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<HeaderValue>,
+    /// The JSON Schema of rule files.
+    pub rule_schema: String,
 }
 
 /// The whole service as one endpoint, to be given to [`crate::serve`].
@@ -72,7 +75,7 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     });
     let mut routes = Route::new();
     let limits = ResourceLimits { largest: options.max_body, key_lifetime: options.key_lifetime };
-    for (path, endpoint) in own_paths(ports, &context, options.stopping) {
+    for (path, endpoint) in own_paths(ports, &context, options.stopping, options.rule_schema) {
         routes = routes.at(path, endpoint);
     }
     for group in GROUPS {
@@ -91,6 +94,7 @@ fn own_paths(
     ports: &Ports,
     context: &HttpContext,
     stopping: watch::Receiver<bool>,
+    rule_schema: String,
 ) -> Vec<(String, MethodRouter)> {
     let base_url = &context.base_url;
     let changes = Changes {
@@ -114,6 +118,8 @@ fn own_paths(
     let unnegotiated = |kind: MediaType, text: Served| {
         MethodRouter::unnegotiated(Arc::clone(base_url), kind, [(Method::GET, text.boxed())])
     };
+    let schema = [(Method::GET, RuleSchema::new(rule_schema).boxed())];
+    let schema = MethodRouter::unnegotiated(Arc::clone(base_url), MediaType::JSON, schema);
     let mut paths = problem_pages::all(base_url);
     paths.extend([
         (
@@ -133,6 +139,7 @@ fn own_paths(
             "/openapi.json".to_owned(),
             unnegotiated(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation))),
         ),
+        (rule_schema::PATH.to_owned(), schema),
         ("/favicon.ico".to_owned(), unnegotiated(MediaType::ICON, Served::Icon)),
         ("/docs".to_owned(), unnegotiated(MediaType::HTML, Served::SwaggerUi(documentation))),
     ]);

@@ -69,6 +69,17 @@ fn document(service: &Service) -> Value {
     serde_json::from_str(service.get("/openapi.json").send().expect(200).text()).unwrap()
 }
 
+/// Editors find the JSON Schema of rule files at every service; it is the one in the repository.
+#[test]
+fn the_schema_of_rule_files_is_served() {
+    let service = Service::start(Store::Sqlite);
+    let answer = service.get("/schemas/rules.json").send().expect(200);
+    assert_eq!(answer.needed_header("content-type"), "application/json");
+    assert_eq!(answer.text(), include_str!("../../../docs/schemas/rules.json"));
+    let known = service.get("/schemas/rules.json").header("if-none-match", answer.etag());
+    known.send().expect(304);
+}
+
 #[test]
 fn every_example_works_untouched_on_the_demonstration_set() {
     let readable = demonstration();

@@ -76,6 +76,7 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
         stopping: tokio::sync::watch::channel(false).1,
         key_lifetime: SignedDuration::from_hours(24),
         cors_origins: Vec::new(),
+        rule_schema: String::new(),
     };
     service(&ports, options).call(request).await.unwrap()
 }
