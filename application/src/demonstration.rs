@@ -64,7 +64,7 @@ pub async fn load_demonstration(
             time: ports.clock.now(),
             caller: caller.name().map(Into::into),
             key: None,
-            grounds: Vec::new(),
+            read_set: Vec::new(),
         };
         ports.items.insert(Scope { collection, parent }, item, change).await?;
     }

@@ -26,8 +26,8 @@ pub use error::ApplicationError;
 pub use ports::maintenance;
 pub use ports::{
     Answered, BookRule, CaseReport, Change, ChangeKind, ChangeLog, Clock, CollectionContent,
-    CollectionWrite, Ground, History, IdGenerator, IdempotencyKey, ItemRepository, ListedItem,
-    ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Ports, Readiness,
+    CollectionWrite, History, IdGenerator, IdempotencyKey, ItemRepository, ListedItem, ListedPage,
+    LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Ports, ReadDependency, Readiness,
     Relations, Replacement, RepositoryError, Revision, RuleBook, RuleFiles, Rules, Scope, Sequence,
     ShownItem, Totals,
 };

@@ -148,12 +148,12 @@ pub struct Change {
     /// By what the write is known when it is asked for again.
     pub key: Option<Box<IdempotencyKey>>,
     /// What was looked up to decide on it.
-    pub grounds: Vec<Ground>,
+    pub read_set: Vec<ReadDependency>,
 }
 
 /// What a lookup found, on which a write was decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ground {
+pub struct ReadDependency {
     /// What was looked for.
     pub lookup: Lookup,
     /// What there was, in the order of the ids.
@@ -197,7 +197,7 @@ pub struct Answered {
 /// the same transaction. Writes MUST become visible in the order of their times: each has a time
 /// after those of all writes that were visible before it.
 ///
-/// A change with grounds MUST be made only while each of its lookups finds the same items at the
+/// A change with read set MUST be made only while each of its lookups finds the same items at the
 /// same versions, decided in the transaction that makes it, so that no other write comes between;
 /// otherwise the write MUST return `VersionConflict`.
 ///

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::{ItemId, Members, Resource, Rule, Transition, Verdict, WriteOperation};
 
 use super::ResourceService;
-use super::read_set::Basis;
+use super::read_set::DecisionContext;
 use super::validate::stored_members;
 use crate::ports::ShownItem;
 use crate::query::{PageQuery, PageRequest, Place, Position};
@@ -49,10 +49,11 @@ impl<R: Resource> ResourceService<R> {
             applied: BTreeMap::new(),
             next: page.last.clone().filter(|_| page.goes_on),
         };
-        let mut basis = self.basis();
+        let mut decision = self.decision();
         for listed in &page.items {
-            let verdict =
-                self.audit_item(options, &listed.shown, &mut basis, &mut audited.applied).await?;
+            let verdict = self
+                .audit_item(options, &listed.shown, &mut decision, &mut audited.applied)
+                .await?;
             if !(verdict.errors.is_empty() && verdict.warnings.is_empty()) {
                 audited.remarked.push((listed.shown.item.id, verdict));
             }
@@ -64,21 +65,22 @@ impl<R: Resource> ResourceService<R> {
         &self,
         options: &WriteOptions,
         shown: &ShownItem,
-        basis: &mut Basis,
+        decision: &mut DecisionContext,
         applied: &mut BTreeMap<String, u64>,
     ) -> Result<Verdict, ApplicationError> {
         let members = stored_members(shown)?;
         let mut verdict = Verdict::default();
-        for rule in basis.book.clone().iter() {
+        for rule in decision.book.clone().iter() {
             let Some(operation) = audited_operation(rule.as_ref()) else { continue };
-            let mut occasion = basis.occasion(options, operation, shown.item.id, shown.item.parent);
+            let mut occasion =
+                decision.occasion(options, operation, shown.item.id, shown.item.parent);
             // What is to come into force is audited for its first day.
             occasion.today =
                 rule.about().effective.0.map_or(occasion.today, |from| from.max(occasion.today));
             let before = (operation != WriteOperation::Create).then_some(&members);
             let transition =
                 Transition { before, after: &members, occasion: &occasion, found: &[] };
-            let found = self.ask_book(rule.as_ref(), &transition, &mut verdict, basis).await?;
+            let found = self.ask_book(rule.as_ref(), &transition, &mut verdict, decision).await?;
             if let Some(found) = found
                 && rule.applies(&transition.knowing(&found)).await
             {

@@ -242,18 +242,18 @@ impl<R: Resource> ResourceService<R> {
         if let Some(parent) = past.parent {
             self.require_owner(parent).await?;
         }
-        let basis = self.basis();
-        let occasion = basis.occasion(options, WriteOperation::Create, past.id, past.parent);
+        let decision = self.decision();
+        let occasion = decision.occasion(options, WriteOperation::Create, past.id, past.parent);
         let draft = Draft::<R>::of(body, Identity::Named(past.id));
-        let Decision { after, warnings, grounds } =
-            self.decide(basis, &occasion, None, draft).await?;
+        let Decision { after, warnings, read_set } =
+            self.decide(decision, &occasion, None, draft).await?;
         let item = self.new_item(past.id, after, past.continues);
         if options.is_dry_run {
             return Ok(Written { shown: self.would_be_restored(past, item).await?, warnings });
         }
         match self
             .repository
-            .restore(self.scope(past.parent), item, self.change_on(options, grounds, &warnings))
+            .restore(self.scope(past.parent), item, self.change_on(options, read_set, &warnings))
             .await
         {
             Err(RepositoryError::AnsweredBefore) => {

@@ -10,7 +10,7 @@ use domain::{Resource, Violations};
 
 use super::ResourceService;
 use super::result::remarks;
-use crate::ports::{Answered, Change, Ground, IdempotencyKey};
+use crate::ports::{Answered, Change, IdempotencyKey, ReadDependency};
 use crate::{ApplicationError, RequestKey, WriteOptions};
 
 /// A request with a key: the caller, where it was sent, and the key.
@@ -52,11 +52,11 @@ fn key(options: &WriteOptions) -> Option<&RequestKey> {
 }
 
 impl<R: Resource> ResourceService<R> {
-    /// What the change log, and the memory of keys, keep of a write that was decided on `grounds`.
+    /// What the change log, and the memory of keys, keep of a write that was decided on `read set`.
     pub(super) fn change_on(
         &self,
         options: &WriteOptions,
-        grounds: Vec<Ground>,
+        read_set: Vec<ReadDependency>,
         warnings: &Violations,
     ) -> Change {
         let time = self.clock.now();
@@ -67,7 +67,7 @@ impl<R: Resource> ResourceService<R> {
                 [path, key, fingerprint].map(|text| text.as_str().into());
             Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks: remarks(warnings) })
         });
-        Change { time, caller: options.caller.name().map(Into::into), key, grounds }
+        Change { time, caller: options.caller.name().map(Into::into), key, read_set }
     }
 
     /// What the request was answered when it was sent before.

@@ -205,15 +205,15 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
     ) -> Result<(ShownItem, Embedded, Verdict), ApplicationError> {
         let whole = View { fields: None, embed: view.embed.clone() };
         let (shown, embedded) = self.get(caller, parent, id, &whole).await?;
-        let mut basis = self.basis();
-        let occasion = basis.occasion(
+        let mut decision = self.decision();
+        let occasion = decision.occasion(
             &WriteOptions::by(caller.clone()),
             WriteOperation::Replace,
             id,
             shown.item.parent,
         );
         let draft = Edit::Replace(stored_members(&shown)?).draft(&shown)?;
-        let (_, verdict) = self.judge(&occasion, Some(&shown), draft, &mut basis).await?;
+        let (_, verdict) = self.judge(&occasion, Some(&shown), draft, &mut decision).await?;
         Ok((shown, embedded, verdict))
     }
 
@@ -280,11 +280,11 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.find(parent, id).await?;
             check(precondition, &shown)?;
-            let grounds = self.decide_removal(options, &shown).await?;
+            let read_set = self.decide_removal(options, &shown).await?;
             if options.is_dry_run {
                 return Ok(());
             }
-            let change = self.change_on(options, grounds, &Violations::default());
+            let change = self.change_on(options, read_set, &Violations::default());
             match self.repository.delete(self.scope(parent), id, shown.item.version, change).await {
                 Err(RepositoryError::VersionConflict) => {}
                 done => return Ok(done?),
@@ -302,7 +302,7 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
     ) -> Result<Replaced, ApplicationError> {
         for _ in 0..MAX_ATTEMPTS {
             let expected = self.expected_revision(precondition).await?;
-            let Judged { content, items, warnings, grounds } =
+            let Judged { content, items, warnings, read_set } =
                 self.judge_all(options, body, expected).await?;
             if options.is_dry_run {
                 let write = CollectionWrite { time: self.clock.now(), revision: Revision(0) };
@@ -311,7 +311,7 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
             }
             match self
                 .repository
-                .replace_all(self.collection, content, self.change_on(options, grounds, &warnings))
+                .replace_all(self.collection, content, self.change_on(options, read_set, &warnings))
                 .await
             {
                 Err(RepositoryError::VersionConflict) => {}

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::ResourceService;
-use crate::ports::{Ground, ItemRepository, Rules};
+use crate::ports::{ItemRepository, ReadDependency, Rules};
 use crate::{ApplicationError, WriteOptions};
 
 /// Most bytes of members that are kept in case the next rule asks for the same. Beyond it they are
@@ -20,7 +20,7 @@ use crate::{ApplicationError, WriteOptions};
 const MOST_BYTES_KEPT: usize = 16 << 20;
 
 /// What a decision is made on.
-pub(super) struct Basis {
+pub(super) struct DecisionContext {
     /// The rules that are not written in Rust, those of one edition.
     pub book: Rules,
     collection: Collection,
@@ -44,9 +44,9 @@ struct LookedUp {
 
 impl<R: Resource> ResourceService<R> {
     /// What a decision that begins now is made on.
-    pub(super) fn basis(&self) -> Basis {
+    pub(super) fn decision(&self) -> DecisionContext {
         let now = self.clock.now();
-        Basis {
+        DecisionContext {
             book: self.rules.rules(self.collection),
             collection: self.collection,
             looked_up: HashMap::new(),
@@ -58,7 +58,7 @@ impl<R: Resource> ResourceService<R> {
     }
 }
 
-impl Basis {
+impl DecisionContext {
     /// When, by whom and to which item a write is done. All of one decision have one time.
     pub fn occasion(
         &self,
@@ -137,10 +137,10 @@ impl Basis {
     }
 
     /// What may not change before the write.
-    pub fn into_grounds(self) -> Vec<Ground> {
+    pub fn into_read_set(self) -> Vec<ReadDependency> {
         let relied_on = self.looked_up.into_iter().filter(|(_, known)| known.is_relied_on);
         relied_on
-            .filter_map(|(lookup, known)| Some(Ground { lookup, found: known.versions? }))
+            .filter_map(|(lookup, known)| Some(ReadDependency { lookup, found: known.versions? }))
             .collect()
     }
 }

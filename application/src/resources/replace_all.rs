@@ -10,7 +10,7 @@ use futures_lite::future::yield_now;
 use super::rules::{has_rules, judges_removals};
 use super::validate::{Draft, draft_element, named_id};
 use super::{ReplacementBody, ResourceService};
-use crate::ports::{CollectionContent, Ground, Revision, ShownItem};
+use crate::ports::{CollectionContent, ReadDependency, Revision, ShownItem};
 use crate::{ApplicationError, WriteOptions};
 
 /// How many elements are validated before other tasks of the thread go on.
@@ -22,7 +22,7 @@ pub(super) struct Judged {
     /// The items it leaves, each with what its members refer to.
     pub items: Vec<(Item, Vec<Option<ItemId>>)>,
     pub warnings: Violations,
-    pub grounds: Vec<Ground>,
+    pub read_set: Vec<ReadDependency>,
 }
 
 /// An element before any rule is asked.
@@ -65,10 +65,10 @@ impl<R: Resource> ResourceService<R> {
         let named: Vec<_> =
             body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
         let elements = self.drafts(body, &named).await?;
-        let mut basis = self.basis();
-        if has_rules::<R>(&basis) {
-            let now = basis.now;
-            basis = basis.of_replacement(
+        let mut decision = self.decision();
+        if has_rules::<R>(&decision) {
+            let now = decision.now;
+            decision = decision.of_replacement(
                 elements.iter().flatten().map(|element| element.item(now)).collect(),
             );
         }
@@ -83,10 +83,11 @@ impl<R: Resource> ResourceService<R> {
                     continue;
                 }
             };
-            let unjudged = element.item(basis.now);
+            let unjudged = element.item(decision.now);
             let (operation, Element { id, before, draft }) = (element.operation(), element);
-            let occasion = basis.occasion(options, operation, id, None);
-            let (after, said) = self.judge(&occasion, before.as_ref(), draft, &mut basis).await?;
+            let occasion = decision.occasion(options, operation, id, None);
+            let (after, said) =
+                self.judge(&occasion, before.as_ref(), draft, &mut decision).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
             let (members, references) = if let Some(shown) = before {
@@ -105,16 +106,17 @@ impl<R: Resource> ResourceService<R> {
                 yield_now().await;
             }
         }
-        if judges_removals::<R>(&basis) {
-            let judged_at = self.judge_removals(options, &named, &mut verdict, &mut basis).await?;
+        if judges_removals::<R>(&decision) {
+            let judged_at =
+                self.judge_removals(options, &named, &mut verdict, &mut decision).await?;
             // What the client's condition was compared with must be what is replaced.
             content.expected = Some(expected.unwrap_or(judged_at));
         }
         if !verdict.errors.is_empty() {
             return Err(ApplicationError::Invalid(verdict.errors));
         }
-        let (warnings, grounds) = (verdict.warnings, basis.into_grounds());
-        Ok(Judged { content, items, warnings, grounds })
+        let (warnings, read_set) = (verdict.warnings, decision.into_read_set());
+        Ok(Judged { content, items, warnings, read_set })
     }
 
     /// What the elements would be, or why they cannot be told from others.

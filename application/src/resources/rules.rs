@@ -1,6 +1,6 @@
 //! What the business rules say of a write: those written in Rust, then those of the rule book.
 //!
-//! A rule may ask for other items. What it was given is kept as the grounds of the decision, and
+//! A rule may ask for other items. What it was given is kept as the read set of the decision, and
 //! the store makes the write only while all of it is still so: between the look and the write
 //! nothing can change unseen.
 
@@ -12,9 +12,9 @@ use domain::{
 };
 
 use super::ResourceService;
-use super::read_set::Basis;
+use super::read_set::DecisionContext;
 use super::validate::{Draft, stored_members};
-use crate::ports::{BookRule, Ground, Revision, ShownItem};
+use crate::ports::{BookRule, ReadDependency, Revision, ShownItem};
 use crate::query::{PageQuery, PageRequest, Position};
 use crate::{ApplicationError, WriteOptions};
 
@@ -25,21 +25,21 @@ const REMOVALS_AT_A_TIME: u64 = 100;
 pub(super) struct Decision<R> {
     pub after: R,
     pub warnings: Violations,
-    pub grounds: Vec<Ground>,
+    pub read_set: Vec<ReadDependency>,
 }
 
 impl<R: Resource> ResourceService<R> {
     /// Decides on one write.
     pub(super) async fn decide(
         &self,
-        mut basis: Basis,
+        mut decision: DecisionContext,
         occasion: &Occasion,
         before: Option<&ShownItem>,
         draft: Draft<R>,
     ) -> Result<Decision<R>, ApplicationError> {
-        let (after, verdict) = self.judge(occasion, before, draft, &mut basis).await?;
+        let (after, verdict) = self.judge(occasion, before, draft, &mut decision).await?;
         if verdict.errors.is_empty() {
-            Ok(Decision { after, warnings: verdict.warnings, grounds: basis.into_grounds() })
+            Ok(Decision { after, warnings: verdict.warnings, read_set: decision.into_read_set() })
         } else {
             Err(ApplicationError::Invalid(verdict.errors))
         }
@@ -51,19 +51,19 @@ impl<R: Resource> ResourceService<R> {
         occasion: &Occasion,
         before: Option<&ShownItem>,
         draft: Draft<R>,
-        basis: &mut Basis,
+        decision: &mut DecisionContext,
     ) -> Result<(R, Verdict), ApplicationError> {
         let Draft { after, errors } = draft;
         let mut verdict = Verdict { errors, warnings: Violations::default() };
-        if !has_rules::<R>(basis) {
+        if !has_rules::<R>(decision) {
             return Ok((after, verdict));
         }
-        let book = basis.book.clone();
+        let book = decision.book.clone();
         let before = before.map(stored).transpose()?;
         let transition =
             Transition { before: before.as_ref(), after: &after, occasion, found: &[] };
         for rule in R::rules() {
-            self.ask(*rule, &transition, &mut verdict, basis).await?;
+            self.ask(*rule, &transition, &mut verdict, decision).await?;
         }
         let of_members = Transition {
             before: before.as_ref().map(R::members),
@@ -72,7 +72,7 @@ impl<R: Resource> ResourceService<R> {
             found: &[],
         };
         for rule in book.iter() {
-            self.ask_book(rule.as_ref(), &of_members, &mut verdict, basis).await?;
+            self.ask_book(rule.as_ref(), &of_members, &mut verdict, decision).await?;
         }
         Ok((after, verdict))
     }
@@ -82,15 +82,15 @@ impl<R: Resource> ResourceService<R> {
         &self,
         options: &WriteOptions,
         shown: &ShownItem,
-    ) -> Result<Vec<Ground>, ApplicationError> {
-        let basis = self.basis();
-        if !judges_removals::<R>(&basis) {
+    ) -> Result<Vec<ReadDependency>, ApplicationError> {
+        let decision = self.decision();
+        if !judges_removals::<R>(&decision) {
             return Ok(Vec::new());
         }
         let occasion =
-            basis.occasion(options, WriteOperation::Delete, shown.item.id, shown.item.parent);
+            decision.occasion(options, WriteOperation::Delete, shown.item.id, shown.item.parent);
         let draft = Draft { after: stored(shown)?, errors: Violations::default() };
-        Ok(self.decide(basis, &occasion, Some(shown), draft).await?.grounds)
+        Ok(self.decide(decision, &occasion, Some(shown), draft).await?.read_set)
     }
 
     /// Judges the removal of every item of the collection that is not `kept`; gives the revision it
@@ -100,7 +100,7 @@ impl<R: Resource> ResourceService<R> {
         options: &WriteOptions,
         kept: &[ItemId],
         verdict: &mut Verdict,
-        basis: &mut Basis,
+        decision: &mut DecisionContext,
     ) -> Result<Revision, ApplicationError> {
         let revision = self.repository.totals(self.scope(None), &self.referenced()).await?.revision;
         let kept: HashSet<_> = kept.iter().copied().collect();
@@ -116,14 +116,14 @@ impl<R: Resource> ResourceService<R> {
                 .map(|listed| &listed.shown)
                 .filter(|shown| !kept.contains(&shown.item.id))
             {
-                let occasion = basis.occasion(
+                let occasion = decision.occasion(
                     options,
                     WriteOperation::Delete,
                     removed.item.id,
                     removed.item.parent,
                 );
                 let draft = Draft { after: stored::<R>(removed)?, errors: Violations::default() };
-                let (_, said) = self.judge(&occasion, Some(removed), draft, basis).await?;
+                let (_, said) = self.judge(&occasion, Some(removed), draft, decision).await?;
                 verdict.errors.extend(of_removal(removed.item.id, &said.errors));
                 verdict.warnings.extend(of_removal(removed.item.id, &said.warnings));
             }
@@ -140,12 +140,12 @@ impl<R: Resource> ResourceService<R> {
         rule: &dyn Rule<T>,
         transition: &Transition<'_, T>,
         verdict: &mut Verdict,
-        basis: &mut Basis,
+        decision: &mut DecisionContext,
     ) -> Result<(), ApplicationError> {
         if verdict.wants(rule, transition.occasion) {
             let outcome = match rule.lookups(transition) {
                 Ok(lookups) => {
-                    let found = self.look_up(lookups, rule.severity(), basis).await?;
+                    let found = self.look_up(lookups, rule.severity(), decision).await?;
                     rule.check(&transition.knowing(&found))
                 }
                 Err(violation) => Err(violation),
@@ -162,7 +162,7 @@ impl<R: Resource> ResourceService<R> {
         rule: &dyn BookRule,
         transition: &Transition<'_, Members>,
         verdict: &mut Verdict,
-        basis: &mut Basis,
+        decision: &mut DecisionContext,
     ) -> Result<Option<Vec<Found>>, ApplicationError> {
         if !verdict.wants(rule, transition.occasion) {
             return Ok(None);
@@ -170,7 +170,7 @@ impl<R: Resource> ResourceService<R> {
         let mut found = Vec::new();
         let outcome = match rule.evaluate_lookups(transition).await {
             Ok(lookups) => {
-                found = self.look_up(lookups, rule.severity(), basis).await?;
+                found = self.look_up(lookups, rule.severity(), decision).await?;
                 rule.evaluate(&transition.knowing(&found)).await
             }
             Err(violation) => Err(violation),
@@ -183,27 +183,27 @@ impl<R: Resource> ResourceService<R> {
         &self,
         lookups: Vec<Lookup>,
         severity: Severity,
-        basis: &mut Basis,
+        decision: &mut DecisionContext,
     ) -> Result<Vec<Found>, ApplicationError> {
         let mut found = Vec::with_capacity(lookups.len());
         for lookup in lookups {
-            found.push(basis.look_up(self.repository.as_ref(), lookup, severity).await?);
+            found.push(decision.look_up(self.repository.as_ref(), lookup, severity).await?);
         }
         Ok(found)
     }
 }
 
 /// Whether there is any rule about such items.
-pub(super) fn has_rules<R: Resource>(basis: &Basis) -> bool {
-    !R::rules().is_empty() || !basis.book.is_empty()
+pub(super) fn has_rules<R: Resource>(decision: &DecisionContext) -> bool {
+    !R::rules().is_empty() || !decision.book.is_empty()
 }
 
 /// Whether any rule may have something to say of a removal.
-pub(super) fn judges_removals<R: Resource>(basis: &Basis) -> bool {
+pub(super) fn judges_removals<R: Resource>(decision: &DecisionContext) -> bool {
     let is_of_removals =
         |operations: &[WriteOperation]| operations.contains(&WriteOperation::Delete);
     R::rules().iter().any(|rule| is_of_removals(rule.operations()))
-        || basis.book.iter().any(|rule| is_of_removals(rule.operations()))
+        || decision.book.iter().any(|rule| is_of_removals(rule.operations()))
 }
 
 /// What is said of the removal of an item. It is no part of the body: the whole of it would remove

@@ -39,10 +39,10 @@ impl<R: Resource> ResourceService<R> {
         let id = self.ids.next_id();
         for _ in 0..MAX_ATTEMPTS {
             let draft = Draft::of(body, continues.map_or(Identity::New, Identity::Named));
-            let basis = self.basis();
-            let occasion = basis.occasion(options, WriteOperation::Create, id, parent);
-            let Decision { after, warnings, grounds } =
-                self.decide(basis, &occasion, None, draft).await?;
+            let decision = self.decision();
+            let occasion = decision.occasion(options, WriteOperation::Create, id, parent);
+            let Decision { after, warnings, read_set } =
+                self.decide(decision, &occasion, None, draft).await?;
             let addition = self.new_item(id, after, continues);
             if options.is_dry_run {
                 return Ok(Written {
@@ -52,7 +52,7 @@ impl<R: Resource> ResourceService<R> {
             }
             match self
                 .repository
-                .insert(self.scope(parent), addition, self.change_on(options, grounds, &warnings))
+                .insert(self.scope(parent), addition, self.change_on(options, read_set, &warnings))
                 .await
             {
                 Err(RepositoryError::VersionConflict) => {}
@@ -77,10 +77,10 @@ impl<R: Resource> ResourceService<R> {
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.find(parent, id).await?;
             check(precondition, &shown)?;
-            let basis = self.basis();
-            let occasion = basis.occasion(options, edit.operation(), id, shown.item.parent);
-            let Decision { after, warnings, grounds } =
-                self.decide(basis, &occasion, Some(&shown), edit.draft(&shown)?).await?;
+            let decision = self.decision();
+            let occasion = decision.occasion(options, edit.operation(), id, shown.item.parent);
+            let Decision { after, warnings, read_set } =
+                self.decide(decision, &occasion, Some(&shown), edit.draft(&shown)?).await?;
             let replacement = self.replacement_of(&shown, after);
             if edit.kind() == ChangeKind::Patched && replacement.members == shown.item.members {
                 return Ok(Written { shown, warnings });
@@ -92,7 +92,7 @@ impl<R: Resource> ResourceService<R> {
                     warnings,
                 });
             }
-            let change = self.change_on(options, grounds, &warnings);
+            let change = self.change_on(options, read_set, &warnings);
             match self.repository.update(self.scope(parent), replacement, edit.kind(), change).await
             {
                 Err(RepositoryError::VersionConflict) => {}

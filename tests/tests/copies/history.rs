@@ -256,7 +256,7 @@ fn by(number: usize) -> Change {
         time: Timestamp::from_microsecond(BEGINNING + i64::try_from(number).unwrap()).unwrap(),
         caller,
         key: None,
-        grounds: Vec::new(),
+        read_set: Vec::new(),
     }
 }
 

@@ -26,9 +26,9 @@ macro_rules! on_both_stores {
 mod change_log;
 mod concurrency;
 mod full;
-mod grounds;
 mod orders;
 mod pages;
+mod read_set;
 mod reads;
 mod replacement;
 mod schema;

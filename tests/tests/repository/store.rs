@@ -42,7 +42,7 @@ pub fn at(microsecond: i64) -> Change {
         time: Timestamp::from_microsecond(microsecond).unwrap(),
         caller: None,
         key: None,
-        grounds: Vec::new(),
+        read_set: Vec::new(),
     }
 }
 

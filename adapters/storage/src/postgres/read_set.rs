@@ -1,4 +1,4 @@
-//! The grounds of writes on `PostgreSQL`, looked up in the transaction that holds the commit
+//! The read set of writes on `PostgreSQL`, looked up in the transaction that holds the commit
 //! lock.
 
 use application::Change;
@@ -9,7 +9,7 @@ use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
 
-/// What the grounds of the changes rest on, as it is now.
+/// What the read set of the changes rest on, as it is now.
 pub(crate) async fn current_reads<'a>(
     connection: &impl ConnectionTrait,
     changes: impl Iterator<Item = &'a Change>,

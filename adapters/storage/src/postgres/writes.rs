@@ -93,7 +93,7 @@ impl PostgresWrites {
     ) -> Result<Vec<Answer>, DbErr> {
         let looks_up = |write: &RowWrite<'_>| {
             write.change.key.is_some()
-                || !write.change.grounds.is_empty()
+                || !write.change.read_set.is_empty()
                 || matches!(write.how, RowWriteKind::Restore { .. })
         };
         if writes.iter().any(looks_up) {
@@ -144,7 +144,7 @@ impl PostgresWrites {
 
     async fn attempt(&self, pool: &DatabaseConnection, write: &Write) -> Result<Answer, DbErr> {
         match write {
-            Write::Delete { scope, id, expected, change } if change.grounds.is_empty() => {
+            Write::Delete { scope, id, expected, change } if change.read_set.is_empty() => {
                 self.delete(pool, *scope, *id, *expected, change).await
             }
             Write::Delete { scope, id, expected, change } => {

@@ -220,7 +220,7 @@ pub(crate) fn known(lookup: &Lookup, ShownItem { item, .. }: ShownItem) -> Found
 
 #[cfg(test)]
 mod tests {
-    use application::{Change, Ground};
+    use application::{Change, ReadDependency};
     use domain::{Collection, ItemId, Lookup, LookupKey};
     use jiff::Timestamp;
     use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, Statement};
@@ -274,9 +274,9 @@ mod tests {
                     first.contains(&index) && !first.contains("items_by_collection"),
                     "{name}: {first}"
                 );
-                let grounds = vec![Ground { lookup, found: Vec::new() }];
+                let read_set = vec![ReadDependency { lookup, found: Vec::new() }];
                 let change =
-                    Change { time: Timestamp::UNIX_EPOCH, caller: None, key: None, grounds };
+                    Change { time: Timestamp::UNIX_EPOCH, caller: None, key: None, read_set };
                 for look in looks(std::iter::once(&change)) {
                     let second = plan(&database, look.statement(&SQLITE)).await;
                     assert!(

@@ -1,4 +1,4 @@
-//! The grounds of writes on `SQLite`, looked up in the transaction that writes.
+//! The read set of writes on `SQLite`, looked up in the transaction that writes.
 
 use application::Change;
 use domain::{ItemId, Version};
@@ -9,9 +9,9 @@ use sea_orm::Value;
 use crate::sql::dialect::SQLITE;
 use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
 
-/// Whether what the grounds of a change rest on is as it was.
+/// Whether what the read set of a change rest on is as it was.
 pub(crate) fn hold(transaction: &Transaction<'_>, change: &Change) -> rusqlite::Result<bool> {
-    if change.grounds.is_empty() {
+    if change.read_set.is_empty() {
         return Ok(true);
     }
     let mut current_reads = CurrentReads::default();

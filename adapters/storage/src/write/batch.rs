@@ -131,8 +131,8 @@ pub(crate) fn together<'a>(writes: &[RowWrite<'a>]) -> usize {
     let (mut items, mut keys) = (HashSet::with_capacity(writes.len()), HashSet::new());
     let may_join = |(place, write): (usize, &RowWrite<'a>)| {
         let RowWrite { id, change, .. } = *write;
-        (change.grounds.is_empty()
-            || !writes[..place].iter().any(|before| touches(before, &change.grounds)))
+        (change.read_set.is_empty()
+            || !writes[..place].iter().any(|before| touches(before, &change.read_set)))
             && items.insert(id)
             && KnownBy::of(change).is_none_or(|key| keys.insert(key))
     };

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use application::{Change, Ground};
+use application::{Change, ReadDependency};
 use domain::{Collection, ItemId, LookupKey, Version};
 use sea_orm::Statement;
 
@@ -38,7 +38,7 @@ pub(crate) struct CurrentReads(HashMap<Collection, HashMap<LookupKey, Vec<(ItemI
 /// What is to be looked for: every key once, whatever is left out of what it finds.
 pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Look<'a>> {
     let mut keys: HashMap<_, HashMap<&LookupKey, usize>> = HashMap::new();
-    for Ground { lookup, found } in changes.flat_map(|change| &change.grounds) {
+    for ReadDependency { lookup, found } in changes.flat_map(|change| &change.read_set) {
         if let Some(shape) = Shape::of(lookup.collection, &lookup.key) {
             let most =
                 keys.entry((lookup.collection, shape)).or_default().entry(&lookup.key).or_default();
@@ -71,7 +71,7 @@ impl<'a> Look<'a> {
         self.keys.iter().map(|(_, most)| most).sum::<usize>() + 1
     }
 
-    /// Where there are more rows than all grounds allow, it is not known which of them fail: what
+    /// Where there are more rows than all read set allow, it is not known which of them fail: what
     /// is to be looked for one by one then.
     pub fn apart(&self, rows: usize) -> Option<Vec<Self>> {
         let one = |key: &(&'a LookupKey, usize)| Self {
@@ -102,7 +102,7 @@ impl CurrentReads {
 
     /// Whether every lookup of a change finds what it found.
     pub fn holds(&self, change: &Change) -> bool {
-        change.grounds.iter().all(|Ground { lookup, found }| {
+        change.read_set.iter().all(|ReadDependency { lookup, found }| {
             let current_reads = self
                 .0
                 .get(&lookup.collection)
@@ -119,9 +119,9 @@ impl CurrentReads {
     }
 }
 
-/// Whether a write may change what some grounds rest on, where they hold: it is of an item that was
+/// Whether a write may change what some read set rest on, where they hold: it is of an item that was
 /// found, or leaves one that would be. Then what they rest on is looked up after it.
-pub(crate) fn touches(write: &RowWrite<'_>, grounds: &[Ground]) -> bool {
+pub(crate) fn touches(write: &RowWrite<'_>, read_set: &[ReadDependency]) -> bool {
     let RowWrite { scope, id, keys, .. } = write;
     let would_be_found = |collection, key: &LookupKey| match (key, Shape::of(collection, key)) {
         (LookupKey::Id(sought), _) => sought == id,
@@ -134,7 +134,7 @@ pub(crate) fn touches(write: &RowWrite<'_>, grounds: &[Ground]) -> bool {
         (LookupKey::Member { .. }, shape) => shape.is_some(),
         (LookupKey::Nothing, _) => false,
     };
-    grounds.iter().any(|Ground { lookup, found }| {
+    read_set.iter().any(|ReadDependency { lookup, found }| {
         lookup.collection == scope.collection
             && (found.iter().any(|(found, _)| found == id)
                 || would_be_found(lookup.collection, &lookup.key))

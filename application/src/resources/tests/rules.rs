@@ -11,8 +11,8 @@ use super::{ANYONE, FIRST, WRITE, codes, id, members, ruled_service, stored};
 use crate::ports::{ListedPage, MockItemRepository};
 use crate::query::Total;
 use crate::{
-    BookRule, Ground, Precondition, ReplacementBody, RepositoryError, ResourceUseCases as _, Rules,
-    View,
+    BookRule, Precondition, ReadDependency, ReplacementBody, RepositoryError,
+    ResourceUseCases as _, Rules, View,
 };
 
 /// Refuses what has a member `bad`, or what finds any other item.
@@ -137,11 +137,11 @@ async fn a_decision_is_made_anew_when_what_it_rests_on_has_changed() {
         let found = if looks == 1 { Vec::new() } else { vec![stored(2, 1, "{}").item] };
         Ok(Found::Items(found))
     });
-    let rests_on = |grounds: &[Ground]| matches!(grounds, [Ground { found, lookup }] if found.is_empty() && lookup.without == id(7));
+    let rests_on = |read_set: &[ReadDependency]| matches!(read_set, [ReadDependency { found, lookup }] if found.is_empty() && lookup.without == id(7));
     repository
         .expect_insert()
         .once()
-        .withf(move |_, _, change| rests_on(&change.grounds))
+        .withf(move |_, _, change| rests_on(&change.read_set))
         .returning(|_, _, _| Err(RepositoryError::VersionConflict));
     let service = ruled_service::<Document>(
         Collection::known("files"),
@@ -161,7 +161,7 @@ async fn a_write_does_not_rest_on_what_only_warns() {
     repository
         .expect_insert()
         .once()
-        .withf(|_, _, change| change.grounds.is_empty())
+        .withf(|_, _, change| change.read_set.is_empty())
         .returning(|_, _, _| Ok(stored(7, 1, "{}")));
     let warning = Test { looks_up: true, severity: Severity::Warning, ..REFUSING };
     let written = ruled_service::<Document>(Collection::known("files"), repository, book(warning))
@@ -238,7 +238,7 @@ async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
         Ok(held.iter().filter(|shown| ids.contains(&shown.item.id)).cloned().collect())
     });
     repository.expect_replace_all().returning(|_, _, change| {
-        assert!(change.grounds.is_empty(), "it rests on nothing but itself");
+        assert!(change.read_set.is_empty(), "it rests on nothing but itself");
         Ok(WRITTEN)
     });
     let service = ruled_service::<Document>(

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use application::{
-    Change, ChangeKind, Ground, IdempotencyKey, ItemRepository, NewItem, RepositoryError, Scope,
-    ShownItem,
+    Change, ChangeKind, IdempotencyKey, ItemRepository, NewItem, ReadDependency, RepositoryError,
+    Scope, ShownItem,
 };
 use domain::{Collection, Found, Item, ItemId, Lookup, LookupKey};
 use tests::stores::TestDatabase;
@@ -83,7 +83,7 @@ async fn decided_on(items: &Arc<dyn ItemRepository>, lookups: &[Lookup]) -> Chan
     let mut change = at(NOW);
     for lookup in lookups {
         let found = found(items, lookup).await.iter().map(|item| (item.id, item.version)).collect();
-        change.grounds.push(Ground { lookup: lookup.clone(), found });
+        change.read_set.push(ReadDependency { lookup: lookup.clone(), found });
     }
     change
 }
@@ -178,11 +178,11 @@ async fn assert_found_as_written(store: &TestStore, name: &str, inserted: &[Item
     ] {
         let expected: Vec<_> = expected.into_iter().map(|place: usize| inserted[place]).collect();
         assert_eq!(found_ids(store, &member(CASH, name, value)).await, expected, "{name} {value}");
-        let grounds = decided_on(&store.items, &[member(CASH, name, value)]).await;
+        let read_set = decided_on(&store.items, &[member(CASH, name, value)]).await;
         assert_eq!(
             store
                 .items
-                .insert(all(Collection::known("files")), new_item("{}"), grounds)
+                .insert(all(Collection::known("files")), new_item("{}"), read_set)
                 .await
                 .map(|_| ()),
             Ok(()),
@@ -212,18 +212,18 @@ async fn members_of_any_name_are_looked_up(store: &TestStore) {
         let shown = store.insert(all(CASH), &members).await;
         let lookup = member(CASH, name, "x");
         assert_eq!(found_ids(store, &lookup).await, [shown.item.id], "{name}");
-        let grounds = decided_on(&store.items, std::slice::from_ref(&lookup)).await;
+        let read_set = decided_on(&store.items, std::slice::from_ref(&lookup)).await;
         assert!(
             store
                 .items
-                .insert(all(Collection::known("files")), new_item("{}"), grounds.clone())
+                .insert(all(Collection::known("files")), new_item("{}"), read_set.clone())
                 .await
                 .is_ok(),
             "{name}"
         );
         store.delete(all(CASH), &shown).await.unwrap();
         let refused =
-            store.items.insert(all(Collection::known("files")), new_item("{}"), grounds).await;
+            store.items.insert(all(Collection::known("files")), new_item("{}"), read_set).await;
         assert_eq!(refused, Err(RepositoryError::VersionConflict), "{name}");
     }
 }
@@ -238,11 +238,11 @@ async fn members_with_an_index_are_looked_up_whatever_their_length(store: &TestS
                 let shown = store.insert(all(collection), &members).await;
                 let lookup = member(collection, name, value);
                 assert_eq!(found_ids(store, &lookup).await, [shown.item.id], "{name} {value}");
-                let grounds = decided_on(&store.items, &[lookup]).await;
+                let read_set = decided_on(&store.items, &[lookup]).await;
                 assert!(
                     store
                         .items
-                        .insert(all(Collection::known("lib")), new_item("{}"), grounds)
+                        .insert(all(Collection::known("lib")), new_item("{}"), read_set)
                         .await
                         .is_ok(),
                     "{name} {value}"
@@ -280,8 +280,8 @@ async fn what_is_about_the_same_is_told_apart_by_its_collection(store: &TestStor
         (member(status, "proposal_id", "x"), vec![message]),
     ] {
         assert_eq!(found_ids(store, &lookup).await, expected, "{lookup:?}");
-        let grounds = decided_on(&store.items, &[lookup]).await;
-        assert!(store.items.insert(all(CASH), new_item(members), grounds).await.is_ok());
+        let read_set = decided_on(&store.items, &[lookup]).await;
+        assert!(store.items.insert(all(CASH), new_item(members), read_set).await.is_ok());
     }
 }
 
@@ -329,8 +329,8 @@ async fn postgresql_looks_into_the_index_both_times() {
         .await
         .unwrap();
     let _ = database.query("ANALYZE items");
-    let grounds = decided_on(&items, &[member(Collection::known("status"), "subject", "7")]).await;
-    items.insert(all(CASH), new_item("{}"), grounds).await.unwrap();
+    let read_set = decided_on(&items, &[member(Collection::known("status"), "subject", "7")]).await;
+    items.insert(all(CASH), new_item("{}"), read_set).await.unwrap();
     drop(items);
     store.close().await;
     let others = "SELECT backend_type FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -360,8 +360,8 @@ async fn where_there_is_nothing_to_look_for_nothing_is_found(store: &TestStore) 
     for lookup in &lookups {
         assert_eq!(found_ids(store, lookup).await, [], "{lookup:?}");
     }
-    let grounds = decided_on(&store.items, &lookups).await;
-    assert!(store.items.insert(all(CASH), new_item("{}"), grounds).await.is_ok());
+    let read_set = decided_on(&store.items, &lookups).await;
+    assert!(store.items.insert(all(CASH), new_item("{}"), read_set).await.is_ok());
 }
 
 async fn what_is_looked_up_is_there_as_it_was_last_written(store: &TestStore) {
@@ -392,13 +392,15 @@ async fn a_thousand_items_are_found_and_no_more(store: &TestStore) {
     store.items.replace_all(CASH, content(vec![], additions), at(NOW)).await.unwrap();
     let lookup = member(CASH, "m", "x");
     assert_eq!(found_ids(store, &lookup).await, expected);
-    let grounds = decided_on(&store.items, std::slice::from_ref(&lookup)).await;
-    assert!(store.items.insert(all(CASH), new_item(r#"{"m":"y"}"#), grounds.clone()).await.is_ok());
+    let read_set = decided_on(&store.items, std::slice::from_ref(&lookup)).await;
+    assert!(
+        store.items.insert(all(CASH), new_item(r#"{"m":"y"}"#), read_set.clone()).await.is_ok()
+    );
     let one_more = store.insert(all(CASH), r#"{"m":"x"}"#).await;
     assert_eq!(store.items.look_up(&lookup).await, Ok(Found::TooMany));
     assert_eq!(found_ids(store, &Lookup { without: one_more.item.id, ..lookup }).await, expected);
     assert_eq!(
-        store.items.insert(all(CASH), new_item("{}"), grounds).await,
+        store.items.insert(all(CASH), new_item("{}"), read_set).await,
         Err(RepositoryError::VersionConflict)
     );
 }
@@ -665,13 +667,13 @@ async fn remarks_are_given_back(store: &TestStore) {
     );
 }
 
-/// Who looks, decides that there may be one at most, and inserts on these grounds, until nobody
+/// Who looks, decides that there may be one at most, and inserts on these read set, until nobody
 /// came in between.
 async fn insert_the_only_one(items: Arc<dyn ItemRepository>) -> bool {
     let lookup = member(CASH, "m", "x");
     loop {
         let change = decided_on(&items, std::slice::from_ref(&lookup)).await;
-        if change.grounds.iter().any(|ground| !ground.found.is_empty()) {
+        if change.read_set.iter().any(|ground| !ground.found.is_empty()) {
             return false;
         }
         match items.insert(all(CASH), new_item(r#"{"m":"x"}"#), change).await {
@@ -839,7 +841,7 @@ async fn updates_that_are_done_together_with_what_was_decided_on_them_come_one_a
     }
 }
 
-/// Far more is there than the grounds of one know of; those of the others hold all the same.
+/// Far more is there than the read set of one know of; those of the others hold all the same.
 async fn a_write_whose_grounds_fail_does_not_harm_its_neighbours(store: &TestStore) {
     let mut inserts = Vec::new();
     for number in 0..WRITERS {
