@@ -32,7 +32,8 @@ pub use item::{Item, ItemId, Version};
 pub use proposal::Proposal;
 pub use resource::{Resource, unstorable};
 pub use rule::{
-    About, Found, Lookup, LookupKey, Occasion, Rule, Severity, Transition, Verdict, WriteOperation,
+    About, Found, Lookup, LookupKey, Rule, Severity, Transition, Verdict, WriteContext,
+    WriteOperation,
 };
 pub use suggestion::nearest;
 pub use violation::{Violation, Violations};

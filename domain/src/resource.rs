@@ -1,7 +1,7 @@
 //! What a kind of item is, and how a write of it is judged.
 
 use crate::json::Unstorable;
-use crate::rule::{Occasion, Rule, Transition, Verdict, WriteOperation};
+use crate::rule::{Rule, Transition, Verdict, WriteContext, WriteOperation};
 use crate::{Members, Violation, Violations};
 
 /// A kind of item. Every write turns members into a value of it, and the value is judged by its
@@ -44,7 +44,7 @@ pub trait Resource: Sized + Send + Sync + 'static {
         (draft, violations)
     }
 
-    /// Judges a create (`before` is `None`) or a replacement on no particular occasion: fields
+    /// Judges a create (`before` is `None`) or a replacement in no particular context: fields
     /// first, then every rule of the resource whose fields are sound.
     ///
     /// # Errors
@@ -52,9 +52,9 @@ pub trait Resource: Sized + Send + Sync + 'static {
     fn judge(before: Option<&Self>, members: Members) -> Result<Self, Violations> {
         let (after, errors) = Self::draft_to_store(members);
         let mut verdict = Verdict { errors, ..Verdict::default() };
-        let occasion =
-            Occasion::any(before.map_or(WriteOperation::Create, |_| WriteOperation::Replace));
-        let transition = Transition { before, after: &after, occasion: &occasion, found: &[] };
+        let context =
+            WriteContext::any(before.map_or(WriteOperation::Create, |_| WriteOperation::Replace));
+        let transition = Transition { before, after: &after, context: &context, found: &[] };
         for rule in Self::rules() {
             verdict.ask(*rule, &transition);
         }

@@ -1,7 +1,7 @@
 //! Business rules: what judges a write beyond what its fields say of themselves.
 //!
 //! A rule is a pure function of a [`Transition`]: what was there, what would be there, and on what
-//! occasion. Where it needs other items it says which ([`Rule::lookups`]), and is given them as
+//! context. Where it needs other items it says which ([`Rule::lookups`]), and is given them as
 //! they are stored.
 
 use jiff::Timestamp;
@@ -137,7 +137,7 @@ impl Severity {
 
 /// When, by whom and to which item a write is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Occasion {
+pub struct WriteContext {
     /// What it does.
     pub operation: WriteOperation,
     /// The item, which has its identifier before it is stored.
@@ -152,7 +152,7 @@ pub struct Occasion {
     pub today: Date,
 }
 
-impl Occasion {
+impl WriteContext {
     /// No particular one: a nameless item at the beginning of 1970, for rules that do not ask.
     #[must_use]
     pub const fn any(operation: WriteOperation) -> Self {
@@ -175,7 +175,7 @@ pub struct Transition<'a, R> {
     /// What would be there; on a removal what is there.
     pub after: &'a R,
     /// When, by whom, to which item.
-    pub occasion: &'a Occasion,
+    pub context: &'a WriteContext,
     /// What the rule's lookups found, in their order.
     pub found: &'a [Found],
 }
@@ -272,16 +272,16 @@ impl Verdict {
     /// Asks a rule, unless it does not judge such writes, is not in force, or reads what is
     /// unreadable.
     pub fn ask<R>(&mut self, rule: &dyn Rule<R>, transition: &Transition<'_, R>) {
-        if self.wants(rule, transition.occasion) {
+        if self.wants(rule, transition.context) {
             self.note(rule, rule.check(transition).err());
         }
     }
 
     /// Whether a rule is to be asked.
     #[must_use]
-    pub fn wants<R>(&self, rule: &dyn Rule<R>, occasion: &Occasion) -> bool {
-        rule.operations().contains(&occasion.operation)
-            && rule.is_in_force(occasion.today)
+    pub fn wants<R>(&self, rule: &dyn Rule<R>, context: &WriteContext) -> bool {
+        rule.operations().contains(&context.operation)
+            && rule.is_in_force(context.today)
             && (self.errors.is_empty() || !self.errors.are_unreadable(&rule.fields()))
     }
 

@@ -140,7 +140,7 @@ impl FileRule {
         self.targets.get(index).map(|target| (index, target.collection, &target.by))
     }
 
-    /// Whether it judges such writes on this occasion at all.
+    /// Whether it judges such writes on this context at all.
     pub(crate) fn applies_to(&self, operation: WriteOperation, today: Date) -> bool {
         self.operations.contains(&operation) && self.is_in_force(today)
     }
@@ -149,7 +149,7 @@ impl FileRule {
         Scope {
             after: transition.after,
             before: transition.before,
-            occasion: transition.occasion,
+            context: transition.context,
             lookups: &self.variables,
             found: transition.found,
         }
@@ -167,7 +167,7 @@ impl FileRule {
         };
         let lookup = |target: &LookupTarget| {
             let key = if is_guarded_off { LookupKey::Nothing } else { target.key(scope, meter)? };
-            Ok(Lookup { collection: target.collection, key, without: scope.occasion.id })
+            Ok(Lookup { collection: target.collection, key, without: scope.context.id })
         };
         self.targets.iter().map(lookup).collect()
     }

@@ -169,7 +169,7 @@ fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
 }
 
 impl LookupTarget {
-    /// What to look for on an occasion.
+    /// What to look for on an context.
     pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<LookupKey, EvaluationFault> {
         let Some(value) = self.value.key(scope, meter)? else { return Ok(LookupKey::Nothing) };
         let of_id =

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use application::BookRule;
 use domain::{
-    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Occasion, Rule, Severity,
-    Transition, Verdict, Version, WriteOperation,
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Rule, Severity, Transition,
+    Verdict, Version, WriteContext, WriteOperation,
 };
 use jiff::Timestamp;
 use jiff::civil::date;
@@ -32,8 +32,8 @@ fn members(json: &str) -> Members {
     Members::read(json.as_bytes()).expect("JSON").expect("an object")
 }
 
-fn occasion(operation: WriteOperation) -> Occasion {
-    Occasion { id: ItemId::parse(ID).expect("an id"), ..Occasion::any(operation) }
+fn context(operation: WriteOperation) -> WriteContext {
+    WriteContext { id: ItemId::parse(ID).expect("an id"), ..WriteContext::any(operation) }
 }
 
 fn item(json: &str) -> Item {
@@ -52,14 +52,14 @@ fn item(json: &str) -> Item {
 
 /// What a rule says of a create: the detail of its violation.
 fn detail(rule: &dyn Rule<Members>, after: &str, found: &[Found]) -> Option<String> {
-    let (after, occasion) = (members(after), occasion(WriteOperation::Create));
-    let transition = Transition { before: None, after: &after, occasion: &occasion, found };
+    let (after, context) = (members(after), context(WriteOperation::Create));
+    let transition = Transition { before: None, after: &after, context: &context, found };
     rule.check(&transition).err().map(|violation| violation.detail)
 }
 
 fn looks_for(rule: &dyn Rule<Members>, after: &str) -> Vec<LookupKey> {
-    let (after, occasion) = (members(after), occasion(WriteOperation::Create));
-    let transition = Transition { before: None, after: &after, occasion: &occasion, found: &[] };
+    let (after, context) = (members(after), context(WriteOperation::Create));
+    let transition = Transition { before: None, after: &after, context: &context, found: &[] };
     rule.lookups(&transition).expect("lookups").into_iter().map(|lookup| lookup.key).collect()
 }
 
@@ -123,10 +123,10 @@ rules:
 #[test]
 fn a_violation_has_the_rule_the_field_and_the_message() {
     let fixed = rule("  check: self.a == 1\n  message: |\n    say one\n  field: /a~1b/0");
-    let (after, occasion) = (members(r#"{"a":2}"#), occasion(WriteOperation::Create));
+    let (after, context) = (members(r#"{"a":2}"#), context(WriteOperation::Create));
     let mut verdict = Verdict::default();
     verdict
-        .ask(&*fixed, &Transition { before: None, after: &after, occasion: &occasion, found: &[] });
+        .ask(&*fixed, &Transition { before: None, after: &after, context: &context, found: &[] });
     let violation = verdict.errors.iter().next().expect("a violation");
     assert_eq!(
         (violation.pointer.to_string().as_str(), violation.field.as_str()),
@@ -189,9 +189,9 @@ fn lookups_are_by_id_by_member_and_by_parent() {
         "  lookup:\n    a: lib[parent = self.id]\n    b: 'proposals[program_id = self.n]'\n    c: files[self.missing_or_null]\n  check: 'true'\n  message: no",
     );
     let after = members(r#"{"n":7,"missing_or_null":null}"#);
-    let occasion = occasion(WriteOperation::Create);
+    let context = context(WriteOperation::Create);
     let lookups = rule
-        .lookups(&Transition { before: None, after: &after, occasion: &occasion, found: &[] })
+        .lookups(&Transition { before: None, after: &after, context: &context, found: &[] })
         .expect("lookups");
     let id = ItemId::parse(ID).expect("an id");
     let lookup = |collection, key| Lookup { collection, key, without: id };
@@ -203,12 +203,7 @@ fn lookups_are_by_id_by_member_and_by_parent() {
     ];
     assert_eq!(lookups, expected);
     let fault = rule
-        .lookups(&Transition {
-            before: None,
-            after: &members("{}"),
-            occasion: &occasion,
-            found: &[],
-        })
+        .lookups(&Transition { before: None, after: &members("{}"), context: &context, found: &[] })
         .expect_err("a violation");
     assert!(fault.detail.contains("could not be decided"), "{}", fault.detail);
 }

@@ -72,14 +72,13 @@ impl<R: Resource> ResourceService<R> {
         let mut verdict = Verdict::default();
         for rule in decision.book.clone().iter() {
             let Some(operation) = audited_operation(rule.as_ref()) else { continue };
-            let mut occasion =
-                decision.occasion(options, operation, shown.item.id, shown.item.parent);
+            let mut context =
+                decision.context(options, operation, shown.item.id, shown.item.parent);
             // What is to come into force is audited for its first day.
-            occasion.today =
-                rule.about().effective.0.map_or(occasion.today, |from| from.max(occasion.today));
+            context.today =
+                rule.about().effective.0.map_or(context.today, |from| from.max(context.today));
             let before = (operation != WriteOperation::Create).then_some(&members);
-            let transition =
-                Transition { before, after: &members, occasion: &occasion, found: &[] };
+            let transition = Transition { before, after: &members, context: &context, found: &[] };
             let found = self.ask_book(rule.as_ref(), &transition, &mut verdict, decision).await?;
             if let Some(found) = found
                 && rule.applies(&transition.knowing(&found)).await

@@ -243,10 +243,10 @@ impl<R: Resource> ResourceService<R> {
             self.require_owner(parent).await?;
         }
         let decision = self.decision();
-        let occasion = decision.occasion(options, WriteOperation::Create, past.id, past.parent);
+        let context = decision.context(options, WriteOperation::Create, past.id, past.parent);
         let draft = Draft::<R>::of(body, Identity::Named(past.id));
         let Decision { after, warnings, read_set } =
-            self.decide(decision, &occasion, None, draft).await?;
+            self.decide(decision, &context, None, draft).await?;
         let item = self.new_item(past.id, after, past.continues);
         if options.is_dry_run {
             return Ok(Written { shown: self.would_be_restored(past, item).await?, warnings });

@@ -206,14 +206,14 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
         let whole = View { fields: None, embed: view.embed.clone() };
         let (shown, embedded) = self.get(caller, parent, id, &whole).await?;
         let mut decision = self.decision();
-        let occasion = decision.occasion(
+        let context = decision.context(
             &WriteOptions::by(caller.clone()),
             WriteOperation::Replace,
             id,
             shown.item.parent,
         );
         let draft = Edit::Replace(stored_members(&shown)?).draft(&shown)?;
-        let (_, verdict) = self.judge(&occasion, Some(&shown), draft, &mut decision).await?;
+        let (_, verdict) = self.judge(&context, Some(&shown), draft, &mut decision).await?;
         Ok((shown, embedded, verdict))
     }
 

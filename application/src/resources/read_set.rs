@@ -5,8 +5,8 @@ use std::collections::hash_map::Entry;
 
 use domain::json::encode_text;
 use domain::{
-    Collection, Found, Item, ItemId, Lookup, LookupKey, Occasion, Resource, Severity, Value,
-    Version, WriteOperation,
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Resource, Severity, Value, Version,
+    WriteContext, WriteOperation,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -60,14 +60,14 @@ impl<R: Resource> ResourceService<R> {
 
 impl DecisionContext {
     /// When, by whom and to which item a write is done. All of one decision have one time.
-    pub fn occasion(
+    pub fn context(
         &self,
         options: &WriteOptions,
         operation: WriteOperation,
         id: ItemId,
         parent: Option<ItemId>,
-    ) -> Occasion {
-        Occasion {
+    ) -> WriteContext {
+        WriteContext {
             operation,
             id,
             parent,

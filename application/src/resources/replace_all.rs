@@ -85,9 +85,9 @@ impl<R: Resource> ResourceService<R> {
             };
             let unjudged = element.item(decision.now);
             let (operation, Element { id, before, draft }) = (element.operation(), element);
-            let occasion = decision.occasion(options, operation, id, None);
+            let write_context = decision.context(options, operation, id, None);
             let (after, said) =
-                self.judge(&occasion, before.as_ref(), draft, &mut decision).await?;
+                self.judge(&write_context, before.as_ref(), draft, &mut decision).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
             let (members, references) = if let Some(shown) = before {

@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 
 use domain::{
-    Found, ItemId, Lookup, Members, Occasion, Pointer, Resource, Rule, Severity, Transition,
-    Verdict, Violation, Violations, WriteOperation,
+    Found, ItemId, Lookup, Members, Pointer, Resource, Rule, Severity, Transition, Verdict,
+    Violation, Violations, WriteContext, WriteOperation,
 };
 
 use super::ResourceService;
@@ -33,11 +33,11 @@ impl<R: Resource> ResourceService<R> {
     pub(super) async fn decide(
         &self,
         mut decision: DecisionContext,
-        occasion: &Occasion,
+        context: &WriteContext,
         before: Option<&ShownItem>,
         draft: Draft<R>,
     ) -> Result<Decision<R>, ApplicationError> {
-        let (after, verdict) = self.judge(occasion, before, draft, &mut decision).await?;
+        let (after, verdict) = self.judge(context, before, draft, &mut decision).await?;
         if verdict.errors.is_empty() {
             Ok(Decision { after, warnings: verdict.warnings, read_set: decision.into_read_set() })
         } else {
@@ -48,7 +48,7 @@ impl<R: Resource> ResourceService<R> {
     /// Asks every rule that judges such writes.
     pub(super) async fn judge(
         &self,
-        occasion: &Occasion,
+        context: &WriteContext,
         before: Option<&ShownItem>,
         draft: Draft<R>,
         decision: &mut DecisionContext,
@@ -60,15 +60,14 @@ impl<R: Resource> ResourceService<R> {
         }
         let book = decision.book.clone();
         let before = before.map(stored).transpose()?;
-        let transition =
-            Transition { before: before.as_ref(), after: &after, occasion, found: &[] };
+        let transition = Transition { before: before.as_ref(), after: &after, context, found: &[] };
         for rule in R::rules() {
             self.ask(*rule, &transition, &mut verdict, decision).await?;
         }
         let of_members = Transition {
             before: before.as_ref().map(R::members),
             after: after.members(),
-            occasion,
+            context,
             found: &[],
         };
         for rule in book.iter() {
@@ -87,10 +86,10 @@ impl<R: Resource> ResourceService<R> {
         if !judges_removals::<R>(&decision) {
             return Ok(Vec::new());
         }
-        let occasion =
-            decision.occasion(options, WriteOperation::Delete, shown.item.id, shown.item.parent);
+        let context =
+            decision.context(options, WriteOperation::Delete, shown.item.id, shown.item.parent);
         let draft = Draft { after: stored(shown)?, errors: Violations::default() };
-        Ok(self.decide(decision, &occasion, Some(shown), draft).await?.read_set)
+        Ok(self.decide(decision, &context, Some(shown), draft).await?.read_set)
     }
 
     /// Judges the removal of every item of the collection that is not `kept`; gives the revision it
@@ -116,14 +115,14 @@ impl<R: Resource> ResourceService<R> {
                 .map(|listed| &listed.shown)
                 .filter(|shown| !kept.contains(&shown.item.id))
             {
-                let occasion = decision.occasion(
+                let context = decision.context(
                     options,
                     WriteOperation::Delete,
                     removed.item.id,
                     removed.item.parent,
                 );
                 let draft = Draft { after: stored::<R>(removed)?, errors: Violations::default() };
-                let (_, said) = self.judge(&occasion, Some(removed), draft, decision).await?;
+                let (_, said) = self.judge(&context, Some(removed), draft, decision).await?;
                 verdict.errors.extend(of_removal(removed.item.id, &said.errors));
                 verdict.warnings.extend(of_removal(removed.item.id, &said.warnings));
             }
@@ -142,7 +141,7 @@ impl<R: Resource> ResourceService<R> {
         verdict: &mut Verdict,
         decision: &mut DecisionContext,
     ) -> Result<(), ApplicationError> {
-        if verdict.wants(rule, transition.occasion) {
+        if verdict.wants(rule, transition.context) {
             let outcome = match rule.lookups(transition) {
                 Ok(lookups) => {
                     let found = self.look_up(lookups, rule.severity(), decision).await?;
@@ -164,7 +163,7 @@ impl<R: Resource> ResourceService<R> {
         verdict: &mut Verdict,
         decision: &mut DecisionContext,
     ) -> Result<Option<Vec<Found>>, ApplicationError> {
-        if !verdict.wants(rule, transition.occasion) {
+        if !verdict.wants(rule, transition.context) {
             return Ok(None);
         }
         let mut found = Vec::new();

@@ -40,9 +40,9 @@ impl<R: Resource> ResourceService<R> {
         for _ in 0..MAX_ATTEMPTS {
             let draft = Draft::of(body, continues.map_or(Identity::New, Identity::Named));
             let decision = self.decision();
-            let occasion = decision.occasion(options, WriteOperation::Create, id, parent);
+            let context = decision.context(options, WriteOperation::Create, id, parent);
             let Decision { after, warnings, read_set } =
-                self.decide(decision, &occasion, None, draft).await?;
+                self.decide(decision, &context, None, draft).await?;
             let addition = self.new_item(id, after, continues);
             if options.is_dry_run {
                 return Ok(Written {
@@ -78,9 +78,9 @@ impl<R: Resource> ResourceService<R> {
             let shown = self.find(parent, id).await?;
             check(precondition, &shown)?;
             let decision = self.decision();
-            let occasion = decision.occasion(options, edit.operation(), id, shown.item.parent);
+            let context = decision.context(options, edit.operation(), id, shown.item.parent);
             let Decision { after, warnings, read_set } =
-                self.decide(decision, &occasion, Some(&shown), edit.draft(&shown)?).await?;
+                self.decide(decision, &context, Some(&shown), edit.draft(&shown)?).await?;
             let replacement = self.replacement_of(&shown, after);
             if edit.kind() == ChangeKind::Patched && replacement.members == shown.item.members {
                 return Ok(Written { shown, warnings });

@@ -5,7 +5,7 @@ mod read;
 use std::fmt;
 use std::sync::Arc;
 
-use domain::{Found, Members, Occasion, Transition};
+use domain::{Found, Members, Transition, WriteContext};
 
 use crate::expectation::Expectation;
 use crate::fault::Place;
@@ -59,7 +59,7 @@ pub(crate) struct Case {
     place: Place,
     rule: Arc<FileRule>,
     name: Box<str>,
-    occasion: Occasion,
+    context: WriteContext,
     before: Option<Members>,
     after: Members,
     found: Vec<Found>,
@@ -88,13 +88,13 @@ impl Case {
     }
 
     fn judge(&self) -> Result<(), String> {
-        if !self.rule.applies_to(self.occasion.operation, self.occasion.today) {
+        if !self.rule.applies_to(self.context.operation, self.context.today) {
             return Ok(());
         }
         let transition = Transition {
             before: self.before.as_ref(),
             after: &self.after,
-            occasion: &self.occasion,
+            context: &self.context,
             found: &[],
         };
         self.rule.judge_case(&transition, &self.found)

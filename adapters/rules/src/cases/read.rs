@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{Collection, Found, Item, ItemId, Members, Occasion, Version, WriteOperation};
+use domain::{Collection, Found, Item, ItemId, Members, Version, WriteContext, WriteOperation};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
@@ -56,13 +56,13 @@ pub(crate) fn read(
     let after = reader.keys.get("self").and_then(|node| reader.written(node));
     let old = reader.keys.get("old").filter(|node| !node.is_null());
     let before = old.map(|node| reader.written(node));
-    let occasion = reader.occasion(old.is_some(), after.as_ref());
+    let context = reader.context(old.is_some(), after.as_ref());
     let found = reader.found();
-    let (occasion, after) = (occasion?, after?);
+    let (context, after) = (context?, after?);
     let before = match before {
         Some(before) => Some(before?.members),
         // What is removed is at once what was there.
-        None => (occasion.operation == WriteOperation::Delete).then(|| after.members.clone()),
+        None => (context.operation == WriteOperation::Delete).then(|| after.members.clone()),
     };
     let (expected, found) = (expected?, found?);
     let case = Case {
@@ -70,7 +70,7 @@ pub(crate) fn read(
         place: node.place,
         rule,
         name,
-        occasion,
+        context,
         before,
         after: after.members,
         found,
@@ -108,7 +108,7 @@ struct CaseReader<'a, 'f, 'g> {
 }
 
 impl<'a> CaseReader<'a, '_, '_> {
-    fn occasion(&mut self, is_change: bool, after: Option<&CaseItem>) -> Option<Occasion> {
+    fn context(&mut self, is_change: bool, after: Option<&CaseItem>) -> Option<WriteContext> {
         let operation = self.operation(is_change)?;
         let (now, today) = self.time();
         let caller = self.caller();
@@ -117,7 +117,7 @@ impl<'a> CaseReader<'a, '_, '_> {
             None => None,
         };
         let id = after.and_then(|after| after.id).unwrap_or_else(|| made_up_id(0));
-        Some(Occasion { operation, id, parent, caller, now, today })
+        Some(WriteContext { operation, id, parent, caller, now, today })
     }
 
     /// What is written, or what such a write is likely to be, among what the rule judges.

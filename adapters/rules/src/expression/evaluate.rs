@@ -86,17 +86,17 @@ impl<'a> Evaluation<'a> {
 
     fn variable(&self, variable: Variable) -> Outcome<Val<'a>> {
         let Some(scope) = self.scope else { return Err(EvaluationFault::BudgetExhausted) };
-        let occasion = scope.occasion;
+        let context = scope.context;
         Ok(match variable {
-            Variable::After => Val::Map(Map::Written(occasion.id, scope.after)),
+            Variable::After => Val::Map(Map::Written(context.id, scope.after)),
             Variable::Before => {
-                scope.before.map_or(Val::Null, |before| Val::Map(Map::Written(occasion.id, before)))
+                scope.before.map_or(Val::Null, |before| Val::Map(Map::Written(context.id, before)))
             }
-            Variable::Caller => Val::Map(Map::Caller(occasion.caller.as_deref())),
-            Variable::Now => Val::Timestamp(dates::of_timestamp(occasion.now)),
-            Variable::Today => return Val::made_text(self.meter, &occasion.today.to_string()),
+            Variable::Caller => Val::Map(Map::Caller(context.caller.as_deref())),
+            Variable::Now => Val::Timestamp(dates::of_timestamp(context.now)),
+            Variable::Today => return Val::made_text(self.meter, &context.today.to_string()),
             Variable::Parent => {
-                return occasion
+                return context
                     .parent
                     .map_or(Ok(Val::Null), |parent| Val::of_id(self.meter, parent));
             }

@@ -26,7 +26,7 @@ mod value;
 use std::borrow::Cow;
 use std::fmt;
 
-use domain::{Found, Item, Lookup, Members, Occasion};
+use domain::{Found, Item, Lookup, Members, WriteContext};
 
 use compile::Compiled;
 use evaluate::Evaluation;
@@ -77,7 +77,7 @@ pub(crate) struct Scope<'a> {
     /// `old`; `None` is null.
     pub before: Option<&'a Members>,
     /// The rest: `caller`, `now`, `today`, `parent` and the `id` of `self` and `old`.
-    pub occasion: &'a Occasion,
+    pub context: &'a WriteContext,
     /// The names of the lookup variables, as the expression was compiled with.
     pub lookups: &'a [(String, Shape)],
     /// Their results, in the same order; shorter than the names while nothing was looked up.

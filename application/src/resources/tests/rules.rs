@@ -46,7 +46,7 @@ impl Rule<Members> for Test {
         let lookup = Lookup {
             collection: Collection::known("files"),
             key: LookupKey::Parent(id(9)),
-            without: transition.occasion.id,
+            without: transition.context.id,
         };
         Ok(if self.looks_up { vec![lookup] } else { Vec::new() })
     }
@@ -213,7 +213,7 @@ impl Rule<Members> for OneAYear {
         Ok(vec![Lookup {
             collection: Collection::known("cashprogram"),
             key,
-            without: transition.occasion.id,
+            without: transition.context.id,
         }])
     }
 

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::super::{
     EvaluationFault, Expression, Scope, Shape, Wanted, compile, evaluate::Evaluation, kinds::Kinds,
 };
-use super::{item, lookups, members, occasion};
+use super::{context, item, lookups, members};
 
 /// Eight mebibytes: a text, an escaped text, a list of numbers, of texts, of objects, an object of
 /// many members, a deep list.
@@ -47,11 +47,11 @@ static FOUND: LazyLock<[Found; 2]> = LazyLock::new(|| {
 });
 
 fn judge(source: &str) -> Result<bool, EvaluationFault> {
-    let (occasion, lookups) = (occasion(), lookups());
+    let (context, lookups) = (context(), lookups());
     let scope = Scope {
         after: &LARGE,
         before: Some(&LARGE),
-        occasion: &occasion,
+        context: &context,
         lookups: &lookups,
         found: &*FOUND,
     };
@@ -267,15 +267,10 @@ fn any_source() -> impl Strategy<Value = String> {
 fn evaluate_any(
     source: &str,
 ) -> Option<(Kinds, Result<super::super::kinds::Kind, EvaluationFault>)> {
-    let (after, occasion, lookups) = (members(super::ITEM), occasion(), lookups());
+    let (after, context, lookups) = (members(super::ITEM), context(), lookups());
     let found = [Found::Items(vec![item(r#"{"name": "P"}"#)]), Found::Items(vec![item("{}")])];
-    let scope = Scope {
-        after: &after,
-        before: None,
-        occasion: &occasion,
-        lookups: &lookups,
-        found: &found,
-    };
+    let scope =
+        Scope { after: &after, before: None, context: &context, lookups: &lookups, found: &found };
     let compiled = compile::compile(source, Kinds::ANY, &lookups).ok()?;
     let meter = Meter::of(Budget::Verdict);
     let kind = Evaluation::new(&scope, &meter).value(&compiled.root).map(|value| value.kind());

@@ -5,7 +5,7 @@ use domain::Found;
 
 use super::super::{EvaluationFault, Expression, Scope, Variable, Wanted};
 use super::{
-    ID, ITEM, OTHER_ID, all_fail, all_hold, compile, item, judge, lookups, members, occasion,
+    ID, ITEM, OTHER_ID, all_fail, all_hold, compile, context, item, judge, lookups, members,
 };
 
 #[test]
@@ -50,10 +50,10 @@ fn what_was_looked_up_is_an_item_or_a_list() {
         &format!("program.id == '{OTHER_ID}' && program.parent == self.id"),
         "lib.size() == 2 && lib.map(item, item.size).sum() == 3 && lib[1].size == 2 && lib.all(item, item.parent == self.id)",
     ]);
-    let (after, occasion, lookups) = (members(ITEM), occasion(), lookups());
+    let (after, context, lookups) = (members(ITEM), context(), lookups());
     let judge = |source: &str, found: &[Found]| {
         let scope =
-            Scope { after: &after, before: None, occasion: &occasion, lookups: &lookups, found };
+            Scope { after: &after, before: None, context: &context, lookups: &lookups, found };
         compile(source).unwrap().boolean(&scope, &Meter::of(Budget::Verdict))
     };
     let nothing = [Found::Items(vec![]), Found::Items(vec![])];
@@ -74,15 +74,10 @@ fn what_was_looked_up_is_an_item_or_a_list() {
 #[test]
 fn the_state_before_and_the_caller_are_known() {
     let (after, before) = (members(r#"{"status": "APPROVED"}"#), members(r#"{"status": "DRAFT"}"#));
-    let occasion =
-        domain::Occasion { caller: None, parent: domain::ItemId::parse(OTHER_ID), ..occasion() };
-    let scope = Scope {
-        after: &after,
-        before: Some(&before),
-        occasion: &occasion,
-        lookups: &[],
-        found: &[],
-    };
+    let context =
+        domain::WriteContext { caller: None, parent: domain::ItemId::parse(OTHER_ID), ..context() };
+    let scope =
+        Scope { after: &after, before: Some(&before), context: &context, lookups: &[], found: &[] };
     let source = format!(
         "old.status == 'DRAFT' && self.status != old.status && old.id == self.id && caller.id == null && parent == '{OTHER_ID}'"
     );
@@ -150,9 +145,8 @@ fn faults_say_what_is_wrong_with_which_member() {
 
 #[test]
 fn texts_and_keys_are_results_too() {
-    let (after, occasion) = (members(ITEM), occasion());
-    let scope =
-        Scope { after: &after, before: None, occasion: &occasion, lookups: &[], found: &[] };
+    let (after, context) = (members(ITEM), context());
+    let scope = Scope { after: &after, before: None, context: &context, lookups: &[], found: &[] };
     let text = |source: &str| {
         Expression::compile(source, Wanted::Text, &[])
             .unwrap()

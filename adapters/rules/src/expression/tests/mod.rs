@@ -6,7 +6,7 @@ mod money;
 mod refusals;
 
 use crate::expression::{Budget, Meter};
-use domain::{Found, Item, ItemId, Members, Occasion, Version, WriteOperation};
+use domain::{Found, Item, ItemId, Members, Version, WriteContext, WriteOperation};
 use jiff::Timestamp;
 
 use super::{EvaluationFault, Expression, ExpressionFault, Scope, Shape, Wanted};
@@ -26,13 +26,13 @@ pub(super) fn members(json: &str) -> Members {
     Members::read(json.as_bytes()).unwrap().unwrap()
 }
 
-pub(super) fn occasion() -> Occasion {
-    Occasion {
+pub(super) fn context() -> WriteContext {
+    WriteContext {
         id: ItemId::parse(ID).unwrap(),
         caller: Some("ana".into()),
         now: "2026-02-01T12:30:00Z".parse().unwrap(),
         today: jiff::civil::date(2026, 2, 1),
-        ..Occasion::any(WriteOperation::Create)
+        ..WriteContext::any(WriteOperation::Create)
     }
 }
 
@@ -62,14 +62,9 @@ pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationFau
         Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]),
         Found::Items(vec![item(r#"{"size": 1}"#), item(r#"{"size": 2}"#)]),
     ];
-    let (after, occasion, lookups) = (members(item_json), occasion(), lookups());
-    let scope = Scope {
-        after: &after,
-        before: None,
-        occasion: &occasion,
-        lookups: &lookups,
-        found: &found,
-    };
+    let (after, context, lookups) = (members(item_json), context(), lookups());
+    let scope =
+        Scope { after: &after, before: None, context: &context, lookups: &lookups, found: &found };
     compile(source)
         .unwrap_or_else(|fault| panic!("{source}: {fault:?}"))
         .boolean(&scope, &Meter::of(Budget::Verdict))
