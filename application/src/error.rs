@@ -11,10 +11,10 @@ use crate::RepositoryError;
 pub enum ApplicationError {
     /// No such item in this scope.
     #[error("no such item")]
-    ItemMissing,
+    ItemNotFound,
     /// The item that owns the scope, such as the proposal of a nested library, does not exist.
     #[error("the owner of the collection does not exist")]
-    OwnerMissing,
+    ParentNotFound,
     /// The client's condition on the version does not hold.
     #[error("the item is at version {current}, which the request's condition excludes")]
     PreconditionFailed {
@@ -31,10 +31,10 @@ pub enum ApplicationError {
     },
     /// The condition is on the version of an item that was removed.
     #[error("the item was removed, which the request's condition excludes")]
-    NothingThere,
+    ItemDeleted,
     /// The item has no such version.
     #[error("the item has {latest} versions")]
-    VersionMissing {
+    VersionNotFound {
         /// The last one.
         latest: Version,
     },
@@ -74,7 +74,7 @@ pub enum ApplicationError {
     TooMuchEmbedded,
     /// Other writers kept changing the item for longer than the service tries.
     #[error("the item is being changed by too many writers at once")]
-    Contended,
+    TooManyConflicts,
     /// The store failed.
     #[error(transparent)]
     Store(RepositoryError),
@@ -83,9 +83,11 @@ pub enum ApplicationError {
 impl From<RepositoryError> for ApplicationError {
     fn from(error: RepositoryError) -> Self {
         match error {
-            RepositoryError::ItemMissing => Self::ItemMissing,
-            RepositoryError::OwnerMissing => Self::OwnerMissing,
-            RepositoryError::VersionConflict | RepositoryError::AnsweredBefore => Self::Contended,
+            RepositoryError::ItemNotFound => Self::ItemNotFound,
+            RepositoryError::ParentNotFound => Self::ParentNotFound,
+            RepositoryError::VersionConflict | RepositoryError::AnsweredBefore => {
+                Self::TooManyConflicts
+            }
             RepositoryError::Unavailable | RepositoryError::Full | RepositoryError::Corrupt => {
                 Self::Store(error)
             }

@@ -390,7 +390,7 @@ impl Readiness for SqlItemRepository {
 
 /// That the scope's owner exists, where it has one.
 fn owned(scope: Scope, has_owner: bool) -> Result<(), RepositoryError> {
-    if scope.parent.is_some() && !has_owner { Err(RepositoryError::OwnerMissing) } else { Ok(()) }
+    if scope.parent.is_some() && !has_owner { Err(RepositoryError::ParentNotFound) } else { Ok(()) }
 }
 
 /// The item that an insert or an update leaves.

@@ -7,10 +7,10 @@ use thiserror::Error;
 pub enum RepositoryError {
     /// The scope does not hold the item.
     #[error("the item does not exist")]
-    ItemMissing,
+    ItemNotFound,
     /// The scope's parent does not exist.
     #[error("the owner of the collection does not exist")]
-    OwnerMissing,
+    ParentNotFound,
     /// The item is not at the expected version.
     #[error("the item was written by somebody else")]
     VersionConflict,

@@ -239,13 +239,13 @@ pub trait ItemRepository: Send + Sync {
     async fn look_up(&self, lookup: &Lookup) -> Result<Found, RepositoryError>;
 
     /// How many items the scope holds, and its revision: the writes to it and to the related
-    /// collections. MUST return `OwnerMissing` when the scope's parent does not exist. MUST NOT
+    /// collections. MUST return `ParentNotFound` when the scope's parent does not exist. MUST NOT
     /// cost more in a large scope than in a small one.
     async fn totals(&self, scope: Scope, related: &[Collection])
     -> Result<Totals, RepositoryError>;
 
     /// A page of the selected items in the order asked for, those that are equal by it by id. MUST
-    /// return `OwnerMissing` when the scope's parent does not exist. The items are at least as new
+    /// return `ParentNotFound` when the scope's parent does not exist. The items are at least as new
     /// as the revision. All items of a scope are always counted exactly; matches are counted up to
     /// [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). A page without items is no error here.
     async fn page(
@@ -254,8 +254,8 @@ pub trait ItemRepository: Send + Sync {
         query: &PageQuery,
     ) -> Result<Arc<ListedPage>, RepositoryError>;
 
-    /// Stores a new item at version 1. MUST return `OwnerMissing` when the scope's parent does not
-    /// exist, and `ItemMissing` when the item it continues does not.
+    /// Stores a new item at version 1. MUST return `ParentNotFound` when the scope's parent does not
+    /// exist, and `ItemNotFound` when the item it continues does not.
     async fn insert(
         &self,
         scope: Scope,
@@ -264,8 +264,8 @@ pub trait ItemRepository: Send + Sync {
     ) -> Result<ShownItem, RepositoryError>;
 
     /// Stores an item again that was removed, at the version after its removal, created when it was
-    /// first. MUST return `OwnerMissing` when the scope's parent does not exist, `VersionConflict`
-    /// when the item exists, and `ItemMissing` when there never was one. The item it continues need
+    /// first. MUST return `ParentNotFound` when the scope's parent does not exist, `VersionConflict`
+    /// when the item exists, and `ItemNotFound` when there never was one. The item it continues need
     /// not exist.
     async fn restore(
         &self,
@@ -274,7 +274,7 @@ pub trait ItemRepository: Send + Sync {
         change: Change,
     ) -> Result<ShownItem, RepositoryError>;
 
-    /// Gives an item new members and the next version. MUST return `ItemMissing` when the scope
+    /// Gives an item new members and the next version. MUST return `ItemNotFound` when the scope
     /// does not hold it and `VersionConflict` when it is not at the expected version. `updated_at`
     /// MUST NOT go back, whatever the clock does.
     async fn update(
@@ -285,7 +285,7 @@ pub trait ItemRepository: Send + Sync {
         change: Change,
     ) -> Result<ShownItem, RepositoryError>;
 
-    /// Removes an item and all items that belong to it. MUST return `ItemMissing` when the scope
+    /// Removes an item and all items that belong to it. MUST return `ItemNotFound` when the scope
     /// does not hold it and `VersionConflict` when it is not at the expected version.
     async fn delete(
         &self,

@@ -42,7 +42,7 @@ impl<R: Resource> ResourceService<R> {
     /// A page of the versions of an item, which may have been removed.
     ///
     /// # Errors
-    /// `ItemMissing` when there never was such an item; `PageOutOfRange`; `Store`.
+    /// `ItemNotFound` when there never was such an item; `PageOutOfRange`; `Store`.
     pub(super) async fn versions(
         &self,
         _caller: &Caller,
@@ -55,7 +55,7 @@ impl<R: Resource> ResourceService<R> {
             .history
             .versions(self.scope(parent), id, Version::from_number(i64::MAX), 1)
             .await?;
-        let newest = newest.first().ok_or(ApplicationError::ItemMissing)?;
+        let newest = newest.first().ok_or(ApplicationError::ItemNotFound)?;
         let latest = newest.version;
         let skipped = (page - 1).saturating_mul(page_size);
         let first = i64::try_from(skipped)
@@ -76,7 +76,7 @@ impl<R: Resource> ResourceService<R> {
     /// An item as a version of it was.
     ///
     /// # Errors
-    /// `ItemMissing` when there never was such an item; `VersionMissing`; `VersionGone` for a
+    /// `ItemNotFound` when there never was such an item; `VersionNotFound`; `VersionGone` for a
     /// removal; `Store`.
     pub(super) async fn version(
         &self,
@@ -90,8 +90,8 @@ impl<R: Resource> ResourceService<R> {
                 .history
                 .versions(self.scope(parent), id, Version::from_number(i64::MAX), 1)
                 .await?;
-            let last = last.first().ok_or(ApplicationError::ItemMissing)?;
-            return Err(ApplicationError::VersionMissing { latest: last.version });
+            let last = last.first().ok_or(ApplicationError::ItemNotFound)?;
+            return Err(ApplicationError::VersionNotFound { latest: last.version });
         };
         match found.item.clone() {
             Some(item) => Ok((found, item)),
@@ -125,7 +125,7 @@ impl<R: Resource> ResourceService<R> {
     /// An item as it was at a time.
     ///
     /// # Errors
-    /// `InFuture`; `ItemMissing` when there was none then; `Store`.
+    /// `InFuture`; `ItemNotFound` when there was none then; `Store`.
     pub(super) async fn get_at(
         &self,
         _caller: &Caller,
@@ -136,8 +136,8 @@ impl<R: Resource> ResourceService<R> {
     ) -> Result<(PastVersion, Item), ApplicationError> {
         self.require_past(time).await?;
         let found = self.history.version_at(self.scope(parent), id, time).await?;
-        let found = found.ok_or(ApplicationError::ItemMissing)?;
-        let mut item = found.item.clone().ok_or(ApplicationError::ItemMissing)?;
+        let found = found.ok_or(ApplicationError::ItemNotFound)?;
+        let mut item = found.item.clone().ok_or(ApplicationError::ItemNotFound)?;
         cut(&mut item, fields);
         Ok((found, item))
     }
@@ -145,7 +145,7 @@ impl<R: Resource> ResourceService<R> {
     /// A page of what the collection, or the part of it that belongs to `parent`, held at a time.
     ///
     /// # Errors
-    /// `InFuture`; `OwnerMissing` when there was no owner then; `PageOutOfRange`; `Store`.
+    /// `InFuture`; `ParentNotFound` when there was no owner then; `PageOutOfRange`; `Store`.
     pub(super) async fn list_at(
         &self,
         _caller: &Caller,
@@ -155,10 +155,10 @@ impl<R: Resource> ResourceService<R> {
     ) -> Result<Listing, ApplicationError> {
         self.require_past(time).await?;
         if let Some(parent) = parent {
-            let collection = self.collection.parent().ok_or(ApplicationError::OwnerMissing)?;
+            let collection = self.collection.parent().ok_or(ApplicationError::ParentNotFound)?;
             let owner =
                 self.history.version_at(Scope { collection, parent: None }, parent, time).await?;
-            owner.and_then(|owner| owner.item).ok_or(ApplicationError::OwnerMissing)?;
+            owner.and_then(|owner| owner.item).ok_or(ApplicationError::ParentNotFound)?;
         }
         let query = PastPageQuery {
             position: request.query(self.collection).position,
@@ -186,10 +186,10 @@ impl<R: Resource> ResourceService<R> {
     /// Makes an item what it was in a version. One that was removed is there again under its id.
     ///
     /// # Errors
-    /// Those of [`version`](Self::version); `OwnerMissing` when what it belonged to is gone;
-    /// `PreconditionFailed`; `NothingThere` for a condition on the version of an item that was
+    /// Those of [`version`](Self::version); `ParentNotFound` when what it belonged to is gone;
+    /// `PreconditionFailed`; `ItemDeleted` for a condition on the version of an item that was
     /// removed; `Invalid` when rules refuse today what they once let pass; `KeyInUse`; `KeyReused`;
-    /// `Contended`; `Store`.
+    /// `TooManyConflicts`; `Store`.
     pub(super) async fn restore(
         &self,
         options: &WriteOptions,
@@ -215,17 +215,17 @@ impl<R: Resource> ResourceService<R> {
                     .await
                 {
                     // It was removed just now.
-                    Err(ApplicationError::ItemMissing) => continue,
+                    Err(ApplicationError::ItemNotFound) => continue,
                     changed => return Ok(Restored { written: changed?, is_created: false }),
                 }
             }
             match self.bring_back(options, &past, precondition, &body).await {
                 // Another was faster.
-                Err(ApplicationError::Contended) => {}
+                Err(ApplicationError::TooManyConflicts) => {}
                 restored => return Ok(Restored { written: restored?, is_created: true }),
             }
         }
-        Err(ApplicationError::Contended)
+        Err(ApplicationError::TooManyConflicts)
     }
 
     /// Stores an item again that was removed.
@@ -237,7 +237,7 @@ impl<R: Resource> ResourceService<R> {
         body: &Members,
     ) -> Result<Written, ApplicationError> {
         if precondition.is.is_some() {
-            return Err(ApplicationError::NothingThere);
+            return Err(ApplicationError::ItemDeleted);
         }
         if let Some(parent) = past.parent {
             self.require_owner(parent).await?;
@@ -272,7 +272,7 @@ impl<R: Resource> ResourceService<R> {
             .history
             .last_version(self.scope(past.parent), past.id)
             .await?
-            .ok_or(ApplicationError::ItemMissing)?;
+            .ok_or(ApplicationError::ItemNotFound)?;
         let mut shown = self.would_be_inserted(past.parent, item).await?;
         shown.item.version = last.latest.next();
         shown.item.created_at = past.created_at;

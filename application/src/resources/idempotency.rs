@@ -93,6 +93,6 @@ impl<R: Resource> ResourceService<R> {
         &self,
         options: &WriteOptions,
     ) -> Result<Answered, ApplicationError> {
-        self.answered(options).await?.ok_or(ApplicationError::Contended)
+        self.answered(options).await?.ok_or(ApplicationError::TooManyConflicts)
     }
 }

@@ -108,7 +108,7 @@ impl<R: Resource> ResourceService<R> {
         parent: Option<ItemId>,
         id: ItemId,
     ) -> Result<ShownItem, ApplicationError> {
-        self.repository.find(self.scope(parent), id).await?.ok_or(ApplicationError::ItemMissing)
+        self.repository.find(self.scope(parent), id).await?.ok_or(ApplicationError::ItemNotFound)
     }
 
     /// Whether a page lies beyond the last one; only where nothing was counted does it take a look
@@ -130,9 +130,9 @@ impl<R: Resource> ResourceService<R> {
     /// An unknown owner is reported before the body is judged; the store checks again when it
     /// writes.
     async fn require_owner(&self, parent: ItemId) -> Result<(), ApplicationError> {
-        let owner = self.collection.parent().ok_or(ApplicationError::OwnerMissing)?;
+        let owner = self.collection.parent().ok_or(ApplicationError::ParentNotFound)?;
         let found = self.repository.find(Scope { collection: owner, parent: None }, parent).await?;
-        found.map(|_| ()).ok_or(ApplicationError::OwnerMissing)
+        found.map(|_| ()).ok_or(ApplicationError::ParentNotFound)
     }
 
     /// The collections that items of this one refer to.
@@ -189,7 +189,7 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
             None => self.find(parent, id).await?,
             Some(fields) => {
                 let found = self.repository.find_fields(self.scope(parent), id, fields).await?;
-                found.ok_or(ApplicationError::ItemMissing)?
+                found.ok_or(ApplicationError::ItemNotFound)?
             }
         };
         let embedded = Embedded::find(self.repository.as_ref(), &view.embed, &[&shown]).await?;
@@ -290,7 +290,7 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
                 done => return Ok(done?),
             }
         }
-        Err(ApplicationError::Contended)
+        Err(ApplicationError::TooManyConflicts)
     }
 
     async fn replace_all(
@@ -321,7 +321,7 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
                 }
             }
         }
-        Err(ApplicationError::Contended)
+        Err(ApplicationError::TooManyConflicts)
     }
 
     async fn versions(

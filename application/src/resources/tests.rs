@@ -144,7 +144,7 @@ async fn a_create_for_an_unknown_owner_is_not_judged() {
     let refused = service::<Document>(Collection::known("lib"), repository)
         .create(WRITE, Some(id(1)), members(r#"{"id":1}"#))
         .await;
-    assert!(matches!(refused, Err(ApplicationError::OwnerMissing)));
+    assert!(matches!(refused, Err(ApplicationError::ParentNotFound)));
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn a_change_gives_up_in_the_end() {
             members("{}"),
         )
         .await;
-    assert!(matches!(replaced, Err(ApplicationError::Contended)));
+    assert!(matches!(replaced, Err(ApplicationError::TooManyConflicts)));
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// A page of the collection, or of the part of it that belongs to `parent`.
     ///
     /// # Errors
-    /// `OwnerMissing`; `PageOutOfRange` beyond the last page of a selection that is not empty;
+    /// `ParentNotFound`; `PageOutOfRange` beyond the last page of a selection that is not empty;
     /// `TooMuchEmbedded`; `Store`.
     async fn list(
         &self,
@@ -40,7 +40,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// a look is needed to know whether there is such a page.
     ///
     /// # Errors
-    /// `OwnerMissing`; `Store`.
+    /// `ParentNotFound`; `Store`.
     async fn revision(
         &self,
         caller: &Caller,
@@ -51,7 +51,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// One item, and what is shown beside it.
     ///
     /// # Errors
-    /// `ItemMissing`; `TooMuchEmbedded`; `Store`.
+    /// `ItemNotFound`; `TooMuchEmbedded`; `Store`.
     async fn get(
         &self,
         caller: &Caller,
@@ -64,7 +64,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// itself now.
     ///
     /// # Errors
-    /// `ItemMissing`; `TooMuchEmbedded`; `Store`.
+    /// `ItemNotFound`; `TooMuchEmbedded`; `Store`.
     async fn examine(
         &self,
         caller: &Caller,
@@ -76,7 +76,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// Makes a new item, which belongs to `parent` if there is one.
     ///
     /// # Errors
-    /// `OwnerMissing`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
+    /// `ParentNotFound`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
     async fn create(
         &self,
         options: &WriteOptions,
@@ -88,7 +88,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// amendment. The condition is on the one that is continued.
     ///
     /// # Errors
-    /// `ItemMissing`; `PreconditionFailed`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
+    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
     async fn continue_from(
         &self,
         options: &WriteOptions,
@@ -100,7 +100,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// Replaces all members of an item.
     ///
     /// # Errors
-    /// `ItemMissing`; `PreconditionFailed`; `Invalid`; `Contended`; `Store`.
+    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `TooManyConflicts`; `Store`.
     async fn replace(
         &self,
         options: &WriteOptions,
@@ -113,7 +113,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// Applies a merge patch (RFC 7396) to an item. A patch that changes nothing writes nothing.
     ///
     /// # Errors
-    /// `ItemMissing`; `PreconditionFailed`; `Invalid`; `Contended`; `Store`.
+    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `TooManyConflicts`; `Store`.
     async fn patch(
         &self,
         options: &WriteOptions,
@@ -126,7 +126,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// Removes an item and what belongs to it.
     ///
     /// # Errors
-    /// `ItemMissing`; `PreconditionFailed`; `Invalid` when a rule keeps it; `Contended`; `Store`.
+    /// `ItemNotFound`; `PreconditionFailed`; `Invalid` when a rule keeps it; `TooManyConflicts`; `Store`.
     async fn delete(
         &self,
         options: &WriteOptions,
@@ -139,7 +139,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// others get one. Returns the `first` page of what this write left, whatever is written later.
     ///
     /// # Errors
-    /// `CollectionChanged`; `Invalid` with the faults of all elements; `Contended`; `Store`.
+    /// `CollectionChanged`; `Invalid` with the faults of all elements; `TooManyConflicts`; `Store`.
     async fn replace_all(
         &self,
         options: &WriteOptions,
@@ -151,7 +151,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// A page of the versions of an item, which may have been removed.
     ///
     /// # Errors
-    /// `ItemMissing` when there never was such an item; `PageOutOfRange`; `Store`.
+    /// `ItemNotFound` when there never was such an item; `PageOutOfRange`; `Store`.
     async fn versions(
         &self,
         caller: &Caller,
@@ -164,7 +164,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// An item as a version of it was.
     ///
     /// # Errors
-    /// `ItemMissing` when there never was such an item; `VersionMissing`; `VersionGone` for a
+    /// `ItemNotFound` when there never was such an item; `VersionNotFound`; `VersionGone` for a
     /// removal; `Store`.
     async fn version(
         &self,
@@ -192,7 +192,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// An item as it was at a time.
     ///
     /// # Errors
-    /// `InFuture`; `ItemMissing` when there was none then; `Store`.
+    /// `InFuture`; `ItemNotFound` when there was none then; `Store`.
     async fn get_at(
         &self,
         caller: &Caller,
@@ -205,7 +205,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// A page of what the collection, or the part of it that belongs to `parent`, held at a time.
     ///
     /// # Errors
-    /// `InFuture`; `OwnerMissing` when there was no owner then; `PageOutOfRange`; `Store`.
+    /// `InFuture`; `ParentNotFound` when there was no owner then; `PageOutOfRange`; `Store`.
     async fn list_at(
         &self,
         caller: &Caller,
@@ -217,10 +217,10 @@ pub trait ResourceUseCases: Send + Sync {
     /// Makes an item what it was in a version. One that was removed is there again under its id.
     ///
     /// # Errors
-    /// Those of [`version`](Self::version); `OwnerMissing` when what it belonged to is gone;
-    /// `PreconditionFailed`; `NothingThere` for a condition on the version of an item that was
+    /// Those of [`version`](Self::version); `ParentNotFound` when what it belonged to is gone;
+    /// `PreconditionFailed`; `ItemDeleted` for a condition on the version of an item that was
     /// removed; `Invalid` when rules refuse today what they once let pass; `KeyInUse`; `KeyReused`;
-    /// `Contended`; `Store`.
+    /// `TooManyConflicts`; `Store`.
     async fn restore(
         &self,
         options: &WriteOptions,

@@ -62,7 +62,7 @@ impl<R: Resource> ResourceService<R> {
                 done => return Ok(Written { shown: done?, warnings }),
             }
         }
-        Err(ApplicationError::Contended)
+        Err(ApplicationError::TooManyConflicts)
     }
 
     /// The read-modify-write that replace and patch share.
@@ -102,7 +102,7 @@ impl<R: Resource> ResourceService<R> {
                 done => return Ok(Written { shown: done?, warnings }),
             }
         }
-        Err(ApplicationError::Contended)
+        Err(ApplicationError::TooManyConflicts)
     }
 
     fn refuse_growth(&self, size: usize) -> Result<(), ApplicationError> {

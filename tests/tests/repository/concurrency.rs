@@ -105,7 +105,10 @@ async fn inserts_into_a_proposal_being_deleted_leave_no_orphan(store: &TestStore
         tokio::task::yield_now().await;
         store.delete(proposals, &proposal).await.unwrap();
         for written in writers.join_all().await {
-            assert!(matches!(written, Ok(()) | Err(RepositoryError::OwnerMissing)), "{written:?}");
+            assert!(
+                matches!(written, Ok(()) | Err(RepositoryError::ParentNotFound)),
+                "{written:?}"
+            );
         }
     }
     let lib = store.list(all(Collection::known("lib"))).await;

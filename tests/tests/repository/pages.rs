@@ -81,7 +81,7 @@ async fn the_page_of_an_unknown_owner_is_refused(store: &TestStore) {
     let scope = Scope { collection: Collection::known("lib"), parent: Some(next_id()) };
     assert_eq!(
         store.items.page(scope, &everything(scope)).await,
-        Err(RepositoryError::OwnerMissing)
+        Err(RepositoryError::ParentNotFound)
     );
 }
 
@@ -92,7 +92,7 @@ async fn the_page_of_a_removed_owner_is_refused(store: &TestStore) {
     store.delete(all(Collection::known("proposals")), &proposal).await.unwrap();
     assert_eq!(
         store.items.page(scope, &everything(scope)).await,
-        Err(RepositoryError::OwnerMissing)
+        Err(RepositoryError::ParentNotFound)
     );
 }
 
@@ -101,7 +101,7 @@ async fn a_collection_without_owners_has_no_parents(store: &TestStore) {
     let scope = Scope { collection: Collection::known("files"), parent: Some(file.item.id) };
     assert_eq!(
         store.items.page(scope, &everything(scope)).await,
-        Err(RepositoryError::OwnerMissing)
+        Err(RepositoryError::ParentNotFound)
     );
 }
 

@@ -107,7 +107,7 @@ async fn a_continued_item_that_is_unknown_stops_all(store: &TestStore) {
     let addition = NewItem { continues: Some(file.item.id), ..new_item("{}") };
     let refused =
         store.items.replace_all(COLLECTION, content(vec![], vec![addition]), at(NOW)).await;
-    assert_eq!(refused, Err(RepositoryError::ItemMissing));
+    assert_eq!(refused, Err(RepositoryError::ItemNotFound));
     assert_eq!(store.list(all(COLLECTION)).await.items, [first]);
 }
 

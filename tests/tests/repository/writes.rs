@@ -26,7 +26,7 @@ on_both_stores! {
 
 async fn an_insert_under_an_unknown_owner_is_refused(store: &TestStore) {
     let scope = Scope { collection: Collection::known("lib"), parent: Some(next_id()) };
-    assert_eq!(store.try_insert(scope, new_item("{}")).await, Err(RepositoryError::OwnerMissing));
+    assert_eq!(store.try_insert(scope, new_item("{}")).await, Err(RepositoryError::ParentNotFound));
     assert_eq!(store.list(all(Collection::known("lib"))).await.total_items, 0);
 }
 
@@ -34,14 +34,14 @@ async fn an_item_of_another_collection_owns_nothing(store: &TestStore) {
     let file = store.insert(all(Collection::known("files")), "{}").await;
     assert_eq!(
         store.try_insert(lib_of(&file), new_item("{}")).await,
-        Err(RepositoryError::OwnerMissing)
+        Err(RepositoryError::ParentNotFound)
     );
 }
 
 async fn an_insert_that_continues_an_unknown_item_is_refused(store: &TestStore) {
     let proposals = all(Collection::known("proposals"));
     let item = NewItem { continues: Some(next_id()), ..new_item("{}") };
-    assert_eq!(store.try_insert(proposals, item).await, Err(RepositoryError::ItemMissing));
+    assert_eq!(store.try_insert(proposals, item).await, Err(RepositoryError::ItemNotFound));
     assert_eq!(store.list(proposals).await.total_items, 0);
 }
 
@@ -50,7 +50,7 @@ async fn an_item_of_another_collection_is_not_continued(store: &TestStore) {
     let item = NewItem { continues: Some(file.item.id), ..new_item("{}") };
     assert_eq!(
         store.try_insert(all(Collection::known("proposals")), item).await,
-        Err(RepositoryError::ItemMissing)
+        Err(RepositoryError::ItemNotFound)
     );
 }
 
@@ -79,7 +79,7 @@ async fn an_update_of_an_unknown_item_is_refused(store: &TestStore) {
     store.delete(all(Collection::known("files")), &file).await.unwrap();
     assert_eq!(
         store.update(all(Collection::known("files")), &file, "{}").await,
-        Err(RepositoryError::ItemMissing)
+        Err(RepositoryError::ItemNotFound)
     );
 }
 
@@ -87,11 +87,11 @@ async fn an_update_outside_the_scope_is_refused(store: &TestStore) {
     let one = store.insert(all(Collection::known("proposals")), "{}").await;
     let other = store.insert(all(Collection::known("proposals")), "{}").await;
     let own = store.insert(lib_of(&one), "{}").await;
-    assert_eq!(store.update(lib_of(&other), &own, "{}").await, Err(RepositoryError::ItemMissing));
-    assert_eq!(store.delete(lib_of(&other), &own).await, Err(RepositoryError::ItemMissing));
+    assert_eq!(store.update(lib_of(&other), &own, "{}").await, Err(RepositoryError::ItemNotFound));
+    assert_eq!(store.delete(lib_of(&other), &own).await, Err(RepositoryError::ItemNotFound));
     assert_eq!(
         store.update(all(Collection::known("files")), &own, "{}").await,
-        Err(RepositoryError::ItemMissing)
+        Err(RepositoryError::ItemNotFound)
     );
     assert!(store.update(lib_of(&one), &own, "{}").await.is_ok());
 }
@@ -133,7 +133,7 @@ async fn a_delete_of_an_unknown_item_is_refused(store: &TestStore) {
     let scope = all(Collection::known("files"));
     assert_eq!(
         store.items.delete(scope, next_id(), Version::FIRST, at(NOW)).await,
-        Err(RepositoryError::ItemMissing)
+        Err(RepositoryError::ItemNotFound)
     );
 }
 
@@ -151,7 +151,7 @@ async fn a_deleted_item_is_gone(store: &TestStore) {
     let file = store.insert(scope, "{}").await;
     store.delete(scope, &file).await.unwrap();
     assert_eq!(store.find(scope, &file).await, None);
-    assert_eq!(store.delete(scope, &file).await, Err(RepositoryError::ItemMissing));
+    assert_eq!(store.delete(scope, &file).await, Err(RepositoryError::ItemNotFound));
 }
 
 async fn a_proposal_takes_its_library_items_along(store: &TestStore) {

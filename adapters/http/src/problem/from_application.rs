@@ -40,8 +40,8 @@ impl From<ApplicationError> for Problem {
     fn from(error: ApplicationError) -> Self {
         use ApplicationError as Error;
         let (kind, detail) = match error {
-            Error::ItemMissing => return Self::item_not_found(),
-            Error::OwnerMissing => return Self::owner_not_found(),
+            Error::ItemNotFound => return Self::item_not_found(),
+            Error::ParentNotFound => return Self::owner_not_found(),
             Error::PreconditionFailed { current, relations } => {
                 let detail = format!("The item is at version {current} now");
                 return Self::changed(&detail, &EntityTag::of_item(current, &relations));
@@ -56,12 +56,12 @@ impl From<ApplicationError> for Problem {
                     .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
             Error::Invalid(violations) => return Self::invalid(violations),
-            Error::Contended => {
+            Error::TooManyConflicts => {
                 return Self::unavailable("Too many writers change this item at once.");
             }
             Error::Store(error) => return Self::of_store(error),
-            Error::NothingThere => (&kinds::PRECONDITION_FAILED, "The item was removed, so it has no version that If-Match could name; leave the header out, or send `If-None-Match: *`.".to_owned()),
-            Error::VersionMissing { latest } => {
+            Error::ItemDeleted => (&kinds::PRECONDITION_FAILED, "The item was removed, so it has no version that If-Match could name; leave the header out, or send `If-None-Match: *`.".to_owned()),
+            Error::VersionNotFound { latest } => {
                 (&kinds::VERSION_NOT_FOUND, format!("The last version of the item is {latest}."))
             }
             Error::VersionGone { version, time } => {

@@ -100,7 +100,7 @@ impl WriteThroughCache {
 
     /// Takes note of a write that was committed, or may have been.
     pub fn committed(&self, write: &Write, answer: &Answer) {
-        use RepositoryError::{AnsweredBefore, ItemMissing, OwnerMissing, VersionConflict};
+        use RepositoryError::{AnsweredBefore, ItemNotFound, ParentNotFound, VersionConflict};
         match (write, answer) {
             (Write::Insert { scope, item, .. }, Ok(Written::Item(shown))) => {
                 self.inserted(*scope, &item.references, shown);
@@ -113,7 +113,7 @@ impl WriteThroughCache {
                 self.items.remove(*id);
                 self.count(scope.collection);
             }
-            (_, Err(ItemMissing | OwnerMissing | VersionConflict | AnsweredBefore)) => {}
+            (_, Err(ItemNotFound | ParentNotFound | VersionConflict | AnsweredBefore)) => {}
             _ => self.forget_all(),
         }
     }

@@ -172,7 +172,7 @@ fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
         && write.scope.parent.is_some()
         && !row_mapping::get::<bool>(row, "has_owner")?;
     Ok(Err(if lacks_owner {
-        RepositoryError::OwnerMissing
+        RepositoryError::ParentNotFound
     } else {
         not_written(row_mapping::get(row, "found")?)
     }))

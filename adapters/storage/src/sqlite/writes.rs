@@ -213,10 +213,10 @@ impl Performing<'_> {
     ) -> Outcome<Judged<ShownItem>> {
         let scope = write.scope;
         if !self.is_there_or_none(scope.parent, scope.collection.parent())? {
-            return Ok(Err(RepositoryError::OwnerMissing));
+            return Ok(Err(RepositoryError::ParentNotFound));
         }
         if !self.is_there_or_none(continues, Some(scope.collection))? {
-            return Ok(Err(RepositoryError::ItemMissing));
+            return Ok(Err(RepositoryError::ItemNotFound));
         }
         let item = self.add(write, Version::FIRST, self.time, continues)?;
         // Nothing continues an item before it exists.
@@ -236,14 +236,14 @@ impl Performing<'_> {
         continues: Option<ItemId>,
     ) -> Outcome<Judged<ShownItem>> {
         if !self.is_there_or_none(write.scope.parent, write.scope.collection.parent())? {
-            return Ok(Err(RepositoryError::OwnerMissing));
+            return Ok(Err(RepositoryError::ParentNotFound));
         }
         let past =
             |row: &Row<'_>| Ok((row.get("version")?, row.get("created_at")?, row.get("is_there")?));
         let past: Option<(i64, i64, bool)> =
             self.transaction.prepare_cached(PAST)?.query_row([write.id.uuid()], past).optional()?;
         let Some((version, created_at, is_there)) = past else {
-            return Ok(Err(RepositoryError::ItemMissing));
+            return Ok(Err(RepositoryError::ItemNotFound));
         };
         if is_there {
             return Ok(Err(RepositoryError::VersionConflict));
@@ -290,7 +290,7 @@ impl Performing<'_> {
         kind: ChangeKind,
     ) -> Outcome<Judged<ShownItem>> {
         let Some((mut shown, has_keys)) = self.found(write)? else {
-            return Ok(Err(RepositoryError::ItemMissing));
+            return Ok(Err(RepositoryError::ItemNotFound));
         };
         if shown.item.version != expected {
             return Ok(Err(RepositoryError::VersionConflict));

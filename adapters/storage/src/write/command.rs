@@ -148,7 +148,7 @@ pub(crate) fn delete_values(
 
 /// Why an item that should have been at a version was not written.
 pub(crate) fn not_written(found: Option<i64>) -> RepositoryError {
-    if found.is_some() { RepositoryError::VersionConflict } else { RepositoryError::ItemMissing }
+    if found.is_some() { RepositoryError::VersionConflict } else { RepositoryError::ItemNotFound }
 }
 
 /// The version of every item of a collection, from rows of `id` and `version`.
@@ -176,7 +176,7 @@ pub(crate) fn removed_by(
     }
     let mut continued = content.additions.iter().filter_map(|addition| addition.continues);
     if continued.any(|id| !current.contains_key(&id.uuid())) {
-        return Err(RepositoryError::ItemMissing);
+        return Err(RepositoryError::ItemNotFound);
     }
     Ok(removed
         .into_iter()
