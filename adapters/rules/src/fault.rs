@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// Where something stands in a file: line and column, both from 1. Columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct Location {
     /// The line.
     pub line: u32,
     /// The character within the line.
@@ -18,7 +18,7 @@ pub struct Fault {
     /// The file, as it was named; the folder where the fault is in none of its files.
     pub file: Arc<str>,
     /// Where in the file; `None` when it is the file as a whole.
-    pub place: Option<Place>,
+    pub place: Option<Location>,
     /// What is wrong and how to mend it.
     pub reason: String,
 }
@@ -26,7 +26,7 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
-            Some(Place { line, column }) => {
+            Some(Location { line, column }) => {
                 write!(formatter, "{}:{line}:{column}: {}", self.file, self.reason)
             }
             None => write!(formatter, "{}: {}", self.file, self.reason),
@@ -64,7 +64,7 @@ impl Faults {
     pub(crate) fn push(
         &mut self,
         file: &Arc<str>,
-        place: Option<Place>,
+        place: Option<Location>,
         reason: impl Into<String>,
     ) {
         if self.kept.len() < Self::LIMIT {
@@ -106,7 +106,7 @@ impl<'a> FileFaults<'a> {
         Self { file, faults }
     }
 
-    pub fn add(&mut self, place: Place, reason: impl Into<String>) {
+    pub fn add(&mut self, place: Location, reason: impl Into<String>) {
         self.faults.push(self.file, Some(place), reason);
     }
 

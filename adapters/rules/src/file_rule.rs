@@ -14,7 +14,7 @@ use crate::evaluation;
 use crate::expression::{
     Budget, EvaluationFault, Expression, Meter, Scope, Shape, Variable, complete,
 };
-use crate::fault::Place;
+use crate::fault::Location;
 use crate::lookup_target::{LookupBy, LookupTarget};
 use crate::notes::Notes;
 
@@ -25,7 +25,7 @@ const LONGEST_MESSAGE: usize = 2_000;
 #[derive(Debug)]
 pub struct FileRule {
     pub(crate) file: Arc<str>,
-    pub(crate) place: Place,
+    pub(crate) place: Location,
     pub(crate) id: Box<str>,
     pub(crate) collection: Collection,
     pub(crate) operations: Vec<WriteOperation>,
@@ -51,7 +51,7 @@ pub(crate) struct Field {
     /// As violations have it.
     pub pointer: Pointer,
     /// Where it is written.
-    pub place: Place,
+    pub place: Location,
 }
 
 /// What is said where a rule does not pass.
@@ -107,7 +107,7 @@ impl FileRule {
 
     /// Where in the file it begins.
     #[must_use]
-    pub const fn place(&self) -> Place {
+    pub const fn place(&self) -> Location {
         self.place
     }
 

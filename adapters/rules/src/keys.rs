@@ -8,7 +8,7 @@ use domain::{Pointer, nearest};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::fault::{FileFaults, Place};
+use crate::fault::{FileFaults, Location};
 use crate::yaml::{Content, Entry, Node, Scalar, ScalarKind};
 
 /// A mapping of which only some keys are known.
@@ -79,7 +79,7 @@ pub(crate) struct Word {
 /// A mapping and those of its entries that are as its table says.
 pub(crate) struct Keys<'a> {
     /// Where it begins.
-    pub place: Place,
+    pub place: Location,
     entries: Vec<&'a Entry>,
 }
 
@@ -207,7 +207,7 @@ impl Form {
 }
 
 impl Word {
-    pub fn check(self, word: &str, place: Place, faults: &mut FileFaults<'_>) {
+    pub fn check(self, word: &str, place: Location, faults: &mut FileFaults<'_>) {
         let known = (self.known)();
         if !known.contains(&word) {
             let words = known_words(word, &known);

@@ -70,7 +70,7 @@ mod yaml;
 
 pub use cases::CaseOutcome;
 pub use expectation::Expectation;
-pub use fault::{Fault, Faults, Place};
+pub use fault::{Fault, Faults, Location};
 pub use file_rule::FileRule;
 pub use files::Fingerprint;
 pub use lookup_target::LookupBy;

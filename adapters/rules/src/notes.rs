@@ -1,7 +1,7 @@
 //! Notes on the expressions of a rule, taken while their places in the file are known.
 
 use crate::expression::{DateOperand, DateUse, Expression, MemberRead, Variable};
-use crate::fault::Place;
+use crate::fault::Location;
 use crate::keys::date;
 use crate::yaml::Scalar;
 
@@ -19,7 +19,7 @@ pub(crate) struct Notes {
 pub(crate) struct Read {
     pub of: Variable,
     pub name: Box<str>,
-    pub place: Place,
+    pub place: Location,
 }
 
 /// A use that makes no sense for a date.
@@ -27,7 +27,7 @@ pub(crate) struct Read {
 pub(crate) struct DateMisuse {
     /// The member that is used; `None` if the value is a date whatever the item.
     pub member: Option<(Variable, Box<str>)>,
-    pub place: Place,
+    pub place: Location,
     pub reason: String,
 }
 

@@ -4,7 +4,7 @@ use domain::{Collection, WriteOperation, nearest};
 use jiff::civil::Date;
 
 use crate::expression::Variable;
-use crate::fault::{Fault, Place};
+use crate::fault::{Fault, Location};
 use crate::file_rule::FileRule;
 use crate::keys::date;
 use crate::rule_set::RuleSet;
@@ -60,8 +60,8 @@ impl RuleSet {
     }
 }
 
-fn unknown_members(rule: &FileRule, rules: &RuleSet) -> Vec<(Place, String)> {
-    let mut found: Vec<(Place, String)> = Vec::new();
+fn unknown_members(rule: &FileRule, rules: &RuleSet) -> Vec<(Location, String)> {
+    let mut found: Vec<(Location, String)> = Vec::new();
     for read in &rule.notes.reads {
         let Some(collection) = rule.collection_of(read.of) else { continue };
         // What was found has its parent beside its members.
@@ -75,7 +75,7 @@ fn unknown_members(rule: &FileRule, rules: &RuleSet) -> Vec<(Place, String)> {
     found
 }
 
-fn unknown_field(rule: &FileRule, rules: &RuleSet) -> Option<(Place, String)> {
+fn unknown_field(rule: &FileRule, rules: &RuleSet) -> Option<(Location, String)> {
     let field = rule.field.as_ref()?;
     let name = field.pointer.first_name();
     if name.is_empty() || name == "id" {
@@ -86,7 +86,7 @@ fn unknown_field(rule: &FileRule, rules: &RuleSet) -> Option<(Place, String)> {
 }
 
 /// The reasons why a rule never has anything to say.
-fn without_effect(rule: &FileRule, today: Date) -> Option<(Place, String)> {
+fn without_effect(rule: &FileRule, today: Date) -> Option<(Location, String)> {
     let judges_creates = rule.operations.contains(&WriteOperation::Create);
     let has_old = match (judges_creates, rule.operations.len()) {
         (true, 1) => Some(false),
@@ -107,7 +107,7 @@ fn without_effect(rule: &FileRule, today: Date) -> Option<(Place, String)> {
     Some((rule.place(), reason))
 }
 
-fn date_misuses(rule: &FileRule) -> impl Iterator<Item = (Place, String)> {
+fn date_misuses(rule: &FileRule) -> impl Iterator<Item = (Location, String)> {
     let is_date = |(of, name): &(Variable, Box<str>)| {
         let mut known = rule.collection_of(*of)?.known_members();
         let (_, example) = known.find(|(known, _)| *known == &**name)?;

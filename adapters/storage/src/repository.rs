@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use application::query::{MemberNames, PageQuery, Position};
+use application::query::{MemberNames, PageQuery, PageStart};
 use application::{
     Answered, Change, ChangeKind, ChangeLog, CollectionContent, CollectionWrite, History,
     ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery,
@@ -533,7 +533,7 @@ impl Reads {
         query: &PageQuery,
     ) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
         let known = match query.position {
-            Position::Offset(1..) => Some(self.totals(scope, &[]).await?.0),
+            PageStart::Offset(1..) => Some(self.totals(scope, &[]).await?.0),
             _ => None,
         };
         let indexed_revision = self.indexed_revision(scope, query).await?;
@@ -578,8 +578,8 @@ fn listed(rows: PageRows, items: Vec<ShownItem>) -> Result<Arc<ListedPage>, Arc<
         });
         listed.extend(shown.map(|shown| ListedItem { shown, score, snippet: None }));
     }
-    let PageRows { total, revision, goes_on, .. } = rows;
-    let page = Arc::new(ListedPage { total, revision, items: listed, first, last, goes_on });
+    let PageRows { total, revision, has_more, .. } = rows;
+    let page = Arc::new(ListedPage { total, revision, items: listed, first, last, has_more });
     if is_as_selected { Ok(page) } else { Err(page) }
 }
 

@@ -5,7 +5,7 @@ use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 
 use super::{ListedPage, LoggedChange, RepositoryError, Scope};
-use crate::query::Position;
+use crate::query::PageStart;
 
 /// A version of an item, as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl PastVersion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastPageQuery {
     /// Where it begins or ends.
-    pub position: Position,
+    pub position: PageStart,
     /// Items at most.
     pub limit: u64,
     /// Whether the items are counted, up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES).

@@ -7,7 +7,7 @@ use domain::{Collection, Found, Item, ItemId, Lookup, Version};
 use jiff::Timestamp;
 
 use super::{ChangeKind, RepositoryError};
-use crate::query::{MemberNames, PageQuery, Place, Total};
+use crate::query::{MemberNames, PageQuery, SortPosition, Total};
 
 /// The part of the store a use case sees: a collection, or the items of it that belong to one
 /// owner.
@@ -83,11 +83,11 @@ pub struct ListedPage {
     /// The items, in the order asked for.
     pub items: Vec<ListedItem>,
     /// The place of the first item.
-    pub first: Option<Place>,
+    pub first: Option<SortPosition>,
     /// The place of the last item.
-    pub last: Option<Place>,
+    pub last: Option<SortPosition>,
     /// Whether there are items beyond the page, in the direction it was walked in.
-    pub goes_on: bool,
+    pub has_more: bool,
 }
 
 /// An item about to be stored for the first time.

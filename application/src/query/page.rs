@@ -6,7 +6,7 @@ use domain::{Collection, Relation};
 
 use super::filter::{Filter, Subject};
 use super::search::Search;
-use super::sort::{Place, SortKey};
+use super::sort::{SortKey, SortPosition};
 
 /// How far matches are counted: beyond, "at least so many" is enough to know and cheap to say.
 pub const COUNTED_MATCHES: u64 = 10_000;
@@ -31,13 +31,13 @@ impl Selection {
 
 /// Where a page begins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Position {
+pub enum PageStart {
     /// After so many items.
     Offset(u64),
     /// After this place in the order.
-    After(Place),
+    After(SortPosition),
     /// Before this place: the page that ends there.
-    Before(Place),
+    Before(SortPosition),
 }
 
 /// Names of members.
@@ -51,7 +51,7 @@ pub struct PageQuery {
     /// In which order; items that are equal by it are ordered by id.
     pub order: Vec<SortKey>,
     /// From where.
-    pub position: Position,
+    pub position: PageStart,
     /// How many at most.
     pub limit: u64,
     /// Only these members; `None` for all.
@@ -81,7 +81,7 @@ pub struct PageRequest {
     /// Items per page, from 1.
     pub page_size: u64,
     /// Where the page begins or ends, when a link told.
-    pub position: Option<Position>,
+    pub position: Option<PageStart>,
     /// Which items.
     pub selection: Selection,
     /// In which order; by default the best matches first where something is looked for, otherwise
@@ -143,7 +143,7 @@ impl PageRequest {
             } else {
                 self.order.clone()
             },
-            position: self.position.clone().unwrap_or_else(|| Position::Offset(self.offset())),
+            position: self.position.clone().unwrap_or_else(|| PageStart::Offset(self.offset())),
             limit: self.page_size,
             // A snippet is made of all texts.
             fields: self.view.fields.clone().filter(|_| !is_search),

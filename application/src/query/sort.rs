@@ -31,7 +31,7 @@ pub enum SortValue {
 
 /// A place in an order, which stays where it is when items come and go.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct SortPosition {
     /// The values of the keys.
     pub keys: Vec<SortValue>,
     /// The item that is or was there.

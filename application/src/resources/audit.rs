@@ -8,7 +8,7 @@ use super::ResourceService;
 use super::read_set::DecisionContext;
 use super::validate::stored_members;
 use crate::ports::ShownItem;
-use crate::query::{PageQuery, PageRequest, Place, Position};
+use crate::query::{PageQuery, PageRequest, PageStart, SortPosition};
 use crate::{ApplicationError, WriteOptions};
 
 /// How many items are looked at together.
@@ -24,7 +24,7 @@ pub struct Audited {
     /// To how many of them each rule applied, by the rule's code.
     pub applied: BTreeMap<String, u64>,
     /// Where to go on; `None` at the end.
-    pub next: Option<Place>,
+    pub next: Option<SortPosition>,
 }
 
 impl<R: Resource> ResourceService<R> {
@@ -36,18 +36,18 @@ impl<R: Resource> ResourceService<R> {
     pub(super) async fn audit(
         &self,
         options: &WriteOptions,
-        after: Option<Place>,
+        after: Option<SortPosition>,
     ) -> Result<Audited, ApplicationError> {
         let plain = PageRequest { is_counted: false, ..PageRequest::plain(1, AT_A_TIME) }
             .query(self.collection);
         let query =
-            PageQuery { position: after.map_or(Position::Offset(0), Position::After), ..plain };
+            PageQuery { position: after.map_or(PageStart::Offset(0), PageStart::After), ..plain };
         let page = self.repository.page(self.scope(None), &query).await?;
         let mut audited = Audited {
             remarked: Vec::new(),
             examined: page.items.len() as u64,
             applied: BTreeMap::new(),
-            next: page.last.clone().filter(|_| page.goes_on),
+            next: page.last.clone().filter(|_| page.has_more),
         };
         let mut decision = self.decision();
         for listed in &page.items {

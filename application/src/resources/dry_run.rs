@@ -11,7 +11,7 @@ use crate::ApplicationError;
 use crate::ports::{
     CollectionWrite, ListedItem, ListedPage, NewItem, Relations, Replacement, Scope, ShownItem,
 };
-use crate::query::{PageRequest, Place, Total};
+use crate::query::{PageRequest, SortPosition, Total};
 
 impl<R: Resource> ResourceService<R> {
     /// The item an insert would leave.
@@ -84,13 +84,14 @@ impl<R: Resource> ResourceService<R> {
             let shown = ShownItem { item, relations };
             listed.push(ListedItem { shown, score: None, snippet: None });
         }
-        let place = |listed: &ListedItem| Place { keys: Vec::new(), id: listed.shown.item.id };
+        let place =
+            |listed: &ListedItem| SortPosition { keys: Vec::new(), id: listed.shown.item.id };
         let page = ListedPage {
             total: Total::Exact(total as u64),
             revision: write.revision,
             first: listed.first().map(place),
             last: listed.last().map(place),
-            goes_on: listed.len() < total,
+            has_more: listed.len() < total,
             items: listed,
         };
         Ok(Listing::new(first, Arc::new(page), Embedded::default()))

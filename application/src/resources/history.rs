@@ -15,7 +15,7 @@ use crate::ports::{
     ChangeKind, LoggedChange, NewItem, PastPageQuery, PastVersion, Relations, RepositoryError,
     Scope, ShownItem,
 };
-use crate::query::{MemberNames, PageRequest, Position};
+use crate::query::{MemberNames, PageRequest, PageStart};
 use crate::{ApplicationError, Caller, Precondition, WriteOptions};
 
 /// Some versions of an item, the newest first.
@@ -170,7 +170,7 @@ impl<R: Resource> ResourceService<R> {
             is_known
         } else {
             let first =
-                PastPageQuery { position: Position::Offset(0), limit: 1, is_counted: false };
+                PastPageQuery { position: PageStart::Offset(0), limit: 1, is_counted: false };
             !self.history.page_at(self.scope(parent), time, &first).await?.items.is_empty()
         };
         if lies_beyond {

@@ -8,7 +8,7 @@ use domain::{ItemId, Members, Relation, RelationKind};
 
 use crate::ApplicationError;
 use crate::ports::{ItemRepository, ListedItem, ListedPage, Revision, Scope, ShownItem};
-use crate::query::{MemberNames, PageRequest, Place, Position, Search, Total};
+use crate::query::{MemberNames, PageRequest, PageStart, Search, SortPosition, Total};
 
 /// Most child items that are embedded in one answer.
 pub const MOST_EMBEDDED: u64 = 5_000;
@@ -19,7 +19,7 @@ pub struct AdjacentPage {
     /// Its number.
     pub page: u64,
     /// Where it begins or ends.
-    pub position: Position,
+    pub position: PageStart,
 }
 
 /// Items embedded in others.
@@ -193,20 +193,20 @@ fn neighbours(
     content: &ListedPage,
 ) -> (Option<AdjacentPage>, Option<AdjacentPage>) {
     let (came_from, is_backward) = match &request.position {
-        Some(Position::Before(place)) => (Some(place), true),
-        Some(Position::After(place)) => (Some(place), false),
+        Some(PageStart::Before(place)) => (Some(place), true),
+        Some(PageStart::After(place)) => (Some(place), false),
         _ => (None, false),
     };
     let has_previous =
-        if is_backward { content.goes_on } else { came_from.is_some() || request.page > 1 };
-    let has_next = is_backward || content.goes_on;
-    let before = |place: &Place| AdjacentPage {
+        if is_backward { content.has_more } else { came_from.is_some() || request.page > 1 };
+    let has_next = is_backward || content.has_more;
+    let before = |place: &SortPosition| AdjacentPage {
         page: request.page.saturating_sub(1).max(1),
-        position: Position::Before(place.clone()),
+        position: PageStart::Before(place.clone()),
     };
-    let after = |place: &Place| AdjacentPage {
+    let after = |place: &SortPosition| AdjacentPage {
         page: request.page.saturating_add(1),
-        position: Position::After(place.clone()),
+        position: PageStart::After(place.clone()),
     };
     let previous = content.first.as_ref().or(came_from).filter(|_| has_previous).map(before);
     let next = content.last.as_ref().or(came_from).filter(|_| has_next).map(after);

@@ -33,7 +33,7 @@ use crate::ports::{
     Clock, CollectionWrite, History, IdGenerator, ItemRepository, ListedPage, PastVersion, Ports,
     RepositoryError, Revision, RuleBook, Scope, ShownItem,
 };
-use crate::query::{MemberNames, PageQuery, PageRequest, Place, Position, View};
+use crate::query::{MemberNames, PageQuery, PageRequest, PageStart, SortPosition, View};
 use crate::{ApplicationError, Caller, Precondition, WriteOptions};
 
 pub use audit::{Audited, audited_operation};
@@ -123,7 +123,7 @@ impl<R: Resource> ResourceService<R> {
         if let Some(is_known) = listing::lies_beyond(request, content) {
             return Ok(is_known);
         }
-        let first = PageQuery { position: Position::Offset(0), limit: 1, ..query.clone() };
+        let first = PageQuery { position: PageStart::Offset(0), limit: 1, ..query.clone() };
         Ok(!self.repository.page(self.scope(parent), &first).await?.items.is_empty())
     }
 
@@ -391,7 +391,7 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
     async fn audit(
         &self,
         options: &WriteOptions,
-        after: Option<Place>,
+        after: Option<SortPosition>,
     ) -> Result<Audited, ApplicationError> {
         ResourceService::audit(self, options, after).await
     }

@@ -15,7 +15,7 @@ use super::ResourceService;
 use super::read_set::DecisionContext;
 use super::validate::{Draft, stored_members};
 use crate::ports::{BookRule, ReadDependency, Revision, ShownItem};
-use crate::query::{PageQuery, PageRequest, Position};
+use crate::query::{PageQuery, PageRequest, PageStart};
 use crate::{ApplicationError, WriteOptions};
 
 /// How many items are looked through at a time for those that a replacement removes.
@@ -126,8 +126,8 @@ impl<R: Resource> ResourceService<R> {
                 verdict.errors.extend(of_removal(removed.item.id, &said.errors));
                 verdict.warnings.extend(of_removal(removed.item.id, &said.warnings));
             }
-            match page.last.clone().filter(|_| page.goes_on) {
-                Some(last) => query.position = Position::After(last),
+            match page.last.clone().filter(|_| page.has_more) {
+                Some(last) => query.position = PageStart::After(last),
                 None => return Ok(revision),
             }
         }

@@ -11,7 +11,7 @@ use crate::ports::{
     MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness,
     MockRuleBook,
 };
-use crate::query::{Place, Position, Subject, Total};
+use crate::query::{PageStart, SortPosition, Subject, Total};
 use crate::{
     ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Ports,
     Precondition, Relations, RepositoryError, ResourceLimits, ResourceUseCases as _, Revision,
@@ -50,13 +50,13 @@ fn stored(number: u128, version: i64, members: &str) -> ShownItem {
 }
 
 fn content(total: Total, items: &[ShownItem]) -> ListedPage {
-    let place = |shown: &ShownItem| Place { keys: Vec::new(), id: shown.item.id };
+    let place = |shown: &ShownItem| SortPosition { keys: Vec::new(), id: shown.item.id };
     let (first, last) = (items.first().map(place), items.last().map(place));
     let items = items
         .iter()
         .map(|shown| ListedItem { shown: shown.clone(), score: Some(1.0), snippet: None })
         .collect();
-    ListedPage { total, revision: Revision(1), items, first, last, goes_on: true }
+    ListedPage { total, revision: Revision(1), items, first, last, has_more: true }
 }
 
 fn service<R: domain::Resource>(
@@ -343,19 +343,19 @@ async fn a_collection_that_has_changed_is_not_replaced() {
 #[tokio::test]
 async fn neighbours_are_told_by_the_places_at_the_ends() {
     let (first, last) = (stored(1, 1, "{}"), stored(2, 1, "{}"));
-    let place = |shown: &ShownItem| Place { keys: Vec::new(), id: shown.item.id };
-    let before = || Some((2, Position::Before(place(&first))));
-    let after = || Some((4, Position::After(place(&last))));
-    for (number, position, goes_on, expected) in [
+    let place = |shown: &ShownItem| SortPosition { keys: Vec::new(), id: shown.item.id };
+    let before = || Some((2, PageStart::Before(place(&first))));
+    let after = || Some((4, PageStart::After(place(&last))));
+    for (number, position, has_more, expected) in [
         (3, None, true, (before(), after())),
         (3, None, false, (before(), None)),
-        (3, Some(Position::After(place(&first))), false, (before(), None)),
-        (3, Some(Position::Before(place(&last))), true, (before(), after())),
-        (3, Some(Position::Before(place(&last))), false, (None, after())),
+        (3, Some(PageStart::After(place(&first))), false, (before(), None)),
+        (3, Some(PageStart::Before(place(&last))), true, (before(), after())),
+        (3, Some(PageStart::Before(place(&last))), false, (None, after())),
     ] {
         let mut repository = MockItemRepository::new();
         let found =
-            ListedPage { goes_on, ..content(Total::NotCounted, &[first.clone(), last.clone()]) };
+            ListedPage { has_more, ..content(Total::NotCounted, &[first.clone(), last.clone()]) };
         repository.expect_page().return_once(move |_, _| Ok(found.into()));
         let request = PageRequest { position: position.clone(), ..PageRequest::plain(number, 2) };
         let listed = service::<Document>(Collection::known("files"), repository)
@@ -365,7 +365,7 @@ async fn neighbours_are_told_by_the_places_at_the_ends() {
         let way = |neighbour: Option<crate::AdjacentPage>| {
             neighbour.map(|neighbour| (neighbour.page, neighbour.position))
         };
-        assert_eq!((way(listed.previous), way(listed.next)), expected, "{position:?} {goes_on}");
+        assert_eq!((way(listed.previous), way(listed.next)), expected, "{position:?} {has_more}");
     }
 }
 
@@ -381,7 +381,7 @@ async fn nobody_counts_to_find_that_a_page_lies_beyond_the_last() {
         repository
             .expect_page()
             .once()
-            .withf(|_, query| query.limit == 1 && query.position == Position::Offset(0))
+            .withf(|_, query| query.limit == 1 && query.position == PageStart::Offset(0))
             .return_once(move |_, _| Ok(first.into()));
         let request = PageRequest { is_counted: false, ..PageRequest::plain(9, 25) };
         let listed = service::<Document>(Collection::known("files"), repository)

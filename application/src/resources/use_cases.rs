@@ -11,7 +11,7 @@ use super::history::{Restored, VersionPage};
 use super::listing::{Embedded, Listing};
 use super::result::{Replaced, Written};
 use crate::ports::{PastVersion, Revision, ShownItem};
-use crate::query::{MemberNames, PageRequest, Place, View};
+use crate::query::{MemberNames, PageRequest, SortPosition, View};
 use crate::{ApplicationError, Caller, Precondition, WriteOptions};
 
 /// The elements of a collection's replacement as sent, each with its place in the body.
@@ -238,6 +238,6 @@ pub trait ResourceUseCases: Send + Sync {
     async fn audit(
         &self,
         options: &WriteOptions,
-        after: Option<Place>,
+        after: Option<SortPosition>,
     ) -> Result<Audited, ApplicationError>;
 }

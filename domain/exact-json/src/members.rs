@@ -131,7 +131,7 @@ impl Members {
     /// is: pointers are only made for those that are reported.
     pub fn each_unstorable(&self, found: &mut dyn FnMut(Unstorable, &dyn Fn() -> Pointer)) {
         if self.has_unstorable {
-            find_unstorable(Value::from_encoded(&self.text), &Place::Body, found);
+            find_unstorable(Value::from_encoded(&self.text), &Path::Body, found);
         }
     }
 
@@ -147,13 +147,13 @@ impl fmt::Debug for Members {
 }
 
 /// Where a search is, written out only when something is found there.
-enum Place<'a> {
+enum Path<'a> {
     Body,
     Member(&'a Self, &'a str),
     Element(&'a Self, usize),
 }
 
-impl Place<'_> {
+impl Path<'_> {
     fn pointer(&self) -> Pointer {
         match self {
             Self::Body => Pointer::root(),
@@ -174,7 +174,7 @@ pub enum Unstorable {
 
 fn find_unstorable(
     value: Value<'_>,
-    place: &Place<'_>,
+    place: &Path<'_>,
     found: &mut dyn FnMut(Unstorable, &dyn Fn() -> Pointer),
 ) {
     match value.kind() {
@@ -189,13 +189,13 @@ fn find_unstorable(
         }
         Kind::Array => {
             for (index, element) in value.elements().into_iter().flatten().enumerate() {
-                find_unstorable(element, &Place::Element(place, index), found);
+                find_unstorable(element, &Path::Element(place, index), found);
             }
         }
         Kind::Object => {
             for (name, member) in value.entries().into_iter().flatten() {
                 let name = decode(name);
-                let at = Place::Member(place, &name);
+                let at = Path::Member(place, &name);
                 if name.contains('\0') {
                     found(Unstorable::Nul, &|| at.pointer());
                 }

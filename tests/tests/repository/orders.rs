@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::Scope;
-use application::query::{PageQuery, Position, SortKey, Subject};
+use application::query::{PageQuery, PageStart, SortKey, Subject};
 use domain::Collection;
 use domain::proposal::FIELDS;
 
@@ -123,12 +123,12 @@ async fn every_order_can_be_walked_in_both_directions(store: &TestStore) {
 async fn walk(
     store: &TestStore,
     order: &[SortKey],
-    from: Option<Position>,
-) -> (String, Option<Position>) {
+    from: Option<PageStart>,
+) -> (String, Option<PageStart>) {
     let is_backward = from.is_some();
     let mut query = PageQuery {
         limit: 5,
-        position: from.unwrap_or(Position::Offset(0)),
+        position: from.unwrap_or(PageStart::Offset(0)),
         ..ordered(COLLECTION, order)
     };
     let mut pages = Vec::new();
@@ -139,12 +139,12 @@ async fn walk(
         pages.push(seen.join(" "));
         let (first, last) = (page.first.clone().unwrap(), page.last.clone().unwrap());
         query.position =
-            if is_backward { Position::Before(first) } else { Position::After(last.clone()) };
-        if !page.goes_on {
+            if is_backward { PageStart::Before(first) } else { PageStart::After(last.clone()) };
+        if !page.has_more {
             if is_backward {
                 pages.reverse();
             }
-            return (pages.join(" "), Some(Position::Before(last)));
+            return (pages.join(" "), Some(PageStart::Before(last)));
         }
     }
 }

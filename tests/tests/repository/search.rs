@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::query::{
-    Comparison, Condition, Filter, Operand, PageQuery, Position, Selection, Subject,
+    Comparison, Condition, Filter, Operand, PageQuery, PageStart, Selection, Subject,
 };
 use application::{Scope, Search};
 use domain::Collection;
@@ -242,8 +242,8 @@ async fn matches_can_be_walked(store: &TestStore) {
         seen.extend(page.items.iter().map(|listed| listed.shown.item.id));
         // Others write; the scores of those that are walked do not move.
         store.insert(COLLECTION, r#"{"text":"wheat wheat"}"#).await;
-        let Some(last) = page.last.clone().filter(|_| page.goes_on) else { break };
-        query.position = Position::After(last);
+        let Some(last) = page.last.clone().filter(|_| page.has_more) else { break };
+        query.position = PageStart::After(last);
     }
     assert_eq!(seen, expected);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::query::{PageQuery, Position, Selection, Total};
+use application::query::{PageQuery, PageStart, Selection, Total};
 use application::{
     Change, ChangeKind, CollectionContent, ItemRepository, ListedPage, NewItem, Replacement,
     RepositoryError, Revision, Scope, ShownItem,
@@ -71,7 +71,7 @@ pub fn everything(scope: Scope) -> PageQuery {
     PageQuery {
         selection: Selection::default(),
         order: Vec::new(),
-        position: Position::Offset(0),
+        position: PageStart::Offset(0),
         limit: 1000,
         fields: None,
         is_counted: true,
@@ -144,7 +144,7 @@ impl TestStore {
         Page::of(
             self.select(
                 scope,
-                &PageQuery { position: Position::Offset(offset), limit, ..everything(scope) },
+                &PageQuery { position: PageStart::Offset(offset), limit, ..everything(scope) },
             )
             .await
             .as_ref(),

@@ -1,6 +1,6 @@
 //! Walking a collection page by page while others write, and jumping into it.
 
-use application::query::{PageQuery, Position};
+use application::query::{PageQuery, PageStart};
 use application::{Change, NewItem};
 use domain::Collection;
 use tokio::task::JoinSet;
@@ -31,10 +31,10 @@ async fn a_walk_skips_and_repeats_nothing_while_others_write(store: &TestStore) 
         let position = stored.iter().position(|shown| shown.item.id == place.id).unwrap();
         store.delete(scope, &stored[position]).await.unwrap();
         store.delete(scope, &stored[position - 2]).await.unwrap();
-        if !page.goes_on {
+        if !page.has_more {
             break;
         }
-        query.position = Position::After(place);
+        query.position = PageStart::After(place);
     }
     assert_eq!(seen, ids(&stored));
 }
@@ -50,12 +50,12 @@ async fn every_bare_page_number_finds_its_items(store: &TestStore) {
     let scope = all(Collection::known("cashprogram"));
     for offset in [0, 10, 49, 50, 60, 90, 95, 100, 102] {
         let query =
-            PageQuery { position: Position::Offset(offset), limit: 10, ..everything(scope) };
+            PageQuery { position: PageStart::Offset(offset), limit: 10, ..everything(scope) };
         let page = store.select(scope, &query).await;
         let found: Vec<_> = page.items.iter().map(|listed| listed.shown.item.id).collect();
         let from = usize::try_from(offset).unwrap();
         assert_eq!(found, expected[from..(from + 10).min(103)], "{offset}");
-        assert_eq!(page.goes_on, offset + 10 < 103, "{offset}");
+        assert_eq!(page.has_more, offset + 10 < 103, "{offset}");
         assert_eq!(
             (page.first.as_ref().unwrap().id, page.last.as_ref().unwrap().id),
             (found[0], *found.last().unwrap())

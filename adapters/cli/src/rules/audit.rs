@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use application::query::Place;
+use application::query::SortPosition;
 use application::{
     ApplicationError, Audited, Caller, Ports, ResourceLimits, Scope, WriteOptions,
     audited_operation, resource_use_cases,
@@ -124,7 +124,7 @@ impl Audit {
         // Nothing is written, so nothing is limited.
         let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
         let service = resource_use_cases(collection, ports, limits);
-        let mut after: Option<Place> = None;
+        let mut after: Option<SortPosition> = None;
         loop {
             let Audited { remarked, examined, applied, next } =
                 service.audit(&WriteOptions::by(Caller::Anonymous), after).await?;

@@ -94,7 +94,7 @@ fn page(total: Total, page_count: Option<u64>) -> Value {
         items: vec![found],
         first: None,
         last: None,
-        goes_on: false,
+        has_more: false,
     };
     let listing = Listing {
         page: 1,

@@ -96,7 +96,7 @@ fn page_of(shown: ShownItem) -> Listing {
     let (total, revision) = (Total::Exact(1), Revision(1));
     let items = vec![ListedItem { shown, score: None, snippet: None }];
     let content =
-        ListedPage { total, revision, items, first: None, last: None, goes_on: false }.into();
+        ListedPage { total, revision, items, first: None, last: None, has_more: false }.into();
     let (page, page_size, page_count) = (1, DEFAULT_PAGE_SIZE, Some(1));
     Listing {
         page,

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use application::query::{Place, Position, SortValue, Subject};
+use application::query::{PageStart, SortPosition, SortValue, Subject};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::ItemId;
@@ -34,11 +34,11 @@ const ABSENT: u8 = 3;
 const CHECKSUM: usize = 4;
 
 /// The cursor of a position, if it has one that is short enough for a link.
-pub fn write(position: &Position, fingerprint: Fingerprint) -> Option<String> {
+pub fn write(position: &PageStart, fingerprint: Fingerprint) -> Option<String> {
     let (direction, place) = match position {
-        Position::Offset(_) => return None,
-        Position::After(place) => (AFTER, place),
-        Position::Before(place) => (BEFORE, place),
+        PageStart::Offset(_) => return None,
+        PageStart::After(place) => (AFTER, place),
+        PageStart::Before(place) => (BEFORE, place),
     };
     let mut bytes = vec![VERSION, direction];
     bytes.extend(fingerprint.0.to_be_bytes());
@@ -67,7 +67,7 @@ pub fn read(
     cursor: &str,
     fingerprint: Fingerprint,
     subjects: &[&Subject],
-) -> Result<Position, Problem> {
+) -> Result<PageStart, Problem> {
     let Decoded { fingerprint: own, is_backward, place } = decode(cursor).ok_or_else(damaged)?;
     if own != fingerprint {
         let detail = "`cursor` belongs to another collection, filter, search or order; follow the links of this one, or ask for a `page`.";
@@ -77,8 +77,8 @@ pub fn read(
         && place.keys.iter().zip(subjects).all(|(value, subject)| is_sound(value, subject));
     match (are_sound, is_backward) {
         (false, _) => Err(damaged()),
-        (true, false) => Ok(Position::After(place)),
-        (true, true) => Ok(Position::Before(place)),
+        (true, false) => Ok(PageStart::After(place)),
+        (true, true) => Ok(PageStart::Before(place)),
     }
 }
 
@@ -91,7 +91,7 @@ fn damaged() -> Problem {
 struct Decoded {
     fingerprint: Fingerprint,
     is_backward: bool,
-    place: Place,
+    place: SortPosition,
 }
 
 fn decode(cursor: &str) -> Option<Decoded> {
@@ -111,7 +111,7 @@ fn decode(cursor: &str) -> Option<Decoded> {
     is_ours.then_some(Decoded {
         fingerprint,
         is_backward: direction == BEFORE,
-        place: Place { keys, id },
+        place: SortPosition { keys, id },
     })
 }
 
@@ -169,7 +169,7 @@ pub fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
 
 #[cfg(test)]
 mod tests {
-    use application::query::{Place, Position, SortValue, Subject};
+    use application::query::{PageStart, SortPosition, SortValue, Subject};
     use base64::Engine as _;
     use domain::ItemId;
     use proptest::prelude::*;
@@ -182,14 +182,14 @@ mod tests {
         Subject::Member { name: "x".into(), kind: None }
     }
 
-    fn place(keys: Vec<SortValue>) -> Place {
-        Place { keys, id: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8050").unwrap() }
+    fn place(keys: Vec<SortValue>) -> SortPosition {
+        SortPosition { keys, id: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8050").unwrap() }
     }
 
     #[test]
     fn a_cursor_is_the_same_in_every_build() {
         let cursor =
-            write(&Position::After(place(vec![SortValue::Text("rice".into())])), QUERY).unwrap();
+            write(&PageStart::After(place(vec![SortValue::Text("rice".into())])), QUERY).unwrap();
         assert_eq!(cursor, "AQAAAAAAAAAABwGJCl2slndLvM6zAgmagFABAARyaWNl7dKvTA");
     }
 
@@ -224,7 +224,7 @@ mod tests {
             (Subject::Score, number("1e-06"), true),
             (Subject::Score, other("[]"), false),
         ] {
-            let cursor = write(&Position::Before(place(vec![value.clone()])), QUERY).unwrap();
+            let cursor = write(&PageStart::Before(place(vec![value.clone()])), QUERY).unwrap();
             assert_eq!(
                 read(&cursor, QUERY, &[&subject]).is_ok(),
                 expected,
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_cursor_belongs_to_one_query() {
-        let cursor = write(&Position::After(place(Vec::new())), QUERY).unwrap();
+        let cursor = write(&PageStart::After(place(Vec::new())), QUERY).unwrap();
         assert!(read(&cursor, QUERY, &[]).is_ok());
         assert!(read(&cursor, QUERY, &[&member()]).is_err());
         let fault = read(&cursor, Fingerprint(8), &[]).unwrap_err().to_string();
@@ -249,11 +249,11 @@ mod tests {
     #[test]
     fn long_keys_have_no_cursor() {
         let of_length = |length: usize| {
-            write(&Position::After(place(vec![SortValue::Text("x".repeat(length).into())])), QUERY)
+            write(&PageStart::After(place(vec![SortValue::Text("x".repeat(length).into())])), QUERY)
         };
         assert!(of_length(1_000).is_some_and(|cursor| cursor.len() <= 1_500));
         assert_eq!((of_length(1_200), of_length(100_000)), (None, None));
-        assert_eq!(write(&Position::Offset(3), QUERY), None);
+        assert_eq!(write(&PageStart::Offset(3), QUERY), None);
     }
 
     fn key() -> impl Strategy<Value = SortValue> {
@@ -269,7 +269,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read(keys in prop::collection::vec(key(), 0..8), is_backward: bool, hash: u64) {
             let (place, count) = (place(keys.clone()), keys.len());
-            let position = if is_backward { Position::Before(place) } else { Position::After(place) };
+            let position = if is_backward { PageStart::Before(place) } else { PageStart::After(place) };
             let cursor = write(&position, Fingerprint(hash)).unwrap();
             let subject = member();
             prop_assert_eq!(read(&cursor, Fingerprint(hash), &vec![&subject; count]).ok(), Some(position));
@@ -278,7 +278,7 @@ mod tests {
         #[test]
         fn a_damaged_cursor_is_refused(keys in prop::collection::vec(key(), 0..4), at in any::<prop::sample::Index>(), by in "[A-Za-z0-9_=-]?") {
             let count = keys.len();
-            let cursor = write(&Position::After(place(keys)), QUERY).unwrap();
+            let cursor = write(&PageStart::After(place(keys)), QUERY).unwrap();
             let at = at.index(cursor.len());
             let mut damaged = cursor.clone();
             damaged.replace_range(at..=at, &by);

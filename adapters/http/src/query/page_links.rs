@@ -1,6 +1,6 @@
 //! The links from a page of a collection to the others.
 
-use application::query::Position;
+use application::query::PageStart;
 
 use super::cursor;
 use super::fingerprint::Fingerprint;
@@ -33,7 +33,7 @@ impl<'a> PageLinks<'a> {
 
     /// The URL of another page.
     #[must_use]
-    pub fn to(&self, collection_url: &str, page: u64, position: Option<&Position>) -> String {
+    pub fn to(&self, collection_url: &str, page: u64, position: Option<&PageStart>) -> String {
         let cursor = position.and_then(|position| cursor::write(position, self.fingerprint));
         format!("{collection_url}?{}", self.with_page(page, cursor.as_deref()))
     }

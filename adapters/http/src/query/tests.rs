@@ -1,7 +1,7 @@
 //! Whole queries, from the text to what is asked of the use case.
 
 use application::Search;
-use application::query::{Condition, Position, SortKey, Subject};
+use application::query::{Condition, PageStart, SortKey, Subject};
 use domain::ItemId;
 use proptest::prelude::*;
 
@@ -81,10 +81,10 @@ fn a_selection_is_told_from_the_whole() {
 }
 
 /// A cursor to the item before or after a page, as the page's own links have it.
-fn linked(raw: &str, keys: Vec<application::query::SortValue>) -> (String, Position) {
+fn linked(raw: &str, keys: Vec<application::query::SortValue>) -> (String, PageStart) {
     let query = CollectionQuery::read(named("files"), raw, None).unwrap();
     let id = ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8050").unwrap();
-    let position = Position::After(application::query::Place { keys, id });
+    let position = PageStart::After(application::query::SortPosition { keys, id });
     let next = query.links().to("", 2, Some(&position)).split_off(1);
     (next, position)
 }

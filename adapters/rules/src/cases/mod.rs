@@ -8,7 +8,7 @@ use std::sync::Arc;
 use domain::{Found, Members, Transition, WriteContext};
 
 use crate::expectation::Expectation;
-use crate::fault::Place;
+use crate::fault::Location;
 use crate::file_rule::FileRule;
 
 pub(crate) use read::{Budget, read};
@@ -19,7 +19,7 @@ pub struct CaseOutcome {
     /// The file it is in.
     pub file: Arc<str>,
     /// Where in the file it begins.
-    pub place: Place,
+    pub place: Location,
     /// The id of its rule.
     pub rule: Box<str>,
     /// Its name.
@@ -56,7 +56,7 @@ impl fmt::Display for CaseOutcome {
 #[derive(Debug)]
 pub(crate) struct Case {
     file: Arc<str>,
-    place: Place,
+    place: Location,
     rule: Arc<FileRule>,
     name: Box<str>,
     context: WriteContext,

@@ -3,7 +3,7 @@
 use domain::json::push_text;
 
 use super::{Content, Node, Scalar, ScalarKind};
-use crate::fault::Place;
+use crate::fault::Location;
 
 /// Appends the value, every digit of a number kept. What a place cannot say in JSON is told with
 /// it.
@@ -11,7 +11,7 @@ pub(crate) fn write_json(
     node: &Node,
     most_bytes: usize,
     out: &mut String,
-) -> Result<(), (Place, String)> {
+) -> Result<(), (Location, String)> {
     // Aliases let a short text stand for a long one.
     if out.len() > most_bytes {
         return Err((

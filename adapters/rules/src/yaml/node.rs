@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::Scalar;
-use crate::fault::Place;
+use crate::fault::Location;
 
 /// A value. Aliases share the value they stand for.
 #[derive(Debug)]
 pub(crate) struct Node {
     /// Where it begins.
-    pub place: Place,
+    pub place: Location,
     /// What it is.
     pub content: Content,
     /// How many levels of lists and mappings it has.
@@ -33,7 +33,7 @@ pub(crate) struct Entry {
     /// The key.
     pub key: String,
     /// Where the key stands.
-    pub place: Place,
+    pub place: Location,
     /// The value.
     pub value: Arc<Node>,
 }

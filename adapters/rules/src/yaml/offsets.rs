@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::fault::Place;
+use crate::fault::Location;
 
 /// The file a scalar is in, and the bytes it takes up there, with its quotes.
 #[derive(Clone, Debug)]
@@ -10,7 +10,7 @@ pub(crate) struct Source {
     pub file: Arc<str>,
     pub start: usize,
     pub end: usize,
-    pub place: Place,
+    pub place: Location,
     pub quotes: Quotes,
 }
 
@@ -28,7 +28,7 @@ impl Source {
     ///
     /// Whatever the style, a text and its source differ in white space, quotes and escapes only. So
     /// the byte's character is the one that has as many before it that are no white space.
-    pub fn place_of(&self, text: &str, offset: usize) -> Place {
+    pub fn place_of(&self, text: &str, offset: usize) -> Location {
         let wanted = text
             .char_indices()
             .take_while(|(index, _)| *index < offset)
@@ -51,13 +51,13 @@ impl Source {
         end.map_or(self.place, |end| self.advance(&raw[..end]))
     }
 
-    fn advance(&self, passed: &str) -> Place {
+    fn advance(&self, passed: &str) -> Location {
         let count = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
         match passed.rsplit_once('\n') {
-            None => Place { line: self.place.line, column: self.place.column + count(passed) },
+            None => Location { line: self.place.line, column: self.place.column + count(passed) },
             Some((before, last)) => {
                 let lines = u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX);
-                Place { line: self.place.line + lines, column: count(last) + 1 }
+                Location { line: self.place.line + lines, column: count(last) + 1 }
             }
         }
     }

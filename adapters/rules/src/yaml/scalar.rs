@@ -2,7 +2,7 @@
 //! 10.3.2).
 
 use super::offsets::Source;
-use crate::fault::Place;
+use crate::fault::Location;
 
 /// A scalar.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Scalar {
     }
 
     /// Where in the file the byte of the text stands.
-    pub fn place_of(&self, offset: usize) -> Place {
+    pub fn place_of(&self, offset: usize) -> Location {
         self.source.place_of(&self.text, offset)
     }
 }

@@ -8,7 +8,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, options};
 
 use super::offsets::{Quotes, Source};
 use super::{Content, Entry, Node, Scalar};
-use crate::fault::{FileFaults, Place};
+use crate::fault::{FileFaults, Location};
 
 /// How many values may still be read: what bounds the memory of trees, which are many times the
 /// size of their texts.
@@ -63,7 +63,7 @@ pub(crate) fn parse(
 
 /// An error that keeps a file from being a tree.
 struct YamlError {
-    place: Place,
+    place: Location,
     reason: String,
 }
 
@@ -97,9 +97,9 @@ fn read(text: &Arc<str>, budget: &mut Budget) -> Result<Read, YamlError> {
     Ok((builder.root, builder.duplicates))
 }
 
-fn place(span: &Span) -> Place {
+fn place(span: &Span) -> Location {
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    Place {
+    Location {
         line: number(span.start.line()).max(1),
         column: number(span.start.col()).saturating_add(1),
     }
@@ -129,16 +129,16 @@ fn hint(line: &str) -> &'static str {
 /// A list or mapping that is not at its end.
 enum Open {
     List {
-        place: Place,
+        place: Location,
         anchor: usize,
         elements: Vec<Arc<Node>>,
     },
     Mapping {
-        place: Place,
+        place: Location,
         anchor: usize,
         entries: Vec<Entry>,
         names: HashMap<String, u32>,
-        key: Option<(String, Place)>,
+        key: Option<(String, Location)>,
     },
 }
 
@@ -204,7 +204,7 @@ impl Builder {
         }
     }
 
-    fn scalar(&self, value: &str, style: ScalarStyle, span: &Span, place: Place) -> Scalar {
+    fn scalar(&self, value: &str, style: ScalarStyle, span: &Span, place: Location) -> Scalar {
         let quotes = match style {
             ScalarStyle::SingleQuoted => Quotes::Single,
             ScalarStyle::DoubleQuoted => Quotes::Double,

@@ -169,7 +169,7 @@ impl Work {
         // A step that does not go on says that nothing waits of what was known, whoever wrote or
         // indexed it.
         let taken = i64::try_from(step.changes).unwrap_or(i64::MAX);
-        let indexed = if step.goes_on { taken.min(waited - 1) } else { waited };
+        let indexed = if step.has_more { taken.min(waited - 1) } else { waited };
         self.waiting.fetch_sub(indexed, Ordering::Relaxed);
         self.indexed.send_if_modified(|known| {
             let is_news = step.indexed > *known;

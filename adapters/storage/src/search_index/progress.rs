@@ -43,7 +43,7 @@ pub(crate) struct Step {
     /// How many changes it took.
     pub changes: usize,
     /// Whether more are known to wait.
-    pub goes_on: bool,
+    pub has_more: bool,
 }
 
 /// A row of [`next`].
@@ -57,7 +57,7 @@ pub(crate) struct Next {
 /// The changes of a step, and their items with their numbers: each item once, however often it was
 /// written.
 pub(crate) fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<Uuid, i64>) {
-    let mut step = Step { indexed, changes: 0, goes_on: false };
+    let mut step = Step { indexed, changes: 0, has_more: false };
     let (mut items, mut bytes) = (BTreeMap::new(), 0);
     for change in next {
         if !items.contains_key(&change.id) {
@@ -70,7 +70,7 @@ pub(crate) fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<U
         step.indexed = change.sequence;
         step.changes += 1;
     }
-    step.goes_on =
+    step.has_more =
         step.changes < next.len() || i64::try_from(next.len()).is_ok_and(|taken| taken >= limit);
     (step, items)
 }
@@ -85,7 +85,7 @@ mod tests {
     fn a_step_takes_as_many_changes_as_fit_and_one_at_least() {
         const HALF: i64 = BYTES_AT_A_TIME / 2;
         const HUGE: i64 = BYTES_AT_A_TIME * 2;
-        for (what, items, taken, goes_on) in [
+        for (what, items, taken, has_more) in [
             ("all", &[(1, HALF), (2, HALF)][..], 2, false),
             (
                 "an item that was written twice counts once",
@@ -107,8 +107,8 @@ mod tests {
             let next: Vec<_> = items.iter().enumerate().map(next).collect();
             let (step, _) = step(10, &next, 5);
             assert_eq!(
-                (step.changes, step.indexed, step.goes_on),
-                (taken, 10 + i64::try_from(taken).unwrap(), goes_on),
+                (step.changes, step.indexed, step.has_more),
+                (taken, 10 + i64::try_from(taken).unwrap(), has_more),
                 "{what}"
             );
         }

@@ -3,7 +3,7 @@
 //! The log keeps with each write the members it superseded, so the members of a version are with
 //! the next one, or with the item when there is none.
 
-use application::query::{COUNTED_MATCHES, Place, Position, Total};
+use application::query::{COUNTED_MATCHES, PageStart, SortPosition, Total};
 use application::{
     ListedItem, ListedPage, LoggedChange, PastPageQuery, PastVersion, Relations, Revision, Scope,
     ShownItem,
@@ -155,9 +155,9 @@ pub(crate) fn page_statement(
         "CAST(NULL AS BIGINT)".to_owned()
     };
     let (beyond, offset, order) = match &query.position {
-        Position::Offset(offset) => (None, i64::try_from(*offset).unwrap_or(i64::MAX), "ASC"),
-        Position::After(place) => (Some(format!(" > {}", text.bind(place.id.uuid()))), 0, "ASC"),
-        Position::Before(place) => (Some(format!(" < {}", text.bind(place.id.uuid()))), 0, "DESC"),
+        PageStart::Offset(offset) => (None, i64::try_from(*offset).unwrap_or(i64::MAX), "ASC"),
+        PageStart::After(place) => (Some(format!(" > {}", text.bind(place.id.uuid()))), 0, "ASC"),
+        PageStart::Before(place) => (Some(format!(" < {}", text.bind(place.id.uuid()))), 0, "DESC"),
     };
     let walk =
         held(&|id| beyond.as_ref().map(|beyond| format!(" AND {id}{beyond}")).unwrap_or_default());
@@ -189,14 +189,14 @@ pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<Listed
         }
     }
     let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
-    let goes_on = items.len() > limit;
+    let has_more = items.len() > limit;
     items.truncate(limit);
-    if matches!(query.position, Position::Before(_)) {
+    if matches!(query.position, PageStart::Before(_)) {
         items.reverse();
     }
-    let place = |listed: &ListedItem| Place { keys: Vec::new(), id: listed.shown.item.id };
+    let place = |listed: &ListedItem| SortPosition { keys: Vec::new(), id: listed.shown.item.id };
     let (first, last) = (items.first().map(place), items.last().map(place));
-    Ok(ListedPage { total, revision: Revision(0), items, first, last, goes_on })
+    Ok(ListedPage { total, revision: Revision(0), items, first, last, has_more })
 }
 
 fn listed(item: Item) -> ListedItem {

@@ -1,7 +1,7 @@
 //! Pages: first which items, by a walk over an index wherever there is one; then the items
 //! themselves.
 
-use application::query::{COUNTED_MATCHES, PageQuery, Place, Position, Total};
+use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Total};
 use application::{Revision, Scope, Totals};
 use domain::{Collection, ItemId};
 use sea_orm::{DbErr, QueryResult, Statement};
@@ -41,12 +41,12 @@ pub(crate) struct PageRows {
     pub has_owner: bool,
     /// The items in order.
     pub found: Vec<Found>,
-    pub goes_on: bool,
+    pub has_more: bool,
 }
 
 /// An item that is on a page.
 pub(crate) struct Found {
-    pub place: Place,
+    pub place: SortPosition,
     pub score: Option<f64>,
     /// The version that was selected, where a write can change what is.
     pub version: Option<i64>,
@@ -120,7 +120,7 @@ impl PageStatement {
         }
         // Neither engine promises that a join keeps the order, but one row on the left leaves
         // nothing to reorder.
-        let goes_on = self.cut(query, &mut found, first)?;
+        let has_more = self.cut(query, &mut found, first)?;
         if self.is_backward {
             found.reverse();
         }
@@ -129,7 +129,7 @@ impl PageStatement {
             revision: Revision(row_mapping::get(first, "revision")?),
             has_owner: row_mapping::get(first, "has_owner")?,
             found,
-            goes_on,
+            has_more,
         })
     }
 
@@ -141,14 +141,14 @@ impl PageStatement {
         totals: &QueryResult,
     ) -> Result<bool, DbErr> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        if let (Position::Offset(offset), true) = (&query.position, self.is_backward) {
-            // Walked from the end with the length known: what lies beyond is a matter of counting.
+        if let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) {
+            // PageRows from the end with the length known: what lies beyond is a matter of counting.
             let total = row_mapping::count(totals, "total_items")?;
             return Ok(offset.saturating_add(self.limit) < total);
         }
-        let goes_on = found.len() > limit;
+        let has_more = found.len() > limit;
         found.truncate(limit);
-        Ok(goes_on)
+        Ok(has_more)
     }
 
     fn total(&self, row: &QueryResult) -> Result<Total, DbErr> {
@@ -207,7 +207,7 @@ impl Window {
     fn of(text: &mut SqlText, order: &Order, query: &PageQuery, known: Option<Totals>) -> Self {
         let one_more = clamped(query.limit.saturating_add(1));
         match &query.position {
-            Position::Offset(offset) => {
+            PageStart::Offset(offset) => {
                 let is_nearer_to_the_end = known
                     .is_some_and(|totals| *offset > totals.items / 2 && *offset < totals.items);
                 if is_nearer_to_the_end && order.is_by_id() {
@@ -216,11 +216,11 @@ impl Window {
                     Self::forward(text, one_more, *offset)
                 }
             }
-            Position::After(place) => {
+            PageStart::After(place) => {
                 let beyond = format!(" AND {}", order.beyond(text, place, false));
                 Self { beyond, ..Self::forward(text, one_more, 0) }
             }
-            Position::Before(place) => {
+            PageStart::Before(place) => {
                 let beyond = format!(" AND {}", order.beyond(text, place, true));
                 Self { beyond, is_backward: true, ..Self::forward(text, one_more, 0) }
             }

@@ -1,6 +1,6 @@
 //! The order of a page as SQL: what rows are sorted by, and which lie beyond a place.
 
-use application::query::{Place, SortKey, SortValue, Subject};
+use application::query::{SortKey, SortPosition, SortValue, Subject};
 use domain::{Collection, Members};
 use sea_orm::{DbErr, QueryResult, Value};
 
@@ -64,7 +64,7 @@ impl Order {
     }
 
     /// That a row lies beyond the place.
-    pub fn beyond(&self, text: &mut SqlText, place: &Place, is_backward: bool) -> String {
+    pub fn beyond(&self, text: &mut SqlText, place: &SortPosition, is_backward: bool) -> String {
         let sign = |descending: bool| if descending == is_backward { ">" } else { "<" };
         let id = text.bind(place.id.uuid());
         let mut condition = format!("w.id {} {id}", sign(self.is_id_descending));
@@ -83,10 +83,10 @@ impl Order {
     }
 
     /// The place of a row.
-    pub fn place(&self, row: &QueryResult) -> Result<Place, DbErr> {
+    pub fn place(&self, row: &QueryResult) -> Result<SortPosition, DbErr> {
         let keys = (0..self.keys.len())
             .map(|number| sort_value(row_mapping::get(row, &format!("key_{number}"))?));
-        Ok(Place {
+        Ok(SortPosition {
             keys: keys.collect::<Result<_, DbErr>>()?,
             id: row_mapping::item_id(row, "id")?,
         })

@@ -180,7 +180,7 @@ async fn what_a_replacement_removes_is_judged_too() {
     repository.expect_page().returning(|_, _| {
         let mut content =
             super::content(crate::query::Total::Exact(1), &[stored(1, 1, r#"{"bad":1}"#)]);
-        content.goes_on = false;
+        content.has_more = false;
         Ok(content.into())
     });
     let service =
@@ -282,7 +282,7 @@ async fn a_replacement_under_a_condition_replaces_what_the_condition_was_compare
         Ok(crate::Totals { items: 1, revision: crate::Revision(revision) })
     });
     repository.expect_page().returning(|_, _| {
-        Ok(ListedPage { goes_on: false, ..super::content(Total::Exact(0), &[]) }.into())
+        Ok(ListedPage { has_more: false, ..super::content(Total::Exact(0), &[]) }.into())
     });
     repository
         .expect_replace_all()

@@ -49,7 +49,7 @@ fn page(items: u64) -> Arc<ListedPage> {
         items: Vec::new(),
         first: None,
         last: None,
-        goes_on: false,
+        has_more: false,
     })
 }
 
