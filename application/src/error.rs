@@ -21,7 +21,7 @@ pub enum ApplicationError {
         /// What the item is at.
         current: Version,
         /// What else its representation shows, for the entity tag in the answer.
-        relations: crate::Relations,
+        links: crate::Links,
     },
     /// The client's condition on the collection's revision does not hold.
     #[error("the collection has changed, which the request's condition excludes")]

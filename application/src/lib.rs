@@ -26,9 +26,9 @@ pub use error::ApplicationError;
 pub use ports::maintenance;
 pub use ports::{
     Answered, BookRule, CaseReport, Change, ChangeKind, ChangeLog, Clock, CollectionContent,
-    CollectionWrite, History, IdGenerator, IdempotencyKey, ItemRepository, ListedItem, ListedPage,
-    LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Ports, ReadDependency, Readiness,
-    Relations, Replacement, RepositoryError, Revision, RuleBook, RuleFiles, Rules, Scope, Sequence,
+    CollectionWrite, History, IdGenerator, IdempotencyKey, ItemRepository, Links, ListedItem,
+    ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Ports, ReadDependency,
+    Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleFiles, Rules, Scope, Sequence,
     ShownItem, Totals,
 };
 pub use precondition::{Named, Precondition};

@@ -21,7 +21,7 @@ pub struct Scope {
 
 /// What an item's representation shows beside the item itself. Only what exists now is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Relations {
+pub struct Links {
     /// The item it continues.
     pub continues: Option<ItemId>,
     /// The items that continue it, oldest first.
@@ -31,7 +31,7 @@ pub struct Relations {
     pub references: Vec<Option<ItemId>>,
 }
 
-impl Relations {
+impl Links {
     /// The item that the reference of this index names.
     #[must_use]
     pub fn reference(&self, index: usize) -> Option<ItemId> {
@@ -45,7 +45,7 @@ pub struct ShownItem {
     /// The item.
     pub item: Item,
     /// What it relates to.
-    pub relations: Relations,
+    pub links: Links,
 }
 
 /// Counts the writes to a scope; it differs whenever a member of the scope was created, changed or

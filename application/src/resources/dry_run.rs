@@ -9,7 +9,7 @@ use super::ResourceService;
 use super::listing::{Embedded, Listing};
 use crate::ApplicationError;
 use crate::ports::{
-    CollectionWrite, ListedItem, ListedPage, NewItem, Relations, Replacement, Scope, ShownItem,
+    CollectionWrite, Links, ListedItem, ListedPage, NewItem, Replacement, Scope, ShownItem,
 };
 use crate::query::{PageRequest, SortPosition, Total};
 
@@ -31,12 +31,12 @@ impl<R: Resource> ResourceService<R> {
             parent,
             continues,
         };
-        let relations = Relations {
+        let links = Links {
             continues,
             continued_by: Vec::new(),
             references: self.existing(references).await?,
         };
-        Ok(ShownItem { item, relations })
+        Ok(ShownItem { item, links })
     }
 
     /// The item an update would leave.
@@ -48,7 +48,7 @@ impl<R: Resource> ResourceService<R> {
         shown.item.version = shown.item.version.next();
         shown.item.updated_at = self.clock.now().max(shown.item.updated_at);
         shown.item.members = replacement.members;
-        shown.relations.references = self.existing(replacement.references).await?;
+        shown.links.references = self.existing(replacement.references).await?;
         Ok(shown)
     }
 
@@ -76,12 +76,12 @@ impl<R: Resource> ResourceService<R> {
             if item.version == Version::FIRST {
                 item.created_at = write.time;
             }
-            let relations = Relations {
+            let links = Links {
                 continues: item.continues.filter(|continued| ids.contains(continued)),
                 continued_by: continued_by.remove(&item.id).unwrap_or_default(),
                 references: self.existing(references).await?,
             };
-            let shown = ShownItem { item, relations };
+            let shown = ShownItem { item, links };
             listed.push(ListedItem { shown, score: None, snippet: None });
         }
         let place =

@@ -12,8 +12,8 @@ use super::validate::{Draft, Edit, Identity};
 use super::write::MAX_ATTEMPTS;
 use super::{ResourceService, Written};
 use crate::ports::{
-    ChangeKind, LoggedChange, NewItem, PastPageQuery, PastVersion, Relations, RepositoryError,
-    Scope, ShownItem,
+    ChangeKind, Links, LoggedChange, NewItem, PastPageQuery, PastVersion, RepositoryError, Scope,
+    ShownItem,
 };
 use crate::query::{MemberNames, PageRequest, PageStart};
 use crate::{ApplicationError, Caller, Precondition, WriteOptions};
@@ -282,7 +282,7 @@ impl<R: Resource> ResourceService<R> {
             }
             None => None,
         };
-        shown.relations = Relations { continues: continued, ..shown.relations };
+        shown.links = Links { continues: continued, ..shown.links };
         Ok(shown)
     }
 

@@ -107,7 +107,7 @@ fn related_id(relation: Relation, shown: &ShownItem) -> Option<ItemId> {
     match relation.kind {
         RelationKind::Children => None,
         RelationKind::Parent => shown.item.parent,
-        RelationKind::Reference(index) => shown.relations.reference(index),
+        RelationKind::Reference(index) => shown.links.reference(index),
     }
 }
 

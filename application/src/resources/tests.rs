@@ -13,9 +13,9 @@ use crate::ports::{
 };
 use crate::query::{PageStart, SortPosition, Subject, Total};
 use crate::{
-    ApplicationError, Caller, ChangeKind, ListedItem, ListedPage, Named, PageRequest, Ports,
-    Precondition, Relations, RepositoryError, ResourceLimits, ResourceUseCases as _, Revision,
-    Rules, Search, ShownItem, Totals, View, WriteOptions,
+    ApplicationError, Caller, ChangeKind, Links, ListedItem, ListedPage, Named, PageRequest, Ports,
+    Precondition, RepositoryError, ResourceLimits, ResourceUseCases as _, Revision, Rules, Search,
+    ShownItem, Totals, View, WriteOptions,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;
@@ -46,7 +46,7 @@ fn stored(number: u128, version: i64, members: &str) -> ShownItem {
         parent: None,
         continues: None,
     };
-    ShownItem { item, relations: Relations::default() }
+    ShownItem { item, links: Links::default() }
 }
 
 fn content(total: Total, items: &[ShownItem]) -> ListedPage {
@@ -424,7 +424,7 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
     let mut repository = MockItemRepository::new();
     let with_program = |number| {
         let mut shown = stored(number, 1, "{}");
-        shown.relations.references = vec![Some(id(9))];
+        shown.links.references = vec![Some(id(9))];
         shown
     };
     let found = content(Total::Exact(2), &[with_program(1), with_program(2)]);
@@ -436,15 +436,15 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
         .returning(|_, _| Ok(vec![stored(9, 1, "{}")]));
     let owned = ShownItem {
         item: Item { parent: Some(id(2)), ..stored(5, 1, "{}").item },
-        relations: Relations::default(),
+        links: Links::default(),
     };
     repository
         .expect_belonging_to()
         .once()
         .withf(|_, owners, _| owners == [id(1), id(2)])
         .return_once(move |_, _, _| Ok(vec![owned]));
-    let relations: Vec<_> = Collection::known("proposals").relations().collect();
-    let [library, program] = relations[..] else { panic!("{relations:?}") };
+    let links: Vec<_> = Collection::known("proposals").relations().collect();
+    let [library, program] = links[..] else { panic!("{links:?}") };
     let view = View { fields: None, embed: vec![library, program] };
     let request = PageRequest { view, ..PageRequest::plain(1, 25) };
     let listed = service::<Proposal>(Collection::known("proposals"), repository)

@@ -20,7 +20,7 @@ pub(super) fn check(
     if precondition.excludes(&shown.item.version) {
         return Err(ApplicationError::PreconditionFailed {
             current: shown.item.version,
-            relations: shown.relations.clone(),
+            links: shown.links.clone(),
         });
     }
     Ok(())

@@ -71,10 +71,10 @@ async fn a_link_appears_however_reads_meet_the_insert_of_its_target(store: &Test
         }
         store.try_insert(proposals, target).await.unwrap();
         let found = store.find(files, &file).await.unwrap();
-        assert_eq!(found.relations.reference(0), Some(id));
+        assert_eq!(found.links.reference(0), Some(id));
         readers.join_all().await;
         let found = store.find(files, &file).await.unwrap();
-        assert_eq!(found.relations.reference(0), Some(id));
+        assert_eq!(found.links.reference(0), Some(id));
     }
 }
 

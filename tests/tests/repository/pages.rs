@@ -128,7 +128,7 @@ async fn a_page_shows_relations(store: &TestStore) {
         application::NewItem { continues: Some(first.item.id), ..crate::store::new_item("{}") };
     let second = store.try_insert(scope, amended).await.unwrap();
     let page = store.list(scope).await;
-    assert_eq!(page.items[0].relations.continued_by, [second.item.id]);
+    assert_eq!(page.items[0].links.continued_by, [second.item.id]);
     assert_eq!(page.items[1], second);
 }
 

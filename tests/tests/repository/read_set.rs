@@ -378,7 +378,7 @@ async fn what_is_looked_up_is_there_as_it_was_last_written(store: &TestStore) {
         assert_eq!(found(&store.items, lookup).await, std::slice::from_ref(&second.item));
     }
     assert_eq!(
-        store.find(scope, &second).await.unwrap().relations.continued_by,
+        store.find(scope, &second).await.unwrap().links.continued_by,
         [continued_by.item.id],
         "looking up hides no links"
     );

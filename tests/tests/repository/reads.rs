@@ -1,6 +1,6 @@
 //! `find` and `find_many`: what comes back, and what a scope hides.
 
-use application::{Change, IdempotencyKey, NewItem, Relations, Replacement, Scope, ShownItem};
+use application::{Change, IdempotencyKey, Links, NewItem, Replacement, Scope, ShownItem};
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 
@@ -88,18 +88,15 @@ async fn an_item_names_what_continues_it_oldest_first(store: &TestStore) {
             .try_insert(proposals, NewItem { continues: Some(first.item.id), ..new_item("{}") })
             .await
             .unwrap();
-        assert_eq!(
-            next.relations,
-            Relations { continues: Some(first.item.id), ..Relations::default() }
-        );
+        assert_eq!(next.links, Links { continues: Some(first.item.id), ..Links::default() });
         continued_by.push(next.item.id);
     }
     assert_eq!(
-        store.find(proposals, &first).await.unwrap().relations,
-        Relations { continued_by: continued_by.clone(), ..Relations::default() }
+        store.find(proposals, &first).await.unwrap().links,
+        Links { continued_by: continued_by.clone(), ..Links::default() }
     );
     let updated = store.update(proposals, &first, r#"{"a":1}"#).await.unwrap();
-    assert_eq!(updated.relations.continued_by, continued_by);
+    assert_eq!(updated.links.continued_by, continued_by);
 }
 
 async fn an_item_names_what_it_continues_while_that_exists(store: &TestStore) {
@@ -111,7 +108,7 @@ async fn an_item_names_what_it_continues_while_that_exists(store: &TestStore) {
         .unwrap();
     store.delete(proposals, &first).await.unwrap();
     let second = store.find(proposals, &second).await.unwrap();
-    assert_eq!((second.relations.continues, second.item.continues), (None, Some(first.item.id)));
+    assert_eq!((second.links.continues, second.item.continues), (None, Some(first.item.id)));
 }
 
 async fn a_programme_is_named_while_it_exists(store: &TestStore) {
@@ -120,18 +117,18 @@ async fn a_programme_is_named_while_it_exists(store: &TestStore) {
     let program = new_item("{}");
     let named = NewItem { references: vec![Some(program.id)], ..new_item("{}") };
     let proposal = store.try_insert(proposals, named.clone()).await.unwrap();
-    assert_eq!(proposal.relations.reference(0), None);
+    assert_eq!(proposal.links.reference(0), None);
     let program = store.try_insert(programs, program).await.unwrap();
     assert_eq!(
-        store.find(proposals, &proposal).await.unwrap().relations.reference(0),
+        store.find(proposals, &proposal).await.unwrap().links.reference(0),
         Some(program.item.id)
     );
     let other = store.try_insert(proposals, NewItem { id: next_id(), ..named }).await.unwrap();
-    assert_eq!(other.relations.reference(0), Some(program.item.id));
+    assert_eq!(other.links.reference(0), Some(program.item.id));
     let updated = store.update(proposals, &other, "{}").await.unwrap();
-    assert_eq!(updated.relations.reference(0), None, "the new members name none");
+    assert_eq!(updated.links.reference(0), None, "the new members name none");
     store.delete(programs, &program).await.unwrap();
-    assert_eq!(store.find(proposals, &proposal).await.unwrap().relations.reference(0), None);
+    assert_eq!(store.find(proposals, &proposal).await.unwrap().links.reference(0), None);
 }
 
 /// The references of all collections: who refers, by which index and member, and to what.
@@ -160,7 +157,7 @@ async fn links(
     let found = store.find(scope, shown).await.unwrap();
     let page = store.list(scope).await;
     let listed = page.items.iter().find(|listed| listed.item.id == shown.item.id).unwrap();
-    [found.relations.reference(index), listed.relations.reference(index)]
+    [found.links.reference(index), listed.links.reference(index)]
 }
 
 async fn every_reference_is_a_link_while_its_target_exists(store: &TestStore) {
@@ -168,21 +165,21 @@ async fn every_reference_is_a_link_while_its_target_exists(store: &TestStore) {
         let target = new_item("{}");
         let id = target.id;
         let shown = store.try_insert(scope, referring(index, member, id)).await.unwrap();
-        assert_eq!(shown.relations.reference(index), None, "{scope:?}");
+        assert_eq!(shown.links.reference(index), None, "{scope:?}");
         assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
         let target = store.try_insert(targets, target).await.unwrap();
         assert_eq!(links(store, scope, index, &shown).await, [Some(id); 2], "{scope:?}");
         let target = store.update(targets, &target, r#"{"a":1}"#).await.unwrap();
         assert_eq!(links(store, scope, index, &shown).await, [Some(id); 2], "{scope:?}");
         let later = store.try_insert(scope, referring(index, member, id)).await.unwrap();
-        assert_eq!(later.relations.reference(index), Some(id), "{scope:?}");
+        assert_eq!(later.links.reference(index), Some(id), "{scope:?}");
         store.delete(targets, &target).await.unwrap();
         assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
         let restored = NewItem { id, ..new_item("{}") };
         store.items.restore(targets, restored, at(NOW)).await.unwrap();
         assert_eq!(links(store, scope, index, &later).await, [Some(id); 2], "{scope:?}");
         let updated = store.update(scope, &shown, "{}").await.unwrap();
-        assert_eq!(updated.relations.reference(index), None, "{scope:?}");
+        assert_eq!(updated.links.reference(index), None, "{scope:?}");
         assert_eq!(links(store, scope, index, &updated).await, [None; 2], "{scope:?}");
     }
 }
@@ -209,7 +206,7 @@ async fn a_reference_to_an_item_of_another_collection_is_no_link(store: &TestSto
     let other = store.insert(all(Collection::known("statuses")), "{}").await;
     for (scope, index, member, _) in references() {
         let shown = store.try_insert(scope, referring(index, member, other.item.id)).await.unwrap();
-        assert_eq!(shown.relations.reference(index), None, "{scope:?}");
+        assert_eq!(shown.links.reference(index), None, "{scope:?}");
         assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
     }
 }
@@ -231,7 +228,7 @@ async fn a_replaced_collection_has_its_links(store: &TestStore) {
         store.items.replace_all(scope.collection, content, at(NOW)).await.unwrap();
         for id in [kept.item.id, added] {
             let shown = store.items.find(scope, id).await.unwrap().unwrap();
-            assert_eq!(shown.relations.reference(index), Some(target.item.id), "{scope:?}");
+            assert_eq!(shown.links.reference(index), Some(target.item.id), "{scope:?}");
         }
     }
 }
@@ -246,7 +243,7 @@ async fn an_answer_that_is_given_again_has_its_links(store: &TestStore) {
         let change = Change { key: Some(Box::new(key)), ..at(NOW) };
         let item = referring(index, member, target.item.id);
         let shown = store.items.insert(scope, item, change.clone()).await.unwrap();
-        assert_eq!(shown.relations.reference(index), Some(target.item.id), "{scope:?}");
+        assert_eq!(shown.links.reference(index), Some(target.item.id), "{scope:?}");
         store.delete(targets, &target).await.unwrap();
         let answered = store.items.answered(&change).await.unwrap().unwrap();
         assert_eq!(answered.shown, shown, "as it was shown");

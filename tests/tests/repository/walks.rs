@@ -72,8 +72,8 @@ async fn only_the_members_asked_for_come_back(store: &TestStore) {
     let expected = r#"{"l":[1.50,{"x":null}],"a\"b":"é\n","z":100.10,"none":null}"#;
     let found = store.items.find_fields(scope, shown.item.id, &fields).await.unwrap().unwrap();
     assert_eq!(
-        (&*found.item.members, found.item.version, &found.relations),
-        (expected, shown.item.version, &shown.relations)
+        (&*found.item.members, found.item.version, &found.links),
+        (expected, shown.item.version, &shown.links)
     );
     let page =
         store.select(scope, &PageQuery { fields: Some(fields.clone()), ..everything(scope) }).await;
@@ -140,11 +140,11 @@ async fn nobody_who_was_answered_reads_what_was_before(store: &TestStore) {
             let next = NewItem { continues: Some(shown.item.id), ..new_item("{}") };
             let next = items.insert(scope, next, change()).await.unwrap();
             let found = items.find(scope, shown.item.id).await.unwrap().unwrap();
-            assert_eq!(found.relations.continued_by, [next.item.id]);
+            assert_eq!(found.links.continued_by, [next.item.id]);
             items.delete(scope, next.item.id, next.item.version, change()).await.unwrap();
             assert_eq!(items.find(scope, next.item.id).await.unwrap(), None);
             let found = items.find(scope, shown.item.id).await.unwrap().unwrap();
-            assert!(found.relations.continued_by.is_empty());
+            assert!(found.links.continued_by.is_empty());
         });
     }
     tasks.join_all().await;

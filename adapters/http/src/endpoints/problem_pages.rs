@@ -46,9 +46,9 @@ pub fn get(base_url: &Arc<BaseUrl>, endpoint: BoxEndpoint<'static>) -> MethodRou
 /// The pages of all problems and relations, with their paths.
 pub fn all(base_url: &Arc<BaseUrl>) -> Vec<(String, MethodRouter)> {
     let problems = kinds::ALL.iter().map(|kind| problem_page(base_url, kind));
-    let relations =
+    let links =
         links::explained().into_iter().map(|(name, text)| relation_page(base_url, name, text));
-    problems.chain(relations).map(|page| (page.path.clone(), get(base_url, page.boxed()))).collect()
+    problems.chain(links).map(|page| (page.path.clone(), get(base_url, page.boxed()))).collect()
 }
 
 fn relation_page(base_url: &Arc<BaseUrl>, name: &str, text: String) -> Page {

@@ -130,7 +130,7 @@ pub fn item_size(group: Group, view: &ItemView<'_>) -> usize {
 }
 
 fn own_size(shown: &ShownItem) -> usize {
-    shown.item.members.len() + ENVELOPE + shown.relations.continued_by.len() * LINK
+    shown.item.members.len() + ENVELOPE + shown.links.continued_by.len() * LINK
 }
 
 /// The representation of an item.
@@ -259,21 +259,21 @@ fn push_related(out: &mut String, base_url: &BaseUrl, group: Group, shown: &Show
         let id = match link.relation.kind {
             RelationKind::Children => Some(shown.item.id),
             RelationKind::Parent => shown.item.parent,
-            RelationKind::Reference(index) => shown.relations.reference(index),
+            RelationKind::Reference(index) => shown.links.reference(index),
         };
         if let Some(url) = id.and_then(|id| link.url(base_url, id)) {
             push_link(out, link.relation.name, &url);
         }
     }
     // An item has continuations under its own group's path: items of nested groups have none.
-    if let Some(continued) = shown.relations.continues {
+    if let Some(continued) = shown.links.continues {
         push_link(out, "continues", &format_args!("{base_url}{}/{continued}", group.path));
     }
-    if shown.relations.continued_by.is_empty() {
+    if shown.links.continued_by.is_empty() {
         return;
     }
     out.push_str("\"continued-by\":[");
-    for (index, by) in shown.relations.continued_by.iter().enumerate() {
+    for (index, by) in shown.links.continued_by.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
         let _ = write!(out, "{comma}{{\"href\":\"{base_url}{}/{by}\"}}", group.path);
     }

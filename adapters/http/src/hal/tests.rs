@@ -1,7 +1,7 @@
 //! Representations as JSON.
 
 use application::query::Total;
-use application::{Embedded, ListedItem, ListedPage, Listing, Relations, Revision, ShownItem};
+use application::{Embedded, Links, ListedItem, ListedPage, Listing, Revision, ShownItem};
 use domain::{Item, ItemId, Version, Violations};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -27,10 +27,7 @@ fn shown(id: &str, parent: Option<&str>, program: Option<&str>) -> ShownItem {
     };
     ShownItem {
         item,
-        relations: Relations {
-            references: vec![program.and_then(ItemId::parse)],
-            ..Relations::default()
-        },
+        links: Links { references: vec![program.and_then(ItemId::parse)], ..Links::default() },
     }
 }
 

@@ -7,7 +7,7 @@
 //! members and compares the version alone. A compressed representation has a tag of its own, with
 //! `-gzip` at the end.
 
-use application::{Named, Precondition, Relations, Revision, ShownItem};
+use application::{Links, Named, Precondition, Revision, ShownItem};
 use domain::{ItemId, Version};
 use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
@@ -33,27 +33,27 @@ pub struct EntityTag(String);
 impl EntityTag {
     /// The tag of an item's representation.
     #[must_use]
-    pub fn of_item(version: Version, relations: &Relations) -> Self {
-        Self::of_item_with(version, relations, [])
+    pub fn of_item(version: Version, links: &Links) -> Self {
+        Self::of_item_with(version, links, [])
     }
 
     /// The tag of an item's representation that shows other items too.
     #[must_use]
     pub fn of_item_with<'a>(
         version: Version,
-        relations: &Relations,
+        links: &Links,
         embedded: impl IntoIterator<Item = &'a ShownItem>,
     ) -> Self {
         let mut embedded = embedded.into_iter().peekable();
-        if !has_links(relations) && embedded.peek().is_none() {
+        if !has_links(links) && embedded.peek().is_none() {
             return Self(version.to_string());
         }
         let mut hash = Sha256::new();
-        add_relations(&mut hash, relations);
-        for ShownItem { item, relations } in embedded {
+        add_relations(&mut hash, links);
+        for ShownItem { item, links } in embedded {
             hash.update(item.id.uuid());
             hash.update(item.version.number().to_be_bytes());
-            add_relations(&mut hash, relations);
+            add_relations(&mut hash, links);
         }
         Self(format!("{version}-{:016x}", first_64_bits(hash)))
     }
@@ -117,15 +117,15 @@ impl EntityTag {
     }
 }
 
-fn has_links(relations: &Relations) -> bool {
-    let Relations { continues, continued_by, references } = relations;
+fn has_links(links: &Links) -> bool {
+    let Links { continues, continued_by, references } = links;
     continues.is_some() || !continued_by.is_empty() || references.iter().any(Option::is_some)
 }
 
 /// Adds the links of an item, each list with its length in front, so that no two are hashed alike.
 /// Clients keep tags for longer than the service runs: what is hashed must stay as it is.
-fn add_relations(hash: &mut Sha256, relations: &Relations) {
-    let Relations { continues, continued_by, references } = relations;
+fn add_relations(hash: &mut Sha256, links: &Links) {
+    let Links { continues, continued_by, references } = links;
     // References that lead nowhere count only before one that leads somewhere.
     let references: Vec<_> = references.iter().map(|id| id.unwrap_or(ItemId::NIL)).collect();
     let named = references.iter().rposition(|id| *id != ItemId::NIL).map_or(0, |last| last + 1);
@@ -253,7 +253,7 @@ fn quoted(opaque: &str) -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
-    use application::{Named, Precondition, Relations, Revision, ShownItem};
+    use application::{Links, Named, Precondition, Revision, ShownItem};
     use domain::{Item, ItemId, Version};
     use jiff::Timestamp;
     use poem::http::header::{ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    fn embedded(version: i64, relations: Relations) -> ShownItem {
+    fn embedded(version: i64, links: Links) -> ShownItem {
         let item = Item {
             id: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010").unwrap(),
             version: Version::from_number(version),
@@ -324,25 +324,24 @@ mod tests {
             parent: None,
             continues: None,
         };
-        ShownItem { item, relations }
+        ShownItem { item, links }
     }
 
     #[test]
     fn a_tag_changes_with_what_is_embedded() {
         let version = Version::from_number(3);
-        let tag = |embedded: &[ShownItem]| {
-            EntityTag::of_item_with(version, &Relations::default(), embedded)
-        };
-        let linked = Relations {
+        let tag =
+            |embedded: &[ShownItem]| EntityTag::of_item_with(version, &Links::default(), embedded);
+        let linked = Links {
             references: vec![ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010")],
-            ..Relations::default()
+            ..Links::default()
         };
         let tags = [
             tag(&[]),
-            tag(&[embedded(1, Relations::default())]),
-            tag(&[embedded(2, Relations::default())]),
+            tag(&[embedded(1, Links::default())]),
+            tag(&[embedded(2, Links::default())]),
             tag(&[embedded(1, linked)]),
-            tag(&[embedded(1, Relations::default()), embedded(1, Relations::default())]),
+            tag(&[embedded(1, Links::default()), embedded(1, Links::default())]),
         ];
         for (index, one) in tags.iter().enumerate() {
             assert!(!tags[..index].contains(one), "{index}");
@@ -361,17 +360,17 @@ mod tests {
         assert_eq!(EntityTag::of_content(b"abc").header(), "\"ba7816bf8f01cfea\"");
         let program = ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010");
         for references in [vec![program], vec![program, None]] {
-            let relations = Relations { references, ..Relations::default() };
-            let tag = EntityTag::of_item(Version::from_number(3), &relations);
+            let links = Links { references, ..Links::default() };
+            let tag = EntityTag::of_item(Version::from_number(3), &links);
             assert_eq!(tag.header(), "\"3-98256fabfc5ca0a3\"");
         }
-        let unlinked = Relations { references: vec![None], ..Relations::default() };
+        let unlinked = Links { references: vec![None], ..Links::default() };
         assert_eq!(EntityTag::of_item(Version::from_number(3), &unlinked).header(), "\"3\"");
     }
 
     #[test]
     fn if_none_match_compares_tags_weakly() {
-        let tag = EntityTag::of_item(Version::from_number(3), &Relations::default());
+        let tag = EntityTag::of_item(Version::from_number(3), &Links::default());
         for (line, expected) in [
             ("\"3\"", true),
             ("W/\"3\"", true),
@@ -409,13 +408,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_tag_that_was_given_matches_itself(number in 0..i64::MAX, other in 0..i64::MAX) {
-            let (item, collection) = (EntityTag::of_item(Version::from_number(number), &Relations::default()), EntityTag::of_collection(Revision(number)));
+            let (item, collection) = (EntityTag::of_item(Version::from_number(number), &Links::default()), EntityTag::of_collection(Revision(number)));
             let if_match = |tag: &HeaderValue| HeaderMap::from_iter([(IF_MATCH, tag.clone())]);
             for tag in [item.header(), compressed(&item.header()).unwrap()] {
                 prop_assert_eq!(item_precondition(&if_match(&tag)).ok(), Some(Precondition::one_of(vec![Version::from_number(number)])));
             }
             prop_assert_eq!(collection_precondition(&if_match(&collection.header())).ok(), Some(Precondition::one_of(vec![Revision(number)])));
-            let sent = HeaderMap::from_iter([(IF_NONE_MATCH, EntityTag::of_item(Version::from_number(other), &Relations::default()).header())]);
+            let sent = HeaderMap::from_iter([(IF_NONE_MATCH, EntityTag::of_item(Version::from_number(other), &Links::default()).header())]);
             prop_assert_eq!(item.known_to(&sent).unwrap().is_some(), number == other);
         }
 

@@ -6,7 +6,7 @@ use domain::{Collection, RelationKind};
 
 use crate::groups::{GROUPS, GroupSpec};
 
-/// Relations that no table row makes.
+/// Links that no table row makes.
 const OTHERS: [(&str, &str); 6] = [
     (
         "continues",

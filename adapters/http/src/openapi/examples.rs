@@ -2,7 +2,7 @@
 
 use application::query::Total;
 use application::{
-    ChangeKind, Embedded, ListedItem, ListedPage, Listing, LoggedChange, PastVersion, Relations,
+    ChangeKind, Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange, PastVersion,
     Revision, Sequence, ShownItem, VersionPage,
 };
 use domain::{Item, ItemId, Version, Violation, Violations};
@@ -122,7 +122,7 @@ fn shown(group: Group, parent: Option<ItemId>) -> ShownItem {
         parent,
         continues: None,
     };
-    ShownItem { item, relations: Relations::default() }
+    ShownItem { item, links: Links::default() }
 }
 
 /// An example of every error, by status. Where several problems share a status, the first of the

@@ -107,7 +107,7 @@ enum Use {
     /// A patch: nothing is required.
     Patch,
     /// A response: no `null`.
-    Shown,
+    ItemView,
 }
 
 fn body(group: Group, operation: Operation) -> MetaSchema {
@@ -167,7 +167,7 @@ fn replacement(group: Group) -> MetaSchema {
 }
 
 fn item(group: Group) -> MetaSchema {
-    let mut schema = members(group, Use::Shown);
+    let mut schema = members(group, Use::ItemView);
     schema.properties.insert(
         0,
         (
@@ -241,7 +241,7 @@ fn well_known(member: &KnownMember) -> MetaSchemaRef {
 }
 
 fn typed(field: &Field, usage: Use) -> MetaSchemaRef {
-    let nullable = usage != Use::Shown && !field.is_required;
+    let nullable = usage != Use::ItemView && !field.is_required;
     let text = || MetaSchema {
         nullable,
         min_length: field.is_required.then_some(1),

@@ -42,9 +42,9 @@ impl From<ApplicationError> for Problem {
         let (kind, detail) = match error {
             Error::ItemNotFound => return Self::item_not_found(),
             Error::ParentNotFound => return Self::owner_not_found(),
-            Error::PreconditionFailed { current, relations } => {
+            Error::PreconditionFailed { current, links } => {
                 let detail = format!("The item is at version {current} now");
-                return Self::changed(&detail, &EntityTag::of_item(current, &relations));
+                return Self::changed(&detail, &EntityTag::of_item(current, &links));
             }
             Error::CollectionChanged { current } => {
                 let tag = EntityTag::of_collection(current);

@@ -44,13 +44,13 @@ fn fields(written: &str, names: Names) -> Result<MemberNames, Problem> {
 }
 
 fn embed(group: Group, written: &str) -> Result<Vec<Relation>, Problem> {
-    let relations = group.collection.relations().collect::<Vec<_>>();
-    let known = || relations.iter().map(|relation| relation.name);
+    let links = group.collection.relations().collect::<Vec<_>>();
+    let known = || links.iter().map(|relation| relation.name);
     let mut embed = Vec::new();
     for name in written.split(',') {
-        let Some(wanted) = relations.iter().find(|relation| relation.name == name) else {
+        let Some(wanted) = links.iter().find(|relation| relation.name == name) else {
             let mend = mend(nearest(name, known()), || format!("it takes {}.", listed(known())));
-            return Err(match &relations[..] {
+            return Err(match &links[..] {
                 [] => invalid(format!("{} embeds nothing; leave `embed` out.", group.item_name)),
                 _ => invalid(format!(
                     "`embed` names {}, which {} does not embed; {mend}",

@@ -31,7 +31,7 @@ impl Weighter<ItemId, CachedItem> for ByBytes {
     fn weight(&self, _id: &ItemId, cached: &CachedItem) -> u64 {
         (cached.shown.item.members.len()
             + BESIDE_MEMBERS
-            + cached.shown.relations.continued_by.len() * size_of::<ItemId>()) as u64
+            + cached.shown.links.continued_by.len() * size_of::<ItemId>()) as u64
     }
 }
 

@@ -138,7 +138,7 @@ impl WriteThroughCache {
     /// Items first, epochs last: a page that is read in between is cached with the epoch before.
     fn written(&self, scope: Scope, named: &[Option<ItemId>], shown: &ShownItem) {
         let is_missing = |(index, id): (usize, &Option<ItemId>)| {
-            id.filter(|_| shown.relations.reference(index).is_none())
+            id.filter(|_| shown.links.reference(index).is_none())
         };
         let missing = named.iter().enumerate().filter_map(is_missing).collect();
         let mut part = self.part_of(shown.item.id);

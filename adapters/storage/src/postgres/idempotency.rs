@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use application::{Relations, ShownItem};
+use application::{Links, ShownItem};
 use sea_orm::{ConnectionTrait, DbErr, Value};
 
 use crate::postgres::batch::{id_text, integers, texts};
@@ -59,10 +59,10 @@ pub(crate) async fn remember(
         return Ok(());
     }
     let known: Vec<_> = done.iter().map(|(known, ..)| *known).collect();
-    let column = |text: &dyn Fn(&ShownItem, &Relations) -> String| {
+    let column = |text: &dyn Fn(&ShownItem, &Links) -> String| {
         texts(
             done.iter()
-                .map(|(_, _, shown)| text(shown, &shown.relations))
+                .map(|(_, _, shown)| text(shown, &shown.links))
                 .collect::<Vec<_>>()
                 .into_iter(),
         )
@@ -72,12 +72,12 @@ pub(crate) async fn remember(
         integers(done.iter().map(|(_, key, _)| key.expires.as_microsecond())),
         column(&|shown, _| shown.item.id.to_string()),
         integers(done.iter().map(|(.., shown)| shown.item.version.number())),
-        column(&|_, relations| id_text(relations.continues)),
-        column(&|_, relations| continued_by(relations)),
+        column(&|_, links| id_text(links.continues)),
+        column(&|_, links| continued_by(links)),
         texts(done.iter().map(|(_, key, _)| key.remarks.to_string())),
     ]);
     let links = (0..references::COLUMNS.len())
-        .map(|index| column(&|_, relations| id_text(relations.reference(index))));
+        .map(|index| column(&|_, links| id_text(links.reference(index))));
     let values: Vec<_> = values.chain(links).collect();
     let columns = idempotency::columns();
     let text = format!(

@@ -5,7 +5,7 @@
 
 use application::query::{COUNTED_MATCHES, PageStart, SortPosition, Total};
 use application::{
-    ListedItem, ListedPage, LoggedChange, PastPageQuery, PastVersion, Relations, Revision, Scope,
+    Links, ListedItem, ListedPage, LoggedChange, PastPageQuery, PastVersion, Revision, Scope,
     ShownItem,
 };
 use domain::{Item, ItemId, Version};
@@ -200,9 +200,5 @@ pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<Listed
 }
 
 fn listed(item: Item) -> ListedItem {
-    ListedItem {
-        shown: ShownItem { item, relations: Relations::default() },
-        score: None,
-        snippet: None,
-    }
+    ListedItem { shown: ShownItem { item, links: Links::default() }, score: None, snippet: None }
 }

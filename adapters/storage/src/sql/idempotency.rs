@@ -3,7 +3,7 @@
 //! The row is written in the transaction of the write it belongs to. It names the version that was
 //! written and the links it was shown with; what else was shown is in the change log.
 
-use application::{Answered, Change, IdempotencyKey, Relations, ShownItem};
+use application::{Answered, Change, IdempotencyKey, Links, ShownItem};
 use domain::ItemId;
 use sea_orm::{DbErr, QueryResult, Statement, Value};
 
@@ -40,8 +40,8 @@ impl<'a> KnownBy<'a> {
 }
 
 /// The text of links to those that continue an item.
-pub(crate) fn continued_by(relations: &Relations) -> String {
-    relations.continued_by.iter().map(ItemId::to_string).collect::<Vec<_>>().join(",")
+pub(crate) fn continued_by(links: &Links) -> String {
+    links.continued_by.iter().map(ItemId::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Looks for what the request of a change was answered before.
@@ -69,7 +69,7 @@ pub(crate) fn answered(rows: &[QueryResult]) -> Result<Option<Answered>, DbErr> 
     })?;
     let [fingerprint, remarks]: [String; 2] =
         [row_mapping::get(row, "fingerprint")?, row_mapping::get(row, "remarks")?];
-    let shown = ShownItem { item, relations: row_mapping::relations(row)? };
+    let shown = ShownItem { item, links: row_mapping::relations(row)? };
     Ok(Some(Answered {
         fingerprint: fingerprint.into(),
         kind: past.change.kind,

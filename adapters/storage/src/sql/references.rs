@@ -18,7 +18,7 @@ pub(crate) fn of(collection: Collection, members: &str) -> Vec<Option<ItemId>> {
 /// items.
 pub(crate) fn missing(collection: Collection, shown: &ShownItem) -> Vec<ItemId> {
     let references = collection.spec().references.iter().enumerate();
-    let is_no_link = |index| shown.relations.reference(index).is_none();
+    let is_no_link = |index| shown.links.reference(index).is_none();
     references
         .filter(|(index, _)| is_no_link(*index))
         .filter_map(|(_, reference)| id_in(&shown.item.members, reference.member))

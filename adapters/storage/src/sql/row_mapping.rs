@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::{Relations, Revision, ShownItem, Totals};
+use application::{Links, Revision, ShownItem, Totals};
 use domain::json::push_text;
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
@@ -32,13 +32,13 @@ pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<Shown
         parent: id(row, "parent")?,
         continues: id(row, "predecessor")?,
     };
-    Ok(ShownItem { item, relations: relations(row)? })
+    Ok(ShownItem { item, links: relations(row)? })
 }
 
 /// What the item of a row is linked to.
-pub(crate) fn relations(row: &QueryResult) -> Result<Relations, DbErr> {
+pub(crate) fn relations(row: &QueryResult) -> Result<Links, DbErr> {
     let links = references::COLUMNS.iter().map(|column| id(row, column));
-    Ok(Relations {
+    Ok(Links {
         continues: id(row, "continues")?,
         continued_by: continued_by(row)?,
         references: references::trimmed(links.collect::<Result<_, _>>()?),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use application::{
-    Change, ChangeKind, CollectionContent, CollectionWrite, Relations, RepositoryError, Revision,
+    Change, ChangeKind, CollectionContent, CollectionWrite, Links, RepositoryError, Revision,
     Scope, ShownItem,
 };
 use domain::{Collection, Item, ItemId, Version};
@@ -161,12 +161,12 @@ impl Performing<'_> {
             return Ok(Err(RepositoryError::AnsweredBefore));
         }
         let written = self.write_on_grounds(write)?;
-        if let Ok(ShownItem { item, relations }) = &written {
+        if let Ok(ShownItem { item, links }) = &written {
             let (fingerprint, expires, by) =
-                (&own.fingerprint, own.expires.as_microsecond(), continued_by(relations));
+                (&own.fingerprint, own.expires.as_microsecond(), continued_by(links));
             let (id, version, continues) =
-                (item.id.uuid(), item.version.number(), relations.continues.map(ItemId::uuid));
-            let links = references::values(&relations.references);
+                (item.id.uuid(), item.version.number(), links.continues.map(ItemId::uuid));
+            let links = references::values(&links.references);
             let answer = params![
                 caller,
                 path,
@@ -222,11 +222,7 @@ impl Performing<'_> {
         // Nothing continues an item before it exists.
         Ok(Ok(ShownItem {
             item,
-            relations: Relations {
-                continues,
-                continued_by: Vec::new(),
-                references: self.links(write)?,
-            },
+            links: Links { continues, continued_by: Vec::new(), references: self.links(write)? },
         }))
     }
 
@@ -250,11 +246,8 @@ impl Performing<'_> {
         }
         let created_at = timestamp(created_at)?;
         let item = self.add(write, Version::from_number(version).next(), created_at, continues)?;
-        let relations = self.found(write)?.map(|(shown, _)| shown.relations).unwrap_or_default();
-        Ok(Ok(ShownItem {
-            item,
-            relations: Relations { references: self.links(write)?, ..relations },
-        }))
+        let links = self.found(write)?.map(|(shown, _)| shown.links).unwrap_or_default();
+        Ok(Ok(ShownItem { item, links: Links { references: self.links(write)?, ..links } }))
     }
 
     /// Stores an item that is not there.
@@ -310,7 +303,7 @@ impl Performing<'_> {
         self.run(text, values.as_slice())?;
         shown.item.version = expected.next();
         shown.item.updated_at = self.time;
-        shown.relations.references = self.links(write)?;
+        shown.links.references = self.links(write)?;
         Ok(Ok(shown))
     }
 
@@ -477,5 +470,5 @@ fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
     })?;
     let links = references::COLUMNS.iter().map(|column| id(column)).collect::<Outcome<_>>()?;
     let (continues, references) = (id("continues")?, references::trimmed(links));
-    Ok(ShownItem { item, relations: Relations { continues, continued_by, references } })
+    Ok(ShownItem { item, links: Links { continues, continued_by, references } })
 }

@@ -1,7 +1,7 @@
 //! The past of items: their versions, the difference between two, the state at a time, and the way
 //! back.
 
-use application::{Caller, Relations, ShownItem, View, WriteOptions};
+use application::{Caller, Links, ShownItem, View, WriteOptions};
 use domain::{Item, ItemId, Value, Version, Violations, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;
@@ -117,7 +117,7 @@ impl GroupEndpoint {
         item: Item,
         snapshot: Snapshot<'_>,
     ) -> Result<Response, Problem> {
-        let shown = ShownItem { item, relations: Relations::default() };
+        let shown = ShownItem { item, links: Links::default() };
         // The links of a version change when another follows; those of a time never do.
         let tag = EntityTag::of_past(shown.item.version, snapshot.latest());
         if let Some(known) = tag.known_to(request.headers())? {

@@ -70,7 +70,7 @@ impl GroupEndpoint {
         let (shown, embedded) =
             self.service.get(&Caller::Anonymous, parent, id, &query.view).await?;
         let beside = hal::embedded_items(self.group, &shown, &embedded);
-        let tag = EntityTag::of_item_with(shown.item.version, &shown.relations, beside);
+        let tag = EntityTag::of_item_with(shown.item.version, &shown.links, beside);
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }

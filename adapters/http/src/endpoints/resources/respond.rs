@@ -55,7 +55,7 @@ impl GroupEndpoint {
         options: &WriteOptions,
     ) -> Result<Response, Problem> {
         let Written { shown, warnings } = written;
-        let tag = EntityTag::of_item(shown.item.version, &shown.relations);
+        let tag = EntityTag::of_item(shown.item.version, &shown.links);
         let tag = if options.is_dry_run { tag.of_dry_run() } else { tag };
         let view = ItemView::new(shown, Snapshot::of_write(options)).warned(warnings);
         let mut response = self.show(status, parent, &view, &tag).await?;

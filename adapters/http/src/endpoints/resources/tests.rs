@@ -9,7 +9,7 @@ use application::ports::{
     MockRuleBook,
 };
 use application::query::{PageQuery, Total};
-use application::{ListedPage, Ports, Relations, Revision, ShownItem, Totals};
+use application::{Links, ListedPage, Ports, Revision, ShownItem, Totals};
 use domain::{Collection, Item, ItemId, Version};
 use jiff::{SignedDuration, Timestamp};
 use poem::http::header::{ETAG, HOST, IF_NONE_MATCH};
@@ -34,9 +34,9 @@ fn shown(id: &str, version: i64) -> ShownItem {
     };
     ShownItem {
         item,
-        relations: Relations {
+        links: Links {
             references: vec![ItemId::parse(PROGRAM).filter(|_| id == PROPOSAL)],
-            ..Relations::default()
+            ..Links::default()
         },
     }
 }
