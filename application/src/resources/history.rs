@@ -198,7 +198,7 @@ impl<R: Resource> ResourceService<R> {
         version: Version,
         precondition: &Precondition<Version>,
     ) -> Result<Restored, ApplicationError> {
-        let _running = self.running.begin(options)?;
+        let _in_flight = self.in_flight.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
             return Ok(Restored {
                 is_created: answered.kind == ChangeKind::Created,

@@ -18,31 +18,34 @@ type Sent = (Option<Box<str>>, Box<str>, Box<str>);
 
 /// The requests with a key that are at work.
 #[derive(Debug, Default)]
-pub(super) struct Running(Arc<Mutex<HashSet<Sent>>>);
+pub(super) struct InFlightKeys(Arc<Mutex<HashSet<Sent>>>);
 
 /// Ends with the request.
 #[derive(Debug)]
-pub(super) struct Turn {
-    running: Arc<Mutex<HashSet<Sent>>>,
+pub(super) struct InFlightKey {
+    in_flight: Arc<Mutex<HashSet<Sent>>>,
     sent: Sent,
 }
 
-impl Running {
+impl InFlightKeys {
     /// Begins a request; without a key nothing is noted.
-    pub(super) fn begin(&self, options: &WriteOptions) -> Result<Option<Turn>, ApplicationError> {
+    pub(super) fn begin(
+        &self,
+        options: &WriteOptions,
+    ) -> Result<Option<InFlightKey>, ApplicationError> {
         let Some(RequestKey { path, key, .. }) = key(options) else { return Ok(None) };
         let sent =
             (options.caller.name().map(Into::into), path.as_str().into(), key.as_str().into());
         if !self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Sent::clone(&sent)) {
             return Err(ApplicationError::KeyInUse);
         }
-        Ok(Some(Turn { running: Arc::clone(&self.0), sent }))
+        Ok(Some(InFlightKey { in_flight: Arc::clone(&self.0), sent }))
     }
 }
 
-impl Drop for Turn {
+impl Drop for InFlightKey {
     fn drop(&mut self) {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.sent);
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.sent);
     }
 }
 

@@ -38,7 +38,7 @@ use crate::{ApplicationError, Caller, Precondition, WriteOptions};
 
 pub use audit::{Audited, audited_operation};
 pub use history::{Restored, VersionPage};
-use idempotency::Running;
+use idempotency::InFlightKeys;
 pub use listing::{AdjacentPage, Embedded, EmbeddedItems, Listing, MOST_EMBEDDED};
 use replace_all::Judged;
 pub use result::{Replaced, Written};
@@ -78,7 +78,7 @@ pub struct ResourceService<R> {
     clock: Arc<dyn Clock>,
     rules: Arc<dyn RuleBook>,
     limits: ResourceLimits,
-    running: Running,
+    in_flight: InFlightKeys,
     resource: PhantomData<fn() -> R>,
 }
 
@@ -94,7 +94,7 @@ impl<R: Resource> ResourceService<R> {
             clock: Arc::clone(&ports.clock),
             rules: Arc::clone(&ports.rules),
             limits,
-            running: Running::default(),
+            in_flight: InFlightKeys::default(),
             resource: PhantomData,
         }
     }
@@ -223,7 +223,7 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
         parent: Option<ItemId>,
         body: Members,
     ) -> Result<Written, ApplicationError> {
-        let _running = self.running.begin(options)?;
+        let _in_flight = self.in_flight.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
             return Ok(answered.into());
         }
@@ -240,7 +240,7 @@ impl<R: Resource> ResourceUseCases for ResourceService<R> {
         precondition: &Precondition<Version>,
         body: Members,
     ) -> Result<Written, ApplicationError> {
-        let _running = self.running.begin(options)?;
+        let _in_flight = self.in_flight.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
             return Ok(answered.into());
         }
