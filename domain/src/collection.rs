@@ -235,7 +235,7 @@ impl Collection {
     /// whether or not there are such items.
     #[must_use]
     pub fn references_in(self, members: &Members) -> Vec<Option<ItemId>> {
-        let id = |member| ItemId::parse(&members.get_encoded(member)?.as_text()?);
+        let id = |member| ItemId::parse(&members.get_encoded(member)?.as_string()?);
         self.0.references.iter().map(|reference| id(reference.member)).collect()
     }
 

@@ -27,7 +27,7 @@ pub mod violation;
 pub use collection::{Collection, Fields, KnownMember, Relation, RelationKind};
 pub use document::Document;
 pub use exact_json as json;
-pub use exact_json::{JsonFault, JsonFaultKind, Members, Pointer, Value, json_patch, merge_patch};
+pub use exact_json::{JsonError, JsonErrorKind, Members, Pointer, Value, json_patch, merge_patch};
 pub use item::{Item, ItemId, Version};
 pub use proposal::Proposal;
 pub use resource::{Resource, unstorable};

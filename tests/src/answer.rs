@@ -132,7 +132,7 @@ impl Answer {
     #[track_caller]
     pub fn id(&self) -> String {
         match ExactJson::parse(self.text()).member("id") {
-            Some(ExactJson::Text(id)) => id,
+            Some(ExactJson::String(id)) => id,
             _ => panic!("no id: {self}"),
         }
     }

@@ -14,7 +14,7 @@ pub enum ExactJson {
     /// A number, digit by digit.
     Number(String),
     /// A string, code point by code point.
-    Text(String),
+    String(String),
     /// An array.
     List(Vec<Self>),
     /// An object, its members in order.
@@ -22,7 +22,7 @@ pub enum ExactJson {
 }
 
 impl ExactJson {
-    /// Reads a text that must be JSON.
+    /// Reads a string that must be JSON.
     #[track_caller]
     pub fn parse(text: &str) -> Self {
         Self::try_parse(text).unwrap_or_else(|error| panic!("not JSON ({error}): {text}"))
@@ -47,7 +47,7 @@ impl ExactJson {
                         .collect::<serde_json::Result<_>>()?,
                 )
             }
-            Some(b'"') => Self::Text(serde_json::from_str(text)?),
+            Some(b'"') => Self::String(serde_json::from_str(text)?),
             Some(b'-' | b'0'..=b'9') => {
                 Self::Number(serde_json::from_str::<Box<RawValue>>(text)?.get().to_owned())
             }

@@ -11,7 +11,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl(String);
 
-/// Why a text is no base URL.
+/// Why a string is no base URL.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("`{text}` is no base URL: {fault}; give one such as https://proposals.example.org")]
 pub struct InvalidBaseUrl {

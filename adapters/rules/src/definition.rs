@@ -62,7 +62,7 @@ pub(crate) fn read(
     let check = compile("check", Wanted::Boolean);
     let message = match keys.scalar("message_expression") {
         Some(scalar) => {
-            let expression = compile("message_expression", Wanted::Text);
+            let expression = compile("message_expression", Wanted::String);
             let source = scalar.text.trim_end().into();
             expression.map(|expression| Message::Computed { expression, source })
         }

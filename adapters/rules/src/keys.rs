@@ -259,7 +259,7 @@ pub(crate) fn string<'a>(
     faults: &mut FileFaults<'_>,
 ) -> Option<&'a Scalar> {
     match node.scalar() {
-        Some(scalar) if scalar.kind() == ScalarKind::Text && !scalar.text.trim().is_empty() => {
+        Some(scalar) if scalar.kind() == ScalarKind::String && !scalar.text.trim().is_empty() => {
             return Some(scalar);
         }
         Some(scalar) if scalar.is_null() || scalar.text.trim().is_empty() => {

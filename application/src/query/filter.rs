@@ -44,7 +44,7 @@ pub enum Condition {
     Compare(Comparison, Operand),
     /// It equals one of these.
     In(Vec<Operand>),
-    /// It is a text that has this one in it, whatever the letter case.
+    /// It is a string that has this one in it, whatever the letter case.
     Contains(Arc<str>),
     /// It is there and not `null`, or it is not.
     Exists(bool),
@@ -112,7 +112,7 @@ impl Operand {
                     Err(OperandFault { wanted: "a day such as 2026-01-31" })
                 }
             }
-            Subject::Member { kind: Some(FieldKind::Text | FieldKind::TextOrTexts), .. } => {
+            Subject::Member { kind: Some(FieldKind::String | FieldKind::StringOrList), .. } => {
                 Ok(Self::text(written))
             }
             _ => Ok(Self::of_any_type(written)),
@@ -177,8 +177,8 @@ mod tests {
             (None, "Applied", Some((Some("Applied"), None, None))),
             (None, "true", Some((Some("true"), None, Some(true)))),
             (None, "", Some((Some(""), None, None))),
-            (Some(FieldKind::Text), "14.50", Some((Some("14.50"), None, None))),
-            (Some(FieldKind::TextOrInteger), "7", Some((Some("7"), Some("7"), None))),
+            (Some(FieldKind::String), "14.50", Some((Some("14.50"), None, None))),
+            (Some(FieldKind::StringOrInteger), "7", Some((Some("7"), Some("7"), None))),
             (Some(FieldKind::Date), "2026-02-28", Some((Some("2026-02-28"), None, None))),
             (Some(FieldKind::Date), "2026-02-30", None),
             (Some(FieldKind::Date), "2026", None),

@@ -21,8 +21,8 @@ pub struct SortKey {
 pub enum SortValue {
     /// A number, as JSON text. Times are microseconds since the epoch.
     Number(Arc<str>),
-    /// A text.
-    Text(Arc<str>),
+    /// A string.
+    String(Arc<str>),
     /// A boolean, a list or an object, as JSON text.
     Other(Arc<str>),
     /// No value, or `null`.

@@ -1,4 +1,4 @@
-//! The words of a text, as a search sees them: letter case and accents folded, everything but
+//! The words of a string, as a search sees them: letter case and accents folded, everything but
 //! letters and digits between them.
 
 use unicode_normalization::UnicodeNormalization;
@@ -10,7 +10,7 @@ use domain::json::{Kind, Value};
 /// kept.
 const LONGEST_WORD: usize = 128;
 
-/// The folded words of a text, in their order.
+/// The folded words of a string, in their order.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -88,7 +88,7 @@ const fn without_stroke(letter: char) -> Option<&'static str> {
 /// Calls `found` with every text within a value, at any depth; names of members are not among them.
 pub fn each_text(value: Value<'_>, found: &mut impl FnMut(&str)) {
     match value.kind() {
-        Kind::Text => found(&value.as_text().unwrap_or_default()),
+        Kind::String => found(&value.as_string().unwrap_or_default()),
         Kind::Array => {
             value.elements().into_iter().flatten().for_each(|element| each_text(element, found));
         }

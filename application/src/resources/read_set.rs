@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use domain::json::encode_text;
+use domain::json::encode_string;
 use domain::{
     Collection, Found, Item, ItemId, Lookup, LookupKey, Resource, Severity, Value, Version,
     WriteContext, WriteOperation,
@@ -182,7 +182,7 @@ impl ReplacedCollection {
 }
 
 fn index(items: &[Item], name: &str) -> HashMap<Box<str>, Vec<usize>> {
-    let quoted = encode_text(name);
+    let quoted = encode_string(name);
     let encoded_name = &quoted[1..quoted.len() - 1];
     let mut index: HashMap<Box<str>, Vec<usize>> = HashMap::new();
     for (place, item) in items.iter().enumerate() {

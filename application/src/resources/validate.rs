@@ -108,7 +108,7 @@ impl Identity {
                 "the service makes ids; remove the `id`",
             )),
             Self::Named(expected)
-                if id.as_text().as_deref() == Some(expected.to_string().as_str()) =>
+                if id.as_string().as_deref() == Some(expected.to_string().as_str()) =>
             {
                 None
             }
@@ -161,7 +161,7 @@ pub(super) fn refused(violation: Violation) -> ApplicationError {
 }
 
 pub(super) fn named_id(members: &Members) -> Option<ItemId> {
-    ItemId::parse(&members.get("id")?.as_text()?)
+    ItemId::parse(&members.get("id")?.as_string()?)
 }
 
 /// The members the store holds, which were judged when they were written.

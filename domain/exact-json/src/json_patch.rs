@@ -220,7 +220,7 @@ mod tests {
         )
     }
 
-    const LONG: &str = "a text so long that telling the rest apart from it is shorter than to say it again, whatever the paths";
+    const LONG: &str = "a string so long that telling the rest apart from it is shorter than to say it again, whatever the paths";
 
     #[test]
     fn what_differs_is_told_apart() {

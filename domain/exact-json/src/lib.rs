@@ -25,16 +25,16 @@ pub use number::is_storable_number;
 pub use pointer::Pointer;
 pub use read::{Entry, MAX_DEPTH, Read, read, read_within};
 pub use value::{Elements, Entries, Kind, Value};
-pub use write::{encode_text, push_text};
+pub use write::{encode_string, push_string};
 
 use thiserror::Error;
 
-/// Why a text is not readable as JSON, and where.
+/// Why a string is not readable as JSON, and where.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("line {line}, column {column}: {detail}")]
-pub struct JsonFault {
+pub struct JsonError {
     /// What sort of fault it is.
-    pub kind: JsonFaultKind,
+    pub kind: JsonErrorKind,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
@@ -45,7 +45,7 @@ pub struct JsonFault {
 
 /// The sorts of unreadable JSON a client can be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JsonFaultKind {
+pub enum JsonErrorKind {
     /// Nothing but white space.
     Empty,
     /// Not UTF-8 (RFC 8259 section 8.1).

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::number::is_storable_number;
 use crate::read::{Entry, Read, read};
 use crate::value::{Kind, Value, decode};
-use crate::write::{encode_text, push_text};
-use crate::{JsonFault, Pointer};
+use crate::write::{encode_string, push_string};
+use crate::{JsonError, Pointer};
 
 /// The members of an item: an ordered JSON object with unique names, every digit and code point
 /// kept.
@@ -26,7 +26,7 @@ impl Members {
     ///
     /// # Errors
     /// The first fault that makes the text unreadable.
-    pub fn read(body: &[u8]) -> Result<Option<Self>, JsonFault> {
+    pub fn read(body: &[u8]) -> Result<Option<Self>, JsonError> {
         Ok(Self::from_read(read(body)?))
     }
 
@@ -46,7 +46,7 @@ impl Members {
     ///
     /// # Errors
     /// When it is nested too deeply for an item of its own.
-    pub fn from_value(value: Value<'_>) -> Result<Option<Self>, JsonFault> {
+    pub fn from_value(value: Value<'_>) -> Result<Option<Self>, JsonError> {
         if value.kind() == Kind::Object { Self::read(value.encoded().as_bytes()) } else { Ok(None) }
     }
 
@@ -65,7 +65,7 @@ impl Members {
     /// The member's value.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value<'_>> {
-        let quoted = encode_text(name);
+        let quoted = encode_string(name);
         self.get_encoded(&quoted[1..quoted.len() - 1])
     }
 
@@ -178,9 +178,9 @@ fn find_unstorable(
     found: &mut dyn FnMut(Unstorable, &dyn Fn() -> Pointer),
 ) {
     match value.kind() {
-        Kind::Text
+        Kind::String
             if value.encoded().contains("\\u0000")
-                && value.as_text().is_some_and(|text| text.contains('\0')) =>
+                && value.as_string().is_some_and(|text| text.contains('\0')) =>
         {
             found(Unstorable::Nul, &|| place.pointer());
         }
@@ -254,8 +254,8 @@ impl<'a> FromIterator<(&'a str, &'a str)> for Members {
     fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(texts: I) -> Self {
         let mut builder = MembersBuilder::new(false, 0);
         for (name, text) in texts {
-            let quoted = encode_text(name);
-            builder.push_encoded(&quoted[1..quoted.len() - 1], |out| push_text(out, text));
+            let quoted = encode_string(name);
+            builder.push_encoded(&quoted[1..quoted.len() - 1], |out| push_string(out, text));
         }
         builder.finish()
     }

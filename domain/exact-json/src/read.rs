@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::number::is_storable_number;
 use crate::pointer::shorten;
 use crate::write::push_escaped;
-use crate::{JsonFault, JsonFaultKind, Value};
+use crate::{JsonError, JsonErrorKind, Value};
 
-/// Most levels of nesting a text may have; the outermost array or object is the first.
+/// Most levels of nesting a string may have; the outermost array or object is the first.
 pub const MAX_DEPTH: usize = 128;
 
 /// Below this many members, comparing names pairwise beats sorting them.
@@ -55,7 +55,7 @@ impl Read {
 ///
 /// # Errors
 /// The first fault met. Texts of 4 GiB and more are not for this reader.
-pub fn read(bytes: &[u8]) -> Result<Read, JsonFault> {
+pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
     read_within(bytes, MAX_DEPTH)
 }
 
@@ -63,9 +63,9 @@ pub fn read(bytes: &[u8]) -> Result<Read, JsonFault> {
 ///
 /// # Errors
 /// The first fault met.
-pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonFault> {
+pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonError> {
     let input = std::str::from_utf8(bytes).map_err(|error| {
-        let kind = JsonFaultKind::NotUtf8;
+        let kind = JsonErrorKind::NotUtf8;
         let valid = &bytes[..error.valid_up_to()];
         fault_at(
             valid,
@@ -85,7 +85,7 @@ pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonFault> {
     };
     reader.skip_white_space();
     if reader.at == bytes.len() {
-        return Err(reader.fault(JsonFaultKind::Empty, "the body is empty; send a JSON object"));
+        return Err(reader.fault(JsonErrorKind::Empty, "the body is empty; send a JSON object"));
     }
     reader.value(1)?;
     reader.skip_white_space();
@@ -113,7 +113,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn value(&mut self, depth: usize) -> Result<(), JsonFault> {
+    fn value(&mut self, depth: usize) -> Result<(), JsonError> {
         match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
@@ -126,7 +126,7 @@ impl Reader<'_> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<(), JsonFault> {
+    fn object(&mut self, depth: usize) -> Result<(), JsonError> {
         self.enter(depth, '{')?;
         let mut members = Vec::new();
         while !self.closes(b'}', members.is_empty())? {
@@ -148,7 +148,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn array(&mut self, depth: usize) -> Result<(), JsonFault> {
+    fn array(&mut self, depth: usize) -> Result<(), JsonError> {
         self.enter(depth, '[')?;
         let mut is_first = true;
         while !self.closes(b']', is_first)? {
@@ -158,10 +158,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn enter(&mut self, depth: usize, bracket: char) -> Result<(), JsonFault> {
+    fn enter(&mut self, depth: usize, bracket: char) -> Result<(), JsonError> {
         if depth > self.max_depth {
             let detail = format!("the body is nested deeper than {} levels", self.max_depth);
-            return Err(fault_at(self.bytes, self.at, JsonFaultKind::TooDeep, detail));
+            return Err(fault_at(self.bytes, self.at, JsonErrorKind::TooDeep, detail));
         }
         self.at += 1;
         self.out.push(bracket);
@@ -170,7 +170,7 @@ impl Reader<'_> {
 
     /// Consumes what stands between elements: the closing bracket (true), or what leads to the next
     /// element (false).
-    fn closes(&mut self, bracket: u8, is_first: bool) -> Result<bool, JsonFault> {
+    fn closes(&mut self, bracket: u8, is_first: bool) -> Result<bool, JsonError> {
         self.skip_white_space();
         if self.peek() == Some(bracket) {
             self.at += 1;
@@ -187,7 +187,7 @@ impl Reader<'_> {
         Ok(false)
     }
 
-    fn refuse_duplicates(&self, members: &[Member]) -> Result<(), JsonFault> {
+    fn refuse_duplicates(&self, members: &[Member]) -> Result<(), JsonError> {
         let name_of = |member: &Member| &self.out[member.entry.name()];
         let second = if members.len() <= FEW_MEMBERS {
             (1..members.len()).find(|&later| {
@@ -212,14 +212,14 @@ impl Reader<'_> {
                 Err(fault_at(
                     self.bytes,
                     members[index].at as usize,
-                    JsonFaultKind::DuplicateMember,
+                    JsonErrorKind::DuplicateMember,
                     detail,
                 ))
             }
         }
     }
 
-    fn string(&mut self) -> Result<(), JsonFault> {
+    fn string(&mut self) -> Result<(), JsonError> {
         self.at += 1;
         self.out.push('"');
         loop {
@@ -241,20 +241,20 @@ impl Reader<'_> {
                 Some(b'\\') => self.escape()?,
                 Some(_) => {
                     return Err(self.fault(
-                        JsonFaultKind::Malformed,
+                        JsonErrorKind::Malformed,
                         "a control character stands bare in a string; escape it",
                     ));
                 }
                 None => {
                     return Err(
-                        self.fault(JsonFaultKind::Malformed, "the body ends within a string")
+                        self.fault(JsonErrorKind::Malformed, "the body ends within a string")
                     );
                 }
             }
         }
     }
 
-    fn escape(&mut self) -> Result<(), JsonFault> {
+    fn escape(&mut self) -> Result<(), JsonError> {
         let character = match self.bytes.get(self.at + 1) {
             Some(b'u') => return self.unicode_escape(),
             Some(b'"') => '"',
@@ -267,7 +267,7 @@ impl Reader<'_> {
             Some(b't') => '\t',
             _ => {
                 return Err(self.fault(
-                    JsonFaultKind::Malformed,
+                    JsonErrorKind::Malformed,
                     "a backslash is followed by no known escape",
                 ));
             }
@@ -277,7 +277,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn unicode_escape(&mut self) -> Result<(), JsonFault> {
+    fn unicode_escape(&mut self) -> Result<(), JsonError> {
         let first = self.code_unit(self.at)?;
         let lone = "an escaped surrogate stands without its partner; send the character itself or the whole pair";
         let (code_point, length) = match first {
@@ -285,12 +285,12 @@ impl Reader<'_> {
                 Ok(second @ 0xdc00..=0xdfff) => {
                     (0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00), 12)
                 }
-                _ => return Err(self.fault(JsonFaultKind::LoneSurrogate, lone)),
+                _ => return Err(self.fault(JsonErrorKind::LoneSurrogate, lone)),
             },
             _ => (first, 6),
         };
         let Some(character) = char::from_u32(code_point) else {
-            return Err(self.fault(JsonFaultKind::LoneSurrogate, lone));
+            return Err(self.fault(JsonErrorKind::LoneSurrogate, lone));
         };
         self.has_unstorable |= character == '\0';
         self.at += length;
@@ -299,9 +299,9 @@ impl Reader<'_> {
     }
 
     /// The value of the `\uXXXX` at `at`.
-    fn code_unit(&self, at: usize) -> Result<u32, JsonFault> {
+    fn code_unit(&self, at: usize) -> Result<u32, JsonError> {
         let malformed =
-            || self.fault(JsonFaultKind::Malformed, "`\\u` needs four hexadecimal digits");
+            || self.fault(JsonErrorKind::Malformed, "`\\u` needs four hexadecimal digits");
         let escape = self
             .bytes
             .get(at..at + 6)
@@ -316,7 +316,7 @@ impl Reader<'_> {
         push_escaped(&mut self.out, character.encode_utf8(&mut [0; 4]));
     }
 
-    fn number(&mut self) -> Result<(), JsonFault> {
+    fn number(&mut self) -> Result<(), JsonError> {
         let from = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -343,7 +343,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn digits(&mut self) -> Result<(), JsonFault> {
+    fn digits(&mut self) -> Result<(), JsonError> {
         let from = self.at;
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.at += 1;
@@ -351,7 +351,7 @@ impl Reader<'_> {
         if self.at == from { Err(self.unexpected("a digit")) } else { Ok(()) }
     }
 
-    fn literal(&mut self, word: &'static str) -> Result<(), JsonFault> {
+    fn literal(&mut self, word: &'static str) -> Result<(), JsonError> {
         if !self.bytes[self.at..].starts_with(word.as_bytes()) {
             return Err(self.unexpected("a value"));
         }
@@ -366,7 +366,7 @@ impl Reader<'_> {
         }
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), JsonFault> {
+    fn expect(&mut self, byte: u8) -> Result<(), JsonError> {
         if self.peek() != Some(byte) {
             return Err(self.unexpected(&format!("`{}`", char::from(byte))));
         }
@@ -379,24 +379,24 @@ impl Reader<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    fn unexpected(&self, wanted: &str) -> JsonFault {
+    fn unexpected(&self, wanted: &str) -> JsonError {
         let detail = match self.input[self.at..].chars().next() {
             Some(found) => format!("expected {wanted}, found `{}`", found.escape_debug()),
             None => format!("expected {wanted}, but the body ends here"),
         };
-        fault_at(self.bytes, self.at, JsonFaultKind::Malformed, detail)
+        fault_at(self.bytes, self.at, JsonErrorKind::Malformed, detail)
     }
 
-    fn fault(&self, kind: JsonFaultKind, detail: &str) -> JsonFault {
+    fn fault(&self, kind: JsonErrorKind, detail: &str) -> JsonError {
         fault_at(self.bytes, self.at, kind, detail.to_owned())
     }
 }
 
-fn fault_at(bytes: &[u8], at: usize, kind: JsonFaultKind, detail: String) -> JsonFault {
+fn fault_at(bytes: &[u8], at: usize, kind: JsonErrorKind, detail: String) -> JsonError {
     let before = String::from_utf8_lossy(&bytes[..at]);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    JsonFault { kind, line, column, detail }
+    JsonError { kind, line, column, detail }
 }
 
 /// Bodies are limited far below 4 GiB, so four bytes are enough and halve the index.

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::{JsonFaultKind, MAX_DEPTH, read};
+use super::{JsonErrorKind, MAX_DEPTH, read};
 use crate::Members;
 
-fn kind_of(text: &str) -> Option<JsonFaultKind> {
+fn kind_of(text: &str) -> Option<JsonErrorKind> {
     read(text.as_bytes()).err().map(|fault| fault.kind)
 }
 
@@ -42,20 +42,20 @@ fn what_is_kept_and_what_is_refused() {
 #[test]
 fn faults_are_told_apart() {
     for (text, kind) in [
-        ("", JsonFaultKind::Empty),
-        (" \n", JsonFaultKind::Empty),
-        ("{", JsonFaultKind::Malformed),
-        (r#"{"a":1,"b":2,"a":3}"#, JsonFaultKind::DuplicateMember),
-        (r#"{"a":{"x":1,"\u0078":2}}"#, JsonFaultKind::DuplicateMember),
-        (r#"["\ud800"]"#, JsonFaultKind::LoneSurrogate),
-        (r#"["\udc00\ud800"]"#, JsonFaultKind::LoneSurrogate),
-        (r#"["\ud800\u0041"]"#, JsonFaultKind::LoneSurrogate),
+        ("", JsonErrorKind::Empty),
+        (" \n", JsonErrorKind::Empty),
+        ("{", JsonErrorKind::Malformed),
+        (r#"{"a":1,"b":2,"a":3}"#, JsonErrorKind::DuplicateMember),
+        (r#"{"a":{"x":1,"\u0078":2}}"#, JsonErrorKind::DuplicateMember),
+        (r#"["\ud800"]"#, JsonErrorKind::LoneSurrogate),
+        (r#"["\udc00\ud800"]"#, JsonErrorKind::LoneSurrogate),
+        (r#"["\ud800\u0041"]"#, JsonErrorKind::LoneSurrogate),
     ] {
         assert_eq!(kind_of(text), Some(kind), "{text}");
     }
     assert_eq!(
         read(b"{\"a\":\"\xff\"}").err().map(|fault| (fault.kind, fault.column)),
-        Some((JsonFaultKind::NotUtf8, 7))
+        Some((JsonErrorKind::NotUtf8, 7))
     );
 }
 
@@ -70,8 +70,8 @@ fn a_fault_names_its_line_and_column() {
 fn depth_is_bounded_to_the_level() {
     let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     assert_eq!(kind_of(&nested(MAX_DEPTH)), None);
-    assert_eq!(kind_of(&nested(MAX_DEPTH + 1)), Some(JsonFaultKind::TooDeep));
-    assert_eq!(kind_of(&"[".repeat(1_000_000)), Some(JsonFaultKind::TooDeep));
+    assert_eq!(kind_of(&nested(MAX_DEPTH + 1)), Some(JsonErrorKind::TooDeep));
+    assert_eq!(kind_of(&"[".repeat(1_000_000)), Some(JsonErrorKind::TooDeep));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn duplicates_are_found_among_many() {
     assert_eq!(kind_of(&format!("{{{}}}", many.join(","))), None);
     assert_eq!(
         kind_of(&format!("{{{},\"m7\":0}}", many.join(","))),
-        Some(JsonFaultKind::DuplicateMember)
+        Some(JsonErrorKind::DuplicateMember)
     );
 }
 
@@ -117,7 +117,7 @@ proptest! {
         let theirs = serde_json::from_slice::<serde_json::Value>(&bytes).is_ok();
         match read(&bytes) {
             Ok(_) => prop_assert!(theirs || String::from_utf8_lossy(&bytes).contains('e'), "only a number beyond the range of f64 is ours alone"),
-            Err(fault) => prop_assert!(!theirs || fault.kind == JsonFaultKind::DuplicateMember, "{fault}"),
+            Err(fault) => prop_assert!(!theirs || fault.kind == JsonErrorKind::DuplicateMember, "{fault}"),
         }
     }
 
@@ -144,7 +144,7 @@ proptest! {
         let text = format!("{}{{{}}}{}", "[".repeat(depth), names.join(", "), "]".repeat(depth));
         let fault = read(text.as_bytes()).unwrap_err();
         let second = text.rfind(&format!("\"m{one}\"")).unwrap();
-        prop_assert_eq!((fault.kind, fault.line, fault.column), (JsonFaultKind::DuplicateMember, 1, second + 1));
+        prop_assert_eq!((fault.kind, fault.line, fault.column), (JsonErrorKind::DuplicateMember, 1, second + 1));
     }
 
     #[test]
@@ -158,7 +158,7 @@ proptest! {
         let members = Members::read(text.as_bytes()).unwrap().unwrap();
         prop_assert_eq!(members.len(), map.len());
         for (name, value) in &map {
-            let found = members.get(name).and_then(crate::Value::as_text);
+            let found = members.get(name).and_then(crate::Value::as_string);
             prop_assert_eq!(found.as_deref(), Some(value.as_str()));
         }
     }

@@ -17,7 +17,7 @@ pub enum Kind {
     /// A number of any size and precision.
     Number,
     /// A string.
-    Text,
+    String,
     /// An array.
     Array,
     /// An object.
@@ -32,7 +32,7 @@ impl Kind {
             Self::Null => "null",
             Self::Boolean => "a boolean",
             Self::Number => "a number",
-            Self::Text => "a text",
+            Self::String => "a string",
             Self::Array => "an array",
             Self::Object => "an object",
         }
@@ -40,7 +40,7 @@ impl Kind {
 }
 
 impl<'a> Value<'a> {
-    /// The value of a text that this crate encoded: what
+    /// The value of a string that this crate encoded: what
     /// [`Members::encoded`](crate::Members::encoded) gave, or a part of it. Nothing is checked, so
     /// text from elsewhere is read with [`Members::read`](crate::Members::read).
     #[must_use]
@@ -58,7 +58,7 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn kind(self) -> Kind {
         match self.0.as_bytes().first() {
-            Some(b'"') => Kind::Text,
+            Some(b'"') => Kind::String,
             Some(b'{') => Kind::Object,
             Some(b'[') => Kind::Array,
             Some(b't' | b'f') => Kind::Boolean,
@@ -75,8 +75,8 @@ impl<'a> Value<'a> {
 
     /// The decoded text, if it is one.
     #[must_use]
-    pub fn as_text(self) -> Option<Cow<'a, str>> {
-        (self.kind() == Kind::Text).then(|| decode(&self.0[1..self.0.len() - 1]))
+    pub fn as_string(self) -> Option<Cow<'a, str>> {
+        (self.kind() == Kind::String).then(|| decode(&self.0[1..self.0.len() - 1]))
     }
 
     /// The digits as written, if it is a number.
@@ -85,10 +85,10 @@ impl<'a> Value<'a> {
         (self.kind() == Kind::Number).then_some(self.0)
     }
 
-    /// What is written there, if it is a text or a number: a text decoded, a number's digits.
+    /// What is written there, if it is a string or a number: a string decoded, a number's digits.
     #[must_use]
     pub fn as_written(self) -> Option<Cow<'a, str>> {
-        self.as_text().or_else(|| self.as_number().map(Cow::Borrowed))
+        self.as_string().or_else(|| self.as_number().map(Cow::Borrowed))
     }
 
     /// The value of a member, if it is an object that has it. Names that need escaping are not

@@ -3,7 +3,7 @@
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// Appends `text` as a JSON string, with quotes, escaping only what RFC 8259 section 7 demands.
-pub fn push_text(out: &mut String, text: &str) {
+pub fn push_string(out: &mut String, text: &str) {
     out.push('"');
     push_escaped(out, text);
     out.push('"');
@@ -11,9 +11,9 @@ pub fn push_text(out: &mut String, text: &str) {
 
 /// `text` as a JSON string, with quotes.
 #[must_use]
-pub fn encode_text(text: &str) -> String {
+pub fn encode_string(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    push_text(&mut out, text);
+    push_string(&mut out, text);
     out
 }
 

@@ -13,12 +13,12 @@ use crate::{Pointer, Violation, Violations};
 pub enum FieldKind {
     /// A calendar day, `YYYY-MM-DD` (RFC 3339 `full-date`).
     Date,
-    /// A text.
-    Text,
-    /// A text or an integer of any size, kept as given.
-    TextOrInteger,
-    /// A text or a list of texts.
-    TextOrTexts,
+    /// A string.
+    String,
+    /// A string or an integer of any size, kept as given.
+    StringOrInteger,
+    /// A string or a list of texts.
+    StringOrList,
 }
 
 impl FieldKind {
@@ -27,9 +27,9 @@ impl FieldKind {
     pub const fn wanted(self) -> &'static str {
         match self {
             Self::Date => "a day as \"YYYY-MM-DD\"",
-            Self::Text => "a text",
-            Self::TextOrInteger => "a text or an integer",
-            Self::TextOrTexts => "a text or a list of texts",
+            Self::String => "a string",
+            Self::StringOrInteger => "a string or an integer",
+            Self::StringOrList => "a string or a list of strings",
         }
     }
 }
@@ -61,8 +61,8 @@ impl FieldFault {
 
     fn wrong_element(index: usize, element: Value<'_>) -> Self {
         let detail =
-            format!("{} is not accepted in this list; send texts", element.kind().with_article());
-        Self { code: "not_a_text", detail, element: Some(index) }
+            format!("{} is not accepted in this list; send strings", element.kind().with_article());
+        Self { code: "not_a_string", detail, element: Some(index) }
     }
 
     pub(super) fn in_member(self, name: &str) -> Violation {
@@ -76,7 +76,7 @@ impl FieldType for Date {
     const KIND: FieldKind = FieldKind::Date;
 
     fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
-        let Some(text) = value.as_text() else {
+        let Some(text) = value.as_string() else {
             return Err(FieldFault::wrong_kind::<Self>("invalid_date", value));
         };
         let has_form = text.len() == 10
@@ -96,11 +96,11 @@ impl FieldType for Date {
     }
 }
 
-/// A text.
+/// A string.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Text(String);
+pub struct StringValue(String);
 
-impl Text {
+impl StringValue {
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -108,76 +108,77 @@ impl Text {
     }
 }
 
-impl FieldType for Text {
-    const KIND: FieldKind = FieldKind::Text;
+impl FieldType for StringValue {
+    const KIND: FieldKind = FieldKind::String;
 
     fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
-        let text =
-            value.as_text().ok_or_else(|| FieldFault::wrong_kind::<Self>("not_a_text", value))?;
+        let text = value
+            .as_string()
+            .ok_or_else(|| FieldFault::wrong_kind::<Self>("not_a_string", value))?;
         Ok(Self(text.into_owned()))
     }
 }
 
-/// A text or an integer.
+/// A string or an integer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub enum TextOrInteger {
-    /// A text.
-    Text(String),
+pub enum StringOrInteger {
+    /// A string.
+    String(String),
     /// An integer of any size, its digits as written.
     Integer(String),
 }
 
-impl FieldType for TextOrInteger {
-    const KIND: FieldKind = FieldKind::TextOrInteger;
+impl FieldType for StringOrInteger {
+    const KIND: FieldKind = FieldKind::StringOrInteger;
 
     fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
-        if let Some(text) = value.as_text() {
-            return Ok(Self::Text(text.into_owned()));
+        if let Some(text) = value.as_string() {
+            return Ok(Self::String(text.into_owned()));
         }
         match value.as_number() {
             Some(digits) if !digits.contains(['.', 'e', 'E']) => {
                 Ok(Self::Integer(digits.to_owned()))
             }
-            _ => Err(FieldFault::wrong_kind::<Self>("not_text_or_integer", value)),
+            _ => Err(FieldFault::wrong_kind::<Self>("not_string_or_integer", value)),
         }
     }
 }
 
-/// A text or a list of texts, decoded only when asked for: a list may have millions of elements.
+/// A string or a list of texts, decoded only when asked for: a list may have millions of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextOrTexts {
+pub struct StringOrList {
     encoded: Box<str>,
 }
 
-impl TextOrTexts {
+impl StringOrList {
     /// The texts in order; a single text is a list of one.
     pub fn texts(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
         let value = Value::from_encoded(&self.encoded);
         value
-            .as_text()
+            .as_string()
             .into_iter()
-            .chain(value.elements().into_iter().flatten().filter_map(Value::as_text))
+            .chain(value.elements().into_iter().flatten().filter_map(Value::as_string))
     }
 }
 
-impl FieldType for TextOrTexts {
-    const KIND: FieldKind = FieldKind::TextOrTexts;
+impl FieldType for StringOrList {
+    const KIND: FieldKind = FieldKind::StringOrList;
 
     fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
         let kept = || Self { encoded: value.encoded().into() };
         match value.kind() {
-            Kind::Text => Ok(kept()),
+            Kind::String => Ok(kept()),
             Kind::Array => {
                 let elements = value.elements().into_iter().flatten().enumerate();
                 let wrong = elements
-                    .filter(|(_, element)| element.kind() != Kind::Text)
+                    .filter(|(_, element)| element.kind() != Kind::String)
                     .take(Violations::LIMIT);
                 let faults: Vec<_> = wrong
                     .map(|(index, element)| FieldFault::wrong_element(index, element))
                     .collect();
                 if faults.is_empty() { Ok(kept()) } else { Err(faults) }
             }
-            _ => Err(FieldFault::wrong_kind::<Self>("not_text_or_texts", value)),
+            _ => Err(FieldFault::wrong_kind::<Self>("not_string_or_list", value)),
         }
     }
 }
@@ -193,15 +194,15 @@ impl<B: Blank> Blank for &B {
     }
 }
 
-impl Blank for Text {
+impl Blank for StringValue {
     fn is_blank(&self) -> bool {
         self.0.trim().is_empty()
     }
 }
 
-impl Blank for TextOrInteger {
+impl Blank for StringOrInteger {
     fn is_blank(&self) -> bool {
-        matches!(self, Self::Text(text) if text.trim().is_empty())
+        matches!(self, Self::String(text) if text.trim().is_empty())
     }
 }
 

@@ -6,7 +6,9 @@
 use jiff::civil::Date;
 use validator::Validate;
 
-use super::field_types::{FieldKind, FieldType, Text, TextOrInteger, TextOrTexts, not_blank};
+use super::field_types::{
+    FieldKind, FieldType, StringOrInteger, StringOrList, StringValue, not_blank,
+};
 use crate::{Members, Violation, Violations};
 
 /// What is known of a field beside its value.
@@ -91,31 +93,31 @@ macro_rules! proposal_fields {
 proposal_fields! {
     optional start_date: Date, "Day the project starts, `YYYY-MM-DD`.", example r#""2026-01-01""#;
     optional end_date: Date, "Day the project ends, `YYYY-MM-DD`; not before `start_date`.", example r#""2027-12-31""#;
-    required proposal_type: TextOrInteger, "Type of the proposal, such as `R&D Project`, or its number in your own list.",
+    required proposal_type: StringOrInteger, "Type of the proposal, such as `R&D Project`, or its number in your own list.",
         #[validate(required, custom(function = "not_blank"))] example r#""R&D Project""#;
-    optional program_id: TextOrInteger, "Programme the project belongs to. The `id` of an item of `proposedprograms` becomes a `program` link.",
+    optional program_id: StringOrInteger, "Programme the project belongs to. The `id` of an item of `proposedprograms` becomes a `program` link.",
         example r#""01890a5d-ac96-774b-bcce-b302099a8010""#;
-    optional project_id: TextOrInteger, "Project number at the agency.", example r#""PRJ-2025-0201""#;
-    required project_title: Text, "Title of the project.", #[validate(required, custom(function = "not_blank"))]
+    optional project_id: StringOrInteger, "Project number at the agency.", example r#""PRJ-2025-0201""#;
+    required project_title: StringValue, "Title of the project.", #[validate(required, custom(function = "not_blank"))]
         example r#""Example: climate-smart nutrient management for rainfed sweetpotato""#;
-    optional project_description: Text, "What the project is about, in a paragraph.",
+    optional project_description: StringValue, "What the project is about, in a paragraph.",
         example r#""Two cropping seasons of on-farm trials in eight barangays.""#;
-    optional description: Text, "Background and rationale.", example r#""Yields of rainfed sweetpotato have stagnated at 5 t/ha.""#;
-    optional general_objective: Text, "What the project is to achieve as a whole.",
+    optional description: StringValue, "Background and rationale.", example r#""Yields of rainfed sweetpotato have stagnated at 5 t/ha.""#;
+    optional general_objective: StringValue, "What the project is to achieve as a whole.",
         example r#""To develop and validate nutrient management for rainfed sweetpotato.""#;
-    optional specific_objectives: TextOrTexts, "What is to be achieved in particular: a text, or a list of texts.",
+    optional specific_objectives: StringOrList, "What is to be achieved in particular: a string, or a list of texts.",
         example r#"["Establish the baseline of marketable yield.","Validate two fertilizer schemes on farm."]"#;
-    optional significance: Text, "Why it matters, and to whom.", example r#""About 4,000 upland households depend on the crop.""#;
-    optional literature: Text, "Review of related literature.", example r#""Split application raised yields by 18 % in comparable zones (Abrenica and Lim, 2009).""#;
-    optional methodology: Text, "How the work will be done.", example r#""Randomized complete block design, three treatments, four replications.""#;
-    optional sustainability: Text, "How results are kept up after the project.", example r#""The provincial office adopts the recommendation in its extension guide.""#;
-    optional outcomes: Text, "Expected outputs and outcomes.", example r#""A validated recommendation; 120 trained cooperators.""#;
-    optional social_impact: Text, "Expected social impact.", example r#""Fewer lean months for upland households.""#;
-    optional economic_impact: Text, "Expected economic impact.", example r#""Net income per hectare rises by ₱18,000 a season.""#;
-    optional limitations: Text, "Scope and limitations.", example r#""Irrigated fields are not covered.""#;
-    optional research_type: Text, "Type of research, such as `Basic`, `Applied` or `Pilot Testing`.", example r#""Applied""#;
-    optional researcher_id: TextOrInteger, "Leading researcher, by the agency's register.", example r#""R-00301""#;
-    optional implementation_sites: TextOrTexts, "Where the work takes place: a text, or a list of texts.",
+    optional significance: StringValue, "Why it matters, and to whom.", example r#""About 4,000 upland households depend on the crop.""#;
+    optional literature: StringValue, "Review of related literature.", example r#""Split application raised yields by 18 % in comparable zones (Abrenica and Lim, 2009).""#;
+    optional methodology: StringValue, "How the work will be done.", example r#""Randomized complete block design, three treatments, four replications.""#;
+    optional sustainability: StringValue, "How results are kept up after the project.", example r#""The provincial office adopts the recommendation in its extension guide.""#;
+    optional outcomes: StringValue, "Expected outputs and outcomes.", example r#""A validated recommendation; 120 trained cooperators.""#;
+    optional social_impact: StringValue, "Expected social impact.", example r#""Fewer lean months for upland households.""#;
+    optional economic_impact: StringValue, "Expected economic impact.", example r#""Net income per hectare rises by ₱18,000 a season.""#;
+    optional limitations: StringValue, "Scope and limitations.", example r#""Irrigated fields are not covered.""#;
+    optional research_type: StringValue, "Type of research, such as `Basic`, `Applied` or `Pilot Testing`.", example r#""Applied""#;
+    optional researcher_id: StringOrInteger, "Leading researcher, by the agency's register.", example r#""R-00301""#;
+    optional implementation_sites: StringOrList, "Where the work takes place: a string, or a list of texts.",
         example r#"["Bato, Catanduanes","Pili, Camarines Sur"]"#;
 }
 
@@ -164,9 +166,9 @@ mod tests {
         let expected = [
             ("/projct_id", "unknown_field"),
             ("/start_date", "invalid_date"),
-            ("/research_type", "not_a_text"),
-            ("/implementation_sites/1", "not_a_text"),
-            ("/implementation_sites/3", "not_a_text"),
+            ("/research_type", "not_a_string"),
+            ("/implementation_sites/1", "not_a_string"),
+            ("/implementation_sites/3", "not_a_string"),
             ("/proposal_type", "required"),
             ("/project_title", "blank"),
         ];
@@ -209,12 +211,12 @@ mod tests {
             ("start_date", r#""2024-02-29T00:00:00Z""#, Some("invalid_date")),
             ("start_date", "20240229", Some("invalid_date")),
             ("project_id", "12345678901234567890123", None),
-            ("project_id", "1.0", Some("not_text_or_integer")),
-            ("project_id", "true", Some("not_text_or_integer")),
+            ("project_id", "1.0", Some("not_string_or_integer")),
+            ("project_id", "true", Some("not_string_or_integer")),
             ("implementation_sites", r#""Albay""#, None),
             ("implementation_sites", "[]", None),
-            ("implementation_sites", "{}", Some("not_text_or_texts")),
-            ("research_type", "[]", Some("not_a_text")),
+            ("implementation_sites", "{}", Some("not_string_or_list")),
+            ("research_type", "[]", Some("not_a_string")),
             ("research_type", r#""\u0000""#, Some("unstorable_character")),
         ] {
             let body = format!(r#"{{"proposal_type":"R","project_title":"T","{field}":{value}}}"#);

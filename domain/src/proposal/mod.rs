@@ -4,7 +4,7 @@ mod field_types;
 pub mod fields;
 pub mod rules;
 
-pub use field_types::{FieldKind, Text, TextOrInteger, TextOrTexts};
+pub use field_types::{FieldKind, StringOrInteger, StringOrList, StringValue};
 pub use fields::{FIELDS, Field, Proposal};
 
 use validator::{Validate, ValidationErrors, ValidationErrorsKind};

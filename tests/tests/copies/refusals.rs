@@ -74,7 +74,7 @@ impl Export {
         said
     }
 
-    /// A line that has a text.
+    /// A line that has a string.
     fn line_with(&self, text: &str) -> usize {
         1 + self.lines.iter().position(|line| line.contains(text)).unwrap()
     }

@@ -99,7 +99,7 @@ impl Stream {
 
     /// The subjects and kinds of so many events.
     fn told(&mut self, count: usize) -> Vec<(String, String)> {
-        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let text = |value: &Value| value.as_str().expect("a string").to_owned();
         let mut told = Vec::new();
         for _ in 0..count {
             let Event { data, .. } = self.event();
@@ -126,7 +126,7 @@ fn changes_are_told_as_cloud_events_as_they_happen() {
             (&data["type"], &data["time"]),
             (&json!("research-proposal-service.item.created"), &data["data"]["time"])
         );
-        assert!(data["source"].as_str().expect("a text").ends_with("/v1/changes"));
+        assert!(data["source"].as_str().expect("a string").ends_with("/v1/changes"));
         let listed =
             service.get("/v1/changes?page_size=250").send().expect(200).embedded("changes");
         assert_eq!(

@@ -32,7 +32,7 @@ fn lasting(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
         .iter()
         .filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()));
     let mut headers: Vec<_> = headers
-        .map(|(name, value)| (name.to_string(), value.to_str().expect("a text").to_owned()))
+        .map(|(name, value)| (name.to_string(), value.to_str().expect("a string").to_owned()))
         .collect();
     headers.sort();
     (answer.status, headers, answer.text().to_owned())

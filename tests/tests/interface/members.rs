@@ -218,7 +218,7 @@ fn an_item_shows_its_id_and_its_history_in_short() {
             (&first["created_at"], &first["updated_at"]),
             (&first["updated_at"], &second["updated_at"]),
         ] {
-            let [earlier, later] = [earlier, later].map(|time| time.as_str().expect("a text"));
+            let [earlier, later] = [earlier, later].map(|time| time.as_str().expect("a string"));
             assert!(
                 later.ends_with('Z') && later.as_bytes()[10] == b'T',
                 "RFC 3339 in UTC: {later}"

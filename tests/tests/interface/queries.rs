@@ -44,7 +44,7 @@ pub fn numbers(answer: &Answer) -> String {
     answer.each("n").iter().map(Value::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// A text as part of a query.
+/// A string as part of a query.
 pub fn encoded(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

@@ -208,7 +208,7 @@ async fn members_of_any_name_are_looked_up(store: &TestStore) {
         "id",
         "parent",
     ] {
-        let members = format!("{{{}:\"x\"}}", domain::json::encode_text(name));
+        let members = format!("{{{}:\"x\"}}", domain::json::encode_string(name));
         let shown = store.insert(all(CASH), &members).await;
         let lookup = member(CASH, name, "x");
         assert_eq!(found_ids(store, &lookup).await, [shown.item.id], "{name}");
@@ -234,7 +234,7 @@ async fn members_with_an_index_are_looked_up_whatever_their_length(store: &TestS
     for collection in Collection::all() {
         for name in collection.spec().indexed {
             for value in values {
-                let members = format!("{{\"{name}\":{}}}", domain::json::encode_text(value));
+                let members = format!("{{\"{name}\":{}}}", domain::json::encode_string(value));
                 let shown = store.insert(all(collection), &members).await;
                 let lookup = member(collection, name, value);
                 assert_eq!(found_ids(store, &lookup).await, [shown.item.id], "{name} {value}");

@@ -145,7 +145,7 @@ async fn a_store_of_the_first_schema_is_brought_up_to_date(store: &TestStore) {
         let query = PageQuery { selection: Selection { filters, search }, ..everything(scope) };
         reopened.items().page(scope, &query).await.unwrap()
     };
-    let subject = Subject::Member { name: "research_type".into(), kind: Some(FieldKind::Text) };
+    let subject = Subject::Member { name: "research_type".into(), kind: Some(FieldKind::String) };
     let operand = Operand::read(&subject, "Applied 1").unwrap();
     let applied = Filter { subject, condition: Condition::Compare(Comparison::Equal, operand) };
     assert_eq!(found(vec![applied], None).await.items.len(), 1, "proposals have their keys");

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use application::maintenance::ChangeRecord;
 use application::{ChangeKind, Sequence};
-use domain::json::{self, MAX_DEPTH, Read, encode_text, push_text};
+use domain::json::{self, MAX_DEPTH, Read, encode_string, push_string};
 use domain::{Collection, ItemId, Members, Value, Version, nearest};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
@@ -142,7 +142,7 @@ pub fn push_change(out: &mut String, change: &ChangeRecord) {
         TIME.timestamp_to_string(&change.time),
     );
     match &change.caller {
-        Some(caller) => push_text(out, caller),
+        Some(caller) => push_string(out, caller),
         None => out.push_str("null"),
     }
     let _ = write!(
@@ -161,7 +161,7 @@ pub fn read_header(line: &[u8]) -> Result<(), Option<String>> {
     let is_ours = read
         .value()
         .member("format")
-        .and_then(Value::as_text)
+        .and_then(Value::as_string)
         .is_some_and(|format| format == FORMAT);
     let version = read
         .value()
@@ -199,8 +199,8 @@ fn read_trailer(read: &Read) -> Result<Entry, LineError> {
         number(changes).and_then(|number| u64::try_from(number).ok()),
         || "a number".to_owned(),
     )?;
-    let sha256 = wanted(TRAILER[1], sha256, sha256.as_text(), || {
-        "a text of 64 hexadecimal digits".to_owned()
+    let sha256 = wanted(TRAILER[1], sha256, sha256.as_string(), || {
+        "a string of 64 hexadecimal digits".to_owned()
     })?;
     Ok(Entry::Trailer { changes, sha256: sha256.into_owned() })
 }
@@ -232,7 +232,7 @@ fn read_change(
 ) -> Result<ChangeRecord, LineError> {
     let [sequence, group, item, version, kind, time, caller, parent, continues, members] = fields;
     let kind =
-        wanted("kind", kind, kind.as_text().and_then(|name| ChangeKind::named(&name)), || {
+        wanted("kind", kind, kind.as_string().and_then(|name| ChangeKind::named(&name)), || {
             listed(&ChangeKind::ALL.map(ChangeKind::name))
         })?;
     Ok(ChangeRecord {
@@ -240,13 +240,13 @@ fn read_change(
         collection: wanted(
             "group",
             group,
-            group.as_text().and_then(|name| Collection::named(&name)),
+            group.as_string().and_then(|name| Collection::named(&name)),
             || listed(&Collection::names()),
         )?,
         item: id("item_id", item)?,
         version: Version::from_number(counted("version", version)?),
         kind,
-        time: wanted("time", time, time.as_text().and_then(|time| read_time(&time)), || {
+        time: wanted("time", time, time.as_string().and_then(|time| read_time(&time)), || {
             "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\"".to_owned()
         })?,
         caller: read_caller(caller)?,
@@ -281,8 +281,8 @@ fn counted(name: &'static str, value: Value<'_>) -> Result<i64, LineError> {
 }
 
 fn id(name: &'static str, value: Value<'_>) -> Result<ItemId, LineError> {
-    wanted(name, value, value.as_text().and_then(|text| ItemId::parse(&text)), || {
-        "a UUID of version 7 as a text of 36 characters in lower case".to_owned()
+    wanted(name, value, value.as_string().and_then(|text| ItemId::parse(&text)), || {
+        "a UUID of version 7 as a string of 36 characters in lower case".to_owned()
     })
 }
 
@@ -299,8 +299,8 @@ fn read_caller(value: Value<'_>) -> Result<Option<String>, LineError> {
     if value.is_null() {
         return Ok(None);
     }
-    let name = value.as_text().filter(|name| !name.contains('\0'));
-    wanted("caller", value, name, || "null or a text without U+0000".to_owned())
+    let name = value.as_string().filter(|name| !name.contains('\0'));
+    wanted("caller", value, name, || "null or a string without U+0000".to_owned())
         .map(|name| Some(name.into_owned()))
 }
 
@@ -338,7 +338,7 @@ fn suggested(meant: Option<&str>) -> String {
 }
 
 fn listed(names: &[&str]) -> String {
-    let names: Vec<_> = names.iter().map(|name| encode_text(name)).collect();
+    let names: Vec<_> = names.iter().map(|name| encode_string(name)).collect();
     format!("one of {}", names.join(", "))
 }
 
@@ -355,7 +355,7 @@ fn shortened(text: &str) -> String {
 mod tests {
     use application::maintenance::ChangeRecord;
     use application::{ChangeKind, Sequence};
-    use domain::json::encode_text;
+    use domain::json::encode_string;
     use domain::{Collection, ItemId, Version};
 
     use super::{Digest, Entry, header, push_change, read_entry, read_header, trailer};
@@ -377,9 +377,13 @@ mod tests {
             ("continues", "null"),
             ("members", "{}"),
         ] {
-            line +=
-                &[encode_text(field).as_str(), ":", if field == name { value } else { usual }, ","]
-                    .concat();
+            line += &[
+                encode_string(field).as_str(),
+                ":",
+                if field == name { value } else { usual },
+                ",",
+            ]
+            .concat();
         }
         line.pop();
         line + "}\n"

@@ -34,18 +34,18 @@ pub struct Documentation {
 #[derive(Clone)]
 struct Edition {
     number: u64,
-    openapi: Text,
-    swagger_ui: Text,
+    openapi: CachedBody,
+    swagger_ui: CachedBody,
 }
 
 #[derive(Clone)]
-struct Text {
+struct CachedBody {
     body: Bytes,
     tag: EntityTag,
     policy: HeaderValue,
 }
 
-impl Text {
+impl CachedBody {
     fn new(text: String, policy: HeaderValue) -> Self {
         Self { tag: EntityTag::of_content(text.as_bytes()), body: text.into(), policy }
     }
@@ -91,7 +91,7 @@ impl Documentation {
 
     fn edition(&self, number: u64) -> Edition {
         let mut document = self.document_with_rules();
-        let openapi = Text::new(pretty(&document), NOTHING);
+        let openapi = CachedBody::new(pretty(&document), NOTHING);
         // What is tried out goes to the host that the page came from.
         document["servers"][0]["url"] = self.base_url.path().into();
         // Swagger UI comes from poem-openapi with every asset embedded. The document stands in a
@@ -99,7 +99,7 @@ impl Documentation {
         let (page, written) = &self.swagger_ui;
         let page = page.replacen(written, &pretty(&document).replace('<', "\\u003c"), 1);
         let policy = content_security_policy::of(&page, "font-src data:; connect-src 'self'; ");
-        Edition { number, openapi, swagger_ui: Text::new(page, policy) }
+        Edition { number, openapi, swagger_ui: CachedBody::new(page, policy) }
     }
 }
 
@@ -128,13 +128,13 @@ impl Endpoint for Served {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let (media, Text { body, tag, policy }) = match self {
+        let (media, CachedBody { body, tag, policy }) = match self {
             Self::OpenApi(documentation) => (MediaType::JSON, documentation.current().openapi),
             Self::SwaggerUi(documentation) => (MediaType::HTML, documentation.current().swagger_ui),
             Self::Icon => {
                 let tag = EntityTag::of_content(ICON);
                 let body = Bytes::from_static(ICON);
-                (MediaType::ICON, Text { body, tag, policy: NOTHING })
+                (MediaType::ICON, CachedBody { body, tag, policy: NOTHING })
             }
         };
         let mut response = content::answer(&request, media.header(), &tag, body)?;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use application::{
     Embedded, EmbeddedItems, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions,
 };
-use domain::json::push_text;
+use domain::json::push_string;
 use domain::{Item, ItemId, RelationKind, Verdict, Version, Violations};
 
 use super::writer::{close_object, push_link, push_time, remarks};
@@ -193,7 +193,7 @@ fn push_meta(out: &mut String, base_url: &BaseUrl, view: ItemView<'_>) {
     }
     if let Some(snippet) = view.snippet {
         out.push_str(",\"snippet\":");
-        push_text(out, snippet);
+        push_string(out, snippet);
     }
     for (name, violations) in [("warnings", view.warnings), ("errors", view.errors)] {
         if let Some(violations) = violations {
@@ -248,7 +248,7 @@ fn push_own_links(out: &mut String, collection_url: &str, view: ItemView<'_>) {
 pub(super) fn push_change(out: &mut String, change: &LoggedChange) {
     let _ = write!(out, ",\"kind\":\"{}\",\"caller\":", change.kind.name());
     match &change.caller {
-        Some(caller) => push_text(out, caller),
+        Some(caller) => push_string(out, caller),
         None => out.push_str("null"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use domain::json::push_text;
+use domain::json::push_string;
 use domain::{Violation, Violations};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub fn push_link(out: &mut String, relation: &str, url: &impl Display) {
 /// Appends a link to a URL that holds what a client sent, and a comma.
 pub fn push_escaped_link(out: &mut String, relation: &str, url: &str) {
     let _ = write!(out, "\"{relation}\":{{\"href\":");
-    push_text(out, url);
+    push_string(out, url);
     out.push_str("},");
 }
 

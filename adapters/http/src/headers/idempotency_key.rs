@@ -1,4 +1,4 @@
-//! The `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header-07): a text in double
+//! The `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header-07): a string in double
 //! quotes (RFC 8941 section 3.3.3). Most clients send it without the quotes, so that is taken for
 //! the same.
 

@@ -150,7 +150,7 @@ fn refusal() -> Problem {
     violations.push(Violation::of_member(
         "project_title",
         "required",
-        "`project_title` is required; send a text",
+        "`project_title` is required; send a string",
     ));
     violations.push(Violation::of_member(
         "end_date",

@@ -10,8 +10,8 @@ use crate::query::{MOST_VALUE, OPERATORS, TIMES};
 /// The values a filter compares with, which have a schema each.
 #[derive(Clone, Copy)]
 enum Compared {
-    Text,
-    TextOrInteger,
+    String,
+    StringOrInteger,
     Day,
     Time,
     Anything,
@@ -20,8 +20,8 @@ enum Compared {
 impl Compared {
     const fn name(self) -> &'static str {
         match self {
-            Self::Text => "TextFilter",
-            Self::TextOrInteger => "TextOrIntegerFilter",
+            Self::String => "TextFilter",
+            Self::StringOrInteger => "TextOrIntegerFilter",
             Self::Day => "DayFilter",
             Self::Time => "TimeFilter",
             Self::Anything => "AnyFilter",
@@ -31,16 +31,16 @@ impl Compared {
     const fn of(kind: FieldKind) -> Self {
         match kind {
             FieldKind::Date => Self::Day,
-            FieldKind::Text | FieldKind::TextOrTexts => Self::Text,
-            FieldKind::TextOrInteger => Self::TextOrInteger,
+            FieldKind::String | FieldKind::StringOrList => Self::String,
+            FieldKind::StringOrInteger => Self::StringOrInteger,
         }
     }
 
     fn value(self) -> Value {
         let text = json!({ "type": "string", "maxLength": MOST_VALUE });
         match self {
-            Self::Text => text,
-            Self::TextOrInteger => json!({ "anyOf": [text, { "type": "integer" }] }),
+            Self::String => text,
+            Self::StringOrInteger => json!({ "anyOf": [text, { "type": "integer" }] }),
             Self::Day => json!({ "type": "string", "format": "date" }),
             Self::Time => {
                 json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "string", "format": "date" }] })
@@ -85,9 +85,13 @@ pub fn name(group: Group) -> String {
 /// Adds the schemas to the document.
 pub fn add(group: Group, document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
-    for compared in
-        [Compared::Text, Compared::TextOrInteger, Compared::Day, Compared::Time, Compared::Anything]
-    {
+    for compared in [
+        Compared::String,
+        Compared::StringOrInteger,
+        Compared::Day,
+        Compared::Time,
+        Compared::Anything,
+    ] {
         let conditions = format!("{}Conditions", compared.name().trim_end_matches("Filter"));
         schemas[&conditions] = compared.conditions();
         let reference = json!({ "$ref": format!("#/components/schemas/{conditions}") });

@@ -250,11 +250,11 @@ fn typed(field: &Field, usage: Use) -> MetaSchemaRef {
     };
     let schema = match field.kind {
         FieldKind::Date => MetaSchema { nullable, ..MetaSchema::new_with_format("string", "date") },
-        FieldKind::Text => text(),
-        FieldKind::TextOrInteger => {
+        FieldKind::String => text(),
+        FieldKind::StringOrInteger => {
             either(text(), MetaSchema { nullable, ..MetaSchema::new("integer") })
         }
-        FieldKind::TextOrTexts => {
+        FieldKind::StringOrList => {
             either(text(), MetaSchema { nullable, ..array(inline(MetaSchema::new("string"))) })
         }
     };

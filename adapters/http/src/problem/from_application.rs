@@ -1,7 +1,7 @@
 //! Errors of the layers below as problems: the one place where an error becomes a status.
 
 use application::{ApplicationError, MOST_EMBEDDED, RepositoryError};
-use domain::{JsonFault, JsonFaultKind};
+use domain::{JsonError, JsonErrorKind};
 use poem::http::HeaderValue;
 use poem::http::header;
 
@@ -10,15 +10,15 @@ use crate::headers::entity_tag::{EntityTag, MalformedCondition};
 use crate::headers::idempotency_key::MalformedKey;
 use crate::time::TIME;
 
-impl From<JsonFault> for Problem {
-    fn from(fault: JsonFault) -> Self {
+impl From<JsonError> for Problem {
+    fn from(fault: JsonError) -> Self {
         let (kind, code) = match fault.kind {
-            JsonFaultKind::Empty => (&kinds::EMPTY_BODY, "empty_body"),
-            JsonFaultKind::NotUtf8 => (&kinds::NOT_UTF8, "not_utf8"),
-            JsonFaultKind::Malformed => (&kinds::MALFORMED_JSON, "malformed_json"),
-            JsonFaultKind::TooDeep => (&kinds::TOO_DEEP, "too_deep"),
-            JsonFaultKind::DuplicateMember => (&kinds::DUPLICATE_MEMBER, "duplicate_member"),
-            JsonFaultKind::LoneSurrogate => (&kinds::LONE_SURROGATE, "lone_surrogate"),
+            JsonErrorKind::Empty => (&kinds::EMPTY_BODY, "empty_body"),
+            JsonErrorKind::NotUtf8 => (&kinds::NOT_UTF8, "not_utf8"),
+            JsonErrorKind::Malformed => (&kinds::MALFORMED_JSON, "malformed_json"),
+            JsonErrorKind::TooDeep => (&kinds::TOO_DEEP, "too_deep"),
+            JsonErrorKind::DuplicateMember => (&kinds::DUPLICATE_MEMBER, "duplicate_member"),
+            JsonErrorKind::LoneSurrogate => (&kinds::LONE_SURROGATE, "lone_surrogate"),
         };
         Self::of_whole_body(kind, code, fault.to_string())
     }

@@ -46,7 +46,7 @@ pub fn write(position: &PageStart, fingerprint: Fingerprint) -> Option<String> {
     for key in &place.keys {
         let (kind, text) = match key {
             SortValue::Number(text) => (NUMBER, text.as_ref()),
-            SortValue::Text(text) => (TEXT, text.as_ref()),
+            SortValue::String(text) => (TEXT, text.as_ref()),
             SortValue::Other(text) => (OTHER, text.as_ref()),
             SortValue::Absent => (ABSENT, ""),
         };
@@ -129,7 +129,7 @@ fn take_value(rest: &mut &[u8]) -> Option<SortValue> {
     let text: Arc<str> = std::str::from_utf8(text).ok()?.into();
     match kind {
         NUMBER => Some(SortValue::Number(text)),
-        TEXT => Some(SortValue::Text(text)),
+        TEXT => Some(SortValue::String(text)),
         OTHER => Some(SortValue::Other(text)),
         ABSENT if text.is_empty() => Some(SortValue::Absent),
         _ => None,
@@ -144,7 +144,7 @@ fn is_sound(value: &SortValue, subject: &Subject) -> bool {
         }
         (Subject::Score, SortValue::Number(score)) => is_json(score, &[Kind::Number]),
         (Subject::Member { .. }, SortValue::Number(number)) => is_json(number, &[Kind::Number]),
-        (Subject::Member { .. }, SortValue::Text(text)) => !text.contains('\0'),
+        (Subject::Member { .. }, SortValue::String(text)) => !text.contains('\0'),
         (Subject::Member { .. }, SortValue::Other(json)) => {
             is_json(json, &[Kind::Boolean, Kind::Array, Kind::Object])
         }
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_cursor_is_the_same_in_every_build() {
         let cursor =
-            write(&PageStart::After(place(vec![SortValue::Text("rice".into())])), QUERY).unwrap();
+            write(&PageStart::After(place(vec![SortValue::String("rice".into())])), QUERY).unwrap();
         assert_eq!(cursor, "AQAAAAAAAAAABwGJCl2slndLvM6zAgmagFABAARyaWNl7dKvTA");
     }
 
@@ -197,7 +197,7 @@ mod tests {
     fn values_are_checked_against_their_subjects() {
         let (number, text, other) = (
             |text: &str| SortValue::Number(text.into()),
-            |text: &str| SortValue::Text(text.into()),
+            |text: &str| SortValue::String(text.into()),
             |text: &str| SortValue::Other(text.into()),
         );
         for (subject, value, expected) in [
@@ -249,7 +249,10 @@ mod tests {
     #[test]
     fn long_keys_have_no_cursor() {
         let of_length = |length: usize| {
-            write(&PageStart::After(place(vec![SortValue::Text("x".repeat(length).into())])), QUERY)
+            write(
+                &PageStart::After(place(vec![SortValue::String("x".repeat(length).into())])),
+                QUERY,
+            )
         };
         assert!(of_length(1_000).is_some_and(|cursor| cursor.len() <= 1_500));
         assert_eq!((of_length(1_200), of_length(100_000)), (None, None));
@@ -259,7 +262,7 @@ mod tests {
     fn key() -> impl Strategy<Value = SortValue> {
         prop_oneof![
             any::<i64>().prop_map(|number| SortValue::Number(number.to_string().into())),
-            "[^\0]{0,30}".prop_map(|text| SortValue::Text(text.into())),
+            "[^\0]{0,30}".prop_map(|text| SortValue::String(text.into())),
             any::<bool>().prop_map(|boolean| SortValue::Other(boolean.to_string().into())),
             Just(SortValue::Absent),
         ]

@@ -25,7 +25,7 @@ pub enum Operator {
     Compare(Comparison),
     /// The value is a list.
     In,
-    /// The value is a piece of a text.
+    /// The value is a piece of a string.
     Contains,
     /// The value is `true` or `false`.
     Exists,
@@ -40,7 +40,7 @@ pub const OPERATORS: [(&str, Operator, &str); 9] = [
     ("gt", Operator::Compare(Comparison::Greater), "Is greater."),
     ("gte", Operator::Compare(Comparison::AtLeast), "Is greater or equal."),
     ("in", Operator::In, "Equals one of the values of a list, parted by commas."),
-    ("contains", Operator::Contains, "Is a text with the value in it, whatever the letter case."),
+    ("contains", Operator::Contains, "Is a string with the value in it, whatever the letter case."),
     ("exists", Operator::Exists, "`true`: is there and not `null`; `false`: is not."),
 ];
 
@@ -99,7 +99,7 @@ fn in_object(value: &str) -> Option<Vec<(String, String)>> {
     let conditions = members.iter().map(|(name, value)| {
         let is_operator = operator(&name).is_some();
         let written = match value.kind() {
-            Kind::Text => value.as_text()?.into_owned(),
+            Kind::String => value.as_string()?.into_owned(),
             Kind::Number | Kind::Boolean => value.encoded().to_owned(),
             Kind::Null | Kind::Array | Kind::Object => return None,
         };
@@ -162,11 +162,11 @@ impl Wanted<'_> {
     fn piece(&self) -> Result<Condition, Problem> {
         match self.subject {
             Subject::Member { .. } if self.value.is_empty() => {
-                Err(self.refuse("takes a text that is not empty"))
+                Err(self.refuse("takes a string that is not empty"))
             }
             Subject::Member { .. } => Ok(Condition::Contains(self.value.into())),
             _ => Err(self.refuse(
-                "looks for a piece of a text, and this is a time; compare it with `gte` and `lt`",
+                "looks for a piece of a string, and this is a time; compare it with `gte` and `lt`",
             )),
         }
     }

@@ -91,11 +91,11 @@ fn linked(raw: &str, keys: Vec<application::query::SortValue>) -> (String, PageS
 
 #[test]
 fn the_next_link_leads_to_its_place() {
-    use application::query::SortValue::{Absent, Number, Text};
+    use application::query::SortValue::{Absent, Number, String};
     for (raw, keys) in [
         ("", vec![]),
         ("filter[a]=1&page_size=3", vec![]),
-        ("sort=-n,title", vec![Number("7".into()), Text("x".into())]),
+        ("sort=-n,title", vec![Number("7".into()), String("x".into())]),
         ("sort=-n,id,title", vec![Absent]),
         ("q=rice", vec![Number("0.5".into())]),
         ("q=rice&sort=created_at", vec![Number("1771200000000000".into())]),

@@ -39,7 +39,7 @@ pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
     Ok(Some(from))
 }
 
-/// The version a text names: digits alone, from 1, without leading zeros.
+/// The version a string names: digits alone, from 1, without leading zeros.
 #[must_use]
 pub fn version(text: &str) -> Option<Version> {
     let number = text.parse::<i64>().ok()?;

@@ -327,7 +327,7 @@ fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
 /// shown with some members only.
 fn links_to_more(links: Value<'_>) -> bool {
     let is_there = |relation: &str| links.member(relation).is_some_and(|link| !link.is_null());
-    let own = links.member("self").and_then(|link| link.member("href")?.as_text());
+    let own = links.member("self").and_then(|link| link.member("href")?.as_string());
     let query = own.as_ref().and_then(|href| href.split_once('?'));
     is_there("next") || is_there("prev") || query.is_some_and(|(_, query)| shows_a_part(query))
 }

@@ -50,7 +50,7 @@ impl Operator {
         let out_of_range =
             || failed(format_args!("the result of `{}` is beyond the range of times", self.sign()));
         match (self, left, right) {
-            (Self::Add, Val::Text(left), Val::Text(right)) => {
+            (Self::Add, Val::String(left), Val::String(right)) => {
                 let (left, right) = (left.as_str(), right.as_str());
                 meter.hold(left.len() + right.len())?;
                 Val::made_text(meter, &[left, right].concat())
@@ -93,7 +93,7 @@ impl Operator {
 pub(super) fn compare(left: &Val<'_>, right: &Val<'_>, meter: &Meter) -> Outcome<Option<Ordering>> {
     meter.charge(NODE)?;
     Ok(match (left, right) {
-        (Val::Text(left), Val::Text(right)) => {
+        (Val::String(left), Val::String(right)) => {
             meter.scan(left.as_str().len().min(right.as_str().len()))?;
             Some(left.as_str().cmp(right.as_str()))
         }

@@ -11,26 +11,26 @@ use super::{EvaluationFault, failed, shorten};
 
 type Outcome<T> = Result<T, EvaluationFault>;
 
-const NUMBER_OR_TEXT: &str = "a number or a text that is one";
+const NUMBER_OR_TEXT: &str = "a number or a string that is one";
 
-/// A decimal from a number, or from a text that is one.
+/// A decimal from a number, or from a string that is one.
 pub(super) fn decimal(value: &Val<'_>, meter: &Meter) -> Outcome<Decimal> {
     if let Some(number) = value.as_number() {
         return number.decimal(meter);
     }
     meter.charge(CONVERSION)?;
-    let Val::Text(text) = value else { return Err(value.is_not(NUMBER_OR_TEXT)) };
+    let Val::String(text) = value else { return Err(value.is_not(NUMBER_OR_TEXT)) };
     numbers::decimal_of_text(text.as_str())
         .ok_or_else(|| no_such(text.as_str(), "no decimal number such as 12.10"))
 }
 
-/// An integer from a number, towards zero, from a text that is one, or from a timestamp its seconds
+/// An integer from a number, towards zero, from a string that is one, or from a timestamp its seconds
 /// since 1970.
 pub(super) fn integer(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
     meter.charge(CONVERSION)?;
     match value {
         Val::Timestamp(time) => Ok(dates::seconds(*time)),
-        Val::Text(text) => {
+        Val::String(text) => {
             meter.charge(text.as_str().len())?;
             text.as_str().parse().map_err(|_| no_such(text.as_str(), "no integer"))
         }
@@ -43,10 +43,10 @@ pub(super) fn integer(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
     }
 }
 
-/// A double from a number, or from a text that is one.
+/// A double from a number, or from a string that is one.
 pub(super) fn double(value: &Val<'_>, meter: &Meter) -> Outcome<f64> {
     meter.charge(CONVERSION)?;
-    let Val::Text(text) = value else {
+    let Val::String(text) = value else {
         let number = value.as_number().ok_or_else(|| value.is_not(NUMBER_OR_TEXT));
         return number.map(Number::to_double);
     };
@@ -54,11 +54,11 @@ pub(super) fn double(value: &Val<'_>, meter: &Meter) -> Outcome<f64> {
     text.as_str().parse().map_err(|_| no_such(text.as_str(), "no number"))
 }
 
-/// A text that shows a value.
+/// A string that shows a value.
 pub(super) fn text<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
     let text = match value {
-        Val::Text(_) => return Ok(value.clone()),
+        Val::String(_) => return Ok(value.clone()),
         Val::Boolean(boolean) => boolean.to_string(),
         Val::Integer(integer) => integer.to_string(),
         Val::Double(double) => double.to_string(),
@@ -68,17 +68,17 @@ pub(super) fn text<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
             let seconds = Decimal::from_i128_with_scale(duration.as_nanos(), 9);
             format!("{}s", seconds.normalize())
         }
-        _ => return Err(value.is_not("a text, a number, a boolean or a time")),
+        _ => return Err(value.is_not("a string, a number, a boolean or a time")),
     };
     Val::made_text(meter, &text)
 }
 
-/// A boolean from a text that is one.
+/// A boolean from a string that is one.
 pub(super) fn boolean(value: &Val<'_>) -> Outcome<bool> {
     if let Val::Boolean(boolean) = value {
         return Ok(*boolean);
     }
-    match value.as_text()? {
+    match value.as_string()? {
         "true" | "True" | "TRUE" | "t" | "1" => Ok(true),
         "false" | "False" | "FALSE" | "f" | "0" => Ok(false),
         text => Err(no_such(text, "neither true nor false")),
@@ -93,7 +93,7 @@ pub(super) fn timestamp(value: &Val<'_>, meter: &Meter) -> Outcome<Time> {
         Val::Integer(seconds) => dates::at_second(*seconds)
             .ok_or_else(|| failed(format_args!("{seconds} seconds are beyond the range of times"))),
         _ => {
-            let text = value.as_text()?;
+            let text = value.as_string()?;
             dates::timestamp(text).ok_or_else(|| {
                 no_such(text, "no time such as 2026-02-01T00:00:00Z, of the years 1 to 9999")
             })
@@ -107,7 +107,7 @@ pub(super) fn duration(value: &Val<'_>, meter: &Meter) -> Outcome<SignedDuration
     if let Val::Duration(duration) = value {
         return Ok(*duration);
     }
-    let text = value.as_text()?;
+    let text = value.as_string()?;
     dates::duration(text)
         .ok_or_else(|| no_such(text, "no duration such as 24h or 1h30m, of at most 292 years"))
 }

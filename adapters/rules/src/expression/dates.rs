@@ -9,7 +9,7 @@ use super::{EvaluationFault, failed, shorten};
 
 type Outcome<T> = Result<T, EvaluationFault>;
 
-/// The day of a text, which has exactly the form `YYYY-MM-DD`.
+/// The day of a string, which has exactly the form `YYYY-MM-DD`.
 pub(super) fn parse(text: &str) -> Option<Date> {
     // The library also reads other forms of ISO 8601, and times.
     let has_form = matches!(text.as_bytes(), [b'0'..=b'9', .., b'-', _, _, b'-', _, _])

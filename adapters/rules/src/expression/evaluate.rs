@@ -67,8 +67,8 @@ impl<'a> Evaluation<'a> {
             Node::Call(function, arguments) => self.call(function, arguments),
             Node::Matches(of, pattern) => {
                 let text = self.value(of)?;
-                let Val::Text(text) = &text else {
-                    return Err(needs("matches", of, "a text", &text));
+                let Val::String(text) = &text else {
+                    return Err(needs("matches", of, "a string", &text));
                 };
                 pattern.is_in(text.as_str(), self.meter).map(Val::Boolean)
             }
@@ -160,7 +160,7 @@ impl<'a> Evaluation<'a> {
             (Val::Map(map), key) => {
                 let value = map.get_key(key, self.meter)?;
                 value.ok_or_else(|| match key {
-                    Val::Text(name) => {
+                    Val::String(name) => {
                         failed(format_args!("there is no member \"{}\"", shorten(name.as_str())))
                     }
                     _ => failed(format_args!("the map has no such key")),
@@ -216,9 +216,9 @@ impl<'a> Evaluation<'a> {
         let mut made: Vec<(Val<'a>, Val<'a>)> = Vec::with_capacity(entries.len());
         for [key, value] in entries {
             let (key, value) = (self.value(key)?, self.value(value)?);
-            if !matches!(key, Val::Text(_) | Val::Integer(_) | Val::Boolean(_)) {
+            if !matches!(key, Val::String(_) | Val::Integer(_) | Val::Boolean(_)) {
                 return Err(failed(format_args!(
-                    "the key of a map is a text, an integer or a boolean, not {}",
+                    "the key of a map is a string, an integer or a boolean, not {}",
                     key.kind().with_article()
                 )));
             }

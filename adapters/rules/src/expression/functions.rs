@@ -7,7 +7,7 @@ use super::dates::Time;
 use super::kinds::{Kind, Kinds};
 use super::meter::{CONVERSION, Meter, NODE, ZONE};
 use super::operator::Operator;
-use super::value::{ELEMENT, List, Text, Val};
+use super::value::{ELEMENT, List, StringValue, Val};
 use super::{EvaluationFault, apply, conversions, dates, failed, numbers};
 
 type Outcome<T> = Result<T, EvaluationFault>;
@@ -142,12 +142,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
         part_or(time, meter, Time::millisecond, |duration| duration.subsec_millis().into())
     }),
     // Texts.
-    both("words", &[Kinds::TEXT], Kinds::INTEGER, |[text, _], meter| words(text.as_text()?, meter)),
-    both("lower", &[Kinds::TEXT], Kinds::TEXT, |[text, _], meter| lower(text.as_text()?, meter)),
+    both("words", &[Kinds::TEXT], Kinds::INTEGER, |[text, _], meter| {
+        words(text.as_string()?, meter)
+    }),
+    both("lower", &[Kinds::TEXT], Kinds::TEXT, |[text, _], meter| lower(text.as_string()?, meter)),
     both("trim", &[Kinds::TEXT], Kinds::TEXT, |[text, _], meter| trim(text, meter)),
     // Days.
     both("is_date", &[Kinds::TEXT], Kinds::BOOLEAN, |[text, _], _| {
-        Ok(Val::Boolean(dates::parse(text.as_text()?).is_some()))
+        Ok(Val::Boolean(dates::parse(text.as_string()?).is_some()))
     }),
     both("date", &[Kinds::TIMESTAMP], Kinds::TEXT, |[time, _], meter| day_of(time, meter)),
     global("days_between", &[Kinds::TEXT, Kinds::TEXT], Kinds::INTEGER, |[from, to], meter| {
@@ -187,13 +189,13 @@ pub(super) fn named(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == name)
 }
 
-/// The characters of a text, the elements of a list, the keys of a map.
+/// The characters of a string, the elements of a list, the keys of a map.
 fn size(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
     let size = match value {
         Val::List(list) => list.len(meter)?,
         Val::Map(map) => map.len(meter)?,
         _ => {
-            let text = value.as_text()?;
+            let text = value.as_string()?;
             meter.scan(text.len())?;
             text.chars().count()
         }
@@ -207,7 +209,7 @@ fn part_of<'a>(
     meter: &Meter,
     is_part: impl Fn(&str, &str) -> bool,
 ) -> Outcome<Val<'a>> {
-    let (text, part) = (text.as_text()?, part.as_text()?);
+    let (text, part) = (text.as_string()?, part.as_string()?);
     meter.charge(text.len() + part.len())?;
     Ok(Val::Boolean(is_part(text, part)))
 }
@@ -267,10 +269,12 @@ fn lower<'a>(text: &str, meter: &Meter) -> Outcome<Val<'a>> {
 }
 
 fn trim<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
-    meter.charge(value.as_text()?.len())?;
+    meter.charge(value.as_string()?.len())?;
     match value {
-        Val::Text(Text::Borrowed(text)) => Ok(Val::Text(Text::Borrowed(text.trim()))),
-        _ => Val::made_text(meter, value.as_text()?.trim()),
+        Val::String(StringValue::Borrowed(text)) => {
+            Ok(Val::String(StringValue::Borrowed(text.trim())))
+        }
+        _ => Val::made_text(meter, value.as_string()?.trim()),
     }
 }
 
@@ -286,7 +290,7 @@ fn part<'a, P: Into<i64>>(
         return Ok(Val::Integer(part(*time).into()));
     }
     meter.charge(ZONE)?;
-    Ok(Val::Integer(part(dates::in_zone(*time, zone.as_text()?)?).into()))
+    Ok(Val::Integer(part(dates::in_zone(*time, zone.as_string()?)?).into()))
 }
 
 /// The hour, minute or second of a time, and all hours, minutes or seconds of a duration.
@@ -317,7 +321,7 @@ fn between<'a>(
     count: impl Fn(jiff::civil::Date, jiff::civil::Date) -> i64,
 ) -> Outcome<Val<'a>> {
     meter.charge(2 * CONVERSION)?;
-    Ok(Val::Integer(count(dates::day(from.as_text()?)?, dates::day(to.as_text()?)?)))
+    Ok(Val::Integer(count(dates::day(from.as_string()?)?, dates::day(to.as_string()?)?)))
 }
 
 fn later<'a>(
@@ -327,7 +331,7 @@ fn later<'a>(
     add: impl Fn(jiff::civil::Date, i64) -> Outcome<jiff::civil::Date>,
 ) -> Outcome<Val<'a>> {
     meter.charge(2 * CONVERSION)?;
-    Val::made_text(meter, &add(dates::day(day.as_text()?)?, count.as_integer()?)?.to_string())
+    Val::made_text(meter, &add(dates::day(day.as_string()?)?, count.as_integer()?)?.to_string())
 }
 
 /// The exact sum of numbers, and of texts that are numbers, as amounts of money often are.

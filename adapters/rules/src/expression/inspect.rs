@@ -90,7 +90,7 @@ impl Operator {
 
 impl Constant {
     fn as_string(&self) -> Option<&str> {
-        if let Self::Text(string) = self { Some(string) } else { None }
+        if let Self::String(string) = self { Some(string) } else { None }
     }
 }
 

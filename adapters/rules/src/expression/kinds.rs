@@ -10,7 +10,7 @@ pub(super) enum Kind {
     Integer,
     Double,
     Decimal,
-    Text,
+    String,
     List,
     Map,
     Timestamp,
@@ -25,7 +25,7 @@ const KINDS: [(Kind, &str, &str); 11] = [
     (Kind::Integer, "an integer", "int"),
     (Kind::Double, "a double", "double"),
     (Kind::Decimal, "a decimal", "decimal"),
-    (Kind::Text, "a text", "string"),
+    (Kind::String, "a string", "string"),
     (Kind::List, "a list", "list"),
     (Kind::Map, "a map", "map"),
     (Kind::Timestamp, "a timestamp", "google.protobuf.Timestamp"),
@@ -65,7 +65,7 @@ impl Kinds {
     pub(super) const BOOLEAN: Self = Self::of(Kind::Boolean);
     pub(super) const INTEGER: Self = Self::of(Kind::Integer);
     pub(super) const DECIMAL: Self = Self::of(Kind::Decimal);
-    pub(super) const TEXT: Self = Self::of(Kind::Text);
+    pub(super) const TEXT: Self = Self::of(Kind::String);
     pub(super) const LIST: Self = Self::of(Kind::List);
     pub(super) const MAP: Self = Self::of(Kind::Map);
     pub(super) const TIMESTAMP: Self = Self::of(Kind::Timestamp);

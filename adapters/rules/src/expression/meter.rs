@@ -83,7 +83,7 @@ impl Meter {
         self.take(&self.work, bytes)
     }
 
-    /// Notes a search through a text, which goes many bytes at a step.
+    /// Notes a search through a string, which goes many bytes at a step.
     pub(super) fn scan(&self, bytes: usize) -> Result<(), EvaluationFault> {
         self.take(&self.work, bytes / 4)
     }

@@ -46,7 +46,7 @@ pub(crate) enum Wanted {
     /// A condition.
     Boolean,
     /// A message.
-    Text,
+    String,
     /// The value to look for: a string, an integer or null.
     Key,
 }
@@ -97,7 +97,7 @@ impl Wanted {
     const fn kinds(self) -> Kinds {
         match self {
             Self::Boolean => Kinds::BOOLEAN,
-            Self::Text => Kinds::TEXT,
+            Self::String => Kinds::TEXT,
             Self::Key => Kinds::TEXT.or(Kinds::INTEGER).or(Kinds::NULL),
         }
     }
@@ -150,13 +150,13 @@ impl Expression {
         Evaluation::new(scope, meter).boolean(&self.0.root)
     }
 
-    /// Its result, when a text was wanted.
+    /// Its result, when a string was wanted.
     ///
     /// # Errors
     /// When it fails or would take too much.
     pub fn text(&self, scope: &Scope<'_>, meter: &Meter) -> Result<String, EvaluationFault> {
         let value = Evaluation::new(scope, meter).value(&self.0.root)?;
-        let text = value.as_text()?;
+        let text = value.as_string()?;
         meter.hold(text.len())?;
         Ok(text.to_owned())
     }
@@ -169,11 +169,11 @@ impl Expression {
         match Evaluation::new(scope, meter).value(&self.0.root)? {
             Val::Null => Ok(None),
             Val::Integer(integer) => Ok(Some(integer.to_string())),
-            Val::Text(text) => {
+            Val::String(text) => {
                 meter.hold(text.as_str().len())?;
                 Ok(Some(text.as_str().to_owned()))
             }
-            other => Err(other.is_not("a text, an integer or null")),
+            other => Err(other.is_not("a string, an integer or null")),
         }
     }
 }
@@ -201,7 +201,7 @@ fn failed(reason: fmt::Arguments<'_>) -> EvaluationFault {
     EvaluationFault::Failed(reason.to_string())
 }
 
-/// The beginning of a text, for messages.
+/// The beginning of a string, for messages.
 fn shorten(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {

@@ -8,7 +8,7 @@ use super::functions::Function;
 use super::kinds::Kind;
 use super::operator::Operator;
 use super::pattern::Pattern;
-use super::value::{Text, Val};
+use super::value::{StringValue, Val};
 
 /// A part of an expression.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) enum Constant {
     Integer(i64),
     Double(f64),
     Decimal(Decimal),
-    Text(Box<str>),
+    String(Box<str>),
     Timestamp(Time),
     Duration(SignedDuration),
     Type(Kind),
@@ -125,7 +125,7 @@ impl Constant {
             Self::Integer(integer) => Val::Integer(*integer),
             Self::Double(double) => Val::Double(*double),
             Self::Decimal(decimal) => Val::Decimal(*decimal),
-            Self::Text(text) => Val::Text(Text::Borrowed(text)),
+            Self::String(text) => Val::String(StringValue::Borrowed(text)),
             Self::Timestamp(time) => Val::Timestamp(*time),
             Self::Duration(duration) => Val::Duration(*duration),
             Self::Type(kind) => Val::Type(*kind),
@@ -140,7 +140,7 @@ impl Constant {
             Val::Integer(integer) => Self::Integer(*integer),
             Val::Double(double) => Self::Double(*double),
             Val::Decimal(decimal) => Self::Decimal(*decimal),
-            Val::Text(text) => Self::Text(text.as_str().into()),
+            Val::String(text) => Self::String(text.as_str().into()),
             Val::Timestamp(time) => Self::Timestamp(*time),
             Val::Duration(duration) => Self::Duration(*duration),
             Val::Type(kind) => Self::Type(*kind),

@@ -62,7 +62,7 @@ fn scientific(digits: &str) -> Option<Decimal> {
     }
 }
 
-/// A decimal from a text as people write it: `-12.10`.
+/// A decimal from a string as people write it: `-12.10`.
 pub(super) fn decimal_of_text(text: &str) -> Option<Decimal> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (integer, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));

@@ -48,14 +48,14 @@ impl Operator {
 
     /// The kind of its result for values of two kinds; `None` when it takes no such values.
     pub(super) fn result(self, left: Kind, right: Kind) -> Option<Kind> {
-        use Kind::{Boolean, Decimal, Double, Duration, Integer, List, Text, Timestamp};
+        use Kind::{Boolean, Decimal, Double, Duration, Integer, List, String, Timestamp};
         let are_numbers = left.is_number() && right.is_number();
         match (self, left, right) {
             (Self::Equal | Self::NotEqual, ..) => {
                 Kinds::of(left).may_equal(Kinds::of(right)).then_some(Boolean)
             }
             (Self::Less | Self::LessOrEqual | Self::Greater | Self::GreaterOrEqual, ..) => {
-                let is_ordered = matches!(left, Text | Boolean | Timestamp | Duration);
+                let is_ordered = matches!(left, String | Boolean | Timestamp | Duration);
                 (are_numbers || is_ordered && left == right).then_some(Boolean)
             }
             (Self::Remainder, ..) => (left == Integer && right == Integer).then_some(Integer),
@@ -65,7 +65,7 @@ impl Operator {
                     .find(|kind| left == *kind || right == *kind)
                     .unwrap_or(Integer),
             ),
-            (Self::Add, Text, Text) => Some(Text),
+            (Self::Add, String, String) => Some(String),
             (Self::Add, List, List) => Some(List),
             (Self::Add | Self::Subtract, Duration, Duration)
             | (Self::Subtract, Timestamp, Timestamp) => Some(Duration),

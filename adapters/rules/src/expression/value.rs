@@ -26,7 +26,7 @@ pub(super) enum Val<'a> {
     Integer(i64),
     Double(f64),
     Decimal(Decimal),
-    Text(Text<'a>),
+    String(StringValue<'a>),
     List(List<'a>),
     Map(Map<'a>),
     Timestamp(Time),
@@ -34,9 +34,9 @@ pub(super) enum Val<'a> {
     Type(Kind),
 }
 
-/// A text of an item or of the expression, or one that was made.
+/// A string of an item or of the expression, or one that was made.
 #[derive(Clone, Debug)]
-pub(super) enum Text<'a> {
+pub(super) enum StringValue<'a> {
     Borrowed(&'a str),
     Made(Rc<str>),
 }
@@ -73,7 +73,7 @@ impl<'a> Val<'a> {
             Self::Integer(_) => Kind::Integer,
             Self::Double(_) => Kind::Double,
             Self::Decimal(_) => Kind::Decimal,
-            Self::Text(_) => Kind::Text,
+            Self::String(_) => Kind::String,
             Self::List(_) => Kind::List,
             Self::Map(_) => Kind::Map,
             Self::Timestamp(_) => Kind::Timestamp,
@@ -82,10 +82,10 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// A text that is made.
+    /// A string that is made.
     pub(super) fn made_text(meter: &Meter, text: &str) -> Outcome<Self> {
         meter.hold(text.len() + NODE)?;
-        Ok(Self::Text(Text::Made(text.into())))
+        Ok(Self::String(StringValue::Made(text.into())))
     }
 
     /// A list that is made. Its elements were counted when they were pushed.
@@ -99,7 +99,9 @@ impl<'a> Val<'a> {
             domain::json::Kind::Null => Self::Null,
             domain::json::Kind::Boolean => Self::Boolean(value.encoded() == "true"),
             domain::json::Kind::Number => numbers::of_json(meter, value.encoded())?.into(),
-            domain::json::Kind::Text => Self::Text(Text::of_json(meter, value.encoded())?),
+            domain::json::Kind::String => {
+                Self::String(StringValue::of_json(meter, value.encoded())?)
+            }
             domain::json::Kind::Array => Self::List(List::Json(value)),
             domain::json::Kind::Object => Self::Map(Map::Json(value)),
         })
@@ -110,8 +112,8 @@ impl<'a> Val<'a> {
         Self::made_text(meter, id.uuid().hyphenated().encode_lower(&mut [0; 36]))
     }
 
-    pub(super) fn as_text(&self) -> Outcome<&str> {
-        if let Self::Text(text) = self { Ok(text.as_str()) } else { Err(self.is_not("a text")) }
+    pub(super) fn as_string(&self) -> Outcome<&str> {
+        if let Self::String(text) = self { Ok(text.as_str()) } else { Err(self.is_not("a string")) }
     }
 
     pub(super) fn as_integer(&self) -> Outcome<i64> {
@@ -145,7 +147,7 @@ impl<'a> Val<'a> {
         Ok(match (self, other) {
             (Self::Null, Self::Null) => true,
             (Self::Boolean(left), Self::Boolean(right)) => left == right,
-            (Self::Text(left), Self::Text(right)) => {
+            (Self::String(left), Self::String(right)) => {
                 let (left, right) = (left.as_str(), right.as_str());
                 meter.scan(left.len().min(right.len()))?;
                 left == right
@@ -175,7 +177,7 @@ impl From<Number> for Val<'_> {
     }
 }
 
-impl<'a> Text<'a> {
+impl<'a> StringValue<'a> {
     /// The text of a JSON string with its quotes.
     fn of_json(meter: &Meter, encoded: &'a str) -> Outcome<Self> {
         meter.scan(encoded.len())?;
@@ -186,7 +188,7 @@ impl<'a> Text<'a> {
         // Once as a string, once as the shared text; and each escape is undone by itself.
         meter.hold(2 * encoded.len())?;
         meter.charge(NODE * inner.bytes().filter(|byte| *byte == b'\\').count())?;
-        Ok(Self::Made(Value::from_encoded(encoded).as_text().unwrap_or_default().into()))
+        Ok(Self::Made(Value::from_encoded(encoded).as_string().unwrap_or_default().into()))
     }
 
     /// The text of a member's name, in canonical escaping without quotes.
@@ -197,7 +199,7 @@ impl<'a> Text<'a> {
         }
         meter.hold(4 * name.len())?;
         let quoted = format!("\"{name}\"");
-        Ok(Self::Made(Value::from_encoded(&quoted).as_text().unwrap_or_default().into()))
+        Ok(Self::Made(Value::from_encoded(&quoted).as_string().unwrap_or_default().into()))
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -312,7 +314,7 @@ impl<'a> Map<'a> {
             (Self::Item(item), PARENT) => {
                 item.parent.map_or(Ok(Val::Null), |parent| Val::of_id(meter, parent))
             }
-            (Self::Caller(Some(id)), ID) => Ok(Val::Text(Text::Borrowed(id))),
+            (Self::Caller(Some(id)), ID) => Ok(Val::String(StringValue::Borrowed(id))),
             _ => Ok(Val::Null),
         }
     }
@@ -349,7 +351,7 @@ impl<'a> Map<'a> {
         if let Self::Made(entries) = self {
             for (key, value) in &**entries {
                 meter.charge(NODE)?;
-                if matches!(key, Val::Text(key) if key.as_str() == name) {
+                if matches!(key, Val::String(key) if key.as_str() == name) {
                     return Ok(Some(value.clone()));
                 }
             }
@@ -371,9 +373,9 @@ impl<'a> Map<'a> {
             }
             return Ok(None);
         }
-        let Val::Text(name) = key else { return Ok(None) };
+        let Val::String(name) = key else { return Ok(None) };
         meter.hold(2 * name.as_str().len() + NODE)?;
-        let quoted = domain::json::encode_text(name.as_str());
+        let quoted = domain::json::encode_string(name.as_str());
         self.get(name.as_str(), &quoted[1..quoted.len() - 1], meter)
     }
 
@@ -404,10 +406,10 @@ impl<'a> Map<'a> {
             Self::Caller(_) | Self::Made(_) => None,
         };
         let names = json.and_then(Value::entries).into_iter().flatten();
-        let own_keys = own.iter().map(|name| Ok(Val::Text(Text::Borrowed(name))));
+        let own_keys = own.iter().map(|name| Ok(Val::String(StringValue::Borrowed(name))));
         let json_keys = names.filter(|(name, _)| !own.contains(name)).map(|(name, value)| {
             meter.charge(name.len() + value.encoded().len())?;
-            Text::of_name(meter, name).map(Val::Text)
+            StringValue::of_name(meter, name).map(Val::String)
         });
         let made_keys = std::iter::from_fn(move || {
             let Self::Made(entries) = &map else { return None };

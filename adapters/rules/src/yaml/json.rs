@@ -1,6 +1,6 @@
 //! A value as compact JSON text.
 
-use domain::json::push_text;
+use domain::json::push_string;
 
 use super::{Content, Node, Scalar, ScalarKind};
 use crate::fault::Location;
@@ -39,7 +39,7 @@ pub(crate) fn write_json(
                 if index > 0 {
                     out.push(',');
                 }
-                push_text(out, &entry.key);
+                push_string(out, &entry.key);
                 out.push(':');
                 write_json(&entry.value, most_bytes, out)?;
             }
@@ -56,11 +56,11 @@ fn write_scalar(scalar: &Scalar, out: &mut String) -> Result<(), String> {
         ScalarKind::Number => out.push_str(&scalar.text),
         ScalarKind::OddNumber => {
             return Err(format!(
-                "JSON does not write a number as `{}`; write it as JSON does, or in quotes if it is a text",
+                "JSON does not write a number as `{}`; write it as JSON does, or in quotes if it is a string",
                 scalar.text
             ));
         }
-        ScalarKind::Text => push_text(out, &scalar.text),
+        ScalarKind::String => push_string(out, &scalar.text),
     }
     Ok(())
 }

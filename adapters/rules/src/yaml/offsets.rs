@@ -26,7 +26,7 @@ pub(crate) enum Quotes {
 impl Source {
     /// Where the byte of the text stands.
     ///
-    /// Whatever the style, a text and its source differ in white space, quotes and escapes only. So
+    /// Whatever the style, a string and its source differ in white space, quotes and escapes only. So
     /// the byte's character is the one that has as many before it that are no white space.
     pub fn place_of(&self, text: &str, offset: usize) -> Location {
         let wanted = text

@@ -10,7 +10,7 @@ pub(crate) struct Scalar {
     /// Its characters, without quotes, indentation and the like.
     pub text: String,
     /// Whether it has neither quotes nor the sign of a block: then it may stand for something else
-    /// than a text.
+    /// than a string.
     pub is_plain: bool,
     /// How it stands in the file.
     pub source: Source,
@@ -25,7 +25,7 @@ pub(crate) enum ScalarKind {
     Number,
     /// A number that JSON would write otherwise or not at all: `0x1F`, `007`, `.inf`.
     OddNumber,
-    Text,
+    String,
 }
 
 impl ScalarKind {
@@ -34,7 +34,7 @@ impl ScalarKind {
             Self::Null => "null",
             Self::Boolean => "a boolean",
             Self::Number | Self::OddNumber => "a number",
-            Self::Text => "a string",
+            Self::String => "a string",
         }
     }
 }
@@ -45,7 +45,7 @@ impl Scalar {
     }
 
     pub fn kind(&self) -> ScalarKind {
-        if self.is_plain { kind_of_plain(&self.text) } else { ScalarKind::Text }
+        if self.is_plain { kind_of_plain(&self.text) } else { ScalarKind::String }
     }
 
     /// Where in the file the byte of the text stands.
@@ -60,7 +60,7 @@ fn kind_of_plain(text: &str) -> ScalarKind {
         "true" | "True" | "TRUE" | "false" | "False" | "FALSE" => ScalarKind::Boolean,
         _ if is_json_number(text) => ScalarKind::Number,
         _ if is_odd_number(text) => ScalarKind::OddNumber,
-        _ => ScalarKind::Text,
+        _ => ScalarKind::String,
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
                     "0x",
                     "12:30",
                 ],
-                ScalarKind::Text,
+                ScalarKind::String,
             ),
         ] {
             for text in texts {

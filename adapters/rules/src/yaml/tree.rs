@@ -155,7 +155,7 @@ impl Builder {
         let place = place(span);
         if let Some(tag) = event.tag() {
             return Err(format!(
-                "the tag `{}` has no meaning here; write a text that begins with `!` in quotes, or in the lines below `|`",
+                "the tag `{}` has no meaning here; write a string that begins with `!` in quotes, or in the lines below `|`",
                 tag.original()
             ));
         }
@@ -220,7 +220,7 @@ impl Builder {
     fn refuse_as_key(&self) -> Result<(), String> {
         match self.open.last() {
             Some(Open::Mapping { key: None, .. }) => {
-                Err("a key is a text, not a list or a mapping".to_owned())
+                Err("a key is a string, not a list or a mapping".to_owned())
             }
             _ => Ok(()),
         }
@@ -256,7 +256,7 @@ impl Builder {
             Some(Open::List { elements, .. }) => elements.push(node),
             Some(Open::Mapping { key: key @ None, .. }) => {
                 let text =
-                    node.scalar().ok_or("a key is a text, not a list or a mapping")?.text.clone();
+                    node.scalar().ok_or("a key is a string, not a list or a mapping")?.text.clone();
                 *key = Some((text, node.place));
             }
             Some(Open::Mapping { entries, names, key, .. }) => {

@@ -1,7 +1,7 @@
 //! Inserts, restorations and updates on `PostgreSQL`, any number at a time: one statement decides,
 //! writes, logs and counts, in one round trip.
 //!
-//! Their values come as arrays, one per column; a text that is empty stands for none. The first
+//! Their values come as arrays, one per column; a string that is empty stands for none. The first
 //! CTEs wait for the commit lock and make rows of the arrays again, the next ones lock and judge
 //! what is there, `written` changes `items`, and what is logged and counted is read from `written`,
 //! so it is what was done and nothing else.
@@ -134,7 +134,7 @@ fn key_text(keys: &Keys, number: usize) -> String {
     keys.columns()[number].as_ref().map_or_else(String::new, |key| format!("={key}"))
 }
 
-/// An identifier as a text; none is empty.
+/// An identifier as a string; none is empty.
 pub(crate) fn id_text(id: Option<ItemId>) -> String {
     id.map_or_else(String::new, |id| id.to_string())
 }

@@ -1,6 +1,6 @@
 //! The few words the two engines spell differently, so that every longer text can be shared.
 
-use domain::json::encode_text;
+use domain::json::encode_string;
 use sea_orm::{DbBackend, Statement, Value};
 
 use crate::sql::sql_text::SqlText;
@@ -13,7 +13,7 @@ pub(crate) struct Dialect {
     pub backend: DbBackend,
     /// The type of an identifier.
     pub uuid: &'static str,
-    /// A text compared by code point.
+    /// A string compared by code point.
     pub key: &'static str,
     /// The type that keeps a JSON text as it is: order, digits and all. Never `jsonb`.
     pub json: &'static str,
@@ -21,7 +21,7 @@ pub(crate) struct Dialect {
     pub sequence: &'static str,
     /// How many bytes the members of the row `i` have.
     pub bytes_of_members: &'static str,
-    /// `n.id` as a text that reads back as a UUID.
+    /// `n.id` as a string that reads back as a UUID.
     pub id_text: &'static str,
     /// A query over the identifiers in `$1`, a JSON array of their texts.
     pub listed_ids: &'static str,
@@ -100,7 +100,7 @@ impl Dialect {
     pub fn member_as_json(&self, text: &mut SqlText, name: &str) -> String {
         match self.backend {
             DbBackend::Sqlite => {
-                format!("(i.members -> {})", text.bind(format!("$.{}", encode_text(name))))
+                format!("(i.members -> {})", text.bind(format!("$.{}", encode_string(name))))
             }
             _ => format!("CAST(i.members -> {}::text AS TEXT)", text.bind(name)),
         }

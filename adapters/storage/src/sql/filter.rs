@@ -72,7 +72,7 @@ fn equals_one(text: &mut SqlText, member: &Member, operands: &[Operand]) -> Stri
     member.any(&any_of(&holds))
 }
 
-/// Whether a text or an integer equals the operand exactly when it reads the same. Zero may be
+/// Whether a string or an integer equals the operand exactly when it reads the same. Zero may be
 /// written `-0`.
 fn equals_as_text(operand: &Operand) -> bool {
     let is_canonical = |number: &str| {
@@ -100,7 +100,7 @@ fn compares(
     }
 }
 
-/// What may hold of the value `e`: it compares as a number, as a text, or is the same boolean.
+/// What may hold of the value `e`: it compares as a number, as a string, or is the same boolean.
 fn alternatives(text: &mut SqlText, comparison: Comparison, operand: &Operand) -> Vec<String> {
     let dialect = text.dialect;
     let operator = operator(comparison);
@@ -108,13 +108,13 @@ fn alternatives(text: &mut SqlText, comparison: Comparison, operand: &Operand) -
         .number
         .as_deref()
         .map(|number| format!("{} {operator} {}", dialect.number_of_value, numeric(text, number)));
-    let as_text = operand
+    let as_string = operand
         .text
         .as_deref()
         .map(|wanted| format!("{} {operator} {}", dialect.text_of_value, text.bind(wanted)));
     let boolean = operand.boolean.filter(|_| comparison == Comparison::Equal);
     let boolean = boolean.map(|wanted| format!("{} = '{wanted}'", dialect.boolean_of_value));
-    [number, as_text, boolean].into_iter().flatten().collect()
+    [number, as_string, boolean].into_iter().flatten().collect()
 }
 
 /// A number that was written down, as the engine computes with it.
@@ -129,7 +129,7 @@ fn contains(text: &mut SqlText, member: &Member, piece: &str) -> String {
     };
     let operator = if text.dialect.backend == DbBackend::Sqlite { "GLOB" } else { "~" };
     if member.is_text() {
-        return format!("{} {operator} {pattern}", member.as_text());
+        return format!("{} {operator} {pattern}", member.as_string());
     }
     member.any(&format!("{} {operator} {pattern}", text.dialect.text_of_value))
 }

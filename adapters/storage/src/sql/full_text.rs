@@ -18,7 +18,7 @@ pub(crate) fn source(text: &mut SqlText, search: &Search) -> String {
     }
 }
 
-/// Each word counts the more the oftener it stands in a text, up to a point, and the less the
+/// Each word counts the more the oftener it stands in a string, up to a point, and the less the
 /// longer the item is, as in BM25 without the rarity of words: `n / (n + 1.2 · (0.25 + 0.75 ·
 /// length / 4096))`.
 fn sqlite(text: &mut SqlText, search: &Search) -> String {

@@ -1,7 +1,7 @@
 //! Keys: the members by which a few items are told from many, in columns of their own with an index
 //! each, so that finding by them costs no more in a large collection.
 //!
-//! A key is the beginning of the member's value as a text. It is taken out of the members here,
+//! A key is the beginning of the member's value as a string. It is taken out of the members here,
 //! once per write: an index on an expression over `members` would have the engine read the JSON
 //! again for every index and every write.
 
@@ -81,13 +81,13 @@ fn column_among(indexed: &[&str], member: &str) -> Option<&'static str> {
     named.filter(|_| indexed.contains(&member)).or_else(|| free.nth(position?))
 }
 
-/// Whether a text compares to a key as it does to the whole value: it is shorter than what is cut
+/// Whether a string compares to a key as it does to the whole value: it is shorter than what is cut
 /// off a value.
 pub(crate) fn compares_to_keys(text: &str) -> bool {
     text.chars().count() < LENGTH
 }
 
-/// A text for each of the columns, one after the other.
+/// A string for each of the columns, one after the other.
 pub(crate) fn each(text: impl Fn(&str) -> String) -> String {
     COLUMNS.iter().map(|name| text(name)).collect::<Vec<_>>().concat()
 }

@@ -2,7 +2,7 @@
 
 use application::query::Subject;
 use domain::Collection;
-use domain::json::encode_text;
+use domain::json::encode_string;
 use domain::proposal::FieldKind;
 use sea_orm::DbBackend;
 
@@ -25,7 +25,7 @@ impl Member {
     /// A field's name stands in the text; any other name is a parameter.
     pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
         let backend = text.dialect.backend;
-        let path = format!("$.{}", encode_text(name));
+        let path = format!("$.{}", encode_string(name));
         let (name, path) = match (kind, backend) {
             (Some(_), _) => (literal(name), literal(&path)),
             (None, DbBackend::Sqlite) => {
@@ -54,12 +54,12 @@ impl Member {
 
     /// Whether it holds texts alone, never a list or a number.
     pub const fn is_text(&self) -> bool {
-        matches!(self.kind, Some(FieldKind::Text | FieldKind::Date))
+        matches!(self.kind, Some(FieldKind::String | FieldKind::Date))
     }
 
     /// Whether it holds one value, which equals another when their texts do.
     pub const fn is_scalar(&self) -> bool {
-        matches!(self.kind, Some(FieldKind::Text | FieldKind::Date | FieldKind::TextOrInteger))
+        matches!(self.kind, Some(FieldKind::String | FieldKind::Date | FieldKind::StringOrInteger))
     }
 
     /// What compares to the texts as its value does: its key, if it is one and the texts are short,
@@ -67,15 +67,15 @@ impl Member {
     pub fn as_text_beside<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> String {
         match self.key {
             Some(column) if texts.all(indexed_columns::compares_to_keys) => format!("w.{column}"),
-            _ => self.as_text(),
+            _ => self.as_string(),
         }
     }
 
-    /// Its value as a text, compared by code point; `NULL` where there is none.
-    pub fn as_text(&self) -> String {
+    /// Its value as a string, compared by code point; `NULL` where there is none.
+    pub fn as_string(&self) -> String {
         let Self { name, .. } = self;
         match (self.backend, self.kind) {
-            (DbBackend::Sqlite, Some(FieldKind::TextOrInteger)) => {
+            (DbBackend::Sqlite, Some(FieldKind::StringOrInteger)) => {
                 format!("CAST(w.members ->> {name} AS TEXT)")
             }
             (DbBackend::Sqlite, _) => format!("(w.members ->> {name})"),
@@ -83,22 +83,22 @@ impl Member {
         }
     }
 
-    /// Its value as it was written, where it [is](Self::is_written) a text or a number; compared by
+    /// Its value as it was written, where it [is](Self::is_written) a string or a number; compared by
     /// code point.
     pub fn as_written(&self) -> String {
         match self.backend {
-            // As a text SQLite writes numbers in its own way.
+            // As a string SQLite writes numbers in its own way.
             DbBackend::Sqlite => format!(
                 "CASE {} WHEN 0 THEN {} ELSE {} END",
                 self.type_rank(),
                 self.as_json(),
-                self.as_text()
+                self.as_string()
             ),
-            _ => self.as_text(),
+            _ => self.as_string(),
         }
     }
 
-    /// That it is a text or a number.
+    /// That it is a string or a number.
     pub fn is_written(&self) -> String {
         format!("{} < 2", self.type_rank())
     }
@@ -159,7 +159,7 @@ impl Member {
 
     /// Its text, or the JSON text of what is neither text nor number, or the empty text.
     pub fn text_or_json(&self) -> String {
-        let (rank, text, json) = (self.type_rank(), self.as_text(), self.as_json());
+        let (rank, text, json) = (self.type_rank(), self.as_string(), self.as_json());
         let chosen = format!("CASE {rank} WHEN 1 THEN {text} WHEN 2 THEN {json} ELSE '' END");
         if self.backend == DbBackend::Sqlite { chosen } else { format!("({chosen}) COLLATE \"C\"") }
     }

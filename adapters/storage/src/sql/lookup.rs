@@ -4,7 +4,7 @@
 //! same condition on the row `w`.
 
 use application::ShownItem;
-use domain::json::encode_text;
+use domain::json::encode_string;
 use domain::{Collection, Fields, Found, Lookup, LookupKey};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use uuid::Uuid;
@@ -56,7 +56,7 @@ impl<'a> Shape<'a> {
 pub(crate) struct LookupCondition {
     /// What must hold of `w`.
     pub condition: String,
-    /// The member's value where one is looked for, as a text.
+    /// The member's value where one is looked for, as a string.
     pub value: String,
 }
 
@@ -149,7 +149,7 @@ fn among_ids(text: &mut SqlText, keys: &[&LookupKey]) -> String {
 fn among_texts(text: &mut SqlText, wanted: impl Iterator<Item = String>) -> String {
     match text.dialect.backend {
         DbBackend::Sqlite => {
-            let wanted: Vec<_> = wanted.map(|wanted| encode_text(&wanted)).collect();
+            let wanted: Vec<_> = wanted.map(|wanted| encode_string(&wanted)).collect();
             format!(
                 "IN (SELECT value FROM json_each({}))",
                 text.bind(format!("[{}]", wanted.join(",")))

@@ -26,7 +26,7 @@ pub(crate) fn missing(collection: Collection, shown: &ShownItem) -> Vec<ItemId> 
 }
 
 fn id_in(members: &str, name: &str) -> Option<ItemId> {
-    ItemId::parse(&Value::from_encoded(members).member(name)?.as_text()?)
+    ItemId::parse(&Value::from_encoded(members).member(name)?.as_string()?)
 }
 
 /// What the columns hold.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::{Links, Revision, ShownItem, Totals};
-use domain::json::push_text;
+use domain::json::push_string;
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, TryGetable};
@@ -64,7 +64,7 @@ fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>,
         if let Some(value) = get::<Option<String>>(row, &format!("field_{number}"))? {
             let comma = if members.len() > 1 { "," } else { "" };
             members.push_str(comma);
-            push_text(&mut members, name);
+            push_string(&mut members, name);
             members.push(':');
             members.push_str(&value);
         }

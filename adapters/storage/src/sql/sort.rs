@@ -109,7 +109,7 @@ fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> (String,
         descending: false,
     };
     let components = if member.is_text() {
-        vec![is_absent(member.exists()), component(format!("COALESCE({}, '')", member.as_text()))]
+        vec![is_absent(member.exists()), component(format!("COALESCE({}, '')", member.as_string()))]
     } else {
         let parts = [member.type_rank(), member.number(), member.text_or_json()].map(component);
         [is_absent(member.exists())].into_iter().chain(parts).collect()
@@ -121,7 +121,7 @@ fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> (String,
 fn bound(text: &mut SqlText, components: usize, value: &SortValue) -> Vec<String> {
     let (rank, number, letters) = match value {
         SortValue::Number(number) => (0, number.as_ref(), ""),
-        SortValue::Text(letters) => (1, "0", letters.as_ref()),
+        SortValue::String(letters) => (1, "0", letters.as_ref()),
         SortValue::Other(json) => (2, "0", json.as_ref()),
         SortValue::Absent => (3, "0", ""),
     };
@@ -149,9 +149,9 @@ fn sort_value(json: Option<String>) -> Result<SortValue, DbErr> {
         Some(b'"') => {
             let object = Members::read(format!("{{\"v\":{json}}}").as_bytes()).ok().flatten();
             let letters = object.as_ref().and_then(|object| {
-                object.get("v")?.as_text().map(|letters| letters.into_owned().into())
+                object.get("v")?.as_string().map(|letters| letters.into_owned().into())
             });
-            SortValue::Text(
+            SortValue::String(
                 letters.ok_or_else(|| DbErr::Type("a sort key is no JSON text".to_owned()))?,
             )
         }

@@ -4,7 +4,7 @@ use sea_orm::{Statement, Value};
 
 use crate::sql::dialect::Dialect;
 
-/// A text under construction; `bind` gives the next parameter its number.
+/// A string under construction; `bind` gives the next parameter its number.
 pub(crate) struct SqlText {
     pub dialect: &'static Dialect,
     values: Vec<Value>,
@@ -27,7 +27,7 @@ impl SqlText {
     }
 }
 
-/// A text as a literal. Only for names that are constants of this program, so that an index on them
+/// A string as a literal. Only for names that are constants of this program, so that an index on them
 /// can be found.
 pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))

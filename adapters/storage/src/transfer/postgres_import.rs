@@ -129,7 +129,7 @@ impl<'a> NetEffect<'a> {
     }
 }
 
-/// A text behind a mark, or none.
+/// A string behind a mark, or none.
 fn marked(text: Option<&str>) -> String {
     text.map_or_else(String::new, |text| format!("={text}"))
 }

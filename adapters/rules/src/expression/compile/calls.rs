@@ -144,7 +144,7 @@ impl Compiler<'_> {
         let Expr::Literal(LiteralValue::String(source)) = &pattern.expr else {
             return self.refuse(
                 pattern,
-                "the regular expression of matches() is a text in quotes; it cannot be computed"
+                "the regular expression of matches() is a string in quotes; it cannot be computed"
                     .to_owned(),
             );
         };

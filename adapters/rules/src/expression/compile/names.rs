@@ -89,7 +89,7 @@ impl Compiler<'_> {
                 format!("`caller` has an `id` and nothing else, no `{}`", shorten(name)),
             );
         }
-        let quoted = domain::json::encode_text(name);
+        let quoted = domain::json::encode_string(name);
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let root = match &of {
             Node::Variable(Variable::Lookup(place)) => Some(self.lookups[*place].0.as_str()),

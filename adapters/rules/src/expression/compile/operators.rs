@@ -14,7 +14,7 @@ impl Compiler<'_> {
             LiteralValue::Double(double) => Constant::Double(*double.inner()),
             LiteralValue::Int(integer) => Constant::Integer(*integer.inner()),
             LiteralValue::Null => Constant::Null,
-            LiteralValue::String(text) => Constant::Text(text.inner().into()),
+            LiteralValue::String(text) => Constant::String(text.inner().into()),
             LiteralValue::UInt(_) => {
                 return self.refuse(
                     at,
@@ -23,7 +23,7 @@ impl Compiler<'_> {
             }
             LiteralValue::Bytes(_) => {
                 return self
-                    .refuse(at, "there are no bytes here; write a text without `b`".to_owned());
+                    .refuse(at, "there are no bytes here; write a string without `b`".to_owned());
             }
         };
         Ok(constant_of(constant))

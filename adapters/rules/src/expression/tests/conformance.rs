@@ -109,7 +109,7 @@ fn shown(value: &Val<'_>, meter: &Meter) -> Value {
         Val::Boolean(boolean) => json!({"bool": boolean}),
         Val::Integer(integer) => json!({"int": integer.to_string()}),
         Val::Double(double) => json!({"double": double.to_string()}),
-        Val::Text(text) => json!({"string": text.as_str()}),
+        Val::String(text) => json!({"string": text.as_str()}),
         Val::Type(kind) => json!({"type": kind.type_name()}),
         Val::List(list) => {
             let elements = list.iter(meter).map(|element| shown(&element.unwrap(), meter));

@@ -30,7 +30,7 @@ fn regular_expressions() {
     ]);
     all_fail(&[(
         "self.count.matches('x')",
-        "matches() takes a text, and `self.count` is an integer",
+        "matches() takes a string, and `self.count` is an integer",
     )]);
 }
 
@@ -51,7 +51,7 @@ fn days() {
         ("days_between(self.title, today) > 0", "is no day of the form YYYY-MM-DD"),
         (
             "days_between(self.count, today) > 0",
-            "days_between() takes a text, and `self.count` is an integer",
+            "days_between() takes a string, and `self.count` is an integer",
         ),
         (
             "add_days(today, 9223372036854775807 - self.count) == ''",
@@ -100,8 +100,8 @@ fn lists() {
     ]);
     all_fail(&[
         ("sum(self.tags) > 0", "the text \"rice\" is no decimal number"),
-        ("sum([1, null]) > 0", "a number or a text that is one is needed here, not null"),
+        ("sum([1, null]) > 0", "a number or a string that is one is needed here, not null"),
         ("min([]) == 1", "min() of an empty list"),
-        ("max(self.amounts) == 1", "max() cannot order a text and a double"),
+        ("max(self.amounts) == 1", "max() cannot order a string and a double"),
     ]);
 }

@@ -14,7 +14,7 @@ use super::super::{
 };
 use super::{context, item, lookups, members};
 
-/// Eight mebibytes: a text, an escaped text, a list of numbers, of texts, of objects, an object of
+/// Eight mebibytes: a string, an escaped text, a list of numbers, of texts, of objects, an object of
 /// many members, a deep list.
 static LARGE: LazyLock<Members> = LazyLock::new(|| {
     let quarter = 1 << 20;
@@ -293,7 +293,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_compiler_panic(source in "[a-z0-9 .,()\\[\\]{}'\"+*/%<>=!?:&|\\\\é\n-]{0,60}") {
-        if let Err(fault) = Expression::compile(&source, Wanted::Text, &[("lib".to_owned(), Shape::Many)]) {
+        if let Err(fault) = Expression::compile(&source, Wanted::String, &[("lib".to_owned(), Shape::Many)]) {
             prop_assert!(source.is_char_boundary(fault.offset), "{fault:?}");
             prop_assert!(fault.reason != "the expression cannot be read", "{source}");
         }

@@ -115,7 +115,7 @@ fn a_decided_condition_absorbs_the_fault_of_its_other_side() {
     all_fail(&[
         ("self.missing == 1 || false", "`self.missing` is missing; test has(self.missing) first"),
         ("true && self.missing == 1", "`self.missing` is missing"),
-        ("[1, 'x'].exists(x, x > 2)", "`>` does not take a text and an integer"),
+        ("[1, 'x'].exists(x, x > 2)", "`>` does not take a string and an integer"),
         ("self.missing ? true : true", "`self.missing` is missing"),
     ]);
 }
@@ -126,15 +126,15 @@ fn faults_say_what_is_wrong_with_which_member() {
         ("self.lead.phone == 'x'", "`self.lead.phone` is missing; test has(self.lead.phone) first"),
         ("old.status == 'x'", "`old` is null and has no member \"status\"; test old != null first"),
         ("has(self.missing.name)", "`self.missing` is missing"),
-        ("self.title.name == 'x'", "`self.title` is a text and has no member \"name\""),
+        ("self.title.name == 'x'", "`self.title` is a string and has no member \"name\""),
         ("self.rows.all(row, row.amount != '')", "`row.amount` is missing"),
-        ("self.title > 3", "`>` does not take a text and an integer"),
-        ("self.title + self.count == 'x'", "`+` does not take a text and an integer"),
+        ("self.title > 3", "`>` does not take a string and an integer"),
+        ("self.title + self.count == 'x'", "`+` does not take a string and an integer"),
         ("self.tags[9] == 'x'", "the list has no element 9"),
         ("self.lead['phone'] == 'x'", "there is no member \"phone\""),
-        ("self.title", "`self.title` must be a boolean here, and is a text"),
+        ("self.title", "`self.title` must be a boolean here, and is a string"),
         ("self.count && true", "`self.count` must be a boolean here, and is an integer"),
-        ("words(self.nothing) > 1", "words() takes a text, and `self.nothing` is null"),
+        ("words(self.nothing) > 1", "words() takes a string, and `self.nothing` is null"),
         ("self.count.all(x, true)", "`self.count` must be a list or a map here, and is an integer"),
         ("self.count / (self.count - 3) == 1", "3 cannot be divided by zero"),
         ("9223372036854775807 + self.count == 1", "too large for an integer"),
@@ -148,7 +148,7 @@ fn texts_and_keys_are_results_too() {
     let (after, context) = (members(ITEM), context());
     let scope = Scope { after: &after, before: None, context: &context, lookups: &[], found: &[] };
     let text = |source: &str| {
-        Expression::compile(source, Wanted::Text, &[])
+        Expression::compile(source, Wanted::String, &[])
             .unwrap()
             .text(&scope, &Meter::of(Budget::Verdict))
     };

@@ -77,7 +77,7 @@ pub(super) fn all_hold(sources: &[&str]) {
     }
 }
 
-/// Each of these fails with a text that has these words.
+/// Each of these fails with a string that has these words.
 pub(super) fn all_fail(sources: &[(&str, &str)]) {
     for (source, words) in sources {
         match judge(source, ITEM) {

@@ -75,14 +75,14 @@ fn unknown_names() {
 #[test]
 fn arguments() {
     refused(&[
-        ("§words(self.a, 1) > 1", "words() is not called so; write words(a text)"),
-        ("§contains(self.a, 'x')", "write x.contains(a text), where x is a text"),
+        ("§words(self.a, 1) > 1", "words() is not called so; write words(a string)"),
+        ("§contains(self.a, 'x')", "write x.contains(a string), where x is a string"),
         ("§self.a.decimal() > 1", "decimal() is not called so; write decimal("),
         ("§self.tags.all(x)", "all() is not called so"),
         ("self.tags.all(§'x', true)", "is a name for the element"),
         ("§self.tags.all(x, y, z)", "all() takes a variable and an expression"),
         ("has(§self)", "has() takes a member by its name"),
-        ("words(§1) > 1", "what words() takes must be a text, and is an integer"),
+        ("words(§1) > 1", "what words() takes must be a string, and is an integer"),
         ("1 > 2 || §is_date() || true", "is_date() is not called so"),
     ]);
 }
@@ -90,19 +90,19 @@ fn arguments() {
 #[test]
 fn kinds_that_cannot_work() {
     refused(&[
-        ("§'a' + 1 == 'a1'", "`+` does not take a text and an integer"),
+        ("§'a' + 1 == 'a1'", "`+` does not take a string and an integer"),
         ("!§1", "what `!` turns round must be a boolean, and is an integer"),
         ("-§'a' == 1", "what `-` negates must be"),
         ("§1 && true", "a condition must be a boolean, and is an integer"),
         ("§1", "the expression must be a boolean, and is an integer"),
-        ("§'yes'", "the expression must be a boolean, and is a text"),
+        ("§'yes'", "the expression must be a boolean, and is a string"),
         ("§words(self.title)", "the expression must be a boolean, and is an integer"),
-        ("§true ? 1 : 'x'", "the expression must be a boolean, and is an integer or a text"),
-        ("§self.id == 5", "a text never equals an integer"),
-        ("§now > '2026-01-01'", "`>` does not take a timestamp and a text"),
+        ("§true ? 1 : 'x'", "the expression must be a boolean, and is an integer or a string"),
+        ("§self.id == 5", "a string never equals an integer"),
+        ("§now > '2026-01-01'", "`>` does not take a timestamp and a string"),
         ("§decimal('1') % 2 == 1", "`%` does not take a decimal and an integer"),
-        ("§'x'.a == 1", "what has members must be a map, and is a text"),
-        ("§1 in ['a']", "an integer is never in a list of a text"),
+        ("§'x'.a == 1", "what has members must be a map, and is a string"),
+        ("§1 in ['a']", "an integer is never in a list of a string"),
         ("1 in §2", "what follows `in` must be a list or a map"),
         ("§1 .all(x, true)", "what all() goes through must be a list or a map"),
         ("[1].all(x, §x)", "the condition of all() must be a boolean, and is an integer"),
@@ -110,7 +110,7 @@ fn kinds_that_cannot_work() {
         ("§1u == 1", "no unsigned numbers"),
         ("§b'a' == b'a'", "there are no bytes here"),
     ]);
-    assert!(Expression::compile("1 + 1", Wanted::Text, &[]).is_err());
+    assert!(Expression::compile("1 + 1", Wanted::String, &[]).is_err());
     assert!(Expression::compile("true", Wanted::Key, &[]).is_err());
     assert!(Expression::compile("self.a", Wanted::Key, &[]).is_ok());
 }
