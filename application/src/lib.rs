@@ -32,7 +32,7 @@ pub use ports::{
     ShownItem, Totals,
 };
 pub use precondition::{Named, Precondition};
-pub use query::{PageRequest, Search, SearchFault, Term, View};
+pub use query::{PageRequest, Search, SearchError, Term, View};
 pub use resources::{
     AdjacentPage, Audited, Embedded, EmbeddedItems, Listing, MOST_EMBEDDED, Replaced,
     ReplacementBody, ResourceLimits, ResourceService, ResourceUseCases, Restored, VersionPage,

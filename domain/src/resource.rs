@@ -10,7 +10,7 @@ pub trait Resource: Sized + Send + Sync + 'static {
     /// The business rules that judge every write of this resource.
     fn rules() -> &'static [&'static dyn Rule<Self>];
 
-    /// Reads members, keeping what could be read beside the faults, so that rules about the sound
+    /// Reads members, keeping what could be read beside the errors, so that rules about the sound
     /// part still speak.
     fn draft(members: Members) -> (Self, Violations);
 
@@ -29,7 +29,7 @@ pub trait Resource: Sized + Send + Sync + 'static {
     /// Makes the value, or says everything its fields have wrong.
     ///
     /// # Errors
-    /// All faults of the fields; business rules are not asked.
+    /// All errors of the fields; business rules are not asked.
     fn try_from_members(members: Members) -> Result<Self, Violations> {
         let (draft, violations) = Self::draft(members);
         if violations.is_empty() { Ok(draft) } else { Err(violations) }
@@ -48,7 +48,7 @@ pub trait Resource: Sized + Send + Sync + 'static {
     /// first, then every rule of the resource whose fields are sound.
     ///
     /// # Errors
-    /// All faults at once.
+    /// All errors at once.
     fn judge(before: Option<&Self>, members: Members) -> Result<Self, Violations> {
         let (after, errors) = Self::draft_to_store(members);
         let mut verdict = Verdict { errors, ..Verdict::default() };

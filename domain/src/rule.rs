@@ -45,7 +45,7 @@ pub trait Rule<R>: Send + Sync {
     /// Passes or refuses the write.
     ///
     /// # Errors
-    /// The violation, naming the field to mend.
+    /// The violation, naming the field to fix.
     fn check(&self, transition: &Transition<'_, R>) -> Result<(), Violation>;
 
     /// What people are told of it.
@@ -61,7 +61,7 @@ pub struct About<'a> {
     pub message: Option<&'a str>,
     /// What makes it, when that depends on the item: an expression of the rule's language.
     pub message_expression: Option<&'a str>,
-    /// Where its fault is: an RFC 6901 JSON Pointer into the item.
+    /// Where its error is: an RFC 6901 JSON Pointer into the item.
     pub pointer: Option<&'a str>,
     /// What it is for.
     pub description: Option<&'a str>,

@@ -1,27 +1,27 @@
-//! What is wrong with a body: every fault at once, each with its place.
+//! What is wrong with a body: every error at once, each with its place.
 
 use std::borrow::Cow;
 
 use exact_json::Pointer;
 use serde::{Deserialize, Serialize};
 
-/// One fault of a body.
+/// One error of a body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// Where it is.
     pub pointer: Pointer,
-    /// The member of the item that is at fault; empty when it is the item or the body as a whole.
+    /// The member of the item that is at error; empty when it is the item or the body as a whole.
     pub field: String,
     /// A stable word for programs, such as `required`.
     pub code: Cow<'static, str>,
-    /// What is wrong and how to mend it, for people.
+    /// What is wrong and how to fix it, for people.
     pub detail: String,
     /// The business rule that found it; what no rule found has none.
     pub rule: Option<Box<str>>,
 }
 
 impl Violation {
-    /// A fault at `pointer`, within an item.
+    /// An error at `pointer`, within an item.
     pub fn new(
         pointer: Pointer,
         code: impl Into<Cow<'static, str>>,
@@ -36,7 +36,7 @@ impl Violation {
         }
     }
 
-    /// A fault of a top-level member.
+    /// An error of a top-level member.
     pub fn of_member(
         name: &str,
         code: impl Into<Cow<'static, str>>,
@@ -46,7 +46,7 @@ impl Violation {
     }
 }
 
-/// All faults of a body, in the order found; never more than [`Violations::LIMIT`] are kept, so
+/// All errors of a body, in the order found; never more than [`Violations::LIMIT`] are kept, so
 /// that a hostile body cannot make an answer larger than itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violations {
@@ -55,15 +55,15 @@ pub struct Violations {
 }
 
 impl Violations {
-    /// Most faults that are reported; the rest are counted.
+    /// Most errors that are reported; the rest are counted.
     pub const LIMIT: usize = 100;
 
-    /// Adds a fault.
+    /// Adds an error.
     pub fn push(&mut self, violation: Violation) {
         self.push_with(|| violation);
     }
 
-    /// Adds a fault that is only made if it is kept: its text may take long to find.
+    /// Adds an error that is only made if it is kept: its text may take long to find.
     pub fn push_with(&mut self, make: impl FnOnce() -> Violation) {
         if self.kept.len() < Self::LIMIT { self.kept.push(make()) } else { self.omitted += 1 }
     }
@@ -88,24 +88,24 @@ impl Violations {
         self.kept.is_empty()
     }
 
-    /// The faults that are reported.
+    /// The errors that are reported.
     pub fn iter(&self) -> impl Iterator<Item = &Violation> {
         self.kept.iter()
     }
 
-    /// How many faults there are beyond those reported.
+    /// How many errors there are beyond those reported.
     #[must_use]
     pub const fn omitted(&self) -> usize {
         self.omitted
     }
 
-    /// Whether a reported fault lies in one of the top-level members `names`.
+    /// Whether a reported error lies in one of the top-level members `names`.
     #[must_use]
     pub fn concern(&self, names: &[&str]) -> bool {
         self.kept.iter().any(|violation| names.contains(&violation.field.as_str()))
     }
 
-    /// Whether one of the top-level members `names` has a fault that no rule found: it cannot be
+    /// Whether one of the top-level members `names` has an error that no rule found: it cannot be
     /// read.
     #[must_use]
     pub fn are_unreadable(&self, names: &[&str]) -> bool {

@@ -6,7 +6,7 @@ use domain::{Collection, Lookup, Severity, WriteOperation};
 use jiff::civil::Date;
 
 use crate::expression::{Expression, Shape, Wanted};
-use crate::fault::FileFaults;
+use crate::fault::FileErrors;
 use crate::file_format::{EFFECTIVE, RULE};
 use crate::file_rule::{Field, FileRule, Message};
 use crate::keys::{self, Keys, LONGEST_NAME};
@@ -51,7 +51,7 @@ const WORDS: [&str; 21] = [
 pub(crate) fn read(
     node: &Node,
     file: &Arc<str>,
-    faults: &mut FileFaults<'_>,
+    faults: &mut FileErrors<'_>,
 ) -> Option<(Box<str>, Option<FileRule>)> {
     let faults_before = faults.count();
     let keys = Keys::of(node, &RULE, Some(&[]), faults)?;
@@ -106,7 +106,7 @@ fn compiled(
     wanted: Wanted,
     variables: &[(String, Shape)],
     notes: &mut Notes,
-    faults: &mut FileFaults<'_>,
+    faults: &mut FileErrors<'_>,
 ) -> Option<Expression> {
     let expression = Expression::compile(&scalar.text, wanted, variables)
         .map_err(|fault| faults.add(scalar.place_of(fault.offset), fault.reason))
@@ -115,7 +115,7 @@ fn compiled(
     Some(expression)
 }
 
-fn operations(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Vec<WriteOperation> {
+fn operations(keys: &Keys<'_>, faults: &mut FileErrors<'_>) -> Vec<WriteOperation> {
     let Some(node) = keys.get("on") else { return ON.to_vec() };
     let elements = keys::list(node, "on", faults).unwrap_or_default();
     if elements.is_empty() {
@@ -136,7 +136,7 @@ fn operations(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> Vec<WriteOperatio
     operations
 }
 
-fn effective(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> (Option<Date>, Option<Date>) {
+fn effective(keys: &Keys<'_>, faults: &mut FileErrors<'_>) -> (Option<Date>, Option<Date>) {
     let Some(node) = keys.get("effective") else { return (None, None) };
     let days = Keys::of(node, &EFFECTIVE, Some(&[]), faults);
     let day = |key| days.as_ref()?.date(key);
@@ -148,11 +148,11 @@ fn effective(keys: &Keys<'_>, faults: &mut FileFaults<'_>) -> (Option<Date>, Opt
     (day("from"), day("until"))
 }
 
-/// The variables of the lookups, also of those that have a fault, so that expressions may name
+/// The variables of the lookups, also of those that have an error, so that expressions may name
 /// them; the sound lookups; and notes on their expressions.
 fn lookups(
     keys: &Keys<'_>,
-    faults: &mut FileFaults<'_>,
+    faults: &mut FileErrors<'_>,
 ) -> (Vec<(String, Shape)>, Vec<LookupTarget>, Notes) {
     let (mut variables, mut targets, mut notes) = (Vec::new(), Vec::new(), Notes::default());
     let entries = keys.get("lookup").and_then(|node| keys::entries(node, "`lookup`", faults));

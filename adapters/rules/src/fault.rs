@@ -1,4 +1,4 @@
-//! What is wrong with rule files: everything at once, each fault with its place.
+//! What is wrong with rule files: everything at once, each error with its place.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ pub struct Location {
     pub column: u32,
 }
 
-/// One fault. It displays as `FILE:LINE:COLUMN: REASON`, which editors make a link of.
+/// One error. It displays as `FILE:LINE:COLUMN: REASON`, which editors make a link of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The file, as it was named; the folder where the fault is in none of its files.
+pub struct RuleFileError {
+    /// The file, as it was named; the folder where the error is in none of its files.
     pub file: Arc<str>,
     /// Where in the file; `None` when it is the file as a whole.
     pub place: Option<Location>,
-    /// What is wrong and how to mend it.
+    /// What is wrong and how to fix it.
     pub reason: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for RuleFileError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
             Some(Location { line, column }) => {
@@ -34,20 +34,20 @@ impl fmt::Display for Fault {
     }
 }
 
-/// All faults of some rule files, in the order of the files and lines; at most [`Faults::LIMIT`],
+/// All errors of some rule files, in the order of the files and lines; at most [`RuleFileErrors::LIMIT`],
 /// the rest are counted. It displays as a line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Faults {
-    kept: Vec<Fault>,
+pub struct RuleFileErrors {
+    kept: Vec<RuleFileError>,
     omitted: usize,
 }
 
-impl Faults {
-    /// Most faults that are told.
+impl RuleFileErrors {
+    /// Most errors that are told.
     pub const LIMIT: usize = 100;
 
     /// Those that are told.
-    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
+    pub fn iter(&self) -> impl Iterator<Item = &RuleFileError> {
         self.kept.iter()
     }
 
@@ -68,7 +68,7 @@ impl Faults {
         reason: impl Into<String>,
     ) {
         if self.kept.len() < Self::LIMIT {
-            self.kept.push(Fault { file: file.clone(), place, reason: reason.into() });
+            self.kept.push(RuleFileError { file: file.clone(), place, reason: reason.into() });
         } else {
             self.omitted += 1;
         }
@@ -81,7 +81,7 @@ impl Faults {
     }
 }
 
-impl fmt::Display for Faults {
+impl fmt::Display for RuleFileErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.kept.iter().enumerate() {
             write!(formatter, "{}{fault}", if index == 0 { "" } else { "\n" })?;
@@ -93,16 +93,16 @@ impl fmt::Display for Faults {
     }
 }
 
-impl std::error::Error for Faults {}
+impl std::error::Error for RuleFileErrors {}
 
-/// The faults of one file as they are found.
-pub(crate) struct FileFaults<'a> {
+/// The errors of one file as they are found.
+pub(crate) struct FileErrors<'a> {
     file: &'a Arc<str>,
-    faults: &'a mut Faults,
+    faults: &'a mut RuleFileErrors,
 }
 
-impl<'a> FileFaults<'a> {
-    pub const fn new(file: &'a Arc<str>, faults: &'a mut Faults) -> Self {
+impl<'a> FileErrors<'a> {
+    pub const fn new(file: &'a Arc<str>, faults: &'a mut RuleFileErrors) -> Self {
         Self { file, faults }
     }
 

@@ -12,7 +12,7 @@ use jiff::civil::Date;
 
 use crate::evaluation;
 use crate::expression::{
-    Budget, EvaluationFault, Expression, Meter, Scope, Shape, Variable, complete,
+    Budget, EvaluationError, Expression, Meter, Scope, Shape, Variable, complete,
 };
 use crate::fault::Location;
 use crate::lookup_target::{LookupBy, LookupTarget};
@@ -75,11 +75,11 @@ struct Rejection {
     undecided: Option<String>,
 }
 
-impl From<EvaluationFault> for Refusal {
-    fn from(fault: EvaluationFault) -> Self {
+impl From<EvaluationError> for Refusal {
+    fn from(fault: EvaluationError) -> Self {
         Self::Undecided(match fault {
-            EvaluationFault::Failed(reason) => reason,
-            EvaluationFault::BudgetExhausted => {
+            EvaluationError::Failed(reason) => reason,
+            EvaluationError::BudgetExhausted => {
                 "it takes too much time or memory on this item".to_owned()
             }
         })
@@ -160,7 +160,7 @@ impl FileRule {
         self.when.as_ref().filter(|when| !when.uses_lookups())
     }
 
-    fn look_up(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Vec<Lookup>, EvaluationFault> {
+    fn look_up(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Vec<Lookup>, EvaluationError> {
         let is_guarded_off = match self.early_guard() {
             Some(guard) => !guard.boolean(scope, meter)?,
             None => false,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::fault::Faults;
+use crate::fault::RuleFileErrors;
 
 /// Most bytes of a file.
 pub(crate) const MOST_BYTES_OF_A_FILE: u64 = 1 << 20;
@@ -31,7 +31,7 @@ pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// That of files, by their names and contents, and of what could not be read of them.
-    pub(crate) fn of(files: &[RuleFile], faults: &Faults) -> Self {
+    pub(crate) fn of(files: &[RuleFile], faults: &RuleFileErrors) -> Self {
         let mut hash = Sha256::new();
         for file in files {
             for part in [file.name.as_bytes(), &file.bytes] {
@@ -50,9 +50,9 @@ impl Fingerprint {
 }
 
 /// Reads a file, or those of a folder that are rule files, in the order of their names. What cannot
-/// be read is a fault.
-pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, Faults) {
-    let mut faults = Faults::default();
+/// be read is an error.
+pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, RuleFileErrors) {
+    let mut faults = RuleFileErrors::default();
     let files = match paths(path) {
         Ok(paths) if paths.len() > MOST_FILES => {
             faults.push(
@@ -80,7 +80,7 @@ pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, Faults) {
     (files, faults)
 }
 
-fn read_all(paths: Vec<PathBuf>, faults: &mut Faults) -> Vec<RuleFile> {
+fn read_all(paths: Vec<PathBuf>, faults: &mut RuleFileErrors) -> Vec<RuleFile> {
     let (mut files, mut bytes) = (Vec::with_capacity(paths.len()), 0);
     for path in paths {
         let name = name(&path);

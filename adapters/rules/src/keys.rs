@@ -8,7 +8,7 @@ use domain::{Pointer, nearest};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::fault::{FileFaults, Location};
+use crate::fault::{FileErrors, Location};
 use crate::yaml::{Content, Entry, Node, Scalar, ScalarKind};
 
 /// A mapping of which only some keys are known.
@@ -91,7 +91,7 @@ impl<'a> Keys<'a> {
         node: &'a Node,
         table: &Table,
         others: Option<&[&str]>,
-        faults: &mut FileFaults<'_>,
+        faults: &mut FileErrors<'_>,
     ) -> Option<Self> {
         let entries = entries(node, table.name, faults)?;
         let is_there = |key: &Key| entries.iter().any(|entry| entry.key == key.name);
@@ -153,7 +153,7 @@ impl<'a> Keys<'a> {
 
 impl Form {
     /// Adds what is wrong with the value of a key.
-    fn check(self, node: &Node, key: &str, faults: &mut FileFaults<'_>) {
+    fn check(self, node: &Node, key: &str, faults: &mut FileErrors<'_>) {
         let mut sound = |is_sound: fn(&str) -> bool, wanted: &str| {
             if let Some(scalar) = string(node, key, faults).filter(|scalar| !is_sound(&scalar.text))
             {
@@ -207,7 +207,7 @@ impl Form {
 }
 
 impl Word {
-    pub fn check(self, word: &str, place: Location, faults: &mut FileFaults<'_>) {
+    pub fn check(self, word: &str, place: Location, faults: &mut FileErrors<'_>) {
         let known = (self.known)();
         if !known.contains(&word) {
             let words = known_words(word, &known);
@@ -216,8 +216,8 @@ impl Word {
     }
 }
 
-/// Adds a fault unless there is exactly one of the alternatives of a table.
-fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table, faults: &mut FileFaults<'_>) {
+/// Adds an error unless there is exactly one of the alternatives of a table.
+fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table, faults: &mut FileErrors<'_>) {
     let names: Vec<_> = table
         .keys
         .iter()
@@ -242,7 +242,7 @@ fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table, faults: &m
 pub(crate) fn entries<'a>(
     node: &'a Node,
     name: &str,
-    faults: &mut FileFaults<'_>,
+    faults: &mut FileErrors<'_>,
 ) -> Option<&'a [Entry]> {
     if let Content::Mapping(entries) = &node.content {
         return Some(entries);
@@ -256,7 +256,7 @@ pub(crate) fn entries<'a>(
 pub(crate) fn string<'a>(
     node: &'a Node,
     key: &str,
-    faults: &mut FileFaults<'_>,
+    faults: &mut FileErrors<'_>,
 ) -> Option<&'a Scalar> {
     match node.scalar() {
         Some(scalar) if scalar.kind() == ScalarKind::String && !scalar.text.trim().is_empty() => {
@@ -278,7 +278,7 @@ pub(crate) fn string<'a>(
 pub(crate) fn expression<'a>(
     node: &'a Node,
     key: &str,
-    faults: &mut FileFaults<'_>,
+    faults: &mut FileErrors<'_>,
 ) -> Option<&'a Scalar> {
     match node.scalar() {
         Some(scalar) if !scalar.text.trim().is_empty() && !scalar.is_null() => return Some(scalar),
@@ -296,7 +296,7 @@ pub(crate) fn expression<'a>(
 pub(crate) fn list<'a>(
     node: &'a Node,
     key: &str,
-    faults: &mut FileFaults<'_>,
+    faults: &mut FileErrors<'_>,
 ) -> Option<&'a [Arc<Node>]> {
     if let Content::List(elements) = &node.content {
         return Some(elements);

@@ -8,7 +8,7 @@ use domain::nearest;
 
 use crate::file_rule::FileRule;
 
-/// The rules by their ids, among them those that have faults, of which the id is all that is known.
+/// The rules by their ids, among them those that have errors, of which the id is all that is known.
 #[derive(Default)]
 pub(crate) struct KnownRules(HashMap<Box<str>, KnownRule>);
 
@@ -42,7 +42,7 @@ impl KnownRules {
         }
     }
 
-    /// The rule of an id; `None` when it has faults.
+    /// The rule of an id; `None` when it has errors.
     ///
     /// # Errors
     /// That there is none, and which may be meant.

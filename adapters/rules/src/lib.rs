@@ -32,15 +32,15 @@
 //! if book.changed().is_some() {
 //!     match book.reload() {
 //!         Ok(is_other) => println!("reloaded, other rules: {is_other}"),
-//!         Err(faults) => println!("the old rules stay:\n{faults}"),
+//!         Err(errors) => println!("the old rules stay:\n{errors}"),
 //!     }
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! From file to verdict: `files` reads bytes → `yaml` makes trees that know where everything stands
-//! → `definition`, `lookup_target` and `cases` turn them into rules and cases, telling every fault
-//! to [`Faults`] → [`RuleSet`] keeps the rules of each collection ready → [`FileRule`] answers the
+//! → `definition`, `lookup_target` and `cases` turn them into rules and cases, telling every error
+//! to [`RuleFileErrors`] → [`RuleSet`] keeps the rules of each collection ready → [`FileRule`] answers the
 //! domain, through `evaluation` and `expression`, which knows nothing of files.
 //!
 //! Reading and reloading block for as long as files take to read and expressions to compile: call
@@ -70,7 +70,7 @@ mod yaml;
 
 pub use cases::CaseOutcome;
 pub use expectation::Expectation;
-pub use fault::{Fault, Faults, Location};
+pub use fault::{Location, RuleFileError, RuleFileErrors};
 pub use file_rule::FileRule;
 pub use files::Fingerprint;
 pub use lookup_target::LookupBy;

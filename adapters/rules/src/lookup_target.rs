@@ -5,8 +5,8 @@ use std::fmt;
 use domain::proposal::FIELDS;
 use domain::{Collection, ItemId, LookupKey, nearest};
 
-use crate::expression::{EvaluationFault, Expression, Meter, Scope, Shape, Wanted};
-use crate::fault::FileFaults;
+use crate::expression::{EvaluationError, Expression, Meter, Scope, Shape, Wanted};
+use crate::fault::FileErrors;
 use crate::yaml::Scalar;
 
 /// The member that stands for the item one belongs to.
@@ -71,7 +71,7 @@ pub(crate) struct ParsedLookup<'a> {
 
 impl<'a> ParsedLookup<'a> {
     /// Takes the text apart.
-    pub fn read(scalar: &'a Scalar, faults: &mut FileFaults<'_>) -> Option<Self> {
+    pub fn read(scalar: &'a Scalar, faults: &mut FileErrors<'_>) -> Option<Self> {
         let text = scalar.text.as_str();
         let end = text.trim_end().strip_suffix(']');
         let Some((name, inside)) = end.and_then(|text| text.split_once('[')) else {
@@ -105,7 +105,7 @@ impl<'a> ParsedLookup<'a> {
     }
 
     /// Compiles what it looks for. Other lookups are no variables there.
-    pub fn compile(self, faults: &mut FileFaults<'_>) -> Option<LookupTarget> {
+    pub fn compile(self, faults: &mut FileErrors<'_>) -> Option<LookupTarget> {
         match Expression::compile(self.value, Wanted::Key, &[]) {
             Ok(value) => Some(LookupTarget { collection: self.collection?, by: self.by, value }),
             Err(fault) => {
@@ -170,7 +170,7 @@ fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
 
 impl LookupTarget {
     /// What to look for on an context.
-    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<LookupKey, EvaluationFault> {
+    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<LookupKey, EvaluationError> {
         let Some(value) = self.value.key(scope, meter)? else { return Ok(LookupKey::Nothing) };
         let of_id =
             |key: fn(ItemId) -> LookupKey| ItemId::parse(&value).map_or(LookupKey::Nothing, key);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use application::{RuleBook, Rules};
 use domain::Collection;
 
-use crate::fault::Faults;
+use crate::fault::RuleFileErrors;
 use crate::files::{self, Fingerprint};
 use crate::rule_set::RuleSet;
 
@@ -40,7 +40,7 @@ impl ReloadableRules {
     ///
     /// # Errors
     /// Everything that is wrong with them.
-    pub fn open(path: &Path, reserved: &[&str]) -> Result<Self, Faults> {
+    pub fn open(path: &Path, reserved: &[&str]) -> Result<Self, RuleFileErrors> {
         let (files, faults) = files::read(path);
         let read = Mutex::new(Fingerprint::of(&files, &faults));
         let rules = RuleSet::from_files(&files, faults, reserved)?;
@@ -72,7 +72,7 @@ impl ReloadableRules {
     ///
     /// # Errors
     /// Everything that is wrong with them; the old ones stay in force.
-    pub fn reload(&self) -> Result<bool, Faults> {
+    pub fn reload(&self) -> Result<bool, RuleFileErrors> {
         let Some(source) = &self.source else { return Ok(false) };
         // Held until the end, so that of two reloads the later one's rules are in force.
         let mut read = source.read.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,7 +10,7 @@ use jiff::civil::Date;
 
 use crate::cases::{self, Case, CaseOutcome};
 use crate::definition;
-use crate::fault::{Fault, Faults, FileFaults};
+use crate::fault::{FileErrors, RuleFileError, RuleFileErrors};
 use crate::file_format::{FILE, OPEN_GROUP};
 use crate::file_rule::FileRule;
 use crate::files::{self, Fingerprint, RuleFile};
@@ -54,17 +54,17 @@ impl RuleSet {
     ///
     /// # Errors
     /// Everything that is wrong with them.
-    pub fn load(path: &Path, reserved: &[&str]) -> Result<Self, Faults> {
+    pub fn load(path: &Path, reserved: &[&str]) -> Result<Self, RuleFileErrors> {
         let (files, faults) = files::read(path);
         Self::from_files(&files, faults, reserved)
     }
 
-    /// The rules of files that were read, unless there are faults.
+    /// The rules of files that were read, unless there are errors.
     pub(crate) fn from_files(
         files: &[RuleFile],
-        faults: Faults,
+        faults: RuleFileErrors,
         reserved: &[&str],
-    ) -> Result<Self, Faults> {
+    ) -> Result<Self, RuleFileErrors> {
         let edition = Fingerprint::of(files, &faults).number();
         let mut reader = Reader { reserved, faults, ..Reader::default() };
         let mut budget = yaml::Budget::new();
@@ -75,7 +75,7 @@ impl RuleSet {
         let trees: Vec<_> = trees
             .iter()
             .filter_map(|(file, tree)| {
-                let mut faults = FileFaults::new(file, &mut reader.faults);
+                let mut faults = FileErrors::new(file, &mut reader.faults);
                 Some((*file, Keys::of(tree, &FILE, Some(&[]), &mut faults)?))
             })
             .collect();
@@ -147,8 +147,8 @@ impl RuleFiles for RuleSet {
     }
 
     fn warnings(&self, today: Date) -> Vec<String> {
-        let line = |Fault { reason, file, place }| {
-            Fault { reason: format!("warning: {reason}"), file, place }.to_string()
+        let line = |RuleFileError { reason, file, place }| {
+            RuleFileError { reason: format!("warning: {reason}"), file, place }.to_string()
         };
         self.warnings(today).into_iter().map(line).collect()
     }
@@ -171,7 +171,7 @@ impl RuleFiles for RuleSet {
 #[derive(Default)]
 struct Reader<'a> {
     reserved: &'a [&'a str],
-    faults: Faults,
+    faults: RuleFileErrors,
     known: KnownRules,
     rules: Vec<Arc<FileRule>>,
     declared: Vec<(Collection, Box<str>)>,
@@ -179,7 +179,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn tree(&mut self, file: &RuleFile, budget: &mut yaml::Budget) -> Option<Arc<Node>> {
-        let mut faults = FileFaults::new(&file.name, &mut self.faults);
+        let mut faults = FileErrors::new(&file.name, &mut self.faults);
         match std::str::from_utf8(&file.bytes) {
             Ok(text) => yaml::parse(text, budget, &mut faults),
             Err(error) => {
@@ -195,7 +195,7 @@ impl Reader<'_> {
     fn rules(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
         for node in keys.elements("rules") {
             if self.known.len() == MOST_RULES {
-                FileFaults::new(file, &mut self.faults)
+                FileErrors::new(file, &mut self.faults)
                     .add(node.place, format!("there are more than {MOST_RULES} rules"));
                 return;
             }
@@ -204,7 +204,7 @@ impl Reader<'_> {
     }
 
     fn rule(&mut self, file: &Arc<str>, node: &Node) {
-        let mut faults = FileFaults::new(file, &mut self.faults);
+        let mut faults = FileErrors::new(file, &mut self.faults);
         let Some((id, rule)) = definition::read(node, file, &mut faults) else { return };
         if self.reserved.contains(&&*id) {
             faults.add(
@@ -223,7 +223,7 @@ impl Reader<'_> {
     }
 
     fn members(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
-        let mut faults = FileFaults::new(file, &mut self.faults);
+        let mut faults = FileErrors::new(file, &mut self.faults);
         let Some(node) = keys.get("members") else { return };
         for entry in keys::entries(node, "`members`", &mut faults).unwrap_or_default() {
             OPEN_GROUP.check(&entry.key, entry.place, &mut faults);
@@ -241,7 +241,7 @@ impl Reader<'_> {
         let mut read = Vec::new();
         let mut budget = cases::Budget::new();
         for (file, keys) in trees {
-            let mut faults = FileFaults::new(file, &mut self.faults);
+            let mut faults = FileErrors::new(file, &mut self.faults);
             for node in keys.elements("cases") {
                 if read.len() == MOST_CASES {
                     faults.add(node.place, format!("there are more than {MOST_CASES} cases"));

@@ -4,7 +4,7 @@ use domain::{Collection, WriteOperation, nearest};
 use jiff::civil::Date;
 
 use crate::expression::Variable;
-use crate::fault::{Fault, Location};
+use crate::fault::{Location, RuleFileError};
 use crate::file_rule::FileRule;
 use crate::keys::date;
 use crate::rule_set::RuleSet;
@@ -13,7 +13,7 @@ impl RuleSet {
     /// Everything about the rules that is likely a mistake, in the order of the files and of the
     /// places in them.
     #[must_use]
-    pub fn warnings(&self, today: Date) -> Vec<Fault> {
+    pub fn warnings(&self, today: Date) -> Vec<RuleFileError> {
         let mut all = Vec::new();
         for rule in self.rules() {
             let mut warnings = unknown_members(rule, self);
@@ -25,7 +25,7 @@ impl RuleSet {
                 warnings.push((rule.place(), reason));
             }
             warnings.sort();
-            all.extend(warnings.into_iter().map(|(place, reason)| Fault {
+            all.extend(warnings.into_iter().map(|(place, reason)| RuleFileError {
                 file: rule.file.clone(),
                 place: Some(place),
                 reason,

@@ -31,7 +31,7 @@ pub async fn watch(rules: Arc<ReloadableRules>, mut hang_ups: Option<Signal>) {
         // Files are read, and expressions compiled, on a thread that may wait.
         let done = tokio::task::spawn_blocking(move || {
             let changed = reading.changed();
-            // Files that are the same at two looks are not being written; a fault is told once,
+            // Files that are the same at two looks are not being written; an error is told once,
             // unless the operator asks.
             let is_settled = changed.is_some() && changed == seen;
             let read =

@@ -1,9 +1,9 @@
-//! What is wrong with rule files is told all at once, with its place and its mend.
+//! What is wrong with rule files is told all at once, with its place and its fix.
 
 use std::fs;
 use std::path::Path;
 
-use rules_adapter::{Faults, LookupBy, RuleSet};
+use rules_adapter::{LookupBy, RuleFileErrors, RuleSet};
 use tempfile::TempDir;
 
 /// Rule files in a folder of their own.
@@ -15,11 +15,11 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-fn load(path: &Path) -> Result<RuleSet, Faults> {
+fn load(path: &Path) -> Result<RuleSet, RuleFileErrors> {
     RuleSet::load(path, &["dates_in_order"])
 }
 
-/// The faults of a file: `LINE:COLUMN: REASON` each.
+/// The errors of a file: `LINE:COLUMN: REASON` each.
 fn faults(text: &str) -> Vec<String> {
     let folder = folder(&[("rules.yaml", text)]);
     let path = folder.path().join("rules.yaml");
@@ -47,7 +47,7 @@ fn with(lines: &str) -> String {
     )
 }
 
-/// Files and the one fault of each: its place and a part of its reason.
+/// Files and the one error of each: its place and a part of its reason.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn each_fault_has_its_place_and_its_mend() {

@@ -84,7 +84,7 @@ pub struct Operand {
 /// The value is none the subject can be compared with.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("it takes {wanted}")]
-pub struct OperandFault {
+pub struct OperandError {
     /// What is taken, for people.
     pub wanted: &'static str,
 }
@@ -94,11 +94,11 @@ impl Operand {
     ///
     /// # Errors
     /// When the subject has no such values.
-    pub fn read(subject: &Subject, written: &str) -> Result<Self, OperandFault> {
+    pub fn read(subject: &Subject, written: &str) -> Result<Self, OperandError> {
         match subject {
             Subject::CreatedAt | Subject::UpdatedAt => {
                 let wanted = "a time such as 2026-01-31T08:00:00Z, or a day such as 2026-01-31";
-                let time = time(written).ok_or(OperandFault { wanted })?;
+                let time = time(written).ok_or(OperandError { wanted })?;
                 Ok(Self {
                     number: Some(time.as_microsecond().to_string().into()),
                     ..Self::default()
@@ -109,7 +109,7 @@ impl Operand {
                 if is_day {
                     Ok(Self::text(written))
                 } else {
-                    Err(OperandFault { wanted: "a day such as 2026-01-31" })
+                    Err(OperandError { wanted: "a day such as 2026-01-31" })
                 }
             }
             Subject::Member { kind: Some(FieldKind::String | FieldKind::StringOrList), .. } => {
@@ -146,12 +146,12 @@ fn time(written: &str) -> Option<Timestamp> {
     let day = || written.parse::<Date>().ok().filter(|_| written.len() == 10);
     let moment = || written.parse::<Timestamp>().ok();
     // A plus sign that was not percent-encoded arrives as a space.
-    let mended = || written.replacen(' ', "+", 1).parse::<Timestamp>().ok();
+    let fixed = || written.replacen(' ', "+", 1).parse::<Timestamp>().ok();
     day()
         .and_then(|day| day.to_zoned(TimeZone::UTC).ok())
         .map(|zoned| zoned.timestamp())
         .or_else(moment)
-        .or_else(mended)
+        .or_else(fixed)
 }
 
 #[cfg(test)]

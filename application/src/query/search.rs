@@ -27,7 +27,7 @@ pub struct Term(pub Vec<Arc<str>>);
 
 /// Nothing can be looked for.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum SearchFault {
+pub enum SearchError {
     /// There is no letter or digit.
     #[error("holds no word")]
     NoWord,
@@ -45,10 +45,10 @@ impl Search {
     ///
     /// # Errors
     /// When there is nothing to look for, too much, or a phrase without an end.
-    pub fn read(written: &str) -> Result<Self, SearchFault> {
+    pub fn read(written: &str) -> Result<Self, SearchError> {
         let parts: Vec<_> = written.split(['"', '“', '”']).collect();
         if parts.len() % 2 == 0 {
-            return Err(SearchFault::OpenPhrase);
+            return Err(SearchError::OpenPhrase);
         }
         let pieces = parts.iter().enumerate().flat_map(|(index, part)| {
             let is_phrase = index % 2 == 1;
@@ -58,8 +58,8 @@ impl Search {
             pieces.map(|piece| Term(words(piece).into_iter().map(Arc::from).collect())).collect();
         terms.retain(|term| !term.0.is_empty());
         match terms.iter().map(|term| term.0.len()).sum() {
-            0 => Err(SearchFault::NoWord),
-            count if count > MOST_WORDS => Err(SearchFault::TooManyWords),
+            0 => Err(SearchError::NoWord),
+            count if count > MOST_WORDS => Err(SearchError::TooManyWords),
             _ => Ok(Self { terms }),
         }
     }
@@ -155,7 +155,7 @@ fn push_escaped(out: &mut String, text: &str) {
 mod tests {
     use domain::Members;
 
-    use super::{Search, SearchFault};
+    use super::{Search, SearchError};
 
     #[test]
     fn words_and_phrases_are_told_apart() {
@@ -164,11 +164,11 @@ mod tests {
             ("\"Sweet Potato\" rice", Ok("sweet potato|rice")),
             ("R&D", Ok("r d")),
             ("“sweet potato”", Ok("sweet potato")),
-            ("!!", Err(SearchFault::NoWord)),
-            ("", Err(SearchFault::NoWord)),
-            ("\"\"", Err(SearchFault::NoWord)),
-            ("\"rice", Err(SearchFault::OpenPhrase)),
-            (&"x ".repeat(33), Err(SearchFault::TooManyWords)),
+            ("!!", Err(SearchError::NoWord)),
+            ("", Err(SearchError::NoWord)),
+            ("\"\"", Err(SearchError::NoWord)),
+            ("\"rice", Err(SearchError::OpenPhrase)),
+            (&"x ".repeat(33), Err(SearchError::TooManyWords)),
         ] {
             let read = Search::read(written).map(|search| {
                 let terms: Vec<_> = search.terms.iter().map(|term| term.0.join(" ")).collect();

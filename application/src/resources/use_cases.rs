@@ -139,7 +139,7 @@ pub trait ResourceUseCases: Send + Sync {
     /// others get one. Returns the `first` page of what this write left, whatever is written later.
     ///
     /// # Errors
-    /// `CollectionChanged`; `Invalid` with the faults of all elements; `TooManyConflicts`; `Store`.
+    /// `CollectionChanged`; `Invalid` with the errors of all elements; `TooManyConflicts`; `Store`.
     async fn replace_all(
         &self,
         options: &WriteOptions,

@@ -33,7 +33,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("line {line}, column {column}: {detail}")]
 pub struct JsonError {
-    /// What sort of fault it is.
+    /// What sort of error it is.
     pub kind: JsonErrorKind,
     /// Line, from 1.
     pub line: usize,

@@ -25,7 +25,7 @@ impl Members {
     /// Reads a body that must be a JSON object. `Ok(None)` is JSON of another kind.
     ///
     /// # Errors
-    /// The first fault that makes the text unreadable.
+    /// The first error that makes the text unreadable.
     pub fn read(body: &[u8]) -> Result<Option<Self>, JsonError> {
         Ok(Self::from_read(read(body)?))
     }

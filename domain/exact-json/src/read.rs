@@ -54,7 +54,7 @@ impl Read {
 /// Reads one JSON value of at most [`MAX_DEPTH`] levels.
 ///
 /// # Errors
-/// The first fault met. Texts of 4 GiB and more are not for this reader.
+/// The first error met. Texts of 4 GiB and more are not for this reader.
 pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
     read_within(bytes, MAX_DEPTH)
 }
@@ -62,7 +62,7 @@ pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
 /// Reads one JSON value of at most `max_depth` levels.
 ///
 /// # Errors
-/// The first fault met.
+/// The first error met.
 pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonError> {
     let input = std::str::from_utf8(bytes).map_err(|error| {
         let kind = JsonErrorKind::NotUtf8;

@@ -39,17 +39,17 @@ pub(super) trait FieldType: Sized {
     const KIND: FieldKind;
 
     /// The value, or everything that is wrong with it.
-    fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>>;
+    fn read(value: Value<'_>) -> Result<Self, Vec<FieldError>>;
 }
 
 /// Why a value is not of a field's type.
-pub(super) struct FieldFault {
+pub(super) struct FieldError {
     code: &'static str,
     detail: String,
     element: Option<usize>,
 }
 
-impl FieldFault {
+impl FieldError {
     fn wrong_kind<T: FieldType>(code: &'static str, value: Value<'_>) -> Vec<Self> {
         let detail = format!(
             "{} is not accepted here; send {}",
@@ -75,9 +75,9 @@ impl FieldFault {
 impl FieldType for Date {
     const KIND: FieldKind = FieldKind::Date;
 
-    fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
+    fn read(value: Value<'_>) -> Result<Self, Vec<FieldError>> {
         let Some(text) = value.as_string() else {
-            return Err(FieldFault::wrong_kind::<Self>("invalid_date", value));
+            return Err(FieldError::wrong_kind::<Self>("invalid_date", value));
         };
         let has_form = text.len() == 10
             && text.bytes().enumerate().all(|(at, byte)| {
@@ -87,7 +87,7 @@ impl FieldType for Date {
         day.ok_or_else(|| {
             let fault =
                 if has_form { "there is no such day in the calendar" } else { "this is not a day" };
-            vec![FieldFault {
+            vec![FieldError {
                 code: "invalid_date",
                 detail: format!("{fault}; send {}", Self::KIND.wanted()),
                 element: None,
@@ -111,10 +111,10 @@ impl StringValue {
 impl FieldType for StringValue {
     const KIND: FieldKind = FieldKind::String;
 
-    fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
+    fn read(value: Value<'_>) -> Result<Self, Vec<FieldError>> {
         let text = value
             .as_string()
-            .ok_or_else(|| FieldFault::wrong_kind::<Self>("not_a_string", value))?;
+            .ok_or_else(|| FieldError::wrong_kind::<Self>("not_a_string", value))?;
         Ok(Self(text.into_owned()))
     }
 }
@@ -131,7 +131,7 @@ pub enum StringOrInteger {
 impl FieldType for StringOrInteger {
     const KIND: FieldKind = FieldKind::StringOrInteger;
 
-    fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
+    fn read(value: Value<'_>) -> Result<Self, Vec<FieldError>> {
         if let Some(text) = value.as_string() {
             return Ok(Self::String(text.into_owned()));
         }
@@ -139,7 +139,7 @@ impl FieldType for StringOrInteger {
             Some(digits) if !digits.contains(['.', 'e', 'E']) => {
                 Ok(Self::Integer(digits.to_owned()))
             }
-            _ => Err(FieldFault::wrong_kind::<Self>("not_string_or_integer", value)),
+            _ => Err(FieldError::wrong_kind::<Self>("not_string_or_integer", value)),
         }
     }
 }
@@ -164,7 +164,7 @@ impl StringOrList {
 impl FieldType for StringOrList {
     const KIND: FieldKind = FieldKind::StringOrList;
 
-    fn read(value: Value<'_>) -> Result<Self, Vec<FieldFault>> {
+    fn read(value: Value<'_>) -> Result<Self, Vec<FieldError>> {
         let kept = || Self { encoded: value.encoded().into() };
         match value.kind() {
             Kind::String => Ok(kept()),
@@ -174,11 +174,11 @@ impl FieldType for StringOrList {
                     .filter(|(_, element)| element.kind() != Kind::String)
                     .take(Violations::LIMIT);
                 let faults: Vec<_> = wrong
-                    .map(|(index, element)| FieldFault::wrong_element(index, element))
+                    .map(|(index, element)| FieldError::wrong_element(index, element))
                     .collect();
                 if faults.is_empty() { Ok(kept()) } else { Err(faults) }
             }
-            _ => Err(FieldFault::wrong_kind::<Self>("not_string_or_list", value)),
+            _ => Err(FieldError::wrong_kind::<Self>("not_string_or_list", value)),
         }
     }
 }

@@ -49,14 +49,14 @@ impl Resource for Proposal {
 }
 
 fn unknown_field(name: &str) -> Violation {
-    let mend = match nearest(name, FIELDS.iter().map(|field| field.name)) {
+    let fix = match nearest(name, FIELDS.iter().map(|field| field.name)) {
         Some(known) => format!("did you mean `{known}`?"),
         None => "it has exactly the 21 fields of the interface; remove this member".to_owned(),
     };
-    Violation::of_member(name, "unknown_field", format!("a proposal has no such field; {mend}"))
+    Violation::of_member(name, "unknown_field", format!("a proposal has no such field; {fix}"))
 }
 
-/// The faults that `validator` found, in the order of the field table.
+/// The errors that `validator` found, in the order of the field table.
 fn field_violations(errors: &ValidationErrors) -> impl Iterator<Item = Violation> {
     FIELDS.iter().filter_map(|field| match errors.errors().get(field.name)? {
         ValidationErrorsKind::Field(faults) => {

@@ -192,7 +192,7 @@ fn the_version_is_the_workspaces() {
 
 #[test]
 fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
-    for (arguments, mend) in [
+    for (arguments, fix) in [
         (["--lisen", "127.0.0.1:0"].as_slice(), "'--listen'"),
         (&["sevre"], "'serve'"),
         (&["--listen", "localhost"], "127.0.0.1:8080"),
@@ -223,7 +223,7 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (&["postgres://me:secret@db/a"], "--help"),
     ] {
         let line = refused(&run(arguments), 2);
-        assert!(line.contains(mend) && !line.contains("secret"), "{arguments:?}: {line}");
+        assert!(line.contains(fix) && !line.contains("secret"), "{arguments:?}: {line}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Business rules in files, as an operator meets them: faults at the start, and the commands that
+//! Business rules in files, as an operator meets them: errors at the start, and the commands that
 //! try rules before they bite.
 
 use std::fs;

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(45);
 
 /// Attacks a service while another client reads and writes: that one is answered in time throughout
-/// and afterwards. The service holds at most [`MOST_MEMORY`], and logs neither a panic nor a fault
+/// and afterwards. The service holds at most [`MOST_MEMORY`], and logs neither a panic nor an error
 /// of its own.
 pub fn withstands(service: &Service, attack: impl FnOnce()) {
     let item = service.create("/v1/statuses", r#"{"n":0}"#);

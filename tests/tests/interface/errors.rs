@@ -1,4 +1,4 @@
-//! Problems (RFC 9457): their members, their media type, and every fault of a body at once.
+//! Problems (RFC 9457): their members, their media type, and every error of a body at once.
 
 use std::collections::BTreeSet;
 
@@ -153,7 +153,7 @@ fn a_hostile_body_does_not_make_a_larger_answer() {
     );
 }
 
-/// For Laminas clients the same faults stand in `validation_messages: {field: {code: detail}}`.
+/// For Laminas clients the same errors stand in `validation_messages: {field: {code: detail}}`.
 fn validation_messages_agree_with_errors(answer: &Answer) {
     let messages = &answer.value()["validation_messages"];
     for fault in answer.faults() {

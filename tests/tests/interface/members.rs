@@ -66,7 +66,7 @@ const UNREADABLE: &[(&str, &[u8])] = &[
     ("the service's name twice", b"{\"_links\":1,\"_links\":2}"),
 ];
 
-/// Bodies that are read and cannot be kept, and where the fault is.
+/// Bodies that are read and cannot be kept, and where the error is.
 const UNSTORABLE: &[(&str, &str)] = &[
     (r#"{"a":"\u0000"}"#, "/a"),
     (r#"{"a":"before\u0000after"}"#, "/a"),

@@ -138,7 +138,7 @@ async fn concurrent_replacements_leave_one_of_them(store: &TestStore) {
     );
 }
 
-/// An id that is taken is no refusal but a fault: the writes that share its transaction must not
+/// An id that is taken is no refusal but an error: the writes that share its transaction must not
 /// suffer.
 async fn a_failing_write_does_not_harm_its_neighbours(store: &TestStore) {
     let scope = all(Collection::known("status"));

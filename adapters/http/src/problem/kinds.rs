@@ -11,7 +11,7 @@ pub struct ProblemKind {
     pub status: StatusCode,
     /// A phrase that says what happened.
     pub title: &'static str,
-    /// Why it happens and how to mend it.
+    /// Why it happens and how to fix it.
     pub explanation: &'static str,
 }
 

@@ -41,14 +41,14 @@ impl Problem {
             .with_header(header::RETRY_AFTER, HeaderValue::from_static("2"))
     }
 
-    /// 422 with every fault.
+    /// 422 with every error.
     #[must_use]
     pub fn invalid(violations: Violations) -> Self {
         let count = violations.iter().count();
         let detail = match (count, violations.omitted()) {
-            (1, 0) => "One fault was found; `errors` says where and how to mend it.".to_owned(),
+            (1, 0) => "One fault was found; `errors` says where and how to fix it.".to_owned(),
             (count, 0) => {
-                format!("{count} faults were found; `errors` says where and how to mend them.")
+                format!("{count} faults were found; `errors` says where and how to fix them.")
             }
             (count, omitted) => {
                 format!("{} faults were found; `errors` lists the first {count}.", count + omitted)
@@ -110,7 +110,7 @@ fn error_entry(base_url: &BaseUrl, violation: &Violation) -> Value {
     entry
 }
 
-/// The same faults as Laminas clients expect them. Elements of a collection are told apart by their
+/// The same errors as Laminas clients expect them. Elements of a collection are told apart by their
 /// place.
 fn validation_messages(violations: &Violations) -> Value {
     let mut fields = Map::new();

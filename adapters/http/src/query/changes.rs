@@ -4,7 +4,7 @@ use application::Sequence;
 use domain::{Collection, nearest};
 
 use super::change_cursor;
-use super::fault::{invalid, listed, mend, quoted};
+use super::fault::{fix, invalid, listed, quoted};
 use super::paging;
 use super::parameters::Parameters;
 use crate::problem::Problem;
@@ -49,7 +49,7 @@ impl ChangesQuery {
 fn collection(group: &str) -> Result<Collection, Problem> {
     Collection::named(group).ok_or_else(|| {
         let nearest = nearest(group, Collection::all().map(Collection::name));
-        let mend = mend(nearest, || format!("there are {}.", listed(Collection::names())));
-        invalid(format!("`group` names {}, which is none; {mend}", quoted(group)))
+        let fix = fix(nearest, || format!("there are {}.", listed(Collection::names())));
+        invalid(format!("`group` names {}, which is none; {fix}", quoted(group)))
     })
 }

@@ -5,7 +5,7 @@ use crate::problem::{Problem, kinds};
 /// Most letters of what a client sent that are repeated to it.
 const MOST_LETTERS: usize = 64;
 
-/// 400 for a query, with what is wrong and how to mend it.
+/// 400 for a query, with what is wrong and how to fix it.
 pub fn invalid(detail: impl Into<String>) -> Problem {
     Problem::new(&kinds::INVALID_QUERY, detail)
 }
@@ -19,7 +19,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// The way out: the name that was probably meant, or all there are.
-pub fn mend(nearest: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
+pub fn fix(nearest: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
     nearest.map_or_else(otherwise, |name| format!("did you mean `{name}`?"))
 }
 

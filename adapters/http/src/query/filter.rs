@@ -4,11 +4,11 @@
 //! sends `filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}` where the document describes
 //! an object.
 
-use application::query::{Comparison, Condition, Filter, Operand, OperandFault, Subject};
+use application::query::{Comparison, Condition, Filter, Operand, OperandError, Subject};
 use domain::json::Kind;
 use domain::{Members, nearest};
 
-use super::fault::{invalid, listed, mend, quoted};
+use super::fault::{fix, invalid, listed, quoted};
 use super::names::{MOST_VALUE, Names};
 use super::parameters::FilterParameter;
 use crate::problem::Problem;
@@ -145,7 +145,7 @@ impl Wanted<'_> {
 
     fn operand(&self, written: &str) -> Result<Operand, Problem> {
         Operand::read(self.subject, written)
-            .map_err(|OperandFault { wanted }| self.refuse(&format!("takes {wanted}")))
+            .map_err(|OperandError { wanted }| self.refuse(&format!("takes {wanted}")))
     }
 
     fn list(&self) -> Result<Condition, Problem> {
@@ -178,9 +178,8 @@ impl Wanted<'_> {
 
     fn unknown_operator(&self) -> Problem {
         let names = || OPERATORS.iter().map(|(name, ..)| *name);
-        let mend =
-            mend(nearest(self.operator, names()), || format!("it takes {}.", listed(names())));
-        invalid(format!("{} is no operator of a filter; {mend}", quoted(self.operator)))
+        let fix = fix(nearest(self.operator, names()), || format!("it takes {}.", listed(names())));
+        invalid(format!("{} is no operator of a filter; {fix}", quoted(self.operator)))
     }
 }
 

@@ -10,7 +10,7 @@ use application::query::Subject;
 use domain::proposal::Field;
 use domain::{Fields, nearest};
 
-use super::fault::{invalid, mend, quoted};
+use super::fault::{fix, invalid, quoted};
 use crate::groups::Group;
 use crate::problem::Problem;
 
@@ -105,11 +105,11 @@ impl Names {
         others: &[&'static str],
     ) -> Problem {
         let known = fields.iter().map(|field| field.name).chain(others.iter().copied());
-        let mend = mend(nearest(name, known), || {
+        let fix = fix(nearest(name, known), || {
             "see the list of its fields in the documentation.".to_owned()
         });
         invalid(format!(
-            "`{parameter}` names {}, and {} has no such field; {mend}",
+            "`{parameter}` names {}, and {} has no such field; {fix}",
             quoted(name),
             self.item
         ))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use domain::nearest;
 
-use super::fault::{invalid, listed, mend, quoted};
+use super::fault::{fix, invalid, listed, quoted};
 use super::pairs::{Name, Pair, pieces};
 use crate::problem::Problem;
 
@@ -77,11 +77,11 @@ fn unknown(name: &str, known: &[&'static str]) -> Problem {
     } else {
         ""
     };
-    let mend = mend(nearest(name, known.iter().copied()), || match known {
+    let fix = fix(nearest(name, known.iter().copied()), || match known {
         [] => "it takes none.".to_owned(),
         known => format!("it takes {}{filters}.", listed(known.iter().copied())),
     });
-    invalid(format!("{} is no query parameter of this operation; {mend}", quoted(name)))
+    invalid(format!("{} is no query parameter of this operation; {fix}", quoted(name)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use application::View;
 use application::query::{MemberNames, Subject};
 use domain::{Relation, nearest};
 
-use super::fault::{invalid, listed, mend, quoted};
+use super::fault::{fix, invalid, listed, quoted};
 use super::names::{Names, split};
 use super::parameters::Parameters;
 use crate::groups::Group;
@@ -49,11 +49,11 @@ fn embed(group: Group, written: &str) -> Result<Vec<Relation>, Problem> {
     let mut embed = Vec::new();
     for name in written.split(',') {
         let Some(wanted) = links.iter().find(|relation| relation.name == name) else {
-            let mend = mend(nearest(name, known()), || format!("it takes {}.", listed(known())));
+            let fix = fix(nearest(name, known()), || format!("it takes {}.", listed(known())));
             return Err(match &links[..] {
                 [] => invalid(format!("{} embeds nothing; leave `embed` out.", group.item_name)),
                 _ => invalid(format!(
-                    "`embed` names {}, which {} does not embed; {mend}",
+                    "`embed` names {}, which {} does not embed; {fix}",
                     quoted(name),
                     group.item_name
                 )),

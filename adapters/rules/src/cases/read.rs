@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::Case;
 use crate::expectation::Expectation;
-use crate::fault::FileFaults;
+use crate::fault::FileErrors;
 use crate::file_format::{CALLER, CASE, CASE_LOOKUP};
 use crate::file_rule::FileRule;
 use crate::keys::{self, Keys};
@@ -41,7 +41,7 @@ pub(crate) fn read(
     file: &Arc<str>,
     rules: &KnownRules,
     budget: &mut Budget,
-    faults: &mut FileFaults<'_>,
+    faults: &mut FileErrors<'_>,
 ) -> Option<Case> {
     let faults_before = faults.count();
     let rule = named_rule(node, rules, faults);
@@ -83,7 +83,7 @@ pub(crate) fn read(
 fn named_rule(
     node: &Node,
     rules: &KnownRules,
-    faults: &mut FileFaults<'_>,
+    faults: &mut FileErrors<'_>,
 ) -> Option<Arc<FileRule>> {
     let Content::Mapping(entries) = &node.content else { return None };
     let scalar = entries.iter().find(|entry| entry.key == "rule")?.value.scalar()?;
@@ -104,7 +104,7 @@ struct CaseReader<'a, 'f, 'g> {
     keys: Keys<'a>,
     rule: &'a FileRule,
     budget: &'f mut Budget,
-    faults: &'f mut FileFaults<'g>,
+    faults: &'f mut FileErrors<'g>,
 }
 
 impl<'a> CaseReader<'a, '_, '_> {
@@ -195,7 +195,7 @@ impl<'a> CaseReader<'a, '_, '_> {
         let values: Vec<_> = rule.variables.iter().map(|(name, _)| (name, value(name))).collect();
         let found =
             values.into_iter().map(|(name, value)| Some(Found::Items(self.found_by(name, value)?)));
-        // Each is read, so that all faults are told.
+        // Each is read, so that all errors are told.
         let found: Vec<_> = found.collect();
         found.into_iter().collect()
     }

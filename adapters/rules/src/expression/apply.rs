@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use super::meter::{Meter, NODE};
 use super::operator::Operator;
 use super::value::{ELEMENT, Val};
-use super::{EvaluationFault, dates, failed, numbers};
+use super::{EvaluationError, dates, failed, numbers};
 
-type Outcome<T> = Result<T, EvaluationFault>;
+type Outcome<T> = Result<T, EvaluationError>;
 
 impl Operator {
     /// Applies it.

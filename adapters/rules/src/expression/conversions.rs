@@ -7,9 +7,9 @@ use super::dates::{self, Time};
 use super::meter::{CONVERSION, Meter};
 use super::numbers::{self, Number};
 use super::value::Val;
-use super::{EvaluationFault, failed, shorten};
+use super::{EvaluationError, failed, shorten};
 
-type Outcome<T> = Result<T, EvaluationFault>;
+type Outcome<T> = Result<T, EvaluationError>;
 
 const NUMBER_OR_TEXT: &str = "a number or a string that is one";
 
@@ -112,6 +112,6 @@ pub(super) fn duration(value: &Val<'_>, meter: &Meter) -> Outcome<SignedDuration
         .ok_or_else(|| no_such(text, "no duration such as 24h or 1h30m, of at most 292 years"))
 }
 
-fn no_such(text: &str, wanted: &str) -> EvaluationFault {
+fn no_such(text: &str, wanted: &str) -> EvaluationError {
     failed(format_args!("the text \"{}\" is {wanted}", shorten(text)))
 }

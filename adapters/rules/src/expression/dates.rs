@@ -5,9 +5,9 @@ use jiff::fmt::temporal::{DateTimeParser, Pieces};
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Span, Timestamp};
 
-use super::{EvaluationFault, failed, shorten};
+use super::{EvaluationError, failed, shorten};
 
-type Outcome<T> = Result<T, EvaluationFault>;
+type Outcome<T> = Result<T, EvaluationError>;
 
 /// The day of a string, which has exactly the form `YYYY-MM-DD`.
 pub(super) fn parse(text: &str) -> Option<Date> {

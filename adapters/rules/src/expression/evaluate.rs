@@ -6,9 +6,9 @@ use super::meter::{FAULT, Meter, NODE};
 use super::node::{Loop, Macro, Member, Node, Variable};
 use super::numbers::Number;
 use super::value::{ELEMENT, List, Map, Val};
-use super::{EvaluationFault, Scope, Shape, apply, complete, dates, failed, shorten};
+use super::{EvaluationError, Scope, Shape, apply, complete, dates, failed, shorten};
 
-type Outcome<T> = Result<T, EvaluationFault>;
+type Outcome<T> = Result<T, EvaluationError>;
 
 /// One evaluation.
 pub(super) struct Evaluation<'a> {
@@ -34,7 +34,7 @@ impl<'a> Evaluation<'a> {
             Node::Constant(constant) => Ok(constant.value()),
             Node::Variable(variable) => self.variable(*variable),
             Node::Local(place) => {
-                self.locals.get(*place).cloned().ok_or(EvaluationFault::BudgetExhausted)
+                self.locals.get(*place).cloned().ok_or(EvaluationError::BudgetExhausted)
             }
             Node::Member(member) => self.member(member),
             Node::Has(member) => self.has(member).map(Val::Boolean),
@@ -85,7 +85,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn variable(&self, variable: Variable) -> Outcome<Val<'a>> {
-        let Some(scope) = self.scope else { return Err(EvaluationFault::BudgetExhausted) };
+        let Some(scope) = self.scope else { return Err(EvaluationError::BudgetExhausted) };
         let context = scope.context;
         Ok(match variable {
             Variable::After => Val::Map(Map::Written(context.id, scope.after)),
@@ -106,7 +106,7 @@ impl<'a> Evaluation<'a> {
 
     fn member(&mut self, member: &'a Member) -> Outcome<Val<'a>> {
         let Val::Map(map) = self.holder(member)? else {
-            return Err(EvaluationFault::BudgetExhausted);
+            return Err(EvaluationError::BudgetExhausted);
         };
         let value = map.get(&member.name, &member.encoded, self.meter)?;
         value.ok_or_else(|| match &member.path {
@@ -170,7 +170,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// `&&` (decided by false) and `||` (decided by true): when a side decides, a fault of the
+    /// `&&` (decided by false) and `||` (decided by true): when a side decides, an error of the
     /// other does not matter.
     fn decide(&mut self, sides: &'a [Node; 2], decisive: bool) -> Outcome<bool> {
         let left = self.boolean(&sides[0]);
@@ -186,12 +186,12 @@ impl<'a> Evaluation<'a> {
         left.and(right)
     }
 
-    /// Charges a fault, which may not matter; an exhausted budget does always.
+    /// Charges an error, which may not matter; an exhausted budget does always.
     fn absorb<T>(&self, outcome: &Outcome<T>) -> Outcome<()> {
         match outcome {
             Ok(_) => Ok(()),
-            Err(EvaluationFault::Failed(_)) => self.meter.charge(FAULT),
-            Err(EvaluationFault::BudgetExhausted) => Err(EvaluationFault::BudgetExhausted),
+            Err(EvaluationError::Failed(_)) => self.meter.charge(FAULT),
+            Err(EvaluationError::BudgetExhausted) => Err(EvaluationError::BudgetExhausted),
         }
     }
 
@@ -317,8 +317,8 @@ impl<'a> Evaluation<'a> {
 
 /// The result of a loop so far.
 struct Progress<'a> {
-    /// The first fault, which does not matter when another element decides.
-    fault: Option<EvaluationFault>,
+    /// The first error, which does not matter when another element decides.
+    fault: Option<EvaluationError>,
     matches: usize,
     made: Vec<Val<'a>>,
 }
@@ -360,7 +360,7 @@ pub(super) fn described(node: &Node) -> Option<&str> {
     }
 }
 
-fn wanted(node: &Node, wanted: &str, value: &Val<'_>) -> EvaluationFault {
+fn wanted(node: &Node, wanted: &str, value: &Val<'_>) -> EvaluationError {
     match described(node) {
         Some(path) => failed(format_args!(
             "`{path}` must be {wanted} here, and is {}",
@@ -370,7 +370,7 @@ fn wanted(node: &Node, wanted: &str, value: &Val<'_>) -> EvaluationFault {
     }
 }
 
-fn needs(function: &str, argument: &Node, wanted: &str, value: &Val<'_>) -> EvaluationFault {
+fn needs(function: &str, argument: &Node, wanted: &str, value: &Val<'_>) -> EvaluationError {
     let is = value.kind().with_article();
     match described(argument) {
         Some(path) => failed(format_args!("{function}() takes {wanted}, and `{path}` is {is}")),

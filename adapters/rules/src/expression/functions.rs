@@ -8,9 +8,9 @@ use super::kinds::{Kind, Kinds};
 use super::meter::{CONVERSION, Meter, NODE, ZONE};
 use super::operator::Operator;
 use super::value::{ELEMENT, List, StringValue, Val};
-use super::{EvaluationFault, apply, conversions, dates, failed, numbers};
+use super::{EvaluationError, apply, conversions, dates, failed, numbers};
 
-type Outcome<T> = Result<T, EvaluationFault>;
+type Outcome<T> = Result<T, EvaluationError>;
 
 /// The ways to call a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

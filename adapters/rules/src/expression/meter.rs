@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::EvaluationFault;
+use super::EvaluationError;
 
 /// Most bytes that the evaluations for one answer of a rule may make, counted as if none were freed
 /// before its end.
@@ -36,7 +36,7 @@ pub(super) const NODE: usize = 16;
 /// The work of taking an element of a list or a key of a map, or of passing over it, without its
 /// bytes.
 pub(super) const STEP: usize = 32;
-/// The work of writing a fault's text, which `&&`, `||`, `all` and `exists` may then do without.
+/// The work of writing an error's text, which `&&`, `||`, `all` and `exists` may then do without.
 pub(super) const FAULT: usize = 400;
 /// The work of reading a number or a date from text, or of computing with a decimal.
 pub(super) const CONVERSION: usize = 100;
@@ -73,28 +73,28 @@ impl Meter {
     }
 
     /// Notes work that is about to be done.
-    pub(super) fn charge(&self, units: usize) -> Result<(), EvaluationFault> {
+    pub(super) fn charge(&self, units: usize) -> Result<(), EvaluationError> {
         self.take(&self.work, units)
     }
 
     /// Notes bytes that are about to be made, and the work of it.
-    pub(crate) fn hold(&self, bytes: usize) -> Result<(), EvaluationFault> {
+    pub(crate) fn hold(&self, bytes: usize) -> Result<(), EvaluationError> {
         self.take(&self.bytes, bytes)?;
         self.take(&self.work, bytes)
     }
 
     /// Notes a search through a string, which goes many bytes at a step.
-    pub(super) fn scan(&self, bytes: usize) -> Result<(), EvaluationFault> {
+    pub(super) fn scan(&self, bytes: usize) -> Result<(), EvaluationError> {
         self.take(&self.work, bytes / 4)
     }
 
-    fn take(&self, left: &Cell<u64>, amount: usize) -> Result<(), EvaluationFault> {
+    fn take(&self, left: &Cell<u64>, amount: usize) -> Result<(), EvaluationError> {
         if let Some(rest) = left.get().checked_sub(amount as u64) {
             left.set(rest);
             return Ok(());
         }
         left.set(0);
         self.is_exhausted.set(true);
-        Err(EvaluationFault::BudgetExhausted)
+        Err(EvaluationError::BudgetExhausted)
     }
 }

@@ -86,7 +86,7 @@ pub(crate) struct Scope<'a> {
 
 /// The reasons for having no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum EvaluationFault {
+pub(crate) enum EvaluationError {
     /// With a message for people.
     Failed(String),
     /// It would take too much time or memory.
@@ -107,7 +107,7 @@ impl Expression {
     /// Reads and checks an expression.
     ///
     /// # Errors
-    /// The first fault, and where it is.
+    /// The first error, and where it is.
     pub fn compile(
         source: &str,
         wanted: Wanted,
@@ -146,7 +146,7 @@ impl Expression {
     ///
     /// # Errors
     /// When it fails or would take too much.
-    pub fn boolean(&self, scope: &Scope<'_>, meter: &Meter) -> Result<bool, EvaluationFault> {
+    pub fn boolean(&self, scope: &Scope<'_>, meter: &Meter) -> Result<bool, EvaluationError> {
         Evaluation::new(scope, meter).boolean(&self.0.root)
     }
 
@@ -154,7 +154,7 @@ impl Expression {
     ///
     /// # Errors
     /// When it fails or would take too much.
-    pub fn text(&self, scope: &Scope<'_>, meter: &Meter) -> Result<String, EvaluationFault> {
+    pub fn text(&self, scope: &Scope<'_>, meter: &Meter) -> Result<String, EvaluationError> {
         let value = Evaluation::new(scope, meter).value(&self.0.root)?;
         let text = value.as_string()?;
         meter.hold(text.len())?;
@@ -165,7 +165,7 @@ impl Expression {
     ///
     /// # Errors
     /// When it fails or would take too much.
-    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Option<String>, EvaluationFault> {
+    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Option<String>, EvaluationError> {
         match Evaluation::new(scope, meter).value(&self.0.root)? {
             Val::Null => Ok(None),
             Val::Integer(integer) => Ok(Some(integer.to_string())),
@@ -182,7 +182,7 @@ impl Expression {
 pub(crate) fn complete<'a>(
     name: &str,
     found: Option<&'a Found>,
-) -> Result<&'a [Item], EvaluationFault> {
+) -> Result<&'a [Item], EvaluationError> {
     match found {
         Some(Found::Items(items)) => Ok(items),
         Some(Found::TooMany) => Err(failed(format_args!(
@@ -197,8 +197,8 @@ pub(crate) fn complete<'a>(
     }
 }
 
-fn failed(reason: fmt::Arguments<'_>) -> EvaluationFault {
-    EvaluationFault::Failed(reason.to_string())
+fn failed(reason: fmt::Arguments<'_>) -> EvaluationError {
+    EvaluationError::Failed(reason.to_string())
 }
 
 /// The beginning of a string, for messages.

@@ -6,9 +6,9 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::meter::{CONVERSION, Meter};
 use super::operator::Operator;
-use super::{EvaluationFault, failed, shorten};
+use super::{EvaluationError, failed, shorten};
 
-type Outcome<T> = Result<T, EvaluationFault>;
+type Outcome<T> = Result<T, EvaluationError>;
 
 /// Most digits of which a double keeps every one.
 const DIGITS_OF_A_DOUBLE: usize = 15;

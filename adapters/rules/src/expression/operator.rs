@@ -1,7 +1,7 @@
 //! The operators of two values, and the kinds they take and give.
 
 use super::kinds::{Kind, Kinds};
-use super::{EvaluationFault, failed};
+use super::{EvaluationError, failed};
 
 /// An operator of two values. What takes conditions (`&&`, `||`, `?:`) is none of them, since it
 /// does not look at both sides always.
@@ -83,7 +83,7 @@ impl Operator {
             .fold(Kinds::NONE, |all, kind| all.or(Kinds::of(kind)))
     }
 
-    pub(super) fn cannot_take(self, left: Kind, right: Kind) -> EvaluationFault {
+    pub(super) fn cannot_take(self, left: Kind, right: Kind) -> EvaluationError {
         failed(format_args!(
             "`{}` does not take {} and {}",
             self.sign(),

@@ -6,7 +6,7 @@ use regex_automata::util::syntax;
 use regex_automata::{Input, MatchKind, nfa::thompson};
 
 use super::meter::Meter;
-use super::{EvaluationFault, failed};
+use super::{EvaluationError, failed};
 
 /// Most bytes of a table.
 const MOST_TABLE: usize = 1 << 20;
@@ -41,7 +41,7 @@ impl Pattern {
     }
 
     /// Returns whether it matches some part of the string.
-    pub(super) fn is_in(&self, text: &str, meter: &Meter) -> Result<bool, EvaluationFault> {
+    pub(super) fn is_in(&self, text: &str, meter: &Meter) -> Result<bool, EvaluationError> {
         meter.charge(text.len())?;
         let found = self.0.try_search_fwd(&Input::new(text).earliest(true));
         found.map(|found| found.is_some()).map_err(|error| {

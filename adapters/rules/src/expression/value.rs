@@ -14,9 +14,9 @@ use super::dates::Time;
 use super::kinds::Kind;
 use super::meter::{CONVERSION, Meter, NODE, STEP};
 use super::numbers::{self, Number};
-use super::{EvaluationFault, failed};
+use super::{EvaluationError, failed};
 
-type Outcome<T> = Result<T, EvaluationFault>;
+type Outcome<T> = Result<T, EvaluationError>;
 
 /// A value.
 #[derive(Clone, Debug)]
@@ -137,7 +137,7 @@ impl<'a> Val<'a> {
         if let Self::List(list) = self { Ok(list) } else { Err(self.is_not("a list")) }
     }
 
-    pub(super) fn is_not(&self, wanted: &str) -> EvaluationFault {
+    pub(super) fn is_not(&self, wanted: &str) -> EvaluationError {
         failed(format_args!("{wanted} is needed here, not {}", self.kind().with_article()))
     }
 

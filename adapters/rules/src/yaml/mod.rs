@@ -1,7 +1,7 @@
 //! YAML 1.2 as a tree that knows where everything stands, and keeps scalars as they are written.
 //!
 //! The parser gives events; the tree is made here rather than by a deserializer, which would stop
-//! at the first fault of a rule and make numbers of digits.
+//! at the first error of a rule and make numbers of digits.
 
 mod json;
 mod node;

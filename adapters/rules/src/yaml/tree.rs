@@ -8,7 +8,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, options};
 
 use super::offsets::{Quotes, Source};
 use super::{Content, Entry, Node, Scalar};
-use crate::fault::{FileFaults, Location};
+use crate::fault::{FileErrors, Location};
 
 /// How many values may still be read: what bounds the memory of trees, which are many times the
 /// size of their texts.
@@ -33,12 +33,12 @@ impl Budget {
     }
 }
 
-/// Reads the one document of a file. `None` when it holds nothing, or has a fault that nothing can
+/// Reads the one document of a file. `None` when it holds nothing, or has an error that nothing can
 /// be read after.
 pub(crate) fn parse(
     text: &str,
     budget: &mut Budget,
-    faults: &mut FileFaults<'_>,
+    faults: &mut FileErrors<'_>,
 ) -> Option<Arc<Node>> {
     let (tree, duplicates) = match read(&text.into(), budget) {
         Ok(read) => read,

@@ -9,7 +9,7 @@ use super::super::kinds::Kinds;
 use super::super::meter::{Budget, Meter};
 use super::super::node::{Constant, Loop, Macro, Node};
 use super::super::pattern::Pattern;
-use super::super::{EvaluationFault, mistakes, shorten};
+use super::super::{EvaluationError, mistakes, shorten};
 use super::{Compiler, Outcome, Typed, did_you_mean};
 
 impl Compiler<'_> {
@@ -127,7 +127,7 @@ impl Compiler<'_> {
                 Ok(Some(constant)) => {
                     return Ok(Typed::new(Node::Constant(constant), function.result));
                 }
-                Err(EvaluationFault::Failed(reason)) => return self.refuse(at, reason),
+                Err(EvaluationError::Failed(reason)) => return self.refuse(at, reason),
                 _ => {}
             }
         }

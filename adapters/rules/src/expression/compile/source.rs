@@ -31,7 +31,7 @@ pub(super) fn read<T: Send>(
         let thread = thread.map_err(|error| {
             fault(0, format!("there is no thread to read the expression on: {error}"))
         })?;
-        // The parser is a generated one: should it panic, that is a fault of this source only.
+        // The parser is a generated one: should it panic, that is an error of this source only.
         thread.join().unwrap_or_else(|_| Err(fault(0, "the expression cannot be read".to_owned())))
     })
 }
@@ -68,7 +68,7 @@ fn syntax_reason(message: &str) -> String {
             .to_owned();
     }
     // What follows is a list of all that could have stood there, or how the parser sees its own
-    // fault.
+    // error.
     let message = message
         .split(" expecting ")
         .next()

@@ -10,7 +10,7 @@ use domain::{Found, Item, Members};
 use proptest::prelude::*;
 
 use super::super::{
-    EvaluationFault, Expression, Scope, Shape, Wanted, compile, evaluate::Evaluation, kinds::Kinds,
+    EvaluationError, Expression, Scope, Shape, Wanted, compile, evaluate::Evaluation, kinds::Kinds,
 };
 use super::{context, item, lookups, members};
 
@@ -46,7 +46,7 @@ static FOUND: LazyLock<[Found; 2]> = LazyLock::new(|| {
     [Found::Items(items.clone()), Found::Items(items)]
 });
 
-fn judge(source: &str) -> Result<bool, EvaluationFault> {
+fn judge(source: &str) -> Result<bool, EvaluationError> {
     let (context, lookups) = (context(), lookups());
     let scope = Scope {
         after: &LARGE,
@@ -139,7 +139,7 @@ fn what_grows_with_a_power_of_the_item_ends() {
         let outcome = judge(&source);
         assert_eq!(
             outcome,
-            Err(EvaluationFault::BudgetExhausted),
+            Err(EvaluationError::BudgetExhausted),
             "{}",
             &source[..source.len().min(100)]
         );
@@ -266,7 +266,7 @@ fn any_source() -> impl Strategy<Value = String> {
 
 fn evaluate_any(
     source: &str,
-) -> Option<(Kinds, Result<super::super::kinds::Kind, EvaluationFault>)> {
+) -> Option<(Kinds, Result<super::super::kinds::Kind, EvaluationError>)> {
     let (after, context, lookups) = (members(super::ITEM), context(), lookups());
     let found = [Found::Items(vec![item(r#"{"name": "P"}"#)]), Found::Items(vec![item("{}")])];
     let scope =
@@ -285,8 +285,8 @@ proptest! {
         if let Some((foretold, outcome)) = evaluate_any(&source) {
             match outcome {
                 Ok(kind) => prop_assert!(foretold.has(kind), "{source}: {kind:?} is not among {foretold}"),
-                Err(EvaluationFault::Failed(reason)) => prop_assert!(reason.chars().count() <= 200, "{source}: {reason}"),
-                Err(EvaluationFault::BudgetExhausted) => {}
+                Err(EvaluationError::Failed(reason)) => prop_assert!(reason.chars().count() <= 200, "{source}: {reason}"),
+                Err(EvaluationError::BudgetExhausted) => {}
             }
         }
     }

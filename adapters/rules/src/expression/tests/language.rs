@@ -3,7 +3,7 @@
 use crate::expression::{Budget, Meter};
 use domain::Found;
 
-use super::super::{EvaluationFault, Expression, Scope, Variable, Wanted};
+use super::super::{EvaluationError, Expression, Scope, Variable, Wanted};
 use super::{
     ID, ITEM, OTHER_ID, all_fail, all_hold, compile, context, item, judge, lookups, members,
 };
@@ -61,14 +61,14 @@ fn what_was_looked_up_is_an_item_or_a_list() {
     for (found, words) in
         [(Found::TooMany, "more than 1000 items"), (Found::TooLarge, "more than 4194304 bytes")]
     {
-        let Err(EvaluationFault::Failed(reason)) =
+        let Err(EvaluationError::Failed(reason)) =
             judge("lib == []", &[Found::Items(vec![]), found])
         else {
             panic!("it fails")
         };
         assert!(reason.contains(words) && reason.contains("`lib`"), "{reason}");
     }
-    assert!(matches!(judge("program == null", &[]), Err(EvaluationFault::Failed(_))));
+    assert!(matches!(judge("program == null", &[]), Err(EvaluationError::Failed(_))));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn texts_and_keys_are_results_too() {
             .text(&scope, &Meter::of(Budget::Verdict))
     };
     assert_eq!(text("'has ' + string(words(self.title)) + ' words'"), Ok("has 5 words".to_owned()));
-    assert!(matches!(text("self.count"), Err(EvaluationFault::Failed(_))));
+    assert!(matches!(text("self.count"), Err(EvaluationError::Failed(_))));
     let key = |source: &str| {
         Expression::compile(source, Wanted::Key, &[])
             .unwrap()
@@ -161,7 +161,7 @@ fn texts_and_keys_are_results_too() {
     };
     assert_eq!(key("self.title"), Ok(Some("Rice straw as a feed".to_owned())));
     assert_eq!((key("self.count"), key("self.nothing")), (Ok(Some("3".to_owned())), Ok(None)));
-    assert!(matches!(key("self.yes"), Err(EvaluationFault::Failed(_))));
+    assert!(matches!(key("self.yes"), Err(EvaluationError::Failed(_))));
 }
 
 #[test]

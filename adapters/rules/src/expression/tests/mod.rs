@@ -9,7 +9,7 @@ use crate::expression::{Budget, Meter};
 use domain::{Found, Item, ItemId, Members, Version, WriteContext, WriteOperation};
 use jiff::Timestamp;
 
-use super::{EvaluationFault, Expression, ExpressionFault, Scope, Shape, Wanted};
+use super::{EvaluationError, Expression, ExpressionFault, Scope, Shape, Wanted};
 
 const ITEM: &str = r#"{
     "title": "Rice straw as a feed", "empty": "", "nothing": null, "yes": true, "count": 3, "budget": 1250.5, "large": 12345678901234567890.12,
@@ -57,7 +57,7 @@ pub(super) fn compile(source: &str) -> Result<Expression, ExpressionFault> {
 }
 
 /// What a condition comes to for an item, without a state before.
-pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationFault> {
+pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationError> {
     let found = [
         Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]),
         Found::Items(vec![item(r#"{"size": 1}"#), item(r#"{"size": 2}"#)]),
@@ -81,7 +81,7 @@ pub(super) fn all_hold(sources: &[&str]) {
 pub(super) fn all_fail(sources: &[(&str, &str)]) {
     for (source, words) in sources {
         match judge(source, ITEM) {
-            Err(EvaluationFault::Failed(reason)) => {
+            Err(EvaluationError::Failed(reason)) => {
                 assert!(reason.contains(words), "{source}: {reason}");
                 assert!(reason.chars().count() <= 200, "{source}: {reason}");
             }

@@ -1,4 +1,4 @@
-//! What is refused before it is ever evaluated, and where the fault is said to be.
+//! What is refused before it is ever evaluated, and where the error is said to be.
 
 use super::super::{Expression, Wanted};
 use super::compile;
