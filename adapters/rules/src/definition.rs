@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::{Collection, Lookup, Severity, WriteOperation};
 use jiff::civil::Date;
 
-use crate::expression::{Expression, Shape, Wanted};
+use crate::expression::{Expression, ResultKind, Shape};
 use crate::fault::FileErrors;
 use crate::file_format::{EFFECTIVE, RULE};
 use crate::file_rule::{Field, FileRule, Message};
@@ -58,11 +58,11 @@ pub(crate) fn read(
     let (variables, targets, mut notes) = lookups(&keys, faults);
     let mut compile =
         |key, wanted| compiled(keys.scalar(key)?, wanted, &variables, &mut notes, faults);
-    let when = compile("when", Wanted::Boolean);
-    let check = compile("check", Wanted::Boolean);
+    let when = compile("when", ResultKind::Boolean);
+    let check = compile("check", ResultKind::Boolean);
     let message = match keys.scalar("message_expression") {
         Some(scalar) => {
-            let expression = compile("message_expression", Wanted::String);
+            let expression = compile("message_expression", ResultKind::String);
             let source = scalar.text.trim_end().into();
             expression.map(|expression| Message::Computed { expression, source })
         }
@@ -103,7 +103,7 @@ pub(crate) fn read(
 
 fn compiled(
     scalar: &Scalar,
-    wanted: Wanted,
+    wanted: ResultKind,
     variables: &[(String, Shape)],
     notes: &mut Notes,
     faults: &mut FileErrors<'_>,

@@ -5,7 +5,7 @@ use std::fmt;
 use domain::proposal::FIELDS;
 use domain::{Collection, ItemId, LookupKey, nearest};
 
-use crate::expression::{EvaluationError, Expression, Meter, Scope, Shape, Wanted};
+use crate::expression::{EvaluationError, Expression, Meter, ResultKind, Scope, Shape};
 use crate::fault::FileErrors;
 use crate::yaml::Scalar;
 
@@ -106,7 +106,7 @@ impl<'a> ParsedLookup<'a> {
 
     /// Compiles what it looks for. Other lookups are no variables there.
     pub fn compile(self, faults: &mut FileErrors<'_>) -> Option<LookupTarget> {
-        match Expression::compile(self.value, Wanted::Key, &[]) {
+        match Expression::compile(self.value, ResultKind::Key, &[]) {
             Ok(value) => Some(LookupTarget { collection: self.collection?, by: self.by, value }),
             Err(fault) => {
                 faults.add(self.scalar.place_of(self.offset + fault.offset), fault.reason);

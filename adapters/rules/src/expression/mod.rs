@@ -42,7 +42,7 @@ pub(crate) struct Expression(Compiled);
 
 /// The result that an expression must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum ResultKind {
     /// A condition.
     Boolean,
     /// A message.
@@ -93,7 +93,7 @@ pub(crate) enum EvaluationError {
     BudgetExhausted,
 }
 
-impl Wanted {
+impl ResultKind {
     const fn kinds(self) -> Kinds {
         match self {
             Self::Boolean => Kinds::BOOLEAN,
@@ -110,7 +110,7 @@ impl Expression {
     /// The first error, and where it is.
     pub fn compile(
         source: &str,
-        wanted: Wanted,
+        wanted: ResultKind,
         lookups: &[(String, Shape)],
     ) -> Result<Self, ExpressionFault> {
         compile::compile(source, wanted.kinds(), lookups).map(Self)

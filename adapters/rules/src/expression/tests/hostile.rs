@@ -10,7 +10,8 @@ use domain::{Found, Item, Members};
 use proptest::prelude::*;
 
 use super::super::{
-    EvaluationError, Expression, Scope, Shape, Wanted, compile, evaluate::Evaluation, kinds::Kinds,
+    EvaluationError, Expression, ResultKind, Scope, Shape, compile, evaluate::Evaluation,
+    kinds::Kinds,
 };
 use super::{context, item, lookups, members};
 
@@ -293,7 +294,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_compiler_panic(source in "[a-z0-9 .,()\\[\\]{}'\"+*/%<>=!?:&|\\\\é\n-]{0,60}") {
-        if let Err(fault) = Expression::compile(&source, Wanted::String, &[("lib".to_owned(), Shape::Many)]) {
+        if let Err(fault) = Expression::compile(&source, ResultKind::String, &[("lib".to_owned(), Shape::Many)]) {
             prop_assert!(source.is_char_boundary(fault.offset), "{fault:?}");
             prop_assert!(fault.reason != "the expression cannot be read", "{source}");
         }

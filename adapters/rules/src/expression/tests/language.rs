@@ -3,7 +3,7 @@
 use crate::expression::{Budget, Meter};
 use domain::Found;
 
-use super::super::{EvaluationError, Expression, Scope, Variable, Wanted};
+use super::super::{EvaluationError, Expression, ResultKind, Scope, Variable};
 use super::{
     ID, ITEM, OTHER_ID, all_fail, all_hold, compile, context, item, judge, lookups, members,
 };
@@ -82,7 +82,7 @@ fn the_state_before_and_the_caller_are_known() {
         "old.status == 'DRAFT' && self.status != old.status && old.id == self.id && caller.id == null && parent == '{OTHER_ID}'"
     );
     assert_eq!(
-        Expression::compile(&source, Wanted::Boolean, &[])
+        Expression::compile(&source, ResultKind::Boolean, &[])
             .unwrap()
             .boolean(&scope, &Meter::of(Budget::Verdict)),
         Ok(true)
@@ -148,14 +148,14 @@ fn texts_and_keys_are_results_too() {
     let (after, context) = (members(ITEM), context());
     let scope = Scope { after: &after, before: None, context: &context, lookups: &[], found: &[] };
     let text = |source: &str| {
-        Expression::compile(source, Wanted::String, &[])
+        Expression::compile(source, ResultKind::String, &[])
             .unwrap()
             .text(&scope, &Meter::of(Budget::Verdict))
     };
     assert_eq!(text("'has ' + string(words(self.title)) + ' words'"), Ok("has 5 words".to_owned()));
     assert!(matches!(text("self.count"), Err(EvaluationError::Failed(_))));
     let key = |source: &str| {
-        Expression::compile(source, Wanted::Key, &[])
+        Expression::compile(source, ResultKind::Key, &[])
             .unwrap()
             .key(&scope, &Meter::of(Budget::Verdict))
     };

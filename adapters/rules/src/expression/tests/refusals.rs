@@ -1,6 +1,6 @@
 //! What is refused before it is ever evaluated, and where the error is said to be.
 
-use super::super::{Expression, Wanted};
+use super::super::{Expression, ResultKind};
 use super::compile;
 
 /// Each is refused at the place of the first `§`, for a reason with these words.
@@ -110,9 +110,9 @@ fn kinds_that_cannot_work() {
         ("§1u == 1", "no unsigned numbers"),
         ("§b'a' == b'a'", "there are no bytes here"),
     ]);
-    assert!(Expression::compile("1 + 1", Wanted::String, &[]).is_err());
-    assert!(Expression::compile("true", Wanted::Key, &[]).is_err());
-    assert!(Expression::compile("self.a", Wanted::Key, &[]).is_ok());
+    assert!(Expression::compile("1 + 1", ResultKind::String, &[]).is_err());
+    assert!(Expression::compile("true", ResultKind::Key, &[]).is_err());
+    assert!(Expression::compile("self.a", ResultKind::Key, &[]).is_ok());
 }
 
 #[test]
