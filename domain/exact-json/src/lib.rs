@@ -2,7 +2,7 @@
 //! number.
 //!
 //! The general-purpose readers lose one of the two, accept duplicate member names, or build a tree
-//! many times the size of the text. [`read`] makes one pass, refuses what cannot be kept apart
+//! many times the size of the text. [`read()`] makes one pass, refuses what cannot be kept apart
 //! later, and yields compact text; a [`Value`] is a view into it that decodes only what is asked
 //! for.
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// A value as [`super::read`] wrote it: valid, compact, canonical strings. Nothing is decoded
+/// A value as [`super::read()`] wrote it: valid, compact, canonical strings. Nothing is decoded
 /// before it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a>(&'a str);

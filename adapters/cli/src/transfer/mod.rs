@@ -1,9 +1,9 @@
 //! Copies of a whole store: a backup of an `SQLite` file, and a history that is exported from one
 //! store and imported into another, which may be of the other kind.
 //!
-//! - [`backup`], [`export`] and [`import`] are the commands;
-//! - [`format`] is what an export looks like, line by line, [`lines`] how its lines are read within
-//!   bounds;
+//! - [`mod@backup`], [`mod@export`] and [`mod@import`] are the commands;
+//! - [`mod@format`] is what an export looks like, line by line, [`lines`] how its lines are read
+//!   within bounds;
 //! - [`reading`] checks a whole export, [`new_file`] makes sure that no half copy is taken for a
 //!   whole one.
 //!

@@ -1,7 +1,7 @@
 //! The groups of the interface, as data: [`table::GROUPS`] has a row for each.
 //!
 //! A group shows a collection, or the part of one that belongs to an item of another. What differs
-//! between groups is in its row and in that of the collection ([`domain::COLLECTIONS`]); the
+//! between groups is in its row and in that of the collection (`COLLECTIONS`); the
 //! operations have one implementation. `docs/adding-a-group.md` adds one.
 
 mod operation;
