@@ -90,17 +90,7 @@ impl<R: Resource> ResourceService<R> {
                 self.judge(&write_context, before.as_ref(), draft, &mut decision).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
-            let (members, references) = if let Some(shown) = before {
-                let replacement = self.replacement_of(&shown, after);
-                let left = (Arc::clone(&replacement.members), replacement.references.clone());
-                content.replacements.push(replacement);
-                left
-            } else {
-                let addition = self.new_item(id, after, None);
-                let left = (Arc::clone(&addition.members), addition.references.clone());
-                content.additions.push(addition);
-                left
-            };
+            let (members, references) = self.add(&mut content, id, before.as_ref(), after);
             items.push((Item { members, ..unjudged }, references));
             if index % ELEMENTS_AT_A_TIME == 0 {
                 yield_now().await;
@@ -117,6 +107,27 @@ impl<R: Resource> ResourceService<R> {
         }
         let (warnings, read_set) = (verdict.warnings, decision.into_read_set());
         Ok(Judged { content, items, warnings, read_set })
+    }
+
+    /// Adds what an element becomes, and returns its members and what they refer to.
+    fn add(
+        &self,
+        content: &mut CollectionContent,
+        id: ItemId,
+        before: Option<&ShownItem>,
+        after: R,
+    ) -> (Arc<str>, Vec<Option<ItemId>>) {
+        if let Some(shown) = before {
+            let replacement = self.replacement_of(shown, after);
+            let added = (Arc::clone(&replacement.members), replacement.references.clone());
+            content.replacements.push(replacement);
+            added
+        } else {
+            let addition = self.new_item(id, after, None);
+            let added = (Arc::clone(&addition.members), addition.references.clone());
+            content.additions.push(addition);
+            added
+        }
     }
 
     /// What the elements would be, or why they cannot be told from others.
