@@ -5,8 +5,8 @@ use std::sync::Arc;
 use domain::{Collection, Lookup, Severity, WriteOperation};
 use jiff::civil::Date;
 
+use crate::error::FileErrors;
 use crate::expression::{Expression, ResultKind, Shape};
-use crate::fault::FileErrors;
 use crate::file_format::{EFFECTIVE, RULE};
 use crate::file_rule::{Field, FileRule, Message};
 use crate::keys::{self, Keys, LONGEST_NAME};
@@ -51,13 +51,13 @@ const WORDS: [&str; 21] = [
 pub(crate) fn read(
     node: &Node,
     file: &Arc<str>,
-    faults: &mut FileErrors<'_>,
+    errors: &mut FileErrors<'_>,
 ) -> Option<(Box<str>, Option<FileRule>)> {
-    let faults_before = faults.count();
-    let keys = Keys::of(node, &RULE, Some(&[]), faults)?;
-    let (variables, targets, mut notes) = lookups(&keys, faults);
+    let errors_before = errors.count();
+    let keys = Keys::of(node, &RULE, Some(&[]), errors)?;
+    let (variables, targets, mut notes) = lookups(&keys, errors);
     let mut compile =
-        |key, wanted| compiled(keys.scalar(key)?, wanted, &variables, &mut notes, faults);
+        |key, wanted| compiled(keys.scalar(key)?, wanted, &variables, &mut notes, errors);
     let when = compile("when", ResultKind::Boolean);
     let check = compile("check", ResultKind::Boolean);
     let message = match keys.scalar("message_expression") {
@@ -68,15 +68,15 @@ pub(crate) fn read(
         }
         None => keys.string("message").map(|text| Message::Fixed(text.trim_end().into())),
     };
-    let operations = operations(&keys, faults);
-    let effective = effective(&keys, faults);
+    let operations = operations(&keys, errors);
+    let effective = effective(&keys, errors);
     let field = keys.scalar("field").map(|scalar| Field {
         pointer: keys::pointer(&scalar.text).unwrap_or_default(),
         written: scalar.text.as_str().into(),
         place: scalar.source.place,
     });
     let id: Box<str> = keys.string("id")?.into();
-    let is_sound = faults.count() == faults_before;
+    let is_sound = errors.count() == errors_before;
     let rule = || {
         Some(FileRule {
             file: file.clone(),
@@ -106,20 +106,20 @@ fn compiled(
     wanted: ResultKind,
     variables: &[(String, Shape)],
     notes: &mut Notes,
-    faults: &mut FileErrors<'_>,
+    errors: &mut FileErrors<'_>,
 ) -> Option<Expression> {
     let expression = Expression::compile(&scalar.text, wanted, variables)
-        .map_err(|fault| faults.add(scalar.place_of(fault.offset), fault.reason))
+        .map_err(|error| errors.add(scalar.place_of(error.offset), error.reason))
         .ok()?;
     notes.add(&expression, scalar, 0);
     Some(expression)
 }
 
-fn operations(keys: &Keys<'_>, faults: &mut FileErrors<'_>) -> Vec<WriteOperation> {
+fn operations(keys: &Keys<'_>, errors: &mut FileErrors<'_>) -> Vec<WriteOperation> {
     let Some(node) = keys.get("on") else { return ON.to_vec() };
-    let elements = keys::list(node, "on", faults).unwrap_or_default();
+    let elements = keys::list(node, "on", errors).unwrap_or_default();
     if elements.is_empty() {
-        faults.add(
+        errors.add(
             node.place,
             "`on` names no operation, so the rule would judge nothing; name some or remove the key",
         );
@@ -129,21 +129,21 @@ fn operations(keys: &Keys<'_>, faults: &mut FileErrors<'_>) -> Vec<WriteOperatio
         let name = element.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let Some(operation) = WriteOperation::named(name) else { continue };
         if operations.contains(&operation) {
-            faults.add(element.place, format!("`on` names `{name}` twice; remove one"));
+            errors.add(element.place, format!("`on` names `{name}` twice; remove one"));
         }
         operations.push(operation);
     }
     operations
 }
 
-fn effective(keys: &Keys<'_>, faults: &mut FileErrors<'_>) -> (Option<Date>, Option<Date>) {
+fn effective(keys: &Keys<'_>, errors: &mut FileErrors<'_>) -> (Option<Date>, Option<Date>) {
     let Some(node) = keys.get("effective") else { return (None, None) };
-    let days = Keys::of(node, &EFFECTIVE, Some(&[]), faults);
+    let days = Keys::of(node, &EFFECTIVE, Some(&[]), errors);
     let day = |key| days.as_ref()?.date(key);
     if let (Some(first), Some(last)) = (day("from"), day("until"))
         && last < first
     {
-        faults.add(node.place, format!("the rule would end on {last}, before it begins on {first}; correct one of the two days"));
+        errors.add(node.place, format!("the rule would end on {last}, before it begins on {first}; correct one of the two days"));
     }
     (day("from"), day("until"))
 }
@@ -152,25 +152,25 @@ fn effective(keys: &Keys<'_>, faults: &mut FileErrors<'_>) -> (Option<Date>, Opt
 /// them; the sound lookups; and notes on their expressions.
 fn lookups(
     keys: &Keys<'_>,
-    faults: &mut FileErrors<'_>,
+    errors: &mut FileErrors<'_>,
 ) -> (Vec<(String, Shape)>, Vec<LookupTarget>, Notes) {
     let (mut variables, mut targets, mut notes) = (Vec::new(), Vec::new(), Notes::default());
-    let entries = keys.get("lookup").and_then(|node| keys::entries(node, "`lookup`", faults));
+    let entries = keys.get("lookup").and_then(|node| keys::entries(node, "`lookup`", errors));
     for (index, entry) in entries.unwrap_or_default().iter().enumerate() {
         if index == Lookup::MOST {
-            faults.add(entry.place, format!("a rule looks up at most {} times", Lookup::MOST));
+            errors.add(entry.place, format!("a rule looks up at most {} times", Lookup::MOST));
             break;
         }
         if let Some(reason) = misnamed(&entry.key) {
-            faults.add(entry.place, reason);
+            errors.add(entry.place, reason);
         }
-        let scalar = keys::expression(&entry.value, &entry.key, faults);
-        let written = scalar.and_then(|scalar| ParsedLookup::read(scalar, faults));
+        let scalar = keys::expression(&entry.value, &entry.key, errors);
+        let written = scalar.and_then(|scalar| ParsedLookup::read(scalar, errors));
         let shape = written.as_ref().map_or(Shape::Many, |written| written.by.shape());
         variables.push((entry.key.clone(), shape));
         let Some((scalar, written)) = scalar.zip(written) else { continue };
         let start = written.offset;
-        let Some(target) = written.compile(faults) else { continue };
+        let Some(target) = written.compile(errors) else { continue };
         notes.add(&target.value, scalar, start);
         targets.push(target);
     }

@@ -10,11 +10,11 @@ use domain::{
 };
 use jiff::civil::Date;
 
+use crate::error::Location;
 use crate::evaluation;
 use crate::expression::{
     Budget, EvaluationError, Expression, Meter, Scope, Shape, Variable, complete,
 };
-use crate::fault::Location;
 use crate::lookup_target::{LookupBy, LookupTarget};
 use crate::notes::Notes;
 
@@ -76,8 +76,8 @@ struct Rejection {
 }
 
 impl From<EvaluationError> for Refusal {
-    fn from(fault: EvaluationError) -> Self {
-        Self::Undecided(match fault {
+    fn from(error: EvaluationError) -> Self {
+        Self::Undecided(match error {
             EvaluationError::Failed(reason) => reason,
             EvaluationError::BudgetExhausted => {
                 "it takes too much time or memory on this item".to_owned()
@@ -208,7 +208,7 @@ impl FileRule {
             return Ok(Vec::new());
         }
         let scope = Scope { found: &[], ..self.scope(transition) };
-        self.look_up(&scope, meter).map_err(|fault| self.rejection(fault.into(), &scope, meter))
+        self.look_up(&scope, meter).map_err(|error| self.rejection(error.into(), &scope, meter))
     }
 
     fn check_by(

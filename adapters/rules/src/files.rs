@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::fault::RuleFileErrors;
+use crate::error::RuleFileErrors;
 
 /// Most bytes of a file.
 pub(crate) const MOST_BYTES_OF_A_FILE: u64 = 1 << 20;
@@ -31,7 +31,7 @@ pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// That of files, by their names and contents, and of what could not be read of them.
-    pub(crate) fn of(files: &[RuleFile], faults: &RuleFileErrors) -> Self {
+    pub(crate) fn of(files: &[RuleFile], errors: &RuleFileErrors) -> Self {
         let mut hash = Sha256::new();
         for file in files {
             for part in [file.name.as_bytes(), &file.bytes] {
@@ -39,7 +39,7 @@ impl Fingerprint {
                 hash.update(part);
             }
         }
-        hash.update(faults.to_string());
+        hash.update(errors.to_string());
         Self(hash.finalize().into())
     }
 
@@ -52,10 +52,10 @@ impl Fingerprint {
 /// Reads a file, or those of a folder that are rule files, in the order of their names. What cannot
 /// be read is an error.
 pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, RuleFileErrors) {
-    let mut faults = RuleFileErrors::default();
+    let mut errors = RuleFileErrors::default();
     let files = match paths(path) {
         Ok(paths) if paths.len() > MOST_FILES => {
-            faults.push(
+            errors.push(
                 &name(path),
                 None,
                 format!("the folder has {} rule files; at most {MOST_FILES} are read", paths.len()),
@@ -64,23 +64,23 @@ pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, RuleFileErrors) {
         }
         // A folder that was not mounted, or is being filled, must not put every rule out of force.
         Ok(paths) if paths.is_empty() => {
-            faults.push(
+            errors.push(
                 &name(path),
                 None,
                 "the folder has no rule files; their names end in .yaml, .yml or .json".to_owned(),
             );
             Vec::new()
         }
-        Ok(paths) => read_all(paths, &mut faults),
+        Ok(paths) => read_all(paths, &mut errors),
         Err(error) => {
-            faults.push(&name(path), None, format!("cannot be read: {error}"));
+            errors.push(&name(path), None, format!("cannot be read: {error}"));
             Vec::new()
         }
     };
-    (files, faults)
+    (files, errors)
 }
 
-fn read_all(paths: Vec<PathBuf>, faults: &mut RuleFileErrors) -> Vec<RuleFile> {
+fn read_all(paths: Vec<PathBuf>, errors: &mut RuleFileErrors) -> Vec<RuleFile> {
     let (mut files, mut bytes) = (Vec::with_capacity(paths.len()), 0);
     for path in paths {
         let name = name(&path);
@@ -88,7 +88,7 @@ fn read_all(paths: Vec<PathBuf>, faults: &mut RuleFileErrors) -> Vec<RuleFile> {
             Ok(content) => {
                 bytes += content.len() as u64;
                 if bytes > MOST_BYTES {
-                    faults.push(
+                    errors.push(
                         &name,
                         None,
                         format!(
@@ -99,7 +99,7 @@ fn read_all(paths: Vec<PathBuf>, faults: &mut RuleFileErrors) -> Vec<RuleFile> {
                 }
                 files.push(RuleFile { name, bytes: content });
             }
-            Err(error) => faults.push(&name, None, format!("cannot be read: {error}")),
+            Err(error) => errors.push(&name, None, format!("cannot be read: {error}")),
         }
     }
     files

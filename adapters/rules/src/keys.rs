@@ -8,7 +8,7 @@ use domain::{Pointer, nearest};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::fault::{FileErrors, Location};
+use crate::error::{FileErrors, Location};
 use crate::yaml::{Content, Entry, Node, Scalar, ScalarKind};
 
 /// A mapping of which only some keys are known.
@@ -91,19 +91,19 @@ impl<'a> Keys<'a> {
         node: &'a Node,
         table: &Table,
         others: Option<&[&str]>,
-        faults: &mut FileErrors<'_>,
+        errors: &mut FileErrors<'_>,
     ) -> Option<Self> {
-        let entries = entries(node, table.name, faults)?;
+        let entries = entries(node, table.name, errors)?;
         let is_there = |key: &Key| entries.iter().any(|entry| entry.key == key.name);
         for key in table.keys.iter().filter(|key| !is_there(key)) {
             if let Presence::Required { example } = key.presence {
                 let name = key.name;
                 let reason =
                     format!("needs the key `{name}`; add one, such as `{name}: {example}`");
-                faults.add(node.place, format!("{} {reason}", table.name));
+                errors.add(node.place, format!("{} {reason}", table.name));
             }
         }
-        refuse_alternatives(node, entries, table, faults);
+        refuse_alternatives(node, entries, table, errors);
         let known: Vec<_> = table
             .keys
             .iter()
@@ -111,17 +111,17 @@ impl<'a> Keys<'a> {
             .chain(others.into_iter().flatten().copied())
             .collect();
         let is_sound = |entry: &&Entry| {
-            let before = faults.count();
+            let before = errors.count();
             if let Some(key) = table.keys.iter().find(|key| key.name == entry.key) {
-                key.form.check(&entry.value, key.name, faults);
+                key.form.check(&entry.value, key.name, errors);
             } else if others.is_some() && !known.contains(&entry.key.as_str()) {
                 let words = known_words(&entry.key, &known);
-                faults.add(
+                errors.add(
                     entry.place,
                     format!("{} has no key `{}`; {words}", table.name, entry.key),
                 );
             }
-            faults.count() == before
+            errors.count() == before
         };
         Some(Self { entries: entries.iter().filter(is_sound).collect(), place: node.place })
     }
@@ -153,12 +153,12 @@ impl<'a> Keys<'a> {
 
 impl Form {
     /// Adds what is wrong with the value of a key.
-    fn check(self, node: &Node, key: &str, faults: &mut FileErrors<'_>) {
+    fn check(self, node: &Node, key: &str, errors: &mut FileErrors<'_>) {
         let mut sound = |is_sound: fn(&str) -> bool, wanted: &str| {
-            if let Some(scalar) = string(node, key, faults).filter(|scalar| !is_sound(&scalar.text))
+            if let Some(scalar) = string(node, key, errors).filter(|scalar| !is_sound(&scalar.text))
             {
                 let reason = format!("`{key}` is {wanted}, which `{}` is not", scalar.text);
-                faults.add(scalar.source.place, reason);
+                errors.add(scalar.source.place, reason);
             }
         };
         match self {
@@ -172,32 +172,32 @@ impl Form {
                 "a name of lower-case letters, digits and `_` that begins with a letter and has at most 64 characters",
             ),
             Self::String(most) => {
-                if let Some(scalar) = string(node, key, faults)
+                if let Some(scalar) = string(node, key, errors)
                     && scalar.text.chars().count() > most
                 {
                     let reason = format!("the {key} has more than {most} characters; shorten it");
-                    faults.add(scalar.source.place, reason);
+                    errors.add(scalar.source.place, reason);
                 }
             }
             Self::Word(word) => {
-                let Some(scalar) = string(node, key, faults) else { return };
-                word.check(&scalar.text, scalar.source.place, faults);
+                let Some(scalar) = string(node, key, errors) else { return };
+                word.check(&scalar.text, scalar.source.place, errors);
             }
             Self::Expression => {
-                expression(node, key, faults);
+                expression(node, key, errors);
             }
             Self::Pointer => {
                 let is_empty = |scalar: &Scalar| !scalar.is_plain && scalar.text.is_empty();
                 if !node.scalar().is_some_and(is_empty)
-                    && let Some(scalar) = string(node, key, faults)
+                    && let Some(scalar) = string(node, key, errors)
                     && let Err(reason) = pointer(&scalar.text)
                 {
-                    faults.add(scalar.source.place, reason);
+                    errors.add(scalar.source.place, reason);
                 }
             }
             Self::List(of) => {
-                for element in list(node, key, faults).unwrap_or_default() {
-                    of.check(element, key, faults);
+                for element in list(node, key, errors).unwrap_or_default() {
+                    of.check(element, key, errors);
                 }
             }
             // Checked where it is read.
@@ -207,17 +207,17 @@ impl Form {
 }
 
 impl Word {
-    pub fn check(self, word: &str, place: Location, faults: &mut FileErrors<'_>) {
+    pub fn check(self, word: &str, place: Location, errors: &mut FileErrors<'_>) {
         let known = (self.known)();
         if !known.contains(&word) {
             let words = known_words(word, &known);
-            faults.add(place, format!("there is no {} `{word}`; {words}", self.of));
+            errors.add(place, format!("there is no {} `{word}`; {words}", self.of));
         }
     }
 }
 
 /// Adds an error unless there is exactly one of the alternatives of a table.
-fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table, faults: &mut FileErrors<'_>) {
+fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table, errors: &mut FileErrors<'_>) {
     let names: Vec<_> = table
         .keys
         .iter()
@@ -228,11 +228,11 @@ fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table, faults: &m
     let (name, names) = (table.name, names.join("` or a `"));
     match (present.next(), present.next()) {
         (None, _) if !names.is_empty() => {
-            faults.add(node.place, format!("{name} needs a `{names}`; add one"));
+            errors.add(node.place, format!("{name} needs a `{names}`; add one"));
         }
         (Some(_), Some(second)) => {
             let reason = format!("{name} has a `{names}`; remove one of the two");
-            faults.add(second.value.place, reason);
+            errors.add(second.value.place, reason);
         }
         _ => {}
     }
@@ -242,13 +242,13 @@ fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table, faults: &m
 pub(crate) fn entries<'a>(
     node: &'a Node,
     name: &str,
-    faults: &mut FileErrors<'_>,
+    errors: &mut FileErrors<'_>,
 ) -> Option<&'a [Entry]> {
     if let Content::Mapping(entries) = &node.content {
         return Some(entries);
     }
     let reason = format!("{name} is a mapping of keys to values, not {}", node.with_article());
-    faults.add(node.place, reason);
+    errors.add(node.place, reason);
     None
 }
 
@@ -256,20 +256,20 @@ pub(crate) fn entries<'a>(
 pub(crate) fn string<'a>(
     node: &'a Node,
     key: &str,
-    faults: &mut FileErrors<'_>,
+    errors: &mut FileErrors<'_>,
 ) -> Option<&'a Scalar> {
     match node.scalar() {
         Some(scalar) if scalar.kind() == ScalarKind::String && !scalar.text.trim().is_empty() => {
             return Some(scalar);
         }
         Some(scalar) if scalar.is_null() || scalar.text.trim().is_empty() => {
-            faults.add(node.place, format!("`{key}` is empty; write a string or remove the key"));
+            errors.add(node.place, format!("`{key}` is empty; write a string or remove the key"));
         }
-        Some(_) => faults.add(
+        Some(_) => errors.add(
             node.place,
             format!("`{key}` is a string, not {}; put it in quotes", node.with_article()),
         ),
-        None => faults.add(node.place, format!("`{key}` is a string, not {}", node.with_article())),
+        None => errors.add(node.place, format!("`{key}` is a string, not {}", node.with_article())),
     }
     None
 }
@@ -278,15 +278,15 @@ pub(crate) fn string<'a>(
 pub(crate) fn expression<'a>(
     node: &'a Node,
     key: &str,
-    faults: &mut FileErrors<'_>,
+    errors: &mut FileErrors<'_>,
 ) -> Option<&'a Scalar> {
     match node.scalar() {
         Some(scalar) if !scalar.text.trim().is_empty() && !scalar.is_null() => return Some(scalar),
-        Some(_) => faults
+        Some(_) => errors
             .add(node.place, format!("`{key}` is empty; write an expression or remove the key")),
         None => {
             let found = node.with_article();
-            faults.add(node.place, format!("`{key}` is an expression, which YAML reads as {found} here; write it in quotes, or in the lines below `|`"));
+            errors.add(node.place, format!("`{key}` is an expression, which YAML reads as {found} here; write it in quotes, or in the lines below `|`"));
         }
     }
     None
@@ -296,12 +296,12 @@ pub(crate) fn expression<'a>(
 pub(crate) fn list<'a>(
     node: &'a Node,
     key: &str,
-    faults: &mut FileErrors<'_>,
+    errors: &mut FileErrors<'_>,
 ) -> Option<&'a [Arc<Node>]> {
     if let Content::List(elements) = &node.content {
         return Some(elements);
     }
-    faults.add(node.place, format!("`{key}` is a list, not {}", node.with_article()));
+    errors.add(node.place, format!("`{key}` is a list, not {}", node.with_article()));
     None
 }
 

@@ -49,10 +49,10 @@
 
 mod cases;
 mod definition;
+mod error;
 mod evaluation;
 mod expectation;
 mod expression;
-mod fault;
 mod file_format;
 mod file_rule;
 mod files;
@@ -69,8 +69,8 @@ mod watch;
 mod yaml;
 
 pub use cases::CaseOutcome;
+pub use error::{Location, RuleFileError, RuleFileErrors};
 pub use expectation::Expectation;
-pub use fault::{Location, RuleFileError, RuleFileErrors};
 pub use file_rule::FileRule;
 pub use files::Fingerprint;
 pub use lookup_target::LookupBy;

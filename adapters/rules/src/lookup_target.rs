@@ -5,8 +5,8 @@ use std::fmt;
 use domain::proposal::FIELDS;
 use domain::{Collection, ItemId, LookupKey, nearest};
 
+use crate::error::FileErrors;
 use crate::expression::{EvaluationError, Expression, Meter, ResultKind, Scope, Shape};
-use crate::fault::FileErrors;
 use crate::yaml::Scalar;
 
 /// The member that stands for the item one belongs to.
@@ -71,19 +71,19 @@ pub(crate) struct ParsedLookup<'a> {
 
 impl<'a> ParsedLookup<'a> {
     /// Takes the text apart.
-    pub fn read(scalar: &'a Scalar, faults: &mut FileErrors<'_>) -> Option<Self> {
+    pub fn read(scalar: &'a Scalar, errors: &mut FileErrors<'_>) -> Option<Self> {
         let text = scalar.text.as_str();
         let end = text.trim_end().strip_suffix(']');
         let Some((name, inside)) = end.and_then(|text| text.split_once('[')) else {
             let reason = format!(
                 "`{text}` is no lookup; write `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`"
             );
-            faults.add(scalar.source.place, reason);
+            errors.add(scalar.source.place, reason);
             return None;
         };
         let collection = Collection::named(name.trim());
         if collection.is_none() {
-            faults.add(scalar.source.place, unknown_collection(name.trim()));
+            errors.add(scalar.source.place, unknown_collection(name.trim()));
         }
         let (member, value) = split_member(inside);
         let by = match member {
@@ -99,17 +99,17 @@ impl<'a> ParsedLookup<'a> {
         let written = Self { collection, by, value, offset, scalar };
         if let Some(reason) = collection.and_then(|collection| impossible(collection, &written.by))
         {
-            faults.add(scalar.place_of(name.len() + 1), reason);
+            errors.add(scalar.place_of(name.len() + 1), reason);
         }
         Some(written)
     }
 
     /// Compiles what it looks for. Other lookups are no variables there.
-    pub fn compile(self, faults: &mut FileErrors<'_>) -> Option<LookupTarget> {
+    pub fn compile(self, errors: &mut FileErrors<'_>) -> Option<LookupTarget> {
         match Expression::compile(self.value, ResultKind::Key, &[]) {
             Ok(value) => Some(LookupTarget { collection: self.collection?, by: self.by, value }),
-            Err(fault) => {
-                faults.add(self.scalar.place_of(self.offset + fault.offset), fault.reason);
+            Err(error) => {
+                errors.add(self.scalar.place_of(self.offset + error.offset), error.reason);
                 None
             }
         }

@@ -1,7 +1,7 @@
 //! Notes on the expressions of a rule, taken while their places in the file are known.
 
+use crate::error::Location;
 use crate::expression::{DateOperand, DateUse, Expression, MemberRead, Variable};
-use crate::fault::Location;
 use crate::keys::date;
 use crate::yaml::Scalar;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use application::{RuleBook, Rules};
 use domain::Collection;
 
-use crate::fault::RuleFileErrors;
+use crate::error::RuleFileErrors;
 use crate::files::{self, Fingerprint};
 use crate::rule_set::RuleSet;
 
@@ -41,9 +41,9 @@ impl ReloadableRules {
     /// # Errors
     /// Everything that is wrong with them.
     pub fn open(path: &Path, reserved: &[&str]) -> Result<Self, RuleFileErrors> {
-        let (files, faults) = files::read(path);
-        let read = Mutex::new(Fingerprint::of(&files, &faults));
-        let rules = RuleSet::from_files(&files, faults, reserved)?;
+        let (files, errors) = files::read(path);
+        let read = Mutex::new(Fingerprint::of(&files, &errors));
+        let rules = RuleSet::from_files(&files, errors, reserved)?;
         let reserved = reserved.iter().map(ToString::to_string).collect();
         Ok(Self {
             source: Some(Source { path: path.to_owned(), reserved, read }),
@@ -62,8 +62,8 @@ impl ReloadableRules {
     #[must_use]
     pub fn changed(&self) -> Option<Fingerprint> {
         let source = self.source.as_ref()?;
-        let (files, faults) = files::read(&source.path);
-        let now = Fingerprint::of(&files, &faults);
+        let (files, errors) = files::read(&source.path);
+        let now = Fingerprint::of(&files, &errors);
         (now != *source.read.lock().unwrap_or_else(PoisonError::into_inner)).then_some(now)
     }
 
@@ -76,10 +76,10 @@ impl ReloadableRules {
         let Some(source) = &self.source else { return Ok(false) };
         // Held until the end, so that of two reloads the later one's rules are in force.
         let mut read = source.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let (files, faults) = files::read(&source.path);
-        *read = Fingerprint::of(&files, &faults);
+        let (files, errors) = files::read(&source.path);
+        *read = Fingerprint::of(&files, &errors);
         let reserved: Vec<_> = source.reserved.iter().map(String::as_str).collect();
-        let rules = Arc::new(RuleSet::from_files(&files, faults, &reserved)?);
+        let rules = Arc::new(RuleSet::from_files(&files, errors, &reserved)?);
         let old = std::mem::replace(
             &mut *self.current.write().unwrap_or_else(PoisonError::into_inner),
             rules.clone(),

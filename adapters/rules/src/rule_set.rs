@@ -10,7 +10,7 @@ use jiff::civil::Date;
 
 use crate::cases::{self, Case, CaseOutcome};
 use crate::definition;
-use crate::fault::{FileErrors, RuleFileError, RuleFileErrors};
+use crate::error::{FileErrors, RuleFileError, RuleFileErrors};
 use crate::file_format::{FILE, OPEN_GROUP};
 use crate::file_rule::FileRule;
 use crate::files::{self, Fingerprint, RuleFile};
@@ -55,18 +55,18 @@ impl RuleSet {
     /// # Errors
     /// Everything that is wrong with them.
     pub fn load(path: &Path, reserved: &[&str]) -> Result<Self, RuleFileErrors> {
-        let (files, faults) = files::read(path);
-        Self::from_files(&files, faults, reserved)
+        let (files, errors) = files::read(path);
+        Self::from_files(&files, errors, reserved)
     }
 
     /// The rules of files that were read, unless there are errors.
     pub(crate) fn from_files(
         files: &[RuleFile],
-        faults: RuleFileErrors,
+        errors: RuleFileErrors,
         reserved: &[&str],
     ) -> Result<Self, RuleFileErrors> {
-        let edition = Fingerprint::of(files, &faults).number();
-        let mut reader = Reader { reserved, faults, ..Reader::default() };
+        let edition = Fingerprint::of(files, &errors).number();
+        let mut reader = Reader { reserved, errors, ..Reader::default() };
         let mut budget = yaml::Budget::new();
         let trees: Vec<_> = files
             .iter()
@@ -75,8 +75,8 @@ impl RuleSet {
         let trees: Vec<_> = trees
             .iter()
             .filter_map(|(file, tree)| {
-                let mut faults = FileErrors::new(file, &mut reader.faults);
-                Some((*file, Keys::of(tree, &FILE, Some(&[]), &mut faults)?))
+                let mut errors = FileErrors::new(file, &mut reader.errors);
+                Some((*file, Keys::of(tree, &FILE, Some(&[]), &mut errors)?))
             })
             .collect();
         for (file, keys) in &trees {
@@ -84,8 +84,8 @@ impl RuleSet {
             reader.members(file, keys);
         }
         let cases = reader.cases(&trees);
-        if !reader.faults.is_empty() {
-            return Err(reader.faults.sorted());
+        if !reader.errors.is_empty() {
+            return Err(reader.errors.sorted());
         }
         let Reader { rules, declared, .. } = reader;
         let of = |collection| {
@@ -171,7 +171,7 @@ impl RuleFiles for RuleSet {
 #[derive(Default)]
 struct Reader<'a> {
     reserved: &'a [&'a str],
-    faults: RuleFileErrors,
+    errors: RuleFileErrors,
     known: KnownRules,
     rules: Vec<Arc<FileRule>>,
     declared: Vec<(Collection, Box<str>)>,
@@ -179,11 +179,11 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn tree(&mut self, file: &RuleFile, budget: &mut yaml::Budget) -> Option<Arc<Node>> {
-        let mut faults = FileErrors::new(&file.name, &mut self.faults);
+        let mut errors = FileErrors::new(&file.name, &mut self.errors);
         match std::str::from_utf8(&file.bytes) {
-            Ok(text) => yaml::parse(text, budget, &mut faults),
+            Ok(text) => yaml::parse(text, budget, &mut errors),
             Err(error) => {
-                faults.add_to_file(format!(
+                errors.add_to_file(format!(
                     "is no UTF-8 from byte {} on; save it as UTF-8",
                     error.valid_up_to()
                 ));
@@ -195,7 +195,7 @@ impl Reader<'_> {
     fn rules(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
         for node in keys.elements("rules") {
             if self.known.len() == MOST_RULES {
-                FileErrors::new(file, &mut self.faults)
+                FileErrors::new(file, &mut self.errors)
                     .add(node.place, format!("there are more than {MOST_RULES} rules"));
                 return;
             }
@@ -204,10 +204,10 @@ impl Reader<'_> {
     }
 
     fn rule(&mut self, file: &Arc<str>, node: &Node) {
-        let mut faults = FileErrors::new(file, &mut self.faults);
-        let Some((id, rule)) = definition::read(node, file, &mut faults) else { return };
+        let mut errors = FileErrors::new(file, &mut self.errors);
+        let Some((id, rule)) = definition::read(node, file, &mut errors) else { return };
         if self.reserved.contains(&&*id) {
-            faults.add(
+            errors.add(
                 node.place,
                 format!("the service has a rule `{id}` of its own; choose another id"),
             );
@@ -215,7 +215,7 @@ impl Reader<'_> {
         let rule = rule.map(Arc::new);
         match self.known.insert(id.clone(), rule.clone(), format!("{file}:{}", node.place.line)) {
             Ok(()) => self.rules.extend(rule),
-            Err(at) => faults.add(
+            Err(at) => errors.add(
                 node.place,
                 format!("there is a rule `{id}` already, at {at}; choose another id"),
             ),
@@ -223,12 +223,12 @@ impl Reader<'_> {
     }
 
     fn members(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
-        let mut faults = FileErrors::new(file, &mut self.faults);
+        let mut errors = FileErrors::new(file, &mut self.errors);
         let Some(node) = keys.get("members") else { return };
-        for entry in keys::entries(node, "`members`", &mut faults).unwrap_or_default() {
-            OPEN_GROUP.check(&entry.key, entry.place, &mut faults);
-            let names = keys::list(&entry.value, &entry.key, &mut faults).unwrap_or_default();
-            for name in names.iter().filter_map(|name| keys::string(name, &entry.key, &mut faults))
+        for entry in keys::entries(node, "`members`", &mut errors).unwrap_or_default() {
+            OPEN_GROUP.check(&entry.key, entry.place, &mut errors);
+            let names = keys::list(&entry.value, &entry.key, &mut errors).unwrap_or_default();
+            for name in names.iter().filter_map(|name| keys::string(name, &entry.key, &mut errors))
             {
                 let collection = Collection::named(&entry.key);
                 self.declared.extend(collection.map(|of| (of, name.text.as_str().into())));
@@ -241,13 +241,13 @@ impl Reader<'_> {
         let mut read = Vec::new();
         let mut budget = cases::Budget::new();
         for (file, keys) in trees {
-            let mut faults = FileErrors::new(file, &mut self.faults);
+            let mut errors = FileErrors::new(file, &mut self.errors);
             for node in keys.elements("cases") {
                 if read.len() == MOST_CASES {
-                    faults.add(node.place, format!("there are more than {MOST_CASES} cases"));
+                    errors.add(node.place, format!("there are more than {MOST_CASES} cases"));
                     return read;
                 }
-                read.extend(cases::read(node, file, &self.known, &mut budget, &mut faults));
+                read.extend(cases::read(node, file, &self.known, &mut budget, &mut errors));
             }
         }
         read

@@ -3,8 +3,8 @@
 use domain::{Collection, WriteOperation, nearest};
 use jiff::civil::Date;
 
+use crate::error::{Location, RuleFileError};
 use crate::expression::Variable;
-use crate::fault::{Location, RuleFileError};
 use crate::file_rule::FileRule;
 use crate::keys::date;
 use crate::rule_set::RuleSet;

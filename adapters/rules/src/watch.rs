@@ -49,7 +49,7 @@ pub async fn watch(rules: Arc<ReloadableRules>, mut hang_ups: Option<Signal>) {
             ),
             Ok(Ok(Some(false))) => tracing::info!("the rules are as they were"),
             Ok(Ok(None)) => {}
-            Ok(Err(faults)) => tracing::error!("the rules stay as they were, because {faults}"),
+            Ok(Err(errors)) => tracing::error!("the rules stay as they were, because {errors}"),
             Err(error) => tracing::error!(%error, "the rules could not be read again"),
         }
     }

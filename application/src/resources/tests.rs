@@ -100,7 +100,7 @@ fn codes(error: ApplicationError) -> Vec<(String, String)> {
     match error {
         ApplicationError::Invalid(violations) => violations
             .iter()
-            .map(|fault| (fault.pointer.to_string(), fault.code.to_string()))
+            .map(|error| (error.pointer.to_string(), error.code.to_string()))
             .collect(),
         other => panic!("not a refusal: {other}"),
     }

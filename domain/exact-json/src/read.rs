@@ -85,7 +85,7 @@ pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonError> {
     };
     reader.skip_white_space();
     if reader.at == bytes.len() {
-        return Err(reader.fault(JsonErrorKind::Empty, "the body is empty; send a JSON object"));
+        return Err(reader.error(JsonErrorKind::Empty, "the body is empty; send a JSON object"));
     }
     reader.value(1)?;
     reader.skip_white_space();
@@ -240,14 +240,14 @@ impl Reader<'_> {
                 }
                 Some(b'\\') => self.escape()?,
                 Some(_) => {
-                    return Err(self.fault(
+                    return Err(self.error(
                         JsonErrorKind::Malformed,
                         "a control character stands bare in a string; escape it",
                     ));
                 }
                 None => {
                     return Err(
-                        self.fault(JsonErrorKind::Malformed, "the body ends within a string")
+                        self.error(JsonErrorKind::Malformed, "the body ends within a string")
                     );
                 }
             }
@@ -266,7 +266,7 @@ impl Reader<'_> {
             Some(b'r') => '\r',
             Some(b't') => '\t',
             _ => {
-                return Err(self.fault(
+                return Err(self.error(
                     JsonErrorKind::Malformed,
                     "a backslash is followed by no known escape",
                 ));
@@ -285,12 +285,12 @@ impl Reader<'_> {
                 Ok(second @ 0xdc00..=0xdfff) => {
                     (0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00), 12)
                 }
-                _ => return Err(self.fault(JsonErrorKind::LoneSurrogate, lone)),
+                _ => return Err(self.error(JsonErrorKind::LoneSurrogate, lone)),
             },
             _ => (first, 6),
         };
         let Some(character) = char::from_u32(code_point) else {
-            return Err(self.fault(JsonErrorKind::LoneSurrogate, lone));
+            return Err(self.error(JsonErrorKind::LoneSurrogate, lone));
         };
         self.has_unstorable |= character == '\0';
         self.at += length;
@@ -301,7 +301,7 @@ impl Reader<'_> {
     /// The value of the `\uXXXX` at `at`.
     fn code_unit(&self, at: usize) -> Result<u32, JsonError> {
         let malformed =
-            || self.fault(JsonErrorKind::Malformed, "`\\u` needs four hexadecimal digits");
+            || self.error(JsonErrorKind::Malformed, "`\\u` needs four hexadecimal digits");
         let escape = self
             .bytes
             .get(at..at + 6)
@@ -387,7 +387,7 @@ impl Reader<'_> {
         fault_at(self.bytes, self.at, JsonErrorKind::Malformed, detail)
     }
 
-    fn fault(&self, kind: JsonErrorKind, detail: &str) -> JsonError {
+    fn error(&self, kind: JsonErrorKind, detail: &str) -> JsonError {
         fault_at(self.bytes, self.at, kind, detail.to_owned())
     }
 }

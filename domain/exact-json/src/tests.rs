@@ -6,7 +6,7 @@ use super::{JsonErrorKind, MAX_DEPTH, read};
 use crate::Members;
 
 fn kind_of(text: &str) -> Option<JsonErrorKind> {
-    read(text.as_bytes()).err().map(|fault| fault.kind)
+    read(text.as_bytes()).err().map(|error| error.kind)
 }
 
 #[test]
@@ -54,16 +54,16 @@ fn faults_are_told_apart() {
         assert_eq!(kind_of(text), Some(kind), "{text}");
     }
     assert_eq!(
-        read(b"{\"a\":\"\xff\"}").err().map(|fault| (fault.kind, fault.column)),
+        read(b"{\"a\":\"\xff\"}").err().map(|error| (error.kind, error.column)),
         Some((JsonErrorKind::NotUtf8, 7))
     );
 }
 
 #[test]
 fn a_fault_names_its_line_and_column() {
-    let fault = read("{\n  \"é\": tru\n}".as_bytes()).unwrap_err();
-    assert_eq!((fault.line, fault.column), (2, 8));
-    assert_eq!(fault.to_string(), "line 2, column 8: expected a value, found `t`");
+    let error = read("{\n  \"é\": tru\n}".as_bytes()).unwrap_err();
+    assert_eq!((error.line, error.column), (2, 8));
+    assert_eq!(error.to_string(), "line 2, column 8: expected a value, found `t`");
 }
 
 #[test]
@@ -117,7 +117,7 @@ proptest! {
         let theirs = serde_json::from_slice::<serde_json::Value>(&bytes).is_ok();
         match read(&bytes) {
             Ok(_) => prop_assert!(theirs || String::from_utf8_lossy(&bytes).contains('e'), "only a number beyond the range of f64 is ours alone"),
-            Err(fault) => prop_assert!(!theirs || fault.kind == JsonErrorKind::DuplicateMember, "{fault}"),
+            Err(error) => prop_assert!(!theirs || error.kind == JsonErrorKind::DuplicateMember, "{error}"),
         }
     }
 
@@ -142,9 +142,9 @@ proptest! {
         let one = one.index(count);
         let names: Vec<_> = (0..count).chain([one]).map(|number| format!("\"m{number}\": {number}")).collect();
         let text = format!("{}{{{}}}{}", "[".repeat(depth), names.join(", "), "]".repeat(depth));
-        let fault = read(text.as_bytes()).unwrap_err();
+        let error = read(text.as_bytes()).unwrap_err();
         let second = text.rfind(&format!("\"m{one}\"")).unwrap();
-        prop_assert_eq!((fault.kind, fault.line, fault.column), (JsonErrorKind::DuplicateMember, 1, second + 1));
+        prop_assert_eq!((error.kind, error.line, error.column), (JsonErrorKind::DuplicateMember, 1, second + 1));
     }
 
     #[test]

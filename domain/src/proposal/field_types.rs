@@ -85,11 +85,11 @@ impl FieldType for Date {
             });
         let day = has_form.then(|| text.parse().ok()).flatten();
         day.ok_or_else(|| {
-            let fault =
+            let error =
                 if has_form { "there is no such day in the calendar" } else { "this is not a day" };
             vec![FieldError {
                 code: "invalid_date",
-                detail: format!("{fault}; send {}", Self::KIND.wanted()),
+                detail: format!("{error}; send {}", Self::KIND.wanted()),
                 element: None,
             }]
         })
@@ -173,10 +173,10 @@ impl FieldType for StringOrList {
                 let wrong = elements
                     .filter(|(_, element)| element.kind() != Kind::String)
                     .take(Violations::LIMIT);
-                let faults: Vec<_> = wrong
+                let errors: Vec<_> = wrong
                     .map(|(index, element)| FieldError::wrong_element(index, element))
                     .collect();
-                if faults.is_empty() { Ok(kept()) } else { Err(faults) }
+                if errors.is_empty() { Ok(kept()) } else { Err(errors) }
             }
             _ => Err(FieldError::wrong_kind::<Self>("not_string_or_list", value)),
         }

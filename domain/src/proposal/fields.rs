@@ -128,8 +128,8 @@ fn read_field<T: FieldType>(
 ) -> Option<T> {
     match T::read(members.get(name)?) {
         Ok(value) => Some(value),
-        Err(faults) => {
-            violations.extend(faults.into_iter().map(|fault| fault.in_member(name)));
+        Err(errors) => {
+            violations.extend(errors.into_iter().map(|error| error.in_member(name)));
             None
         }
     }
@@ -144,7 +144,7 @@ mod tests {
         Proposal::judge(None, Members::read(text.as_bytes()).unwrap().unwrap())
     }
 
-    fn faults(text: &str) -> Vec<(String, String)> {
+    fn errors(text: &str) -> Vec<(String, String)> {
         let violations = judge(text).err().unwrap_or_default();
         violations
             .iter()
@@ -173,7 +173,7 @@ mod tests {
             ("/project_title", "blank"),
         ];
         assert_eq!(
-            faults(body),
+            errors(body),
             expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
         );
     }
@@ -183,11 +183,11 @@ mod tests {
         let proposal = judge(r#"{"proposal_type":1,"end_date":null,"project_title":"T"}"#).unwrap();
         assert_eq!(proposal.into_members().encoded(), r#"{"proposal_type":1,"project_title":"T"}"#);
         assert_eq!(
-            faults(r#"{"proposal_type":null,"project_title":"T"}"#),
+            errors(r#"{"proposal_type":null,"project_title":"T"}"#),
             [("/proposal_type".to_owned(), "required".to_owned())]
         );
         assert_eq!(
-            faults(r#"{"proposal_type":1,"project_title":"T","titel":null}"#),
+            errors(r#"{"proposal_type":1,"project_title":"T","titel":null}"#),
             [("/titel".to_owned(), "unknown_field".to_owned())]
         );
     }
@@ -196,7 +196,7 @@ mod tests {
     fn rules_speak_about_sound_fields_even_when_others_are_not() {
         let body = r#"{"start_date":"2026-02-02","end_date":"2026-02-01","project_title":"T"}"#;
         assert_eq!(
-            faults(body),
+            errors(body),
             [("/proposal_type", "required"), ("/end_date", "dates_in_order")]
                 .map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
         );
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_a_kind_takes_is_kept_as_given() {
-        for (field, value, fault) in [
+        for (field, value, error) in [
             ("start_date", r#""2024-02-29""#, None),
             ("start_date", r#""2023-02-29""#, Some("invalid_date")),
             ("start_date", r#""2024-2-29""#, Some("invalid_date")),
@@ -221,8 +221,8 @@ mod tests {
         ] {
             let body = format!(r#"{{"proposal_type":"R","project_title":"T","{field}":{value}}}"#);
             assert_eq!(
-                faults(&body).first().map(|(_, code)| code.as_str()),
-                fault,
+                errors(&body).first().map(|(_, code)| code.as_str()),
+                error,
                 "{field}: {value}"
             );
         }

@@ -59,8 +59,8 @@ fn unknown_field(name: &str) -> Violation {
 /// The errors that `validator` found, in the order of the field table.
 fn field_violations(errors: &ValidationErrors) -> impl Iterator<Item = Violation> {
     FIELDS.iter().filter_map(|field| match errors.errors().get(field.name)? {
-        ValidationErrorsKind::Field(faults) => {
-            faults.first().map(|fault| field.violation(&fault.code))
+        ValidationErrorsKind::Field(errors) => {
+            errors.first().map(|error| field.violation(&error.code))
         }
         _ => None,
     })

@@ -46,12 +46,12 @@ impl Problem {
     pub fn invalid(violations: Violations) -> Self {
         let count = violations.iter().count();
         let detail = match (count, violations.omitted()) {
-            (1, 0) => "One fault was found; `errors` says where and how to fix it.".to_owned(),
+            (1, 0) => "One error was found; `errors` says where and how to fix it.".to_owned(),
             (count, 0) => {
-                format!("{count} faults were found; `errors` says where and how to fix them.")
+                format!("{count} errors were found; `errors` says where and how to fix them.")
             }
             (count, omitted) => {
-                format!("{} faults were found; `errors` lists the first {count}.", count + omitted)
+                format!("{} errors were found; `errors` lists the first {count}.", count + omitted)
             }
         };
         Self { violations: Some(violations), ..Self::new(&kinds::INVALID_MEMBERS, detail) }

@@ -55,7 +55,7 @@ pub fn read(filters: &[FilterParameter<'_>], names: Names) -> Result<Vec<Filter>
         let subject = subject(&filter.member, names)?;
         for (operator, value) in conditions(filter) {
             read.push(
-                Wanted {
+                FilterTerm {
                     member: &filter.member,
                     subject: &subject,
                     operator: &operator,
@@ -113,14 +113,14 @@ fn operator(name: &str) -> Option<Operator> {
 }
 
 /// A filter about to be understood.
-struct Wanted<'a> {
+struct FilterTerm<'a> {
     member: &'a str,
     subject: &'a Subject,
     operator: &'a str,
     value: &'a str,
 }
 
-impl Wanted<'_> {
+impl FilterTerm<'_> {
     fn read(&self) -> Result<Filter, Problem> {
         let operator = operator(self.operator).ok_or_else(|| self.unknown_operator())?;
         if self.value.chars().count() > MOST_VALUE || self.value.contains('\0') {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use domain::{Found, Members, Transition, WriteContext};
 
+use crate::error::Location;
 use crate::expectation::Expectation;
-use crate::fault::Location;
 use crate::file_rule::FileRule;
 
 pub(crate) use read::{Budget, read};

@@ -9,8 +9,8 @@ use jiff::tz::TimeZone;
 use uuid::Uuid;
 
 use super::Case;
+use crate::error::FileErrors;
 use crate::expectation::Expectation;
-use crate::fault::FileErrors;
 use crate::file_format::{CALLER, CASE, CASE_LOOKUP};
 use crate::file_rule::FileRule;
 use crate::keys::{self, Keys};
@@ -41,18 +41,18 @@ pub(crate) fn read(
     file: &Arc<str>,
     rules: &KnownRules,
     budget: &mut Budget,
-    faults: &mut FileErrors<'_>,
+    errors: &mut FileErrors<'_>,
 ) -> Option<Case> {
-    let faults_before = faults.count();
-    let rule = named_rule(node, rules, faults);
+    let errors_before = errors.count();
+    let rule = named_rule(node, rules, errors);
     // A lookup's value stands under its name, in the case or under `lookup`.
     let variables: Option<Vec<_>> =
         rule.as_ref().map(|rule| rule.variables.iter().map(|(name, _)| name.as_str()).collect());
-    let keys = Keys::of(node, &CASE, variables.as_deref(), faults)?;
+    let keys = Keys::of(node, &CASE, variables.as_deref(), errors)?;
     let rule = rule.clone()?;
     let name = keys.string("name").unwrap_or_default().into();
     let expected = keys.string("expect").and_then(Expectation::named);
-    let mut reader = CaseReader { keys, rule: &rule, budget, faults };
+    let mut reader = CaseReader { keys, rule: &rule, budget, errors };
     let after = reader.keys.get("self").and_then(|node| reader.written(node));
     let old = reader.keys.get("old").filter(|node| !node.is_null());
     let before = old.map(|node| reader.written(node));
@@ -76,19 +76,19 @@ pub(crate) fn read(
         found,
         expected,
     };
-    (faults.count() == faults_before).then_some(case)
+    (errors.count() == errors_before).then_some(case)
 }
 
 /// The rule that a case is about, if it is there and sound.
 fn named_rule(
     node: &Node,
     rules: &KnownRules,
-    faults: &mut FileErrors<'_>,
+    errors: &mut FileErrors<'_>,
 ) -> Option<Arc<FileRule>> {
     let Content::Mapping(entries) = &node.content else { return None };
     let scalar = entries.iter().find(|entry| entry.key == "rule")?.value.scalar()?;
     rules.named(&scalar.text).unwrap_or_else(|reason| {
-        faults.add(scalar.source.place, reason);
+        errors.add(scalar.source.place, reason);
         None
     })
 }
@@ -104,7 +104,7 @@ struct CaseReader<'a, 'f, 'g> {
     keys: Keys<'a>,
     rule: &'a FileRule,
     budget: &'f mut Budget,
-    faults: &'f mut FileErrors<'g>,
+    errors: &'f mut FileErrors<'g>,
 }
 
 impl<'a> CaseReader<'a, '_, '_> {
@@ -143,11 +143,11 @@ impl<'a> CaseReader<'a, '_, '_> {
         let scalar = self.keys.scalar("on")?;
         let operation = WriteOperation::named(&scalar.text)?;
         if operation == WriteOperation::Create && is_change {
-            self.faults
+            self.errors
                 .add(scalar.source.place, "a create has no `old`; remove it or write another `on`");
         }
         if matches!(operation, WriteOperation::Replace | WriteOperation::Patch) && !is_change {
-            self.faults.add(
+            self.errors.add(
                 scalar.source.place,
                 format!("a {} needs `old`, the item as it was", operation.name()),
             );
@@ -172,13 +172,13 @@ impl<'a> CaseReader<'a, '_, '_> {
     fn caller(&mut self) -> Option<Box<str>> {
         let node = self.keys.get("caller")?;
         let name = match &node.content {
-            Content::Mapping(_) => Keys::of(node, &CALLER, Some(&[]), self.faults)?.get("id")?,
+            Content::Mapping(_) => Keys::of(node, &CALLER, Some(&[]), self.errors)?.get("id")?,
             _ => node,
         };
         if name.is_null() {
             return None;
         }
-        keys::string(name, "caller", self.faults).map(|name| name.text.as_str().into())
+        keys::string(name, "caller", self.errors).map(|name| name.text.as_str().into())
     }
 
     /// What the rule's lookups find, in their order.
@@ -188,7 +188,7 @@ impl<'a> CaseReader<'a, '_, '_> {
         let under = self
             .keys
             .get("lookup")
-            .and_then(|node| Keys::of(node, &CASE_LOOKUP, Some(&variables), self.faults));
+            .and_then(|node| Keys::of(node, &CASE_LOOKUP, Some(&variables), self.errors));
         let value = |name: &str| {
             under.as_ref().and_then(|keys| keys.get(name)).or_else(|| self.keys.get(name))
         };
@@ -206,7 +206,7 @@ impl<'a> CaseReader<'a, '_, '_> {
             let reason = format!(
                 "the rule looks up `{name}`, and the case does not say what it finds; add `{name}:` under `lookup:`"
             );
-            self.faults.add(self.keys.place, reason);
+            self.errors.add(self.keys.place, reason);
             return None;
         };
         let nodes: &[Arc<Node>] = match (&value.content, by) {
@@ -215,7 +215,7 @@ impl<'a> CaseReader<'a, '_, '_> {
             }
             (_, LookupBy::Id) if value.is_null() => return Some(Vec::new()),
             (_, LookupBy::Id) => {
-                self.faults.add(
+                self.errors.add(
                     value.place,
                     format!(
                         "`{name}` finds one item by its id: write its members, or null, not {}",
@@ -226,7 +226,7 @@ impl<'a> CaseReader<'a, '_, '_> {
             }
             (Content::List(nodes), _) => nodes,
             _ => {
-                self.faults.add(
+                self.errors.add(
                     value.place,
                     format!(
                         "`{name}` finds a list of items: write a list, `[]` for none, not {}",
@@ -278,7 +278,7 @@ impl<'a> CaseReader<'a, '_, '_> {
         is_looked_up: bool,
     ) -> Option<CaseItem> {
         let Content::Mapping(entries) = &node.content else {
-            self.faults.add(
+            self.errors.add(
                 node.place,
                 format!("an item is a mapping of its members, not {}", node.with_article()),
             );
@@ -286,14 +286,14 @@ impl<'a> CaseReader<'a, '_, '_> {
         };
         let mut json = String::new();
         if let Err((place, reason)) = write_json(node, self.budget.bytes, &mut json) {
-            self.faults.add(place, reason);
+            self.errors.add(place, reason);
             return None;
         }
         self.budget.bytes = self.budget.bytes.saturating_sub(json.len());
         let members = match Members::read(json.as_bytes()) {
             Ok(members) => members?,
-            Err(fault) => {
-                self.faults.add(node.place, format!("no item can be so: {}", fault.detail));
+            Err(error) => {
+                self.errors.add(node.place, format!("no item can be so: {}", error.detail));
                 return None;
             }
         };
@@ -320,7 +320,7 @@ impl<'a> CaseReader<'a, '_, '_> {
         if id.is_none() {
             let reason =
                 format!("`{key}` is the id of an item, such as {}, or is left out", made_up_id(0));
-            self.faults.add(node.place, reason);
+            self.errors.add(node.place, reason);
         }
         id
     }

@@ -266,7 +266,7 @@ impl<'a> Evaluation<'a> {
         of: &'a Loop,
         elements: impl Iterator<Item = Outcome<Val<'a>>>,
     ) -> Outcome<Val<'a>> {
-        let mut outcome = Progress { fault: None, matches: 0, made: Vec::new() };
+        let mut outcome = Progress { error: None, matches: 0, made: Vec::new() };
         self.locals.push(Val::Null);
         for element in elements {
             self.locals[of.local] = element?;
@@ -291,7 +291,7 @@ impl<'a> Evaluation<'a> {
                         return Ok(true);
                     }
                     Ok(_) => {}
-                    Err(fault) => progress.fault = progress.fault.take().or(Some(fault)),
+                    Err(error) => progress.error = progress.error.take().or(Some(error)),
                 }
             }
             Macro::ExistsOne => progress.matches += usize::from(self.boolean(&of.body)?),
@@ -318,7 +318,7 @@ impl<'a> Evaluation<'a> {
 /// The result of a loop so far.
 struct Progress<'a> {
     /// The first error, which does not matter when another element decides.
-    fault: Option<EvaluationError>,
+    error: Option<EvaluationError>,
     matches: usize,
     made: Vec<Val<'a>>,
 }
@@ -326,11 +326,11 @@ struct Progress<'a> {
 impl<'a> Progress<'a> {
     fn result(self, macro_: Macro) -> Outcome<Val<'a>> {
         let is_decided = self.matches > 0;
-        match (macro_, self.fault) {
+        match (macro_, self.error) {
             (Macro::All | Macro::Exists, _) if is_decided => {
                 Ok(Val::Boolean(macro_ == Macro::Exists))
             }
-            (Macro::All | Macro::Exists, Some(fault)) => Err(fault),
+            (Macro::All | Macro::Exists, Some(error)) => Err(error),
             (Macro::All | Macro::Exists, None) => Ok(Val::Boolean(macro_ == Macro::All)),
             (Macro::ExistsOne, _) => Ok(Val::Boolean(self.matches == 1)),
             (Macro::Map | Macro::Filter, _) => Ok(Val::made_list(self.made)),

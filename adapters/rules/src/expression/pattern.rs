@@ -51,8 +51,8 @@ impl Pattern {
 }
 
 fn reason(source: &str, error: &dense::BuildError) -> String {
-    if let Err(fault) = regex_automata::util::syntax::parse(source) {
-        let detail = fault.to_string();
+    if let Err(error) = regex_automata::util::syntax::parse(source) {
+        let detail = error.to_string();
         let last = detail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         return format!(
             "this is no regular expression: {}",

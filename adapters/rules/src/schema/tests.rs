@@ -5,7 +5,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::schema;
-use crate::fault::{FileErrors, RuleFileErrors};
+use crate::error::{FileErrors, RuleFileErrors};
 use crate::yaml;
 
 fn docs(path: &str) -> PathBuf {
@@ -19,9 +19,9 @@ fn validator() -> Validator {
 
 /// A YAML file as the schema sees it.
 fn read(text: &str) -> Value {
-    let (name, mut faults) = ("rules.yaml".into(), RuleFileErrors::default());
-    let mut faults = FileErrors::new(&name, &mut faults);
-    let tree = yaml::parse(text, &mut yaml::Budget::new(), &mut faults).expect("YAML");
+    let (name, mut errors) = ("rules.yaml".into(), RuleFileErrors::default());
+    let mut errors = FileErrors::new(&name, &mut errors);
+    let tree = yaml::parse(text, &mut yaml::Budget::new(), &mut errors).expect("YAML");
     let mut json = String::new();
     yaml::write_json(&tree, usize::MAX, &mut json).expect("values of JSON");
     serde_json::from_str(&json).expect("JSON")

@@ -3,7 +3,7 @@
 use domain::json::push_string;
 
 use super::{Content, Node, Scalar, ScalarKind};
-use crate::fault::Location;
+use crate::error::Location;
 
 /// Appends the value, every digit of a number kept. What a place cannot say in JSON is told with
 /// it.

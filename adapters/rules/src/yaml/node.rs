@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Scalar;
-use crate::fault::Location;
+use crate::error::Location;
 
 /// A value. Aliases share the value they stand for.
 #[derive(Debug)]

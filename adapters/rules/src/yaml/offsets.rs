@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::fault::Location;
+use crate::error::Location;
 
 /// The file a scalar is in, and the bytes it takes up there, with its quotes.
 #[derive(Clone, Debug)]

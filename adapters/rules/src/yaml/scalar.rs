@@ -2,7 +2,7 @@
 //! 10.3.2).
 
 use super::offsets::Source;
-use crate::fault::Location;
+use crate::error::Location;
 
 /// A scalar.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, options};
 
 use super::offsets::{Quotes, Source};
 use super::{Content, Entry, Node, Scalar};
-use crate::fault::{FileErrors, Location};
+use crate::error::{FileErrors, Location};
 
 /// How many values may still be read: what bounds the memory of trees, which are many times the
 /// size of their texts.
@@ -38,22 +38,22 @@ impl Budget {
 pub(crate) fn parse(
     text: &str,
     budget: &mut Budget,
-    faults: &mut FileErrors<'_>,
+    errors: &mut FileErrors<'_>,
 ) -> Option<Arc<Node>> {
     let (tree, duplicates) = match read(&text.into(), budget) {
         Ok(read) => read,
         Err(YamlError { place, reason }) => {
-            faults.add(place, reason);
+            errors.add(place, reason);
             return None;
         }
     };
     let has_duplicates = !duplicates.is_empty();
     for YamlError { place, reason } in duplicates {
-        faults.add(place, reason);
+        errors.add(place, reason);
     }
     tree.or_else(|| {
         if !has_duplicates {
-            faults.add_to_file(
+            errors.add_to_file(
                 "the file is empty; write the list `rules:`, the list `cases:`, or both",
             );
         }

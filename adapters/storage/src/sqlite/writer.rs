@@ -33,14 +33,14 @@ use crate::write::queue::Writer;
 const LAST: &str = "SELECT time FROM changes ORDER BY sequence DESC LIMIT 1";
 
 /// Why a transaction did not happen.
-enum Fault {
+enum TransactionError {
     /// One of its writes failed.
     Write(rusqlite::Error),
     /// It could not be begun or committed.
     Transaction(rusqlite::Error),
 }
 
-impl Fault {
+impl TransactionError {
     fn logged(&self) -> RepositoryError {
         let (Self::Write(error) | Self::Transaction(error)) = self;
         logged_sqlite(error, "write")
@@ -158,7 +158,7 @@ impl SqliteWriter {
     fn transactions(&self, connection: &mut Connection, writes: &[&Write]) -> Vec<Answer> {
         match self.transaction(connection, writes) {
             Ok(answers) => answers,
-            Err(Fault::Write(error)) if writes.len() > 1 => {
+            Err(TransactionError::Write(error)) if writes.len() > 1 => {
                 tracing::warn!(%error, writes = writes.len(), "a write failed; doing its batch again one by one");
                 let alone = |write: &&Write| match self.transaction(connection, &[*write]) {
                     Ok(mut answers) => answers.pop().unwrap_or(Err(RepositoryError::Corrupt)),
@@ -175,18 +175,20 @@ impl SqliteWriter {
         &self,
         connection: &mut Connection,
         writes: &[&Write],
-    ) -> Result<Vec<Answer>, Fault> {
+    ) -> Result<Vec<Answer>, TransactionError> {
         // It has the write lock from the start: one that reads first and asks for it later fails at
         // random.
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(Fault::Transaction)?;
+            .map_err(TransactionError::Transaction)?;
         let mut totals = Totals::default();
-        let time = self.time(&transaction, writes).map_err(Fault::Transaction)?;
-        let answers =
-            self.writes.perform(&transaction, writes, time, &mut totals).map_err(Fault::Write)?;
-        totals.add(&transaction).map_err(Fault::Write)?;
-        transaction.commit().map_err(Fault::Transaction)?;
+        let time = self.time(&transaction, writes).map_err(TransactionError::Transaction)?;
+        let answers = self
+            .writes
+            .perform(&transaction, writes, time, &mut totals)
+            .map_err(TransactionError::Write)?;
+        totals.add(&transaction).map_err(TransactionError::Write)?;
+        transaction.commit().map_err(TransactionError::Transaction)?;
         Ok(answers)
     }
 

@@ -258,10 +258,10 @@ async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
 #[tokio::test]
 async fn the_elements_of_a_replacement_are_judged_beside_each_other() {
     let (one, two) = (id(1), id(2));
-    let fault = |place| (format!("/{place}/year"), "one_a_year".to_owned());
-    assert_eq!(replaced_by(&[r#"{"year":2030}"#, r#"{"year":2030}"#]).await, [fault(0), fault(1)]);
+    let error = |place| (format!("/{place}/year"), "one_a_year".to_owned());
+    assert_eq!(replaced_by(&[r#"{"year":2030}"#, r#"{"year":2030}"#]).await, [error(0), error(1)]);
     let kept = format!(r#"{{"id":"{one}","year":2025}}"#);
-    assert_eq!(replaced_by(&[&kept, r#"{"year":"2025"}"#]).await, [fault(0), fault(1)]);
+    assert_eq!(replaced_by(&[&kept, r#"{"year":"2025"}"#]).await, [error(0), error(1)]);
     assert_eq!(
         replaced_by(&[&kept, r#"{"year":2026}"#]).await,
         [],

@@ -63,7 +63,7 @@ pub(super) fn compile(
     })
 }
 
-fn fault(offset: usize, reason: String) -> ExpressionFault {
+fn error(offset: usize, reason: String) -> ExpressionFault {
     ExpressionFault { offset, reason }
 }
 
@@ -114,7 +114,7 @@ impl Compiler<'_> {
     }
 
     fn refuse<T>(&self, at: &IdedExpr, reason: String) -> Outcome<T> {
-        Err(fault(self.offset(at), reason))
+        Err(error(self.offset(at), reason))
     }
 
     /// Where a part begins; of a chain and of an operator, where its first part does.

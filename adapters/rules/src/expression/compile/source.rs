@@ -4,7 +4,7 @@ use cel::Env;
 use cel::common::ast::{IdedExpr, SourceInfo};
 
 use super::super::{mistakes, shorten};
-use super::{Outcome, fault};
+use super::{Outcome, error};
 
 /// Most bytes of a source.
 const MOST_SOURCE: usize = 16 << 10;
@@ -19,7 +19,7 @@ pub(super) fn read<T: Send>(
     make: impl FnOnce(&IdedExpr, &SourceInfo) -> Outcome<T> + Send,
 ) -> Outcome<T> {
     if source.len() > MOST_SOURCE {
-        return Err(fault(
+        return Err(error(
             MOST_SOURCE,
             format!("an expression has at most {MOST_SOURCE} bytes, and this one {}", source.len()),
         ));
@@ -28,11 +28,11 @@ pub(super) fn read<T: Send>(
     std::thread::scope(|scope| {
         let thread =
             std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, on_its_own_stack);
-        let thread = thread.map_err(|error| {
-            fault(0, format!("there is no thread to read the expression on: {error}"))
+        let thread = thread.map_err(|cause| {
+            error(0, format!("there is no thread to read the expression on: {cause}"))
         })?;
         // The parser is a generated one: should it panic, that is an error of this source only.
-        thread.join().unwrap_or_else(|_| Err(fault(0, "the expression cannot be read".to_owned())))
+        thread.join().unwrap_or_else(|_| Err(error(0, "the expression cannot be read".to_owned())))
     })
 }
 
@@ -40,14 +40,14 @@ fn parse(source: &str) -> Outcome<(IdedExpr, SourceInfo)> {
     // Without macros: `has`, `all` and so on stay the calls they are written as.
     let parser = Env::default().with_optional_support(false).parser();
     let parser = parser.enable_ident_escape_syntax(true).error_recovery_limit(1);
-    parser.parse_with_source_info(source).map_err(|faults| {
+    parser.parse_with_source_info(source).map_err(|errors| {
         if let Some((offset, instead)) = mistakes::in_source(source) {
-            return fault(offset, format!("this is no CEL: {instead}"));
+            return error(offset, format!("this is no CEL: {instead}"));
         }
-        let first = faults.errors.first();
+        let first = errors.errors.first();
         let (line, column) = first.map_or((1, 0), |first| first.pos);
         let message = first.map_or("", |first| first.msg.as_str());
-        fault(offset_of(source, line, column), syntax_reason(message))
+        error(offset_of(source, line, column), syntax_reason(message))
     })
 }
 

@@ -100,7 +100,7 @@ fn evaluate(source: &str) -> Result<Value, String> {
     let compiled = compile::compile(source, Kinds::ANY, &[]).map_err(|refusal| refusal.reason)?;
     let meter = Meter::of(Budget::Verdict);
     let value = Evaluation::without_scope(&meter).value(&compiled.root);
-    value.map(|value| shown(&value, &meter)).map_err(|fault| format!("{fault:?}"))
+    value.map(|value| shown(&value, &meter)).map_err(|error| format!("{error:?}"))
 }
 
 fn shown(value: &Val<'_>, meter: &Meter) -> Value {

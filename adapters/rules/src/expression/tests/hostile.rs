@@ -57,7 +57,7 @@ fn judge(source: &str) -> Result<bool, EvaluationError> {
         found: &*FOUND,
     };
     super::compile(source)
-        .unwrap_or_else(|fault| panic!("{source}: {fault:?}"))
+        .unwrap_or_else(|error| panic!("{source}: {error:?}"))
         .boolean(&scope, &Meter::of(Budget::Verdict))
 }
 
@@ -294,9 +294,9 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_compiler_panic(source in "[a-z0-9 .,()\\[\\]{}'\"+*/%<>=!?:&|\\\\é\n-]{0,60}") {
-        if let Err(fault) = Expression::compile(&source, ResultKind::String, &[("lib".to_owned(), Shape::Many)]) {
-            prop_assert!(source.is_char_boundary(fault.offset), "{fault:?}");
-            prop_assert!(fault.reason != "the expression cannot be read", "{source}");
+        if let Err(error) = Expression::compile(&source, ResultKind::String, &[("lib".to_owned(), Shape::Many)]) {
+            prop_assert!(source.is_char_boundary(error.offset), "{error:?}");
+            prop_assert!(error.reason != "the expression cannot be read", "{source}");
         }
     }
 }

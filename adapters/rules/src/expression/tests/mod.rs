@@ -66,7 +66,7 @@ pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationErr
     let scope =
         Scope { after: &after, before: None, context: &context, lookups: &lookups, found: &found };
     compile(source)
-        .unwrap_or_else(|fault| panic!("{source}: {fault:?}"))
+        .unwrap_or_else(|error| panic!("{source}: {error:?}"))
         .boolean(&scope, &Meter::of(Budget::Verdict))
 }
 

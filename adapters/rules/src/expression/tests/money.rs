@@ -52,10 +52,10 @@ fn numbers_of_an_item_keep_their_digits() {
         assert_eq!(judge(holds, &format!(r#"{{"n": {number}}}"#)), Ok(true), "{number}");
     }
     for number in ["1e400", "12345678901234567890123456789012345", "1.2345678901234567e-300"] {
-        let fault = judge("self.n > 0", &format!(r#"{{"n": {number}}}"#));
+        let error = judge("self.n > 0", &format!(r#"{{"n": {number}}}"#));
         assert!(
-            format!("{fault:?}").contains("more digits than rules compute with"),
-            "{number}: {fault:?}"
+            format!("{error:?}").contains("more digits than rules compute with"),
+            "{number}: {error:?}"
         );
     }
 }

@@ -9,9 +9,9 @@ fn refused(cases: &[(&str, &str)]) {
         let offset = marked.find('§').expect("a mark");
         let source = marked.replacen('§', "", 1);
         match compile(&source) {
-            Err(fault) => {
-                assert!(fault.reason.contains(words), "{source}: {}", fault.reason);
-                assert_eq!(fault.offset, offset, "{source}: {}", fault.reason);
+            Err(error) => {
+                assert!(error.reason.contains(words), "{source}: {}", error.reason);
+                assert_eq!(error.offset, offset, "{source}: {}", error.reason);
             }
             Ok(_) => panic!("{source} is not refused"),
         }

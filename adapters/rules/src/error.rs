@@ -83,8 +83,8 @@ impl RuleFileErrors {
 
 impl fmt::Display for RuleFileErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.kept.iter().enumerate() {
-            write!(formatter, "{}{fault}", if index == 0 { "" } else { "\n" })?;
+        for (index, error) in self.kept.iter().enumerate() {
+            write!(formatter, "{}{error}", if index == 0 { "" } else { "\n" })?;
         }
         if self.omitted > 0 {
             write!(formatter, "\nand {} more", self.omitted)?;
@@ -98,24 +98,24 @@ impl std::error::Error for RuleFileErrors {}
 /// The errors of one file as they are found.
 pub(crate) struct FileErrors<'a> {
     file: &'a Arc<str>,
-    faults: &'a mut RuleFileErrors,
+    errors: &'a mut RuleFileErrors,
 }
 
 impl<'a> FileErrors<'a> {
-    pub const fn new(file: &'a Arc<str>, faults: &'a mut RuleFileErrors) -> Self {
-        Self { file, faults }
+    pub const fn new(file: &'a Arc<str>, errors: &'a mut RuleFileErrors) -> Self {
+        Self { file, errors }
     }
 
     pub fn add(&mut self, place: Location, reason: impl Into<String>) {
-        self.faults.push(self.file, Some(place), reason);
+        self.errors.push(self.file, Some(place), reason);
     }
 
     /// How many there are so far.
     pub const fn count(&self) -> usize {
-        self.faults.kept.len() + self.faults.omitted
+        self.errors.kept.len() + self.errors.omitted
     }
 
     pub fn add_to_file(&mut self, reason: impl Into<String>) {
-        self.faults.push(self.file, None, reason);
+        self.errors.push(self.file, None, reason);
     }
 }
