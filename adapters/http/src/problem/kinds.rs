@@ -81,7 +81,7 @@ problem_kinds! {
         "Bodies are limited; `detail` says to how many bytes. Store large attachments elsewhere and describe them in `files`.";
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "The body's media type is not supported":
         "A body needs a Content-Type of `application/json` or the group's own type; the only parameter allowed is `charset=utf-8`.";
-    INVALID_MEMBERS = "invalid-members" UNPROCESSABLE_ENTITY "The members are refused":
+    INVALID_MEMBERS = "invalid-members" UNPROCESSABLE_ENTITY "Validation failed":
         "The body was read, and rules refuse it. `errors` lists every fault: where (`pointer`, RFC 6901), which rule (`code`) and what to send instead (`detail`). `validation_messages` says the same by field.";
     KEY_REUSED = "idempotency-key-reused" UNPROCESSABLE_ENTITY "The Idempotency-Key was used for another request":
         "A request with the same key and another body was sent to this path and done before. Make a new key for what is to happen beside it; send the same body to get the first answer again.";
