@@ -17,12 +17,12 @@ impl Caller {
         }
     }
 }
-/// What a client says of a write beside what is to be written.
+/// The options of a write, apart from the content to be written.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Who asks.
     pub caller: Caller,
-    /// Whether it is only tried: everything is checked, and nothing is stored.
+    /// True for a dry run: everything is checked, and nothing is stored.
     pub is_dry_run: bool,
     /// By what it is known when it is sent again.
     pub key: Option<RequestKey>,
@@ -41,7 +41,7 @@ impl WriteOptions {
 pub struct RequestKey {
     /// Where it is sent.
     pub path: String,
-    /// What the client calls it.
+    /// The key that the client chose.
     pub key: String,
     /// Tells what is sent from anything else.
     pub fingerprint: String,

@@ -18,15 +18,15 @@ pub enum ApplicationError {
     /// The client's condition on the version does not hold.
     #[error("the item is at version {current}, which the request's condition excludes")]
     PreconditionFailed {
-        /// What the item is at.
+        /// The current version of the item.
         current: Version,
-        /// What else its representation shows, for the entity tag in the answer.
+        /// The links in its representation, for the entity tag in the response.
         links: crate::Links,
     },
     /// The client's condition on the collection's revision does not hold.
     #[error("the collection has changed, which the request's condition excludes")]
     CollectionChanged {
-        /// What the collection is at.
+        /// The current revision of the collection.
         current: crate::Revision,
     },
     /// The condition is on the version of an item that was removed.
@@ -46,7 +46,7 @@ pub enum ApplicationError {
         /// When it was removed.
         time: Timestamp,
     },
-    /// What is asked for lies in the future.
+    /// The requested time lies in the future.
     #[error("the time is still to come")]
     InFuture,
     /// The change log does not reach as far.

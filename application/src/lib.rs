@@ -1,4 +1,4 @@
-//! What the service does: the use cases, over ports.
+//! The use cases of the service, over ports.
 //!
 //! [`ResourceUseCases`] is the inbound port, one implementation of list, get, create, continue,
 //! replace, patch, delete and replace-all for every collection. It decides in the domain and stores

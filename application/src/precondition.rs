@@ -37,7 +37,7 @@ impl<T> Precondition<T> {
         Self { is: Some(Named::OneOf(named)), is_not: None }
     }
 
-    /// Whether there is any condition.
+    /// Returns true when there is any condition.
     #[must_use]
     pub const fn is_conditional(&self) -> bool {
         self.is.is_some() || self.is_not.is_some()

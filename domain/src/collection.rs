@@ -86,7 +86,7 @@ pub struct CollectionSpec {
     pub fields: Fields,
     /// The collection whose items own the items of this one, which are deleted with them.
     pub parent: Option<Parent>,
-    /// Whether a new item can continue an old one.
+    /// True when a new item can continue an old one.
     pub can_continue: bool,
     /// The members that hold the identifier of an item of another collection.
     pub references: &'static [Reference],

@@ -1,4 +1,4 @@
-//! What is stored and shown.
+//! Items, as they are stored and shown.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a proposal is and when it is valid.
+//! The definition of a proposal and of its validity.
 //!
 //! This crate is pure: no I/O, no async, no clock. It holds
 //!

@@ -1,4 +1,4 @@
-//! What a kind of item is, and how a write of it is judged.
+//! Kinds of items, and how a write of an item is judged.
 
 use crate::json::Unstorable;
 use crate::rule::{Rule, Transition, Verdict, WriteContext, WriteOperation};

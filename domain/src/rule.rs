@@ -24,12 +24,12 @@ pub trait Rule<R>: Send + Sync {
         &[WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch]
     }
 
-    /// Whether it refuses or warns.
+    /// Returns whether a violation refuses the write or only warns.
     fn severity(&self) -> Severity {
         Severity::Error
     }
 
-    /// Whether it holds on a day. By default on any.
+    /// Returns `true` if the rule is in force on a day. By default it is in force on every day.
     fn is_in_force(&self, _today: Date) -> bool {
         true
     }
@@ -48,22 +48,23 @@ pub trait Rule<R>: Send + Sync {
     /// The violation, naming the field to fix.
     fn check(&self, transition: &Transition<'_, R>) -> Result<(), Violation>;
 
-    /// What people are told of it.
+    /// Returns the description of the rule, for people.
     fn about(&self) -> About<'_> {
         About::default()
     }
 }
 
-/// What people are told of a rule.
+/// The description of a rule, for people.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct About<'a> {
-    /// What is said where it does not pass, when that is always the same.
+    /// The message of a violation, when it is always the same.
     pub message: Option<&'a str>,
-    /// What makes it, when that depends on the item: an expression of the rule's language.
+    /// The expression that computes the message, when the message depends on the item. It is
+    /// written in the rule's language.
     pub message_expression: Option<&'a str>,
     /// Where its error is: an RFC 6901 JSON Pointer into the item.
     pub pointer: Option<&'a str>,
-    /// What it is for.
+    /// The purpose of the rule.
     pub description: Option<&'a str>,
     /// Where it comes from: a guideline, a memo.
     pub source: Option<&'a str>,
@@ -71,7 +72,7 @@ pub struct About<'a> {
     pub effective: (Option<Date>, Option<Date>),
 }
 
-/// What a write does to an item.
+/// The operation that a write performs on an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WriteOperation {
     /// There was no such item.
@@ -106,7 +107,7 @@ impl WriteOperation {
     }
 }
 
-/// What a violation of a rule does to the write.
+/// The effect of a violation of a rule on the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Severity {
     /// It is refused.
@@ -138,7 +139,7 @@ impl Severity {
 /// When, by whom and to which item a write is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteContext {
-    /// What it does.
+    /// The operation of the write.
     pub operation: WriteOperation,
     /// The item, which has its identifier before it is stored.
     pub id: ItemId,
@@ -170,13 +171,13 @@ impl WriteContext {
 /// A write under judgement.
 #[derive(Debug)]
 pub struct Transition<'a, R> {
-    /// What was there; `None` on a create.
+    /// The item before the write; `None` on a create.
     pub before: Option<&'a R>,
-    /// What would be there; on a removal what is there.
+    /// The item after the write; on a delete, the item that is there.
     pub after: &'a R,
     /// When, by whom, to which item.
     pub context: &'a WriteContext,
-    /// What the rule's lookups found, in their order.
+    /// The results of the rule's lookups, in the order of the lookups.
     pub found: &'a [Found],
 }
 
@@ -201,7 +202,7 @@ impl<'a, R> Transition<'a, R> {
 pub struct Lookup {
     /// Where to look.
     pub collection: Collection,
-    /// What to look for.
+    /// The key to look for.
     pub key: LookupKey,
     /// The item that is left out: the one that is written.
     pub without: ItemId,
@@ -216,7 +217,7 @@ impl Lookup {
     pub const MOST_BYTES: usize = 4 << 20;
 }
 
-/// What a lookup looks for.
+/// The key that a lookup looks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LookupKey {
     /// The one item of this id.
@@ -248,7 +249,7 @@ impl Found {
     }
 }
 
-/// What a lookup found.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The items, in the order of their ids.
@@ -259,12 +260,12 @@ pub enum Found {
     TooLarge,
 }
 
-/// What rules say of a write.
+/// The verdict of rules on a write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// What refuses it.
+    /// The violations that refuse the write.
     pub errors: Violations,
-    /// What is reported.
+    /// The violations that are only reported.
     pub warnings: Violations,
 }
 
@@ -277,7 +278,7 @@ impl Verdict {
         }
     }
 
-    /// Whether a rule is to be asked.
+    /// Returns `true` if a rule is to be asked.
     #[must_use]
     pub fn wants<R>(&self, rule: &dyn Rule<R>, context: &WriteContext) -> bool {
         rule.operations().contains(&context.operation)

@@ -1,4 +1,4 @@
-//! What is wrong with a body: every error at once, each with its place.
+//! The errors of a body. All of them are reported at once, each with its place.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub struct Violation {
     pub field: String,
     /// A stable word for programs, such as `required`.
     pub code: Cow<'static, str>,
-    /// What is wrong and how to fix it, for people.
+    /// The error and how to fix it, for people.
     pub detail: String,
     /// The business rule that found it; what no rule found has none.
     pub rule: Option<Box<str>>,
@@ -82,7 +82,7 @@ impl Violations {
         self.extend(others.kept);
     }
 
-    /// Whether nothing is wrong.
+    /// Returns `true` if there are no errors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
@@ -99,14 +99,14 @@ impl Violations {
         self.omitted
     }
 
-    /// Whether a reported error lies in one of the top-level members `names`.
+    /// Returns `true` if a reported error lies in one of the top-level members `names`.
     #[must_use]
     pub fn concern(&self, names: &[&str]) -> bool {
         self.kept.iter().any(|violation| names.contains(&violation.field.as_str()))
     }
 
-    /// Whether one of the top-level members `names` has an error that no rule found: it cannot be
-    /// read.
+    /// Returns `true` if one of the top-level members `names` has an error that no rule found. Such
+    /// a member cannot be read.
     #[must_use]
     pub fn are_unreadable(&self, names: &[&str]) -> bool {
         self.kept

@@ -14,7 +14,7 @@ use crate::lookup_target::{LookupTarget, ParsedLookup};
 use crate::notes::Notes;
 use crate::yaml::{Node, Scalar};
 
-/// What `on` is when it is not written.
+/// The default of `on`.
 const ON: [WriteOperation; 3] =
     [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch];
 

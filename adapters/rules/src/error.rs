@@ -1,4 +1,4 @@
-//! What is wrong with rule files: everything at once, each error with its place.
+//! The errors of rule files. All of them are reported at once, each with its place.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct RuleFileError {
     pub file: Arc<str>,
     /// Where in the file; `None` when it is the file as a whole.
     pub place: Option<Location>,
-    /// What is wrong and how to fix it.
+    /// The error and how to fix it.
     pub reason: String,
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Field {
     pub place: Location,
 }
 
-/// What is said where a rule does not pass.
+/// The message of a violation of a rule.
 #[derive(Debug)]
 pub(crate) enum Message {
     Fixed(Box<str>),
@@ -140,7 +140,7 @@ impl FileRule {
         self.targets.get(index).map(|target| (index, target.collection, &target.by))
     }
 
-    /// Whether it judges such writes on this context at all.
+    /// Returns `true` if the rule judges this operation and is in force on this day.
     pub(crate) fn applies_to(&self, operation: WriteOperation, today: Date) -> bool {
         self.operations.contains(&operation) && self.is_in_force(today)
     }

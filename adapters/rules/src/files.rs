@@ -25,7 +25,7 @@ pub(crate) struct RuleFile {
     pub bytes: Vec<u8>,
 }
 
-/// What tells the content of files from any other.
+/// A fingerprint that distinguishes the content of files from any other content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 

@@ -16,7 +16,7 @@ pub(crate) struct Table {
     /// Its name in messages: "a rule".
     pub name: &'static str,
     pub keys: &'static [Key],
-    /// Whether it has other keys, too, which its reader knows.
+    /// True when the mapping may also have other keys, which its reader knows.
     pub is_open: bool,
 }
 
@@ -34,7 +34,7 @@ pub(crate) const LONGEST_NAME: usize = 64;
 /// The ids of rules, as a regular expression.
 pub(crate) const ID_PATTERN: &str = "^[a-z][a-z0-9_]{0,63}$";
 
-/// Whether a key must be there.
+/// The condition under which a key must be present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Required {
@@ -71,7 +71,7 @@ pub(crate) enum Form {
 /// One of several words.
 #[derive(Clone, Copy)]
 pub(crate) struct Word {
-    /// What it is one of: "group".
+    /// The kind of thing that the word names: "group".
     pub of: &'static str,
     pub known: fn() -> Vec<&'static str>,
 }

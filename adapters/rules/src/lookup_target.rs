@@ -1,4 +1,5 @@
-//! What a rule looks up: `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]`, `COLLECTION[parent = ID]`.
+//! The target of a rule's lookup: `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or
+//! `COLLECTION[parent = ID]`.
 
 use std::fmt;
 
@@ -31,7 +32,7 @@ pub enum LookupBy {
     Member {
         /// The member.
         name: Box<str>,
-        /// Whether the stores have an index on it. Without one they look through the whole
+        /// True when the stores have an index on the member. Without an index, they scan the whole
         /// collection on every write.
         is_indexed: bool,
     },
@@ -59,7 +60,7 @@ impl fmt::Display for LookupBy {
     }
 }
 
-/// What a lookup's text says, before its expression is compiled.
+/// The parts of a lookup's text, before its expression is compiled.
 pub(crate) struct ParsedLookup<'a> {
     pub collection: Option<Collection>,
     pub by: LookupBy,
@@ -169,7 +170,7 @@ fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
 }
 
 impl LookupTarget {
-    /// What to look for on an context.
+    /// Returns the key to look for in a scope.
     pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<LookupKey, EvaluationError> {
         let Some(value) = self.value.key(scope, meter)? else { return Ok(LookupKey::Nothing) };
         let of_id =

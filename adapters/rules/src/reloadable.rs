@@ -25,7 +25,7 @@ pub struct ReloadableRules {
 struct Source {
     path: PathBuf,
     reserved: Vec<String>,
-    /// What was last read, whether it was good or bad.
+    /// The fingerprint of the files as last read, whether they were valid or not.
     read: Mutex<Fingerprint>,
 }
 
@@ -57,8 +57,8 @@ impl ReloadableRules {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What the files are, if it is other than when they were last read, be it by a reload that was
-    /// refused.
+    /// Returns the fingerprint of the files if they have changed since they were last read. A
+    /// reload that was refused counts as a read.
     #[must_use]
     pub fn changed(&self) -> Option<Fingerprint> {
         let source = self.source.as_ref()?;

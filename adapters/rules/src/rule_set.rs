@@ -167,7 +167,7 @@ impl RuleFiles for RuleSet {
     }
 }
 
-/// What is read while files are.
+/// The state of a reader of rule files.
 #[derive(Default)]
 struct Reader<'a> {
     reserved: &'a [&'a str],

@@ -1,4 +1,4 @@
-//! What `rules check` tells of a rule.
+//! The summary of a rule that `rules check` shows.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use crate::expression::Variable;
 use crate::file_rule::FileRule;
 use crate::lookup_target::LookupBy;
 
-/// What there is to say of a rule. It displays as a paragraph of some lines.
+/// The summary of a rule. It displays as a paragraph of several lines.
 #[derive(Debug)]
 pub struct RuleSummary<'a> {
     /// The rule.
     pub rule: &'a FileRule,
-    /// Whether it is in force on the day asked for.
+    /// True when the rule is in force on the requested day.
     pub is_in_force: bool,
     /// The top-level members that it reads of the item and, under their names, of `old` and of what
     /// it looks up.
     pub members_read: Vec<(&'a str, Vec<&'a str>)>,
-    /// What it looks up.
+    /// The lookups of the rule.
     pub lookups: Vec<LookupSummary<'a>>,
 }
 
-/// What there is to say of a lookup.
+/// The summary of a lookup.
 #[derive(Debug)]
 pub struct LookupSummary<'a> {
     /// Its variable.
@@ -35,7 +35,7 @@ pub struct LookupSummary<'a> {
 }
 
 impl FileRule {
-    /// What there is to say of it, in force or not on `today`.
+    /// Returns the summary of the rule, which tells whether it is in force on `today`.
     #[must_use]
     pub fn summary(&self, today: Date) -> RuleSummary<'_> {
         let lookups = self.variables.iter().zip(&self.targets);

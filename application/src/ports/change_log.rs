@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::RepositoryError;
 
-/// What a write did, in the change log.
+/// The kind of a write, in the change log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
     /// The item's first version.
@@ -56,7 +56,7 @@ pub struct LoggedChange {
     pub item: ItemId,
     /// The version it was given; a deletion takes one too.
     pub version: Version,
-    /// What was done.
+    /// The kind of the write.
     pub kind: ChangeKind,
     /// When.
     pub time: Timestamp,

@@ -23,7 +23,7 @@ pub enum RepositoryError {
     /// The store has no room for the write.
     #[error("the store is full")]
     Full,
-    /// What the store holds or answers makes no sense.
+    /// The content or the response of the store is invalid.
     #[error("the store's content is not understood")]
     Corrupt,
 }

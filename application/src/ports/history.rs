@@ -16,7 +16,7 @@ pub struct PastVersion {
     pub item: Option<Item>,
     /// The last version there is, which may be a removal.
     pub latest: Version,
-    /// Whether the item exists now.
+    /// True when the item exists now.
     pub exists: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct PastPageQuery {
     pub position: PageStart,
     /// Items at most.
     pub limit: u64,
-    /// Whether the items are counted, up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES).
+    /// True when the items are counted, up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES).
     pub is_counted: bool,
 }
 
@@ -78,7 +78,7 @@ pub trait History: Send + Sync {
         time: Timestamp,
     ) -> Result<Option<PastVersion>, RepositoryError>;
 
-    /// What the scope held at a time. The revision is that of no page.
+    /// Returns a page of the items that the scope held at a time. The revision is that of no page.
     async fn page_at(
         &self,
         scope: Scope,

@@ -19,7 +19,8 @@ pub struct Scope {
     pub parent: Option<ItemId>,
 }
 
-/// What an item's representation shows beside the item itself. Only what exists now is named.
+/// The links that an item's representation shows beside the item itself. Only items that exist now
+/// are named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Links {
     /// The item it continues.
@@ -44,7 +45,7 @@ impl Links {
 pub struct ShownItem {
     /// The item.
     pub item: Item,
-    /// What it relates to.
+    /// The links to related items.
     pub links: Links,
 }
 
@@ -53,7 +54,7 @@ pub struct ShownItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision(pub i64);
 
-/// What is counted of a scope.
+/// The totals of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
     /// How many items the scope holds.
@@ -86,7 +87,7 @@ pub struct ListedPage {
     pub first: Option<SortPosition>,
     /// The place of the last item.
     pub last: Option<SortPosition>,
-    /// Whether there are items beyond the page, in the direction it was walked in.
+    /// True when there are items beyond the page, in the direction of the traversal.
     pub has_more: bool,
 }
 
@@ -118,7 +119,7 @@ pub struct Replacement {
     pub references: Vec<Option<ItemId>>,
 }
 
-/// What a collection is to hold, and nothing else.
+/// The entire content that a collection is to hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectionContent {
     /// Items that it holds now and shall hold with new members.
@@ -147,16 +148,16 @@ pub struct Change {
     pub caller: Option<Box<str>>,
     /// By what the write is known when it is asked for again.
     pub key: Option<Box<IdempotencyKey>>,
-    /// What was looked up to decide on it.
+    /// The read set: the lookups that the decision is based on.
     pub read_set: Vec<ReadDependency>,
 }
 
-/// What a lookup found, on which a write was decided.
+/// The result of a lookup on which the decision about a write depends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadDependency {
-    /// What was looked for.
+    /// The lookup.
     pub lookup: Lookup,
-    /// What there was, in the order of the ids.
+    /// The items found and their versions, in the order of the ids.
     pub found: Vec<(ItemId, Version)>,
 }
 
@@ -166,26 +167,27 @@ pub struct ReadDependency {
 pub struct IdempotencyKey {
     /// Where the request was sent.
     pub path: Box<str>,
-    /// What the client calls it.
+    /// The key that the client chose.
     pub key: Box<str>,
     /// Tells what was sent from anything else.
     pub fingerprint: Box<str>,
     /// Until when it is remembered (microseconds, UTC).
     pub expires: Timestamp,
-    /// What the answer says beside the item, as the use case wrote it; empty when it says nothing.
+    /// The remarks in the response beside the item, as the use case wrote them; empty when there
+    /// are none.
     pub remarks: Box<str>,
 }
 
-/// What a request with a key was answered.
+/// The response to a request with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// What had been sent.
+    /// The fingerprint of the request that was sent.
     pub fingerprint: Box<str>,
-    /// What was done.
+    /// The kind of the write.
     pub kind: ChangeKind,
     /// The item as it was shown.
     pub shown: ShownItem,
-    /// What was said beside it.
+    /// The remarks in the response beside the item.
     pub remarks: Box<str>,
 }
 
@@ -234,8 +236,8 @@ pub trait ItemRepository: Send + Sync {
         limit: u64,
     ) -> Result<Vec<ShownItem>, RepositoryError>;
 
-    /// What a rule looks for, as it is stored. MUST NOT read the members of items beyond
-    /// [`Lookup::MOST_ITEMS`] or [`Lookup::MOST_BYTES`].
+    /// Returns the result of a rule's lookup in the stored items. MUST NOT read the members of
+    /// items beyond [`Lookup::MOST_ITEMS`] or [`Lookup::MOST_BYTES`].
     async fn look_up(&self, lookup: &Lookup) -> Result<Found, RepositoryError>;
 
     /// How many items the scope holds, and its revision: the writes to it and to the related
@@ -307,7 +309,7 @@ pub trait ItemRepository: Send + Sync {
         change: Change,
     ) -> Result<CollectionWrite, RepositoryError>;
 
-    /// What a write with the caller and the key of this change left, unless the key had expired by
-    /// its time.
+    /// Returns the result of an earlier write with the caller and the key of this change, unless
+    /// the key had expired by the time of this change.
     async fn answered(&self, change: &Change) -> Result<Option<Answered>, RepositoryError>;
 }

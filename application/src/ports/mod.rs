@@ -1,4 +1,4 @@
-//! What the use cases need from outside.
+//! The ports through which the use cases reach the outside.
 //!
 //! A method of a port is one atomic step. Its documentation states obligations with MUST and MUST
 //! NOT; `tests/tests/repository` holds both stores to them.

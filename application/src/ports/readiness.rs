@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::RepositoryError;
 
-/// Whether the service can do its work now.
+/// Tells if the service is ready to do its work.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Readiness: Send + Sync {

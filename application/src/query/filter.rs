@@ -11,13 +11,13 @@ use thiserror::Error;
 /// One condition on an item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Filter {
-    /// What it speaks about.
+    /// The subject it applies to.
     pub subject: Subject,
-    /// What must hold of it.
+    /// The condition that the subject must meet.
     pub condition: Condition,
 }
 
-/// What a filter or an order speaks about.
+/// The subject of a filter or of a sort key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// The identifier; only in an order.
@@ -37,7 +37,7 @@ pub enum Subject {
     },
 }
 
-/// What must hold of a subject. A list holds a condition when one of its elements does.
+/// A condition on a subject. A list meets a condition when one of its elements does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
     /// A comparison with a value of the same type.
@@ -72,12 +72,12 @@ pub enum Comparison {
 /// boolean and the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operand {
-    /// What stored texts are compared with, by code point.
+    /// The value for comparison with stored strings, by code point.
     pub text: Option<Arc<str>>,
-    /// What stored numbers are compared with, as a JSON number; times are microseconds since the
-    /// epoch.
+    /// The value for comparison with stored numbers, as a JSON number. Times are microseconds since
+    /// the epoch.
     pub number: Option<Arc<str>>,
-    /// What stored booleans are compared with.
+    /// The value for comparison with stored booleans.
     pub boolean: Option<bool>,
 }
 
@@ -85,7 +85,7 @@ pub struct Operand {
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("it takes {wanted}")]
 pub struct OperandError {
-    /// What is taken, for people.
+    /// A human-readable description of the values that are accepted.
     pub wanted: &'static str,
 }
 
@@ -134,7 +134,7 @@ impl Operand {
     }
 }
 
-/// Whether it is a JSON number the store can compare with.
+/// Returns true when the string is a JSON number that the store can compare with.
 fn is_number(written: &str) -> bool {
     let is_json = written.starts_with(|first: char| first == '-' || first.is_ascii_digit())
         && domain::json::read(written.as_bytes()).is_ok_and(|read| read.text == written);

@@ -1,4 +1,4 @@
-//! What a reader asks of a collection: which of its items, in which order, which part of them.
+//! Queries on a collection: the selection of items, their order, and the page to return.
 
 mod filter;
 mod page;

@@ -17,12 +17,12 @@ pub const COUNTED_MATCHES: u64 = 10_000;
 pub struct Selection {
     /// All must hold.
     pub filters: Vec<Filter>,
-    /// What is looked for in the texts.
+    /// The full-text search, if any.
     pub search: Option<Search>,
 }
 
 impl Selection {
-    /// Whether every item of the scope is wanted.
+    /// Returns true when every item of the scope is selected.
     #[must_use]
     pub const fn is_everything(&self) -> bool {
         self.filters.is_empty() && self.search.is_none()
@@ -56,7 +56,7 @@ pub struct PageQuery {
     pub limit: u64,
     /// Only these members; `None` for all.
     pub fields: Option<MemberNames>,
-    /// Whether the matches are counted.
+    /// True when the matches are counted.
     pub is_counted: bool,
     /// Collections whose writes change what the page shows, beside the scope's own.
     pub related: Vec<Collection>,
@@ -67,7 +67,7 @@ pub struct PageQuery {
 pub enum Total {
     /// So many.
     Exact(u64),
-    /// So many or more.
+    /// A lower bound: this number or more.
     AtLeast(u64),
     /// They were not counted.
     NotCounted,
@@ -87,18 +87,18 @@ pub struct PageRequest {
     /// In which order; by default the best matches first where something is looked for, otherwise
     /// the oldest first.
     pub order: Vec<SortKey>,
-    /// Whether the items are counted.
+    /// True when the items are counted.
     pub is_counted: bool,
-    /// What is shown of each.
+    /// The parts of each item that are shown.
     pub view: View,
 }
 
-/// What is shown of items.
+/// The parts of items that are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// Only these members; `None` for all.
     pub fields: Option<MemberNames>,
-    /// What else is shown with them.
+    /// The relations whose items are embedded.
     pub embed: Vec<Relation>,
 }
 

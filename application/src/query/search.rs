@@ -1,4 +1,4 @@
-//! What is looked for in the texts of items.
+//! Full-text search in the strings of items.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const SNIPPET_WORDS: (usize, usize) = (8, 32);
 /// Words and phrases, all of which an item must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Search {
-    /// What must be found; never empty.
+    /// The terms that must all be found; never empty.
     pub terms: Vec<Term>,
 }
 

@@ -9,9 +9,9 @@ use super::filter::Subject;
 /// One key of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SortKey {
-    /// What is compared.
+    /// The subject that is compared.
     pub subject: Subject,
-    /// Whether the greatest comes first. Absent values come last in either direction.
+    /// True when the greatest value comes first. Absent values come last in either direction.
     pub descending: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What rules would say of what is stored already, before they are put in force.
+//! The audit of stored items: the violations that rules would report, before they are put in force.
 
 use std::collections::BTreeMap;
 
@@ -90,8 +90,8 @@ impl<R: Resource> ResourceService<R> {
     }
 }
 
-/// What a rule is asked about when stored items are audited: a replacement if it judges any, else
-/// the first it judges.
+/// Returns the operation that a rule is evaluated for when stored items are audited. This is a
+/// replacement if the rule judges replacements, else the first operation that it judges.
 #[must_use]
 pub fn audited_operation(rule: &dyn Rule<Members>) -> Option<WriteOperation> {
     let judged = rule.operations();

@@ -1,4 +1,4 @@
-//! What a write would have left, when it is only tried.
+//! The result that a write would have had, for dry runs.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

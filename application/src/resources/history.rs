@@ -1,5 +1,5 @@
-//! What items were: their versions, what differs between two, what there was at a time, and the way
-//! back.
+//! The history of items: their versions, the differences between two versions, the state at a given
+//! time, and the restoration of a version.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub struct VersionPage {
     pub versions: Vec<LoggedChange>,
     /// The last version there is, which is how many there are.
     pub latest: Version,
-    /// Whether the item exists.
+    /// True when the item exists.
     pub exists: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct VersionPage {
 pub struct Restored {
     /// The item as it is now.
     pub written: Written,
-    /// Whether it had been removed.
+    /// True when the item had been removed.
     pub is_created: bool,
 }
 
@@ -286,8 +286,8 @@ impl<R: Resource> ResourceService<R> {
         Ok(shown)
     }
 
-    /// What is to come is unknown. A time that was given to a write is past, whatever this
-    /// machine's clock says.
+    /// Rejects a time in the future, whose state is unknown. A time that was assigned to a write is
+    /// past, even if it is ahead of this machine's clock.
     async fn require_past(&self, time: Timestamp) -> Result<(), ApplicationError> {
         if time <= self.clock.now() {
             return Ok(());

@@ -49,13 +49,14 @@ impl Drop for InFlightKey {
     }
 }
 
-/// What is only tried uses up no key.
+/// Returns the idempotency key of a write. A dry run uses up no key.
 fn key(options: &WriteOptions) -> Option<&RequestKey> {
     options.key.as_ref().filter(|_| !options.is_dry_run)
 }
 
 impl<R: Resource> ResourceService<R> {
-    /// What the change log, and the memory of keys, keep of a write that was decided on `read set`.
+    /// Returns the record of a write that was decided on `read_set`, for the change log and the
+    /// store of idempotency keys.
     pub(super) fn change_on(
         &self,
         options: &WriteOptions,
@@ -73,7 +74,7 @@ impl<R: Resource> ResourceService<R> {
         Change { time, caller: options.caller.name().map(Into::into), key, read_set }
     }
 
-    /// What the request was answered when it was sent before.
+    /// Returns the response that the request got when it was sent before, if any.
     pub(super) async fn answered(
         &self,
         options: &WriteOptions,
@@ -91,7 +92,7 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    /// What another instance answered while this one was at work.
+    /// Returns the response that another instance gave while this one was processing the request.
     pub(super) async fn answered_meanwhile(
         &self,
         options: &WriteOptions,

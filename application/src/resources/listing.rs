@@ -1,5 +1,5 @@
-//! What a reader gets of a collection: pages, the ways on from them, and what is shown beside the
-//! items.
+//! The listing of a collection: pages, the links to adjacent pages, and the items embedded beside
+//! the listed ones.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ pub struct Listing {
     pub previous: Option<AdjacentPage>,
     /// The page after.
     pub next: Option<AdjacentPage>,
-    /// What is shown beside the items.
+    /// The items embedded beside the listed ones.
     pub embedded: Embedded,
 }
 
@@ -167,8 +167,8 @@ impl Listing {
     }
 }
 
-/// Whether a page without items lies beyond the last, rather than in an empty collection.
-/// `None`: nobody knows yet.
+/// Returns true when a page without items lies beyond the last page, rather than in an empty
+/// collection. Returns `None` when this is not yet known.
 pub(crate) fn lies_beyond(request: &PageRequest, page: &ListedPage) -> Option<bool> {
     if !page.items.is_empty() || request.position.is_some() || request.page == 1 {
         return Some(false);

@@ -46,7 +46,7 @@ pub use use_cases::{ReplacementBody, ResourceUseCases};
 use validate::{Edit, stored_members};
 use write::{MAX_ATTEMPTS, check};
 
-/// What an operator may decide for them.
+/// The limits that an operator may set for the use cases.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceLimits {
     /// Bytes of members an item may have: many small patches must not make an item that no single
@@ -111,8 +111,8 @@ impl<R: Resource> ResourceService<R> {
         self.repository.find(self.scope(parent), id).await?.ok_or(ApplicationError::ItemNotFound)
     }
 
-    /// Whether a page lies beyond the last one; only where nothing was counted does it take a look
-    /// at the first.
+    /// Returns true when a page lies beyond the last one. It reads the first page only when nothing
+    /// was counted.
     async fn lies_beyond(
         &self,
         parent: Option<ItemId>,

@@ -1,4 +1,4 @@
-//! What one decision is made on: the rules of one edition, and the other items they asked for.
+//! The basis of one decision: the rules of one edition, and the other items that they looked up.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -19,7 +19,7 @@ use crate::{ApplicationError, WriteOptions};
 /// looked up again.
 const MOST_BYTES_KEPT: usize = 16 << 20;
 
-/// What a decision is made on.
+/// The basis of a decision.
 pub(super) struct DecisionContext {
     /// The rules that are not written in Rust, those of one edition.
     pub book: Rules,
@@ -32,18 +32,18 @@ pub(super) struct DecisionContext {
     today: Date,
 }
 
-/// What a lookup found.
+/// The result of a lookup.
 struct LookedUp {
     /// `None` when it was too much to keep.
     found: Option<Found>,
     /// Which items in which versions; `None` when there were too many.
     versions: Option<Vec<(ItemId, Version)>>,
-    /// Whether the write depends on it.
+    /// True when the write depends on it.
     is_relied_on: bool,
 }
 
 impl<R: Resource> ResourceService<R> {
-    /// What a decision that begins now is made on.
+    /// Returns the context of a decision that begins now.
     pub(super) fn decision(&self) -> DecisionContext {
         let now = self.clock.now();
         DecisionContext {
@@ -83,8 +83,8 @@ impl DecisionContext {
         Self { replacement: Some(ReplacedCollection::of(items)), ..self }
     }
 
-    /// What a lookup finds. A warning is given for what there was; only a refusal must hold at the
-    /// moment of writing.
+    /// Returns the result of a lookup. A warning is based on the state at the time of the lookup.
+    /// Only a refusal must still hold at the time of the write.
     pub async fn look_up(
         &mut self,
         repository: &dyn ItemRepository,
@@ -136,7 +136,7 @@ impl DecisionContext {
         }
     }
 
-    /// What may not change before the write.
+    /// Returns the read set: the lookups whose results must not change before the write.
     pub fn into_read_set(self) -> Vec<ReadDependency> {
         let relied_on = self.looked_up.into_iter().filter(|(_, known)| known.is_relied_on);
         relied_on

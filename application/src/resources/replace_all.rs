@@ -130,7 +130,8 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    /// What the elements would be, or why they cannot be told from others.
+    /// Returns the draft of each element, or the errors that prevent the element from being
+    /// identified.
     async fn drafts(
         &self,
         body: &ReplacementBody,

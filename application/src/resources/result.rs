@@ -1,4 +1,4 @@
-//! What a write answers.
+//! The results of writes.
 
 use domain::Violations;
 
@@ -10,7 +10,7 @@ use crate::ports::{Answered, ShownItem};
 pub struct Written {
     /// The item.
     pub shown: ShownItem,
-    /// What rules have to say that do not refuse it.
+    /// The warnings of rules, which do not refuse the write.
     pub warnings: Violations,
 }
 
@@ -19,7 +19,7 @@ pub struct Written {
 pub struct Replaced {
     /// Its first page.
     pub listing: Listing,
-    /// What rules have to say of its elements that do not refuse them.
+    /// The warnings of rules about its elements, which do not refuse them.
     pub warnings: Violations,
 }
 

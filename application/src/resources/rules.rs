@@ -1,4 +1,5 @@
-//! What the business rules say of a write: those written in Rust, then those of the rule book.
+//! The evaluation of the business rules for a write: those written in Rust, then those of the rule
+//! book.
 //!
 //! A rule may ask for other items. What it was given is kept as the read set of the decision, and
 //! the store makes the write only while all of it is still so: between the look and the write
@@ -21,7 +22,7 @@ use crate::{ApplicationError, WriteOptions};
 /// How many items are looked through at a time for those that a replacement removes.
 const REMOVALS_AT_A_TIME: u64 = 100;
 
-/// What a write comes to that no rule refuses.
+/// The result of a write that no rule refuses.
 pub(super) struct Decision<R> {
     pub after: R,
     pub warnings: Violations,
@@ -192,12 +193,12 @@ impl<R: Resource> ResourceService<R> {
     }
 }
 
-/// Whether there is any rule about such items.
+/// Returns true when there is any rule for items of this kind.
 pub(super) fn has_rules<R: Resource>(decision: &DecisionContext) -> bool {
     !R::rules().is_empty() || !decision.book.is_empty()
 }
 
-/// Whether any rule may have something to say of a removal.
+/// Returns true when any rule judges removals.
 pub(super) fn judges_removals<R: Resource>(decision: &DecisionContext) -> bool {
     let is_of_removals =
         |operations: &[WriteOperation]| operations.contains(&WriteOperation::Delete);
@@ -205,8 +206,8 @@ pub(super) fn judges_removals<R: Resource>(decision: &DecisionContext) -> bool {
         || decision.book.iter().any(|rule| is_of_removals(rule.operations()))
 }
 
-/// What is said of the removal of an item. It is no part of the body: the whole of it would remove
-/// the item.
+/// Returns the violations that the removal of an item causes, each with a pointer to the root. The
+/// removed item is no part of the body: it is the body as a whole that would remove it.
 fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> {
     said.iter().map(move |violation| {
         let detail = format!("without the item `{id}`: {}", violation.detail);

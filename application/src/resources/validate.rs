@@ -1,5 +1,4 @@
-//! What a write makes of the members it is sent, and what is wrong with them whatever the rules
-//! say.
+//! The members that result from a write, and the errors in them that do not depend on any rule.
 
 use std::collections::HashMap;
 
@@ -14,7 +13,7 @@ use crate::ports::{ChangeKind, RepositoryError, ShownItem};
 /// was fetched can be edited and sent back.
 const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
 
-/// What a write does to the members that are stored.
+/// A change to the stored members.
 pub(super) enum Edit {
     Replace(Members),
     Patch(Members),
@@ -35,7 +34,7 @@ impl Edit {
         }
     }
 
-    /// What the item would become.
+    /// Returns the item as it would be after the edit.
     pub fn draft<R: Resource>(&self, shown: &ShownItem) -> Result<Draft<R>, ApplicationError> {
         let identity = Identity::Named(shown.item.id);
         match self {
@@ -50,10 +49,10 @@ impl Edit {
     }
 }
 
-/// What a body makes of an item, before any rule is asked.
+/// The item that results from a body, before any rule is evaluated.
 pub(super) struct Draft<R> {
     pub after: R,
-    /// What cannot be stored so.
+    /// The errors that prevent the item from being stored.
     pub errors: Violations,
 }
 
@@ -79,8 +78,8 @@ impl<R: Resource> Draft<R> {
     }
 }
 
-/// What a patch would remove that no item can have: in the merged members a misspelt removal is not
-/// seen.
+/// Returns a violation for each member that a patch would remove and that no item can have. A
+/// misspelt removal does not show in the merged members.
 fn unknown_removals<R: Resource>(patch: &Members) -> Violations {
     R::unknown(
         &patch

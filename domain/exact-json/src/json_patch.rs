@@ -99,8 +99,8 @@ impl Patch {
         Ok(())
     }
 
-    /// What is alike at both ends stays; between, elements are changed in their places, and then
-    /// added or removed.
+    /// Keeps the elements that are equal at both ends. Elements between them are changed in place.
+    /// Then the remaining ones are added or removed.
     fn change_array(&mut self, from: Value<'_>, to: Value<'_>, most: usize) -> Result<(), Whole> {
         let (before, after) = (elements(from)?, elements(to)?);
         let is_alike = |(one, other): &(&Value<'_>, &Value<'_>)| one.encoded() == other.encoded();
@@ -121,7 +121,7 @@ impl Patch {
         Ok(())
     }
 
-    /// Whether there is room to look through both values.
+    /// Reserves room to compare both values. Returns `false` if there is not enough.
     fn take_room(&mut self, from: Value<'_>, to: Value<'_>) -> bool {
         let rest = self.room.checked_sub(from.encoded().len() + to.encoded().len());
         self.room = rest.unwrap_or_default();
@@ -169,8 +169,8 @@ fn elements(array: Value<'_>) -> Result<Vec<Value<'_>>, Whole> {
     if elements.len() > MOST_ELEMENTS { Err(Whole::NotCompared) } else { Ok(elements) }
 }
 
-/// Whether two values differ in the order of members alone, if at all. Such values have the same
-/// length, which is why most are told apart at once.
+/// Returns `true` if two values are equal or differ only in the order of members. Such values have
+/// the same length, so most different values are told apart at once.
 fn is_same(one: Value<'_>, other: Value<'_>) -> bool {
     if one.encoded() == other.encoded() {
         return true;

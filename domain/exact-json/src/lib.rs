@@ -33,13 +33,13 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("line {line}, column {column}: {detail}")]
 pub struct JsonError {
-    /// What sort of error it is.
+    /// The kind of error.
     pub kind: JsonErrorKind,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What was found and what was expected, for people.
+    /// A description, for people, of what was found and what was expected.
     pub detail: String,
 }
 

@@ -106,7 +106,7 @@ impl Members {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -18,7 +18,7 @@ pub fn merge_patch(target: &Members, patch: &Members) -> Members {
     builder.finish()
 }
 
-/// What a member becomes.
+/// The result of a merge for one member.
 enum Merged<'a> {
     Kept(Value<'a>),
     Patched { before: Option<Value<'a>>, patch: Value<'a> },

@@ -5,9 +5,10 @@ const MAX_INTEGER_DIGITS: i64 = 131_072;
 /// Most digits after the decimal point that PostgreSQL's `numeric` holds.
 const MAX_FRACTION_DIGITS: i64 = 16_383;
 
-/// Whether a number, given as valid JSON text, lies within the store's range: written out in full
-/// as its exponent counts, leading zeros included, at most 131,072 digits before the decimal point
-/// and 16,383 after it. Within the range every digit is kept.
+/// Returns `true` if a number, given as valid JSON text, lies within the store's range. The range
+/// is at most 131,072 digits before the decimal point and 16,383 after it. Digits are counted with
+/// the number written out in full as its exponent requires, leading zeros included. Within the
+/// range, every digit is kept.
 #[must_use]
 pub fn is_storable_number(text: &str) -> bool {
     let unsigned = text.strip_prefix('-').unwrap_or(text);

@@ -13,7 +13,7 @@ pub const MAX_DEPTH: usize = 128;
 /// Below this many members, comparing names pairwise beats sorting them.
 const FEW_MEMBERS: usize = 12;
 
-/// What [`read`] yields.
+/// The result of [`read`].
 #[derive(Debug)]
 pub struct Read {
     /// The value without insignificant white space, its strings in canonical escaping, its numbers
@@ -21,7 +21,8 @@ pub struct Read {
     pub text: String,
     /// The members of the outermost object; empty for other values.
     pub entries: Vec<Entry>,
-    /// Whether a U+0000 or a number outside the store's range was met: worth a search for where.
+    /// True when a U+0000 or a number outside the store's range was found. Only then is it worth
+    /// searching for its place.
     pub has_unstorable: bool,
 }
 

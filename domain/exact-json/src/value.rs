@@ -67,7 +67,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether it is `null`.
+    /// Returns `true` if the value is `null`.
     #[must_use]
     pub fn is_null(self) -> bool {
         self.kind() == Kind::Null
@@ -85,7 +85,8 @@ impl<'a> Value<'a> {
         (self.kind() == Kind::Number).then_some(self.0)
     }
 
-    /// What is written there, if it is a string or a number: a string decoded, a number's digits.
+    /// Returns the content of a string or a number. A string is decoded; a number is returned as
+    /// its digits.
     #[must_use]
     pub fn as_written(self) -> Option<Cow<'a, str>> {
         self.as_string().or_else(|| self.as_number().map(Cow::Borrowed))

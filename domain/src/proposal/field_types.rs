@@ -22,7 +22,7 @@ pub enum FieldKind {
 }
 
 impl FieldKind {
-    /// What to send, in an error message.
+    /// Returns a description of the expected value, for use in an error message.
     #[must_use]
     pub const fn wanted(self) -> &'static str {
         match self {

@@ -11,16 +11,16 @@ use super::field_types::{
 };
 use crate::{Members, Violation, Violations};
 
-/// What is known of a field beside its value.
+/// The properties of a field other than its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Its name, in JSON and in SQL.
     pub name: &'static str,
-    /// What it holds, for people.
+    /// A description of the field's content, for people.
     pub description: &'static str,
     /// Which values it takes.
     pub kind: FieldKind,
-    /// Whether a proposal must have it.
+    /// True when a proposal must have the field.
     pub is_required: bool,
     /// A realistic value, as JSON.
     pub example: &'static str,

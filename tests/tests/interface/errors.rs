@@ -119,7 +119,7 @@ fn faults_of_values_and_of_rules_are_told_together() {
 }
 
 #[test]
-fn faults_tell_how_to_mend_the_request_and_nothing_of_the_inside() {
+fn errors_tell_how_to_fix_the_request_and_nothing_of_the_inside() {
     let service = Service::start(Store::Sqlite);
     for (body, wanted) in [
         (r#"{"proposal_type":"R&D Project"}"#, "project_title"),
@@ -128,7 +128,7 @@ fn faults_tell_how_to_mend_the_request_and_nothing_of_the_inside() {
             "YYYY-MM-DD",
         ),
         (r#"{"proposal_type":"R&D Project","project_title":"T","projct_id":"x"}"#, "project_id"),
-        (r#"{"proposal_type":"R&D Project","project_title":"T","research_type":7}"#, "text"),
+        (r#"{"proposal_type":"R&D Project","project_title":"T","research_type":7}"#, "string"),
     ] {
         let answer = service.post("/v1/proposals").json(body).send().expect(422);
         let details: Vec<_> = answer.faults().into_iter().map(|fault| fault.detail).collect();

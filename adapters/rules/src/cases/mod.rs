@@ -13,7 +13,7 @@ use crate::file_rule::FileRule;
 
 pub(crate) use read::{Budget, read};
 
-/// What became of a case.
+/// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseOutcome {
     /// The file it is in.
@@ -24,16 +24,16 @@ pub struct CaseOutcome {
     pub rule: Box<str>,
     /// Its name.
     pub name: Box<str>,
-    /// What it expects.
+    /// The verdict that the case expects.
     pub expected: Expectation,
-    /// What the rule said.
+    /// The verdict that the rule gave.
     pub got: Expectation,
     /// The message of the violation.
     pub message: Option<String>,
 }
 
 impl CaseOutcome {
-    /// Whether the rule said what was expected.
+    /// Returns `true` if the rule gave the expected verdict.
     #[must_use]
     pub fn is_as_expected(&self) -> bool {
         self.expected == self.got

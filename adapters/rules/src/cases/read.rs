@@ -120,7 +120,8 @@ impl<'a> CaseReader<'a, '_, '_> {
         Some(WriteContext { operation, id, parent, caller, now, today })
     }
 
-    /// What is written, or what such a write is likely to be, among what the rule judges.
+    /// Returns the operation of the case. If `on` is not written, it is the most likely one among
+    /// the operations that the rule judges.
     fn operation(&mut self, is_change: bool) -> Option<WriteOperation> {
         let judged = |candidates: &[WriteOperation]| {
             candidates.iter().copied().find(|operation| self.rule.operations.contains(operation))
@@ -181,7 +182,7 @@ impl<'a> CaseReader<'a, '_, '_> {
         keys::string(name, "caller", self.errors).map(|name| name.text.as_str().into())
     }
 
-    /// What the rule's lookups find, in their order.
+    /// Returns the results of the rule's lookups, in the order of the lookups.
     fn found(&mut self) -> Option<Vec<Found>> {
         let rule = self.rule;
         let variables: Vec<_> = rule.variables.iter().map(|(name, _)| name.as_str()).collect();

@@ -46,7 +46,7 @@ pub(super) fn in_source(source: &str) -> Option<(usize, &'static str)> {
     None
 }
 
-/// What to write instead of a call of an unknown function.
+/// Returns the replacement for a call of an unknown function.
 pub(super) fn in_call(function: &str) -> Option<&'static str> {
     FUNCTIONS.iter().find(|(foreign, _)| *foreign == function).map(|(_, instead)| *instead)
 }

@@ -10,13 +10,13 @@ use crate::error::Location;
 pub(crate) struct Node {
     /// Where it begins.
     pub place: Location,
-    /// What it is.
+    /// The content of the value.
     pub content: Content,
     /// How many levels of lists and mappings it has.
     pub depth: usize,
 }
 
-/// What a value is.
+/// The content of a value.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// Neither a list nor a mapping.
@@ -47,7 +47,7 @@ impl Node {
         self.scalar().is_some_and(Scalar::is_null)
     }
 
-    /// What it is in a message, with its article.
+    /// Returns the name of the value's type for use in a message, with its article.
     pub fn with_article(&self) -> &'static str {
         match &self.content {
             Content::Scalar(scalar) => scalar.kind().with_article(),

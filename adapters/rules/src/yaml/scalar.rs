@@ -9,14 +9,14 @@ use crate::error::Location;
 pub(crate) struct Scalar {
     /// Its characters, without quotes, indentation and the like.
     pub text: String,
-    /// Whether it has neither quotes nor the sign of a block: then it may stand for something else
-    /// than a string.
+    /// True when the scalar has neither quotes nor a block indicator. Such a scalar may stand for
+    /// something other than a string.
     pub is_plain: bool,
     /// How it stands in the file.
     pub source: Source,
 }
 
-/// What a scalar stands for.
+/// The type that a scalar stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScalarKind {
     Null,
@@ -85,7 +85,7 @@ fn is_json_number(text: &str) -> bool {
     !has_leading_zero && after.is_some_and(is_exponent)
 }
 
-/// What else the core schema takes for a number.
+/// Returns `true` for the other notations that the core schema accepts as numbers.
 fn is_odd_number(text: &str) -> bool {
     let is_of = |digits: &str, radix| {
         !digits.is_empty() && digits.chars().all(|character| character.is_digit(radix))

@@ -148,7 +148,7 @@ impl Compiler<'_> {
     }
 }
 
-/// What to write instead of a sum of a date and a number.
+/// Returns a hint on how to replace a sum of a date and a number.
 fn sum_hint(operator: Operator, left: &Typed, right: &Typed) -> &'static str {
     let is_sum = |operator| matches!(operator, Operator::Add | Operator::Subtract);
     let sides = [left, right];

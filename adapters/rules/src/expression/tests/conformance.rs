@@ -95,7 +95,8 @@ fn difference(test: &Value) -> Option<(&str, String)> {
     (!agrees).then(|| (name, format!("{source} -> {outcome:?}, not {}", test["value"])))
 }
 
-/// What an expression comes to, as the table writes it; or why it is refused or fails.
+/// Returns the value of an expression in the notation of the table, or the reason why it is refused
+/// or fails.
 fn evaluate(source: &str) -> Result<Value, String> {
     let compiled = compile::compile(source, Kinds::ANY, &[]).map_err(|refusal| refusal.reason)?;
     let meter = Meter::of(Budget::Verdict);

@@ -1,4 +1,4 @@
-//! What CEL says of operators, members and macros, and where we say more.
+//! The CEL rules for operators, members and macros, and our additions to them.
 
 use crate::expression::{Budget, Meter};
 use domain::Found;

@@ -56,7 +56,7 @@ pub(super) fn compile(source: &str) -> Result<Expression, ExpressionFault> {
     Expression::compile(source, ResultKind::Boolean, &lookups())
 }
 
-/// What a condition comes to for an item, without a state before.
+/// Returns the result of a condition for an item that has no previous state.
 pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationError> {
     let found = [
         Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]),

@@ -1,4 +1,4 @@
-//! What is refused before it is ever evaluated, and where the error is said to be.
+//! Expressions that are refused before they are evaluated, and the reported places of their errors.
 
 use super::super::{Expression, ResultKind};
 use super::compile;
