@@ -1,4 +1,4 @@
-//! What `docs/rules.md` shows works.
+//! The example of `docs/rules.md` is read and its cases hold.
 
 use std::fs;
 

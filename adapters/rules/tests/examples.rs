@@ -47,7 +47,7 @@ fn no_rule_is_warned_of() {
     assert!(lines.is_empty(), "{}", lines.join("\n"));
 }
 
-/// What a rule cannot decide it refuses, which these cases are about. No other is to fail so, by a
+/// A rule refuses where it cannot decide, which these cases are about. No other is to fail so, by a
 /// mistake in its rule.
 const UNDECIDED: [&str; 7] = [
     "months_add_up: an amount that is none",

@@ -50,7 +50,7 @@ fn item(json: &str) -> Item {
     }
 }
 
-/// What a rule says of a create: the detail of its violation.
+/// Returns the detail of the violation that a rule finds in a create.
 fn detail(rule: &dyn Rule<Members>, after: &str, found: &[Found]) -> Option<String> {
     let (after, context) = (members(after), context(WriteOperation::Create));
     let transition = Transition { before: None, after: &after, context: &context, found };

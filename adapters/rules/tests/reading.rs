@@ -1,4 +1,4 @@
-//! What is wrong with rule files is told all at once, with its place and its fix.
+//! All errors of rule files are reported at once, each with its location and its fix.
 
 use std::fs;
 use std::path::Path;

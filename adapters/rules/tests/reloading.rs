@@ -20,7 +20,7 @@ fn ids(book: &dyn RuleBook) -> Vec<String> {
     book.rules(Collection::known("files")).iter().map(|rule| rule.code().to_owned()).collect()
 }
 
-/// What is done to the files, how, and which rules there are then.
+/// A change of the files, how it is made, and the rules that are in force after it.
 type Change<'a> = (&'a str, &'a dyn Fn(), &'a [&'a str]);
 
 #[test]
