@@ -31,8 +31,9 @@ const SMALL: usize = 1024 * 1024;
 const TINY_BUDGET_MIB: u16 = 16;
 /// The memory that all small bodies may take.
 const SMALL_BUDGET_MIB: u16 = 16;
-/// The memory that all large bodies may take. In work, a body takes several times its size.
-const LARGE_BUDGET_MIB: u16 = 8;
+/// The memory for large bodies. Each takes all of it: in work, the body and the item that it is
+/// merged into take many times their size.
+const LARGE_BUDGET_MIB: u16 = 1;
 /// Levels that a HAL collection puts around an item: itself, `_embedded`, and the array. The item
 /// has its own limit.
 const ENVELOPE_DEPTH: usize = 3;
