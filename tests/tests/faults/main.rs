@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod clock;
 mod full_disk;
 mod killed;
 mod load;
 mod postgres_killed;
 mod postgres_server;
 mod retried;
+mod wrong_password;

@@ -55,6 +55,13 @@ impl PostgresServer {
             .arg(log));
     }
 
+    /// From now on nobody is let in without a password, and nobody has one.
+    pub fn require_passwords(&self) {
+        let rules = "host all all all scram-sha-256\n";
+        std::fs::write(self.data().join("pg_hba.conf"), rules).unwrap();
+        run(self.program("pg_ctl").args(["reload", "--silent"]));
+    }
+
     /// Kills every process of the server at once, and returns when they are gone.
     pub fn kill(&self) {
         let mut all = self.children();
