@@ -20,7 +20,7 @@ pub enum CommandError {
     /// An adapter failed.
     #[error("{0}")]
     Failed(String),
-    /// A store cannot be opened, prepared or copied.
+    /// A store cannot be opened or maintained.
     #[error(transparent)]
     Store(#[from] MaintenanceError),
     /// The store lacks a schema, or has that of an earlier version.
@@ -28,22 +28,6 @@ pub enum CommandError {
         "the database is not prepared for this version: run `proposal-service migrate` once, or serve with --migrate auto"
     )]
     NotMigrated,
-    /// Made-up data cannot be stored.
-    #[error("cannot store made-up data: {cause}; before that, {stored} were stored")]
-    Seed {
-        /// The cause.
-        cause: ApplicationError,
-        /// A count of the rows that were stored before.
-        stored: String,
-    },
-    /// The operator did not wait for all of the made-up data.
-    #[error("stopped by {signal}; {stored} were stored")]
-    Interrupted {
-        /// The signal.
-        signal: &'static str,
-        /// A count of the rows that were stored before.
-        stored: String,
-    },
     /// A file to be imported has errors.
     #[error("nothing was stored, because {0}")]
     Import(String),
@@ -59,18 +43,13 @@ pub enum CommandError {
     /// The stored items cannot be audited.
     #[error("cannot look at what is stored: {0}")]
     Audit(#[from] ApplicationError),
-    /// A copy is never written over an existing file.
+    /// An existing file is never overwritten.
     #[error("{} is there already; name a file that does not exist", .0.display())]
     Exists(PathBuf),
-    /// A copy cannot be written.
-    #[error("cannot write {}: {cause}", path.display())]
-    Target {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        cause: io::Error,
-    },
-    /// The operator did not wait for the end of a copy.
+    /// A file cannot be written.
+    #[error("cannot write {path}: {cause}", path = .0.display(), cause = .1)]
+    Target(PathBuf, io::Error),
+    /// The operator did not wait for the end.
     #[error("stopped by {0}; nothing was stored")]
     Stopped(&'static str),
     /// The output cannot be written.

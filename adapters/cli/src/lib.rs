@@ -5,8 +5,8 @@
 //!
 //! - [`options`] defines the command line, [`quantities`] parses sizes and times, [`usage`] and
 //!   [`error`] are what is printed when a command fails;
-//! - [`seed`] fills a store with made-up data, [`transfer`] copies whole stores, [`rules`] checks,
-//!   tests and audits business rules in files;
+//! - [`seed`] fills a store with made-up data, [`transfer`] backs up, exports and imports whole
+//!   stores, [`rules`] checks, tests and audits business rules in files;
 //! - [`log_filter`], [`logging`], [`signals`] and [`progress`] serve all commands.
 
 mod error;
@@ -33,12 +33,13 @@ use application::{Clock, Ports, RuleFiles};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 pub use error::CommandError;
 pub use options::{
     AuditOptions, DatabaseOptions, MigrateMode, OpenapiOptions, RulesOptions, ServeOptions,
 };
-use options::{Command, RulesCommand};
+use options::{Command, LoggingOptions, RulesCommand};
 pub use signals::Signals;
 
 /// How long a store may take to close.
@@ -76,7 +77,7 @@ pub struct Opened {
 /// Runs the command that the process was started with. Prints an error as one line.
 #[must_use]
 pub fn run(wiring: &Wiring) -> ExitCode {
-    match options::command().and_then(|command| execute(command, wiring)) {
+    match options::parse().and_then(|(command, log)| execute(command, &log, wiring)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nobody is left to report a failure to.
@@ -86,10 +87,8 @@ pub fn run(wiring: &Wiring) -> ExitCode {
     }
 }
 
-fn execute(command: Command, wiring: &Wiring) -> Result<(), CommandError> {
-    if let Some(options) = command.logging() {
-        logging::start(options);
-    }
+fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<(), CommandError> {
+    logging::start(log);
     if (wiring.clock)(TimeZone::UTC).now() < Timestamp::UNIX_EPOCH {
         return Err(CommandError::Clock);
     }
@@ -97,8 +96,8 @@ fn execute(command: Command, wiring: &Wiring) -> Result<(), CommandError> {
         Command::Serve(options) => {
             within_runtime(async { (wiring.serve)(*options, Signals::listen()?).await })
         }
-        Command::Migrate(options) => within_runtime(async {
-            (wiring.maintenance)(&options.database).migrate().await?;
+        Command::Migrate(database) => within_runtime(async {
+            (wiring.maintenance)(&database).migrate().await?;
             tracing::info!("the database is prepared");
             Ok(())
         }),
@@ -131,6 +130,11 @@ fn within_runtime(
     // What still runs was given its time to finish.
     runtime.shutdown_background();
     outcome
+}
+
+/// Waits for a task or a thread. If it panicked, so does this one.
+async fn joined<T>(work: JoinHandle<T>) -> T {
+    work.await.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
 }
 
 /// Closes a store, but does not wait for ever.

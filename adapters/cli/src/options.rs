@@ -31,15 +31,16 @@ struct CommandLine {
     command: Option<Command>,
     #[command(flatten)]
     serve: ServeOptions,
+    #[command(flatten)]
+    logging: LoggingOptions,
 }
 
-/// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve requests until SIGTERM or SIGINT; this is what happens without a command, too
     Serve(Box<ServeOptions>),
     /// Bring the database's schema up to date, and exit
-    Migrate(MigrateOptions),
+    Migrate(DatabaseOptions),
     /// Add realistic made-up data to the database, and exit
     Seed(SeedOptions),
     /// Copy the SQLite file, also while it is served, and exit
@@ -53,24 +54,6 @@ pub enum Command {
     Rules(RulesCommand),
     /// Print the OpenAPI document, and exit
     Openapi(OpenapiOptions),
-}
-
-impl Command {
-    /// Returns how to log, where the command logs at all.
-    pub fn logging(&self) -> Option<&LoggingOptions> {
-        use RulesCommand::{Audit, Check, Test};
-        Some(match self {
-            Self::Serve(options) => &options.logging,
-            Self::Migrate(options) => &options.logging,
-            Self::Seed(options) => &options.logging,
-            Self::Backup(options) => &options.logging,
-            Self::Export(options) => &options.logging,
-            Self::Import(options) => &options.logging,
-            Self::Rules(Check(CheckOptions { files, .. }) | Test(files)) => &files.logging,
-            Self::Rules(Audit(options)) => &options.logging,
-            Self::Openapi(_) => return None,
-        })
-    }
 }
 
 /// Options of `serve`.
@@ -124,23 +107,8 @@ pub struct ServeOptions {
     /// How long requests in flight may go on after a signal to stop
     #[arg(long, env = "PROPOSAL_SERVICE_DRAIN_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = timeout, help_heading = "Limits")]
     pub drain_timeout: Duration,
-    /// Logging.
-    #[command(flatten)]
-    pub logging: LoggingOptions,
 }
 
-/// Options of `migrate`.
-#[derive(Args, Debug)]
-pub struct MigrateOptions {
-    /// The database.
-    #[command(flatten)]
-    pub database: DatabaseOptions,
-    /// Logging.
-    #[command(flatten)]
-    pub logging: LoggingOptions,
-}
-
-/// Options of `seed`.
 #[derive(Args, Debug)]
 pub struct SeedOptions {
     /// How many proposals to add
@@ -155,43 +123,28 @@ pub struct SeedOptions {
     /// Which data to make up: the same number gives the same data, apart from ids and times
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub seed: u64,
-    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
-    /// Logging.
-    #[command(flatten)]
-    pub logging: LoggingOptions,
 }
 
-/// Options of `backup`.
 #[derive(Args, Debug)]
 pub struct BackupOptions {
     /// Where to; the file must not exist
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
-    /// Logging.
-    #[command(flatten)]
-    pub logging: LoggingOptions,
 }
 
-/// Options of `export`.
 #[derive(Args, Debug)]
 pub struct ExportOptions {
     /// Where to; the file must not exist [default: standard output]
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
-    /// Logging.
-    #[command(flatten)]
-    pub logging: LoggingOptions,
 }
 
-/// Options of `import`.
 #[derive(Args, Debug)]
 pub struct ImportOptions {
     /// Where from [default: standard input]
@@ -203,12 +156,8 @@ pub struct ImportOptions {
     /// Largest members of an item, as of the service that wrote them
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_BODY", value_name = "BYTES", default_value = "8MiB", value_parser = byte_size)]
     pub max_body: usize,
-    /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
-    /// Logging.
-    #[command(flatten)]
-    pub logging: LoggingOptions,
 }
 
 /// Which business rules there are beside those written in Rust.
@@ -232,7 +181,6 @@ pub struct TimeZoneOptions {
     pub zone: TimeZone,
 }
 
-/// A command about rules.
 #[derive(Debug, Subcommand)]
 pub enum RulesCommand {
     /// Read rules, explain each of them, and warn of likely mistakes
@@ -244,27 +192,20 @@ pub enum RulesCommand {
     Audit(AuditOptions),
 }
 
-/// Where the rules are.
 #[derive(Args, Debug)]
 pub struct RuleFileOptions {
     /// A file of rules, or a folder of them
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Logging.
-    #[command(flatten)]
-    pub logging: LoggingOptions,
 }
 
-/// Options of `rules check`.
 #[derive(Args, Debug)]
 pub struct CheckOptions {
-    /// The rules.
     #[command(flatten)]
     pub files: RuleFileOptions,
     /// Fail if there are warnings
     #[arg(long)]
     pub strict: bool,
-    /// The time zone of the rules.
     #[command(flatten)]
     pub time_zone: TimeZoneOptions,
 }
@@ -287,9 +228,6 @@ pub struct AuditOptions {
     /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
-    /// Logging.
-    #[command(flatten)]
-    pub logging: LoggingOptions,
 }
 
 /// Options of `openapi`.
@@ -327,15 +265,15 @@ pub struct DatabaseOptions {
     pub database_connections: u32,
 }
 
-/// Options of the log.
+/// Options of the log, which every command takes.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Logging")]
 pub struct LoggingOptions {
     /// Text, or JSON with an object on every line
-    #[arg(long = "log-format", env = "PROPOSAL_SERVICE_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    #[arg(long = "log-format", global = true, env = "PROPOSAL_SERVICE_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub format: LogFormat,
     /// A level of the log: off, error, warn, info, debug or trace, also by module; `RUST_LOG` is read too
-    #[arg(long = "log", env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value_t = log_filter::default(), value_parser = log_filter::parse)]
+    #[arg(long = "log", global = true, env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value_t = log_filter::default(), value_parser = log_filter::parse)]
     pub filter: String,
 }
 
@@ -369,12 +307,12 @@ pub enum LogFormat {
 }
 
 /// Reads the command line. Prints help and the version by itself, and ends the process then.
-pub fn command() -> Result<Command, CommandError> {
+pub fn parse() -> Result<(Command, LoggingOptions), CommandError> {
     let said = CommandLine::try_parse().map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
         _ => CommandError::Usage(usage::message(&error)),
     })?;
-    Ok(said.command.unwrap_or_else(|| Command::Serve(Box::new(said.serve))))
+    Ok((said.command.unwrap_or_else(|| Command::Serve(Box::new(said.serve))), said.logging))
 }
 
 /// Reads a web origin (RFC 6454) as browsers send it, or `*`.
@@ -398,8 +336,8 @@ fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
     )
 }
 
-/// Below that there is no room for the fields a proposal has; above, its largest would be no
-/// request's body.
+/// Below 1 KiB the fields of a proposal do not fit; above 256 KiB the largest would be no request's
+/// body.
 fn median_size(text: &str) -> Result<usize, &'static str> {
     let size = byte_size(text)?;
     let is_allowed = (1 << 10..=256 << 10).contains(&size);
@@ -433,6 +371,18 @@ mod tests {
                 (options.listen.to_string().as_str(), options.migrate),
                 ("[::1]:0", MigrateMode::Never)
             );
+        }
+    }
+
+    #[test]
+    fn every_command_takes_the_options_of_the_log() {
+        for words in [
+            &["p", "--log", "debug"][..],
+            &["p", "serve", "--log", "debug"],
+            &["p", "openapi", "--log", "debug"],
+            &["p", "rules", "test", "a.yaml", "--log", "debug"],
+        ] {
+            assert_eq!(CommandLine::try_parse_from(words).unwrap().logging.filter, "debug");
         }
     }
 

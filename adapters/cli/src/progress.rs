@@ -1,26 +1,35 @@
-//! How far something has come that takes long: a bar on a terminal, a line of the log now and then
-//! elsewhere.
+//! The progress of something that takes long: a bar on a terminal, a line of the log now and then
+//! elsewhere; and the signals that end it.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
-/// How often the log says how far it has come.
+use crate::error::CommandError;
+use crate::signals::Signals;
+
+/// The time between two lines of the log.
 const LINES: Duration = Duration::from_secs(10);
 
 /// Watches work of any length.
 pub struct Meter {
-    start: Instant,
     bar: ProgressBar,
     lines: Interval,
+    what: &'static str,
+    signals: Signals,
 }
 
 impl Meter {
-    /// Starts the clock. The template is one of indicatif's, with `rate` for a whole number a
-    /// second.
-    pub fn start(total: Option<u64>, template: &str) -> Self {
+    /// Starts the clock, and takes the signals over. The template is one of indicatif's, with
+    /// `rate` for a whole number a second; `what` is done is said by the log.
+    pub fn start(
+        total: Option<u64>,
+        template: &str,
+        what: &'static str,
+    ) -> Result<Self, CommandError> {
+        let signals = Signals::listen()?;
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
         // The template is a constant; were it wrong, the usual bar would do.
         let style =
@@ -28,20 +37,37 @@ impl Meter {
         bar.set_style(style.with_key("rate", write_rate));
         let mut lines = interval_at(tokio::time::Instant::now() + LINES, LINES);
         lines.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { start: Instant::now(), bar, lines }
+        Ok(Self { bar: bar.with_finish(ProgressFinish::Abandon), lines, what, signals })
     }
 
-    /// Where to say how far it has come, from any thread.
+    /// The bar, which any thread may advance.
     pub const fn bar(&self) -> &ProgressBar {
         &self.bar
     }
 
-    /// Waits until a line is due. On a terminal none ever is.
-    pub async fn line_is_due(&mut self) {
-        if self.bar.is_hidden() {
-            self.lines.tick().await;
-        } else {
-            std::future::pending::<()>().await;
+    /// Waits for work, which a signal ends.
+    pub async fn watch<T, E: Into<CommandError>>(
+        &mut self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, CommandError> {
+        tokio::select! {
+            done = work => done.map_err(Into::into),
+            signal = self.signal() => Err(CommandError::Stopped(signal)),
+        }
+    }
+
+    /// Waits for the next signal and logs the progress meanwhile; returns its name.
+    pub async fn signal(&mut self) -> &'static str {
+        loop {
+            tokio::select! {
+                signal = self.signals.next() => return signal,
+                _ = self.lines.tick() => {}
+            }
+            // On a terminal there is the bar.
+            if self.bar.is_hidden() {
+                let (done, of) = (self.bar.position(), self.bar.length());
+                tracing::info!(done, of, seconds_left = self.bar.eta().as_secs(), "{}", self.what);
+            }
         }
     }
 
@@ -50,20 +76,9 @@ impl Meter {
         self.bar.abandon();
     }
 
-    /// How long it has taken so far.
+    /// The seconds it has taken.
     pub fn seconds(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
-    }
-
-    /// How many a second so many were.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive, and a rate is never exact"
-    )]
-    pub fn rate(&self, count: u64) -> u64 {
-        (count as f64 / self.seconds()) as u64
+        self.bar.elapsed().as_secs_f64()
     }
 }
 

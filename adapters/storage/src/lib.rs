@@ -26,7 +26,7 @@
 //! kept in memory is used only while it is known to be current: `cache/write_through_cache.rs`
 //! where this process alone writes, `cache/revision_cache.rs` and the revision where others do too.
 //!
-//! Whole stores are copied by what is in `transfer/`: the change log is read to its end, or
+//! Whole stores are transferred by what is in `transfer/`: the change log is read to its end, or
 //! replayed into an empty store.
 //!
 //! # What it keeps

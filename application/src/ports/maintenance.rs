@@ -17,8 +17,8 @@ pub trait Maintenance: Send + Sync {
     /// Brings the schema up to date. Any number of instances MAY do so at once.
     async fn migrate(&self) -> Result<(), MaintenanceError>;
 
-    /// Copies the store's file into the empty file at `to` as it is at one moment, while others may
-    /// go on writing; reports its progress. Blocks. The caller flushes the copy to the disk.
+    /// Backs up the store's file into the empty file at `to` as it is at one moment, while others
+    /// may go on writing; reports its progress. Blocks. The caller flushes the copy to the disk.
     ///
     /// # Errors
     /// Where there is no file to copy, it cannot be read, or the copy cannot be written.

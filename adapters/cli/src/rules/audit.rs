@@ -108,7 +108,7 @@ impl Audit {
         // A summary is one table alone.
         let format = if options.summary { AuditFormat::Text } else { options.output };
         let entries = Entries::new(format, ITEM)?;
-        let meter = Meter::start(Some(total), BAR);
+        let meter = Meter::start(Some(total), BAR, "looking at items")?;
         Ok(Self { meter, is_summary: options.summary, examined, counts, entries })
     }
 

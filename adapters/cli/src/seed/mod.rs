@@ -1,229 +1,167 @@
 //! Fills a store with made-up data, to try the service under load.
 //!
-//! Every row goes through the use cases, so it is validated, logged and counted like a client's.
-//! Rows are made while others are being written: memory does not grow with their number.
+//! Every item goes through the use cases, so it is validated, logged and counted like a client's.
+//! Items are made while others are being written: memory does not grow with their number.
 
-mod plan;
-mod rows;
+mod items;
 
-use std::fmt;
-use std::sync::Arc;
+use std::future::ready;
+use std::ops::Range;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use application::{
-    ApplicationError, Caller, Ports, ResourceLimits, ResourceUseCases, WriteOptions,
-    resource_use_cases,
-};
-use domain::{Collection, ItemId, Members, Violations};
+use application::{Caller, ResourceLimits, ResourceUseCases, WriteOptions, resource_use_cases};
+use domain::{Collection, ItemId, Members};
+use futures_util::stream::{self, Stream, StreamExt as _};
+use indicatif::ProgressBar;
 use jiff::SignedDuration;
-use tokio::task::JoinSet;
+use serde_json::Value;
 
 use crate::error::CommandError;
 use crate::options::SeedOptions;
 use crate::progress::Meter;
-use crate::signals::Signals;
-use crate::{Opened, Wiring};
-use plan::{Plan, Row};
-use rows::Recipe;
+use crate::{Opened, Wiring, joined};
+use items::Recipe;
 
 /// Writes in flight: enough to share the store's transactions, and few enough that none has to wait
 /// for long.
 const IN_FLIGHT: usize = 64;
 
+/// The average number of proposals of a programme, and the most programmes.
+const PROPOSALS_OF_A_PROGRAM: u64 = 50;
+const MOST_PROGRAMS: u64 = 1_000;
+
+/// The collections of the items. Below, a kind of item is a place in this list.
+const COLLECTIONS: [&str; 3] = ["proposedprograms", "proposals", "lib"];
+const PROGRAM: usize = 0;
+const PROPOSAL: usize = 1;
+const LIBRARY_ITEM: usize = 2;
+
 const BAR: &str =
-    "{bar:32} {percent:>3} %  {human_pos} of {human_len} rows, {rate} a second, {eta} left";
+    "{bar:32} {percent:>3} %  {human_pos} of {human_len} items, {rate} a second, {eta} left";
 
 /// Adds made-up data to the store.
 pub async fn run(options: &SeedOptions, wiring: &Wiring) -> Result<(), CommandError> {
     let SeedOptions { proposals, library, median_size, seed, .. } = *options;
-    let mut signals = Signals::listen()?;
-    let Opened { ports, store } = tokio::select! {
-        opened = (wiring.open_to_seed)(&options.database) => opened?,
-        signal = signals.next() => {
-            return Err(CommandError::Interrupted { signal, stored: Tally::default().to_string() });
-        }
-    };
+    let programs = proposals.div_ceil(PROPOSALS_OF_A_PROGRAM).min(MOST_PROGRAMS);
+    let total = programs + proposals * (1 + library);
+    let mut meter = Meter::start(Some(total), BAR, "storing made-up data")?;
+    let Opened { ports, store } = meter.watch((wiring.open_to_seed)(&options.database)).await?;
     tracing::info!(proposals, library_items_of_each = library, seed, "adding made-up data");
     let recipe = Recipe { seed, proposals, median_size };
-    let mut load = Load::new(recipe, library, &ports);
-    let outcome = load.run(&mut signals).await;
-    load.meter.end();
-    if outcome.is_ok() && store.wait_until_indexed().await.is_err() {
+    // Limits are for patches and for requests that are sent again; there are none of either.
+    let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
+    let use_cases =
+        COLLECTIONS.map(|name| resource_use_cases(Collection::known(name), &ports, limits));
+    let (stored, halted, bar) = (Default::default(), OnceLock::new(), meter.bar().clone());
+    let load = Arc::new(Load { recipe, use_cases, stored, bar, halted });
+    let mut work = pin!(load.store_all(programs, library));
+    loop {
+        tokio::select! {
+            () = &mut work => break,
+            // A second signal does not wait for what is in flight.
+            signal = meter.signal() => if load.halt(format!("stopped by {signal};")) {
+                break;
+            },
+        }
+    }
+    meter.end();
+    if load.halted.get().is_none() && store.wait_until_indexed().await.is_err() {
         tracing::warn!("the full-text index is behind; it catches up when the service is started");
     }
-    let (tally, rate) = (load.tally, load.meter.rate(load.tally.rows()));
-    let summary =
-        format!("stored {tally} in {:.1} s, {rate} rows per second\n", load.meter.seconds());
-    drop((load, ports));
     crate::close(store).await;
-    outcome?;
-    crate::print(&summary)
-}
-
-/// The number of rows that were stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Tally {
-    programs: u64,
-    proposals: u64,
-    library_items: u64,
-}
-
-impl Tally {
-    const fn rows(self) -> u64 {
-        self.programs + self.proposals + self.library_items
+    let [programs, proposals, library] =
+        load.stored.each_ref().map(|count| count.load(Ordering::Relaxed));
+    let stored =
+        format!("{proposals} proposals, {library} library items and {programs} programmes");
+    match load.halted.get() {
+        Some(cause) => Err(CommandError::Failed(format!("{cause} {stored} were stored"))),
+        None => crate::print(&format!(
+            "stored {stored} in {:.1} s, {:.0} items per second\n",
+            meter.seconds(),
+            meter.bar().per_sec()
+        )),
     }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { programs, proposals, library_items } = self;
-        write!(
-            formatter,
-            "{proposals} proposals, {library_items} library items and {programs} programmes"
-        )
-    }
-}
-
-/// Makes rows and writes them.
-struct Writer {
-    recipe: Recipe,
-    programs: Arc<dyn ResourceUseCases>,
-    proposals: Arc<dyn ResourceUseCases>,
-    library: Arc<dyn ResourceUseCases>,
-}
-
-impl Writer {
-    async fn write(
-        self: Arc<Self>,
-        row: Row,
-        programs: Arc<[ItemId]>,
-    ) -> Result<(Row, ItemId), ApplicationError> {
-        let options = &WriteOptions::by(Caller::Anonymous);
-        let written = match row {
-            Row::Program(number) => {
-                let members = members(&self.recipe.program(number))?;
-                self.programs.create(options, None, members).await?
-            }
-            Row::Proposal(number) => {
-                let members = members(&self.recipe.proposal(number, &programs))?;
-                self.proposals.create(options, None, members).await?
-            }
-            Row::LibraryItem { proposal, parent, number } => {
-                let members = members(&self.recipe.library_item(proposal, number))?;
-                self.library.create(options, Some(parent), members).await?
-            }
-        };
-        Ok((row, written.shown.item.id))
-    }
-}
-
-fn use_cases(collection: &str, ports: &Ports) -> Arc<dyn ResourceUseCases> {
-    // Limits are for patches and for requests that are sent again; there are none of either here.
-    let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
-    resource_use_cases(Collection::known(collection), ports, limits)
-}
-
-/// The members of a made-up item, which is always an object.
-fn members(value: &serde_json::Value) -> Result<Members, ApplicationError> {
-    let members = Members::read(value.to_string().as_bytes()).ok().flatten();
-    members.ok_or_else(|| ApplicationError::Invalid(Violations::default()))
-}
-
-/// The first reason why a load ended before it was complete.
-enum Halt {
-    Signal(&'static str),
-    Failure(ApplicationError),
 }
 
 /// A load under way.
 struct Load {
-    writer: Arc<Writer>,
-    plan: Plan,
-    in_flight: JoinSet<Result<(Row, ItemId), ApplicationError>>,
-    tally: Tally,
-    total: u64,
-    meter: Meter,
-    halt: Option<Halt>,
+    recipe: Recipe,
+    use_cases: [Arc<dyn ResourceUseCases>; COLLECTIONS.len()],
+    /// The number of items of each kind that were stored.
+    stored: [AtomicU64; COLLECTIONS.len()],
+    bar: ProgressBar,
+    /// The first reason to end before everything is stored.
+    halted: OnceLock<String>,
 }
 
 impl Load {
-    fn new(recipe: Recipe, library: u64, ports: &Ports) -> Self {
-        let plan = Plan::new(recipe.proposals, library);
-        let total = plan.rows();
-        let writer = Writer {
-            recipe,
-            programs: use_cases("proposedprograms", ports),
-            proposals: use_cases("proposals", ports),
-            library: use_cases("lib", ports),
-        };
-        Self {
-            writer: Arc::new(writer),
-            plan,
-            in_flight: JoinSet::new(),
-            tally: Tally::default(),
-            total,
-            meter: Meter::start(Some(total), BAR),
-            halt: None,
-        }
+    /// Stores the programmes, then the proposals, each of which may name a programme, and after
+    /// each proposal its library.
+    async fn store_all(self: &Arc<Self>, programs: u64, library: u64) {
+        let programs: Vec<_> = self
+            .numbers(0..programs)
+            .map(|number| self.store(PROGRAM, None, move |recipe| recipe.program(number)))
+            .buffered(IN_FLIGHT)
+            .filter_map(ready)
+            .collect()
+            .await;
+        let programs: Arc<[ItemId]> = programs.into();
+        self.numbers(0..self.recipe.proposals)
+            .map(|number| {
+                let programs = Arc::clone(&programs);
+                let make = move |recipe: &Recipe| recipe.proposal(number, &programs);
+                let proposal = self.store(PROPOSAL, None, make);
+                async move { Some((number, proposal.await?)) }
+            })
+            .buffer_unordered(IN_FLIGHT)
+            .filter_map(ready)
+            .flat_map(|(proposal, parent)| {
+                self.numbers(0..library).map(move |number| {
+                    let make = move |recipe: &Recipe| recipe.library_item(proposal, number);
+                    self.store(LIBRARY_ITEM, Some(parent), make)
+                })
+            })
+            .buffer_unordered(IN_FLIGHT)
+            .for_each(|_| ready(()))
+            .await;
     }
 
-    /// Writes row after row. A signal or a failure ends that, but not what is in flight; a second
-    /// signal does.
-    async fn run(&mut self, signals: &mut Signals) -> Result<(), CommandError> {
-        loop {
-            while self.in_flight.len() < IN_FLIGHT
-                && let Some((row, programs)) = self.plan.next()
-            {
-                self.in_flight.spawn(Arc::clone(&self.writer).write(row, programs));
-            }
-            tokio::select! {
-                signal = signals.next() => {
-                    if self.halt.is_some() {
-                        break;
-                    }
-                    self.stop(Halt::Signal(signal));
+    /// Counts until the load is halted.
+    fn numbers(&self, numbers: Range<u64>) -> impl Stream<Item = u64> {
+        stream::iter(numbers.take_while(|_| self.halted.get().is_none()))
+    }
+
+    /// Makes an item and stores it in a task of its own; `None` if that failed.
+    fn store(
+        self: &Arc<Self>,
+        kind: usize,
+        parent: Option<ItemId>,
+        make: impl FnOnce(&Recipe) -> Value + Send + 'static,
+    ) -> impl Future<Output = Option<ItemId>> {
+        let load = Arc::clone(self);
+        let task = tokio::spawn(async move {
+            let members = Members::read(make(&load.recipe).to_string().as_bytes());
+            let members = members.ok().flatten().expect("a made-up item is an object");
+            let options = WriteOptions::by(Caller::Anonymous);
+            match load.use_cases[kind].create(&options, parent, members).await {
+                Ok(written) => {
+                    load.stored[kind].fetch_add(1, Ordering::Relaxed);
+                    load.bar.inc(1);
+                    Some(written.shown.item.id)
                 }
-                () = self.meter.line_is_due() => self.log(),
-                written = self.in_flight.join_next() => match written {
-                    Some(Ok(Ok((row, id)))) => self.note(row, id),
-                    Some(Ok(Err(cause))) => self.stop(Halt::Failure(cause)),
-                    Some(Err(panicked)) => std::panic::resume_unwind(panicked.into_panic()),
-                    None => break,
-                },
+                Err(cause) => {
+                    load.halt(format!("cannot store made-up data: {cause}; before that,"));
+                    None
+                }
             }
-        }
-        let stored = self.tally.to_string();
-        match self.halt.take() {
-            None => Ok(()),
-            Some(Halt::Signal(signal)) => Err(CommandError::Interrupted { signal, stored }),
-            Some(Halt::Failure(cause)) => Err(CommandError::Seed { cause, stored }),
-        }
+        });
+        joined(task)
     }
 
-    fn note(&mut self, row: Row, id: ItemId) {
-        let count = match row {
-            Row::Program(_) => &mut self.tally.programs,
-            Row::Proposal(_) => &mut self.tally.proposals,
-            Row::LibraryItem { .. } => &mut self.tally.library_items,
-        };
-        *count += 1;
-        self.plan.note(row, id);
-        self.meter.bar().set_position(self.tally.rows());
-    }
-
-    fn stop(&mut self, halt: Halt) {
-        self.plan = Plan::new(0, 0);
-        self.halt.get_or_insert(halt);
-    }
-
-    fn log(&self) {
-        let (rows, rows_per_second) = (self.tally.rows(), self.meter.rate(self.tally.rows()));
-        let seconds_left = (self.total - rows).checked_div(rows_per_second);
-        tracing::info!(
-            rows,
-            of = self.total,
-            rows_per_second,
-            seconds_left,
-            "storing made-up data"
-        );
+    /// Lets nothing begin any more; returns whether the load had been halted before.
+    fn halt(&self, cause: String) -> bool {
+        self.halted.set(cause).is_err()
     }
 }

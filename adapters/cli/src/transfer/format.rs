@@ -1,17 +1,13 @@
-//! The form of an export, as `docs/copies.md` describes it: a header, a line for each change, a
-//! trailer. Here its lines are written and read; the order of changes is not
-//! checked here.
-
-use std::fmt::Write as _;
+//! The form of an export, as `docs/backup.md` describes it: a header, a line for each change, a
+//! trailer. Here its lines are written and read; the order of changes is not checked here.
 
 use application::maintenance::ChangeRecord;
 use application::{ChangeKind, Sequence};
-use domain::json::{self, MAX_DEPTH, Read, encode_string, push_string};
+use domain::json::{self, MAX_DEPTH, Read, encode_string};
 use domain::{Collection, ItemId, Members, Value, Version, nearest};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 use sha2::{Digest as _, Sha256};
-use thiserror::Error;
 
 /// The name of the format, in the header of every export.
 const FORMAT: &str = "proposal-service-changes";
@@ -39,313 +35,211 @@ const FIELDS: [&str; 10] = [
 /// The members of the trailer.
 const TRAILER: [&str; 2] = ["changes", "sha256"];
 
-/// Room that a line needs beside the members of its item, with a long name of a caller.
+/// Bytes of a line beside the members of its item, with a long name of a caller.
 pub const ENVELOPE: usize = 64 * 1024;
+
+/// Characters of a value that are enough to recognise it in a message.
+const SHOWN: usize = 60;
 
 /// A line after the header.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A change.
     Change(Box<ChangeRecord>),
-    /// The last line.
-    Trailer {
-        /// How many changes there are.
-        changes: u64,
-        /// The checksum of all lines before it.
-        sha256: String,
-    },
+    /// The last line: the number of changes, and the checksum of all lines before it.
+    Trailer { changes: u64, sha256: String },
 }
 
-/// An error in a line, and how to fix it.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum LineError {
-    /// No JSON that can be kept.
-    #[error("column {column}: {detail}")]
-    Json {
-        /// In characters, from 1.
-        column: usize,
-        /// The character that was found and those expected.
-        detail: String,
-    },
-    /// A value of another kind.
-    #[error("the line is no JSON object; an export has one on every line")]
-    NotAnObject,
-    /// A member that no line has.
-    #[error("no line has a member `{name}`; {}", suggested(*.meant))]
-    UnknownMember {
-        /// Its name.
-        name: String,
-        /// The name that was probably meant.
-        meant: Option<&'static str>,
-    },
-    /// A member is missing.
-    #[error("`{0}` is missing; make it null if there is none")]
-    Missing(&'static str),
-    /// A member has a value that it cannot have.
-    #[error("`{name}` is {found}; it must be {wanted}")]
-    Wrong {
-        /// Its name.
-        name: &'static str,
-        /// Its value, shortened.
-        found: String,
-        /// Its possible values.
-        wanted: String,
-    },
-    /// The members hold what no store can keep.
-    #[error("`members{pointer}`: {detail}")]
-    Unstorable {
-        /// Where, within the members.
-        pointer: String,
-        /// The reason.
-        detail: String,
-    },
-}
-
-/// The checksum over lines.
-#[derive(Default)]
-pub struct Digest(Sha256);
-
-impl Digest {
-    /// Goes on with a line, with what ends it.
-    pub fn add(&mut self, line: &[u8]) {
-        self.0.update(line);
-    }
-
-    /// The checksum in hexadecimal, as `sha256sum` writes it.
-    pub fn finish(self) -> String {
-        hex::encode(self.0.finalize())
-    }
-}
-
-/// The first line.
+/// Returns the first line.
 pub fn header() -> String {
     format!("{{\"format\":\"{FORMAT}\",\"format_version\":{FORMAT_VERSION}}}\n")
 }
 
-/// The last line.
+/// Returns the last line.
 pub fn trailer(changes: u64, sha256: &str) -> String {
     format!("{{\"changes\":{changes},\"sha256\":\"{sha256}\"}}\n")
 }
 
-/// The line of a change. Its members are put in as they are stored, to the last digit.
-pub fn push_change(out: &mut String, change: &ChangeRecord) {
-    let id = |id: &Option<ItemId>| id.map_or_else(|| "null".to_owned(), |id| format!("\"{id}\""));
-    // Writing to a String cannot fail.
-    let _ = write!(
-        out,
-        "{{\"sequence\":{},\"group\":\"{}\",\"item_id\":\"{}\",\"version\":{},\"kind\":\"{}\",\"time\":\"{}\",\"caller\":",
+/// Returns the checksum over lines in hexadecimal, as `sha256sum` writes it.
+pub fn checksum(digest: Sha256) -> String {
+    hex::encode(digest.finalize())
+}
+
+/// Returns the line of a change. Its members are put in as they are stored, to the last digit.
+pub fn change(change: &ChangeRecord) -> String {
+    let string = |text: Option<String>| text.map_or("null".into(), |text| encode_string(&text));
+    let id = |id: Option<ItemId>| string(id.map(|id| id.to_string()));
+    format!(
+        "{{\"sequence\":{},\"group\":\"{}\",\"item_id\":\"{}\",\"version\":{},\"kind\":\"{}\",\"time\":\"{}\",\
+         \"caller\":{},\"parent\":{},\"continues\":{},\"members\":{}}}\n",
         change.sequence.0,
         change.collection.name(),
         change.item,
         change.version,
         change.kind.name(),
         TIME.timestamp_to_string(&change.time),
-    );
-    match &change.caller {
-        Some(caller) => push_string(out, caller),
-        None => out.push_str("null"),
-    }
-    let _ = write!(
-        out,
-        ",\"parent\":{},\"continues\":{},\"members\":{}}}",
-        id(&change.parent),
-        id(&change.continues),
+        string(change.caller.clone()),
+        id(change.parent),
+        id(change.continues),
         change.members.as_deref().unwrap_or("null")
-    );
-    out.push('\n');
+    )
 }
 
-/// Reads the header of an export, or returns its other version, if it is a header at all.
-pub fn read_header(line: &[u8]) -> Result<(), Option<String>> {
-    let read = json::read(line).map_err(|_| None)?;
-    let is_ours = read
-        .value()
-        .member("format")
-        .and_then(Value::as_string)
-        .is_some_and(|format| format == FORMAT);
-    let version = read
-        .value()
-        .member("format_version")
-        .filter(|_| is_ours)
-        .map(|version| version.encoded().to_owned());
-    if version.as_deref() == Some(FORMAT_VERSION) { Ok(()) } else { Err(version) }
+/// Checks the header of an export.
+pub fn read_header(line: &[u8]) -> Result<(), String> {
+    let read = json::read(line).ok();
+    let header = read.as_ref().map(Read::value);
+    let member = |name: &str| header.and_then(|header| header.member(name));
+    let is_ours = member("format").and_then(Value::as_string).is_some_and(|name| name == FORMAT);
+    match member("format_version").filter(|_| is_ours).map(Value::encoded) {
+        Some(FORMAT_VERSION) => Ok(()),
+        Some(version) => Err(format!(
+            "the file has version {version} of the format, and this program reads {FORMAT_VERSION}; import it with the version of the service that wrote it"
+        )),
+        None => {
+            Err(format!("the file is no export: it must begin with {}", self::header().trim_end()))
+        }
+    }
 }
 
-/// Reads a line after the header, or returns its first error.
-pub fn read_entry(line: &[u8]) -> Result<Entry, LineError> {
+/// Reads a line after the header, or returns its first error and how to fix it.
+pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
     // The members are nested one deeper than where they stand alone.
-    let read = json::read_within(line, MAX_DEPTH + 1).map_err(|error| LineError::Json {
-        column: error.column,
+    let read = json::read_within(line, MAX_DEPTH + 1).map_err(|error| {
         // The reader knows bodies of requests.
-        detail: error.detail.replace("the body", "the line"),
+        format!("column {}: {}", error.column, error.detail.replace("the body", "the line"))
     })?;
     if !read.text.starts_with('{') {
-        return Err(LineError::NotAnObject);
+        return Err("the line is no JSON object; an export has one on every line".to_owned());
     }
-    if read.value().member("group").is_none()
-        && TRAILER.iter().any(|name| read.value().member(name).is_some())
-    {
-        return read_trailer(&read);
+    let has = |name: &&str| read.value().member(name).is_some();
+    if !has(&"group") && TRAILER.iter().any(has) {
+        let [changes, sha256] = fields(&read, TRAILER)?;
+        return Ok(Entry::Trailer {
+            changes: changes.read(|value| value.as_number()?.parse().ok())?,
+            sha256: sha256.read(|value| Some(value.as_string()?.into_owned()))?,
+        });
     }
-    let fields = members(&read, FIELDS)?;
-    read_change(fields, read.has_unstorable).map(|change| Entry::Change(Box::new(change)))
+    let [sequence, group, item, version, kind, time, caller, parent, continues, members] =
+        fields(&read, FIELDS)?;
+    let kind = kind.read(|value| ChangeKind::named(&value.as_string()?))?;
+    Ok(Entry::Change(Box::new(ChangeRecord {
+        sequence: Sequence(sequence.read(positive)?),
+        collection: group.read(|value| Collection::named(&value.as_string()?))?,
+        item: item.read(id)?,
+        version: Version::from_number(version.read(positive)?),
+        kind,
+        time: time.read(|value| exact_time(&value.as_string()?))?,
+        caller: caller.read_unless_null(|value| {
+            value.as_string().filter(|name| !name.contains('\0')).map(Into::into)
+        })?,
+        parent: parent.read_unless_null(id)?,
+        continues: continues.read_unless_null(id)?,
+        members: if kind == ChangeKind::Deleted {
+            members.read(|value| value.is_null().then_some(None))?
+        } else {
+            let object = members.read(|value| value.encoded().starts_with('{').then_some(value))?;
+            if read.has_unstorable {
+                check_storable(object)?;
+            }
+            Some(object.encoded().into())
+        },
+    })))
 }
 
-fn read_trailer(read: &Read) -> Result<Entry, LineError> {
-    let [changes, sha256] = members(read, TRAILER)?;
-    let changes = wanted(
-        TRAILER[0],
-        changes,
-        number(changes).and_then(|number| u64::try_from(number).ok()),
-        || "a number".to_owned(),
-    )?;
-    let sha256 = wanted(TRAILER[1], sha256, sha256.as_string(), || {
-        "a string of 64 hexadecimal digits".to_owned()
-    })?;
-    Ok(Entry::Trailer { changes, sha256: sha256.into_owned() })
+/// A member of a line.
+#[derive(Clone, Copy)]
+struct Field<'a> {
+    name: &'static str,
+    value: Value<'a>,
 }
 
-/// The values of the members, which must be there and the only ones.
-fn members<'a, const COUNT: usize>(
+impl<'a> Field<'a> {
+    /// Reads the value, or says which values the member can have.
+    fn read<T>(self, read: impl FnOnce(Value<'a>) -> Option<T>) -> Result<T, String> {
+        read(self.value).ok_or_else(|| {
+            let (name, found) = (self.name, shortened(self.value.encoded()));
+            format!("`{name}` is {found}; it must be {}", expected(name))
+        })
+    }
+
+    fn read_unless_null<T>(
+        self,
+        read: impl FnOnce(Value<'a>) -> Option<T>,
+    ) -> Result<Option<T>, String> {
+        if self.value.is_null() { Ok(None) } else { self.read(read).map(Some) }
+    }
+}
+
+/// Returns the named members, which must be there and the only ones.
+fn fields<'a, const COUNT: usize>(
     read: &'a Read,
     names: [&'static str; COUNT],
-) -> Result<[Value<'a>; COUNT], LineError> {
-    let mut found = [None; COUNT];
+) -> Result<[Field<'a>; COUNT], String> {
+    let null = Value::from_encoded("null");
+    let mut fields = names.map(|name| Field { name, value: null });
+    let mut found = [false; COUNT];
     for (name, value) in read.value().entries().into_iter().flatten() {
-        let Some(place) = names.iter().position(|known| *known == name) else {
-            return Err(LineError::UnknownMember {
-                name: shortened(name),
-                meant: nearest(name, FIELDS.into_iter().chain(TRAILER)),
-            });
+        let Some(index) = names.iter().position(|known| *known == name) else {
+            let fix = match nearest(name, FIELDS.into_iter().chain(TRAILER)) {
+                Some(known) => format!("did you mean `{known}`?"),
+                None => "remove it".to_owned(),
+            };
+            return Err(format!("no line has a member `{}`; {fix}", shortened(name)));
         };
-        found[place] = Some(value);
+        (fields[index].value, found[index]) = (value, true);
     }
-    for (place, name) in names.into_iter().enumerate() {
-        found[place].ok_or(LineError::Missing(name))?;
+    match found.iter().position(|is_found| !is_found) {
+        Some(index) => Err(format!("`{}` is missing; make it null if there is none", names[index])),
+        None => Ok(fields),
     }
-    Ok(found.map(|value| value.unwrap_or(Value::from_encoded("null"))))
 }
 
-fn read_change(
-    fields: [Value<'_>; FIELDS.len()],
-    has_unstorable: bool,
-) -> Result<ChangeRecord, LineError> {
-    let [sequence, group, item, version, kind, time, caller, parent, continues, members] = fields;
-    let kind =
-        wanted("kind", kind, kind.as_string().and_then(|name| ChangeKind::named(&name)), || {
-            listed(&ChangeKind::ALL.map(ChangeKind::name))
-        })?;
-    Ok(ChangeRecord {
-        sequence: Sequence(counted("sequence", sequence)?),
-        collection: wanted(
-            "group",
-            group,
-            group.as_string().and_then(|name| Collection::named(&name)),
-            || listed(&Collection::names()),
-        )?,
-        item: id("item_id", item)?,
-        version: Version::from_number(counted("version", version)?),
-        kind,
-        time: wanted("time", time, time.as_string().and_then(|time| read_time(&time)), || {
-            "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\"".to_owned()
-        })?,
-        caller: read_caller(caller)?,
-        parent: optional_id("parent", parent)?,
-        continues: optional_id("continues", continues)?,
-        members: read_members(members, kind, has_unstorable)?,
-    })
+/// Returns the values that a member can have.
+fn expected(name: &str) -> String {
+    let one_of = |names: &[&str]| format!("one of \"{}\"", names.join("\", \""));
+    match name {
+        "sequence" | "version" => "a whole number from 1",
+        "item_id" | "parent" | "continues" => {
+            "a UUID of version 7 as a string of 36 characters in lower case"
+        }
+        "group" => return one_of(&Collection::names()),
+        "kind" => return one_of(&ChangeKind::ALL.map(ChangeKind::name)),
+        "time" => "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\"",
+        "caller" => "null or a string without U+0000",
+        "changes" => "a number",
+        "sha256" => "a string of 64 hexadecimal digits",
+        _ => "an object, or null where an item is deleted",
+    }
+    .to_owned()
 }
 
-/// Returns `found`, or else an error with the values the member can have.
-fn wanted<T>(
-    name: &'static str,
-    value: Value<'_>,
-    found: Option<T>,
-    wanted: impl FnOnce() -> String,
-) -> Result<T, LineError> {
-    found.ok_or_else(|| LineError::Wrong {
-        name,
-        found: shortened(value.encoded()),
-        wanted: wanted(),
-    })
+fn positive(value: Value<'_>) -> Option<i64> {
+    value.as_number()?.parse().ok().filter(|number| *number > 0)
 }
 
-fn number(value: Value<'_>) -> Option<i64> {
-    value.as_number()?.parse().ok()
+fn id(value: Value<'_>) -> Option<ItemId> {
+    ItemId::parse(&value.as_string()?)
 }
 
-fn counted(name: &'static str, value: Value<'_>) -> Result<i64, LineError> {
-    wanted(name, value, number(value).filter(|number| *number > 0), || {
-        "a whole number from 1".to_owned()
-    })
-}
-
-fn id(name: &'static str, value: Value<'_>) -> Result<ItemId, LineError> {
-    wanted(name, value, value.as_string().and_then(|text| ItemId::parse(&text)), || {
-        "a UUID of version 7 as a string of 36 characters in lower case".to_owned()
-    })
-}
-
-fn optional_id(name: &'static str, value: Value<'_>) -> Result<Option<ItemId>, LineError> {
-    if value.is_null() { Ok(None) } else { id(name, value).map(Some) }
-}
-
-/// One text for each time, so that what is read is written equal.
-fn read_time(text: &str) -> Option<Timestamp> {
+/// There is one string for each time, so that what is read is written equal.
+fn exact_time(text: &str) -> Option<Timestamp> {
     text.parse().ok().filter(|time| TIME.timestamp_to_string(time) == text)
 }
 
-fn read_caller(value: Value<'_>) -> Result<Option<String>, LineError> {
-    if value.is_null() {
-        return Ok(None);
+/// Refuses members that no store can keep.
+fn check_storable(object: Value<'_>) -> Result<(), String> {
+    // It was read as a part of the line, so it can be read alone.
+    let members = Members::from_value(object).ok().flatten();
+    let violations = members.map(|members| domain::unstorable(&members)).unwrap_or_default();
+    match violations.iter().next() {
+        Some(violation) => Err(format!("`members{}`: {}", violation.pointer, violation.detail)),
+        None => Ok(()),
     }
-    let name = value.as_string().filter(|name| !name.contains('\0'));
-    wanted("caller", value, name, || "null or a string without U+0000".to_owned())
-        .map(|name| Some(name.into_owned()))
 }
 
-fn read_members(
-    value: Value<'_>,
-    kind: ChangeKind,
-    has_unstorable: bool,
-) -> Result<Option<std::sync::Arc<str>>, LineError> {
-    if kind == ChangeKind::Deleted {
-        return wanted("members", value, value.is_null().then_some(None), || {
-            "null where an item is deleted".to_owned()
-        });
-    }
-    let text = value.encoded();
-    wanted("members", value, text.starts_with('{').then_some(()), || {
-        "an object, or null where an item is deleted".to_owned()
-    })?;
-    if has_unstorable {
-        // It was read as a part of the line, so it can be read alone.
-        let members = Members::from_value(value).ok().flatten();
-        if let Some(violation) =
-            members.and_then(|members| domain::unstorable(&members).iter().next().cloned())
-        {
-            return Err(LineError::Unstorable {
-                pointer: violation.pointer.to_string(),
-                detail: violation.detail.clone(),
-            });
-        }
-    }
-    Ok(Some(text.into()))
-}
-
-fn suggested(meant: Option<&str>) -> String {
-    meant.map_or_else(|| "remove it".to_owned(), |known| format!("did you mean `{known}`?"))
-}
-
-fn listed(names: &[&str]) -> String {
-    let names: Vec<_> = names.iter().map(|name| encode_string(name)).collect();
-    format!("one of {}", names.join(", "))
-}
-
-/// Enough of a value to be recognised.
 fn shortened(text: &str) -> String {
-    const MOST: usize = 60;
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -1,84 +1,67 @@
 //! `proposal-service import`: what was exported, into an empty store.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use application::maintenance::{CollectionSummary, Maintenance};
+use application::maintenance::{CollectionSummary, HistoryImport, Maintenance};
 use tokio::sync::mpsc::channel;
 use tokio::task::spawn_blocking;
 
 use super::reading::{Found, Reading};
-use super::{joined, log, watch};
-use crate::Wiring;
 use crate::error::CommandError;
 use crate::options::ImportOptions;
 use crate::progress::Meter;
-use crate::signals::Signals;
+use crate::{Wiring, joined};
 
 const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
 
-/// Of what comes in it is not known how much there is.
+/// The length of standard input is not known.
 const SPINNER: &str = "{spinner} {binary_bytes} read, {binary_bytes_per_sec}";
 
-/// Largest members, whatever is allowed: the engines take no longer texts.
+/// Largest members, whatever is allowed: the engines take no longer strings.
 const LARGEST: usize = 900_000_000;
-
-const WHAT: &str = "importing, in bytes";
 
 /// Where an export is read from.
 type Source = Box<dyn BufRead + Send>;
 
 /// Checks and stores what the options name. The header is read before the store is touched.
 pub async fn import(options: &ImportOptions, wiring: &Wiring) -> Result<(), CommandError> {
-    let mut signals = Signals::listen()?;
     let (source, named, length) = open(options.file.as_deref())?;
-    let mut meter = Meter::start(length, if length.is_some() { BAR } else { SPINNER });
-    let most = options.max_body.min(LARGEST);
+    let template = if length.is_some() { BAR } else { SPINNER };
+    let mut meter = Meter::start(length, template, "importing, in bytes")?;
+    let largest = options.max_body.min(LARGEST);
     let (bar, maintenance) = (meter.bar().clone(), (wiring.maintenance)(&options.database));
     let validator = maintenance.validate_history()?;
-    let begun = spawn_blocking(move || Reading::begin(source, named, most, bar, validator));
-    let reading = watch(begun, &mut signals, &mut meter, WHAT).await?;
+    let begun = spawn_blocking(move || Reading::begin(source, named, largest, bar, validator));
+    let reading = meter.watch(joined(begun)).await?;
     let found = if options.dry_run {
         maintenance.check_is_empty().await?;
-        watch(spawn_blocking(move || reading.finish(None)), &mut signals, &mut meter, WHAT).await
+        meter.watch(joined(spawn_blocking(move || reading.finish(None)))).await?
     } else {
-        store(&*maintenance, reading, &mut signals, &mut meter).await
+        let (import, found) = meter.watch(store(&*maintenance, reading)).await?;
+        import.commit().await?;
+        found
     };
     meter.end();
-    crate::print(&summary(&found?, options.dry_run, meter.seconds()))
+    crate::print(&summary(&found, options.dry_run, meter.seconds()))
 }
 
 /// Stores what is read while more is read.
 async fn store(
     maintenance: &dyn Maintenance,
     reading: Reading<Source>,
-    signals: &mut Signals,
-    meter: &mut Meter,
-) -> Result<Found, CommandError> {
-    let mut import = tokio::select! {
-        import = maintenance.begin_import() => import?,
-        signal = signals.next() => return Err(CommandError::Stopped(signal)),
-    };
+) -> Result<(Box<dyn HistoryImport>, Found), CommandError> {
+    let mut import = maintenance.begin_import().await?;
     let (sender, mut checked) = channel(1);
     let work = spawn_blocking(move || reading.finish(Some(sender)));
-    loop {
-        tokio::select! {
-            batch = checked.recv() => match batch {
-                Some(batch) => import.store(batch).await?,
-                None => break,
-            },
-            signal = signals.next() => return Err(CommandError::Stopped(signal)),
-            () = meter.line_is_due() => log(meter, WHAT),
-        }
+    while let Some(batch) = checked.recv().await {
+        import.store(batch).await?;
     }
-    let found = joined(work.await)?;
-    import.commit().await?;
-    Ok(found)
+    Ok((import, joined(work).await?))
 }
 
-/// The source, its name, and how long it is if that is known.
+/// Returns the source, its name, and its length if that is known.
 fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), CommandError> {
     let Some(path) = file else {
         return Ok((Box::new(BufReader::new(io::stdin())), "standard input".to_owned(), None));
@@ -89,25 +72,24 @@ fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), CommandErr
     Ok((Box::new(BufReader::new(file)), named, metadata.is_file().then_some(metadata.len())))
 }
 
-/// A line that says what was stored.
+/// Returns a line that says what was stored.
 fn summary(found: &Found, is_dry_run: bool, seconds: f64) -> String {
     let changes = found.changes;
-    let mut text = if is_dry_run {
+    let stored = if is_dry_run {
         format!(
             "nothing was stored; the file has no errors and the store empty: an import would store {changes} changes"
         )
     } else {
         format!("stored {changes} changes in {seconds:.1} s")
     };
-    for (number, CollectionSummary { collection, items, deleted }) in
-        found.summary.iter().enumerate()
-    {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{} {collection} {items}", if number == 0 { "; items:" } else { "," });
-        if *deleted > 0 {
-            let _ = write!(text, " (and {deleted} deleted)");
-        }
-    }
-    text.push('\n');
-    text
+    let items =
+        found.summary.iter().map(
+            |CollectionSummary { collection, items, deleted }| match deleted {
+                0 => format!("{collection} {items}"),
+                _ => format!("{collection} {items} (and {deleted} deleted)"),
+            },
+        );
+    let items = items.collect::<Vec<_>>().join(", ");
+    let separator = if items.is_empty() { "" } else { "; items: " };
+    format!("{stored}{separator}{items}\n")
 }

@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read as _};
 
+use crate::error::CommandError;
+
 /// A line that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
@@ -14,48 +16,42 @@ pub enum Line<'a> {
 /// Reads line after line.
 pub struct Lines<R> {
     source: R,
-    limit: usize,
+    /// The name of the source in messages.
+    named: String,
+    limit: u64,
     line: Vec<u8>,
-    number: u64,
-    bytes: u64,
+    /// The number of the last line that was read.
+    pub number: u64,
+    /// The number of bytes that were read.
+    pub bytes: u64,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines of at most so many bytes, without what ends them.
-    pub const fn new(source: R, limit: usize) -> Self {
-        Self { source, limit, line: Vec::new(), number: 0, bytes: 0 }
+    /// Begins to read lines of at most `limit` bytes, without what ends them.
+    pub const fn new(source: R, named: String, limit: u64) -> Self {
+        Self { source, named, limit, line: Vec::new(), number: 0, bytes: 0 }
     }
 
-    /// The next line; `None` at the end.
-    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    /// Returns the next line; `None` at the end.
+    pub fn next(&mut self) -> Result<Option<Line<'_>>, CommandError> {
+        let is_whole = self.read().map_err(|cause| CommandError::Source(self.named.clone(), cause));
+        Ok(is_whole?.map(|is_whole| if is_whole { Line::Whole(&self.line) } else { Line::TooLong }))
+    }
+
+    /// Reads a line and skips what is too much of it; returns whether it is whole.
+    fn read(&mut self) -> io::Result<Option<bool>> {
         self.line.clear();
-        let most = u64::try_from(self.limit).unwrap_or(u64::MAX).saturating_add(1);
-        let read = self.source.by_ref().take(most).read_until(b'\n', &mut self.line)?;
+        let most = self.limit.saturating_add(1);
+        let read = self.source.by_ref().take(most).read_until(b'\n', &mut self.line)? as u64;
         if read == 0 {
             return Ok(None);
         }
+        let is_whole = read <= self.limit || self.line.ends_with(b"\n");
+        let skipped = if is_whole { 0 } else { self.source.skip_until(b'\n')? };
         self.number += 1;
-        self.bytes += count(read);
-        if read <= self.limit || self.line.ends_with(b"\n") {
-            return Ok(Some(Line::Whole(&self.line)));
-        }
-        self.bytes += count(self.source.skip_until(b'\n')?);
-        Ok(Some(Line::TooLong))
+        self.bytes += read + skipped as u64;
+        Ok(Some(is_whole))
     }
-
-    /// The number of the last line that was read.
-    pub const fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// How many bytes were read so far.
-    pub const fn bytes(&self) -> u64 {
-        self.bytes
-    }
-}
-
-fn count(bytes: usize) -> u64 {
-    u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -64,7 +60,8 @@ mod tests {
 
     #[test]
     fn lines_are_numbered_and_too_long_ones_skipped() {
-        let mut lines = Lines::new(b"abc\nabcd\n\nlonger than that\nab".as_slice(), 3);
+        let mut lines =
+            Lines::new(b"abc\nabcd\n\nlonger than that\nab".as_slice(), String::new(), 3);
         let expected = [
             Line::Whole(b"abc\n"),
             Line::TooLong,
@@ -74,9 +71,9 @@ mod tests {
         ];
         for (number, line) in (1..).zip(expected) {
             assert_eq!(lines.next().unwrap(), Some(line));
-            assert_eq!(lines.number(), number);
+            assert_eq!(lines.number, number);
         }
         assert_eq!(lines.next().unwrap(), None);
-        assert_eq!(lines.bytes(), 29);
+        assert_eq!(lines.bytes, 29);
     }
 }

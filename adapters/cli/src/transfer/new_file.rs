@@ -44,11 +44,6 @@ impl NewFile {
         }
     }
 
-    /// Where it is to be.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Where it is until it is whole.
     pub fn partial(&self) -> &Path {
         self.partial.path()
@@ -90,7 +85,7 @@ fn remove_stale(folder: &Path) {
 }
 
 fn target(path: &Path, cause: io::Error) -> CommandError {
-    CommandError::Target { path: path.to_owned(), cause }
+    CommandError::Target(path.to_owned(), cause)
 }
 
 fn folder(path: &Path) -> &Path {

@@ -1,9 +1,9 @@
 //! Copying the write-ahead log of an `SQLite` file into the file, beside the writer.
 //!
 //! `SQLite` does it within the commit that makes the log long enough, and all who write wait for
-//! some tens of milliseconds. Here a connection of its own copies what there is while the writer
-//! goes on; then little is left, which the writer copies between two transactions, and the log
-//! begins anew.
+//! some tens of milliseconds. Here a connection of its own writes back what there is while the
+//! writer goes on; then little is left, which the writer writes back between two transactions, and
+//! the log begins anew.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

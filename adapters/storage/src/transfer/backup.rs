@@ -14,68 +14,71 @@ use application::maintenance::BackupProgress;
 use rusqlite::backup::{Backup, Progress, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use super::{CopyError, looking_at};
+use super::TransferError;
 use crate::StoreError;
-use crate::sqlite::named_file;
+use crate::sqlite::{BUSY_TIMEOUT, named_file};
 
 /// Pages copied at a time, 16 MiB.
 const PAGES: i32 = 4_096;
 
-const STEP: &str = "copy the database file";
-
-/// Copies the `SQLite` file that a URL names into an empty file, which is to be flushed to the disk
-/// by the caller. Tells after each step how far it has come.
-///
-/// # Errors
-/// Where the store is no file, is not there or cannot be read, or the copy cannot be written.
+/// Backs up the `SQLite` file that a URL names into an empty file, which is to be flushed to the disk
+/// by the caller. Reports after each step.
 pub(super) fn back_up(
     url: &str,
     to: &Path,
     report: &dyn Fn(BackupProgress),
-) -> Result<(), CopyError> {
+) -> Result<(), TransferError> {
     let file = match url.split_once(':') {
         Some(("sqlite", _)) => named_file(url)?,
-        Some(("postgres" | "postgresql", _)) => return Err(CopyError::NotAFile),
+        Some(("postgres" | "postgresql", _)) => return Err(TransferError::NotAFile),
         _ => return Err(StoreError::UnknownScheme.into()),
     };
-    let error = CopyError::sqlite(STEP);
-    let mut source = looking_at(&file)?;
-    let page_size: u64 =
-        source.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(&error)?;
+    if !file.exists() {
+        return Err(StoreError::Missing(file.to_path_buf()).into());
+    }
+    let source = connect(&file, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let source = source.map_err(|error| StoreError::open(&file, &error))?;
+    copy(source, to, report).map_err(TransferError::at("copy the database file"))
+}
+
+fn copy(
+    mut source: Connection,
+    to: &Path,
+    report: &dyn Fn(BackupProgress),
+) -> rusqlite::Result<()> {
+    let page_size: u64 = source.pragma_query_value(None, "page_size", |row| row.get(0))?;
     // A transaction begins with what it reads first.
-    let moment = source.transaction().map_err(&error)?;
-    let _: i64 = moment
-        .query_row("SELECT COUNT(*) FROM sqlite_master", [], |row| row.get(0))
-        .map_err(&error)?;
-    let mut copy = copy_at(to).map_err(&error)?;
-    let backup = Backup::new(&moment, &mut copy).map_err(&error)?;
+    let snapshot = source.transaction()?;
+    snapshot.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()))?;
+    // Nobody else knows of the copy, and one that is broken off is thrown away: there is nothing to
+    // be undone or flushed.
+    let mut copy = connect(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    copy.pragma_update(None, "journal_mode", "OFF")?;
+    copy.pragma_update(None, "synchronous", "OFF")?;
+    let backup = Backup::new(&snapshot, &mut copy)?;
+    let bytes = |pages: i32| u64::try_from(pages).unwrap_or_default() * page_size;
     loop {
-        let step = backup.step(PAGES).map_err(&error)?;
-        report(told(backup.progress(), page_size));
+        let step = backup.step(PAGES)?;
+        let Progress { pagecount, remaining } = backup.progress();
+        report(BackupProgress { copied: bytes(pagecount - remaining), total: bytes(pagecount) });
         match step {
             StepResult::Done => return Ok(()),
             StepResult::More => {}
-            _ => return Err(CopyError::database(STEP, &"the file is locked by another program")),
+            _ => return Err(locked()),
         }
     }
 }
 
-/// Nobody else knows of the copy, and one that is broken off is thrown away: there is nothing to be
-/// undone or flushed.
-fn copy_at(to: &Path) -> rusqlite::Result<Connection> {
-    let copy = Connection::open_with_flags(
-        to,
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
-    copy.pragma_update(None, "journal_mode", "OFF")?;
-    copy.pragma_update(None, "synchronous", "OFF")?;
-    Ok(copy)
+fn connect(file: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(file, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
 }
 
-fn told(progress: Progress, page_size: u64) -> BackupProgress {
-    let bytes = |pages: i32| u64::try_from(pages).unwrap_or_default() * page_size;
-    BackupProgress {
-        copied: bytes(progress.pagecount - progress.remaining),
-        total: bytes(progress.pagecount),
-    }
+fn locked() -> rusqlite::Error {
+    let message = "the file is locked by another program".to_owned();
+    rusqlite::Error::SqliteFailure(
+        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
+        Some(message),
+    )
 }

@@ -1,124 +1,224 @@
 //! Storing a history in an empty store, as if it had been written there: in one transaction, so
 //! whole or not at all.
 //!
-//! Items follow the changes one by one, because each change keeps what the item was before. The
-//! totals are counted at the end, from what was stored. The full-text index follows by itself when
-//! the service is started, as after any write.
+//! Each change is stored with what the item was before. The totals are counted at the end, from
+//! what was stored. The full-text index follows by itself when the service is started, as after any
+//! write.
 
-use application::maintenance::CheckedChange;
+use std::collections::HashMap;
+
+use application::ChangeKind;
+use application::maintenance::{CheckedChange, HistoryImport, MaintenanceError};
 use async_trait::async_trait;
 use domain::ItemId;
-use sea_orm::ConnectionTrait;
-use uuid::Uuid;
+use jiff::Timestamp;
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Statement, Value};
 
-use super::postgres_import::PostgresImport;
-use super::sqlite_import::SqliteImport;
-use super::{CopyError, looking_at};
-use crate::postgres::single_connection;
-use crate::sql::dialect::{Dialect, POSTGRES, SQLITE};
-use crate::sqlite::named_file;
+use super::{TransferError, connect_to_look, has_rows};
+use crate::postgres::writes::acquire_commit_lock;
+use crate::sql::dialect::Dialect;
+use crate::sql::indexed_columns::Keys;
+use crate::sql::references;
+use crate::sql::sql_text::SqlText;
+use crate::sql::statements::{CHANGE_COLUMNS, item_columns, listed};
 use crate::{Store, StoreError, StoreOptions};
 
 /// A query that has a row when something was written.
-pub(super) const WRITTEN: &str = "SELECT 1 FROM changes UNION ALL SELECT 1 FROM items LIMIT 1";
+const WRITTEN: &str = "SELECT 1 FROM changes UNION ALL SELECT 1 FROM items LIMIT 1";
 
-pub(super) const STEP: &str = "store the changes";
+const STEP: &str = "store the changes";
 
-/// What the engines do in their own ways, all in one transaction, which a target that is dropped
-/// takes back.
-#[async_trait]
-pub(super) trait Target: Send {
-    /// Stores changes after those before them.
-    async fn store(&mut self, changes: Vec<CheckedChange>) -> Result<(), CopyError>;
+/// Changes in a statement, which have so many parameters each that an engine takes no more than
+/// some thousand.
+const CHANGES: usize = 64;
 
-    /// Counts, and makes everything last.
-    async fn commit(self: Box<Self>) -> Result<(), CopyError>;
+/// The engine's own statements around those that store and count the changes.
+struct Preparation {
+    before_storing: &'static str,
+    before_counting: &'static str,
+    before_commit: &'static str,
 }
+
+/// As much is sorted in memory at a time as there may be pages.
+const SQLITE: Preparation = Preparation {
+    before_storing: "",
+    before_counting: "PRAGMA cache_size = -2048",
+    before_commit: "",
+};
+
+/// Items are looked for by their identifiers only, however small the tables are when a plan is
+/// made. Then the planner learns how large they have become: it would count for a long time, and
+/// the service's first reads would be slow. Numbers and times go on after those that were stored.
+const POSTGRES: Preparation = Preparation {
+    before_storing: "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off",
+    before_counting: "SET LOCAL enable_seqscan = DEFAULT; SET LOCAL enable_hashjoin = DEFAULT; SET LOCAL enable_mergejoin = DEFAULT; \
+                      ANALYZE items, changes",
+    before_commit: "SELECT setval(pg_get_serial_sequence('changes', 'sequence'), MAX(sequence)), \
+                    setval('write_clock', greatest((SELECT last_value FROM write_clock), MAX(time))) FROM changes HAVING COUNT(*) > 0",
+};
 
 /// An import under way. Dropped before its commit it leaves nothing.
 pub(super) struct Import {
-    target: Box<dyn Target>,
+    transaction: DatabaseTransaction,
+    dialect: &'static Dialect,
+    preparation: Preparation,
     store: Store,
 }
 
 impl Import {
-    /// Prepares the store's schema and begins the transaction. Nobody else writes to the store
-    /// until it ends: on `SQLite` nobody opens the file, on `PostgreSQL` others wait for the
-    /// commit lock.
-    ///
-    /// # Errors
-    /// Where the store cannot be opened or prepared, or is not empty.
-    pub async fn begin(options: &StoreOptions) -> Result<Self, CopyError> {
+    /// Prepares the store's schema and begins the transaction. Nobody else prepares the store or
+    /// writes to it until it ends: on `SQLite` nobody opens the file, on `PostgreSQL` others wait
+    /// for the locks.
+    pub async fn begin(options: &StoreOptions) -> Result<Self, TransferError> {
         let store = Store::connect(options).await?;
         store.bring_up_to_date().await.map_err(|error| StoreError::schema(&error))?;
-        let target: Box<dyn Target> = if options.url.starts_with("sqlite:") {
-            Box::new(SqliteImport::begin(&named_file(&options.url)?)?)
-        } else {
-            Box::new(PostgresImport::begin(store.engine().schema()).await?)
+        let dialect = store.engine().dialect();
+        let transaction = store.engine().begin_migration().await;
+        let transaction = transaction.map_err(TransferError::at(STEP))?;
+        let preparation = match dialect.backend {
+            DbBackend::Postgres => {
+                let locked = acquire_commit_lock(&transaction, Timestamp::UNIX_EPOCH).await;
+                locked.map_err(TransferError::at(STEP))?;
+                POSTGRES
+            }
+            _ => SQLITE,
         };
-        Ok(Self { target, store })
+        if has_rows(&transaction, WRITTEN, STEP).await? {
+            return Err(TransferError::NotEmpty);
+        }
+        let prepared = transaction.execute_unprepared(preparation.before_storing).await;
+        prepared.map_err(TransferError::at(STEP))?;
+        Ok(Self { transaction, dialect, preparation, store })
     }
 
-    /// Stores changes after those before them.
-    ///
-    /// # Errors
-    /// When the database fails; the import is then to be dropped.
-    pub async fn store(&mut self, changes: Vec<CheckedChange>) -> Result<(), CopyError> {
-        self.target.store(changes).await
+    async fn store_some(&self, changes: &[CheckedChange]) -> Result<(), DbErr> {
+        self.transaction.execute_raw(self.log(changes)).await?;
+        let last: HashMap<ItemId, &CheckedChange> =
+            changes.iter().map(|change| (change.record.item, change)).collect();
+        let (gone, left): (Vec<_>, Vec<_>) =
+            last.into_values().partition(|change| change.record.kind == ChangeKind::Deleted);
+        let gone: Vec<_> = gone.into_iter().map(|change| change.record.item).collect();
+        if !left.is_empty() {
+            self.transaction.execute_raw(self.put(&left, &gone)).await?;
+        }
+        if !gone.is_empty() {
+            // What belongs to an item is deleted with it, but the log may tell of the item first.
+            for what in
+                ["UPDATE items SET parent = NULL WHERE parent", "DELETE FROM items WHERE id"]
+            {
+                let text = format!("{what} IN ({})", self.dialect.listed_ids);
+                let ids = listed(gone.iter().copied());
+                self.transaction.execute_raw(self.dialect.statement(&text, [ids])).await?;
+            }
+        }
+        Ok(())
     }
 
-    /// Makes everything last, and closes the store.
-    ///
-    /// # Errors
-    /// When the database fails; nothing was stored then.
-    pub async fn commit(self) -> Result<(), CopyError> {
-        let committed = self.target.commit().await;
-        self.store.close().await;
-        committed
+    /// Logs changes. What an item was before a change is told by another one among them, if the
+    /// item was written twice; otherwise it is looked up.
+    fn log(&self, changes: &[CheckedChange]) -> Statement {
+        let mut text = SqlText::new(self.dialect);
+        let mut before = HashMap::with_capacity(changes.len());
+        let rows = changes.iter().map(|CheckedChange { record, .. }| {
+            let superseded = before.insert(record.item, record);
+            let values = [
+                record.sequence.0.into(),
+                record.collection.name().into(),
+                record.item.uuid().into(),
+                record.version.number().into(),
+                record.kind.name().into(),
+                record.time.as_microsecond().into(),
+                record.caller.clone().into(),
+                record.parent.map(ItemId::uuid).into(),
+                record.continues.map(ItemId::uuid).into(),
+                superseded.and_then(|record| record.members.as_deref()).map(str::to_owned).into(),
+            ];
+            let values = values.map(|value: Value| text.bind(value));
+            format!("({})", values.join(", "))
+        });
+        let rows = rows.collect::<Vec<_>>().join(", ");
+        text.finish(&format!(
+            "INSERT INTO changes (sequence, {CHANGE_COLUMNS}) \
+             SELECT column1, column2, column3, column4, column5, column6, column7, column8, column9, \
+             COALESCE(CAST(column10 AS {json}), i.members) FROM (VALUES {rows}) AS changed \
+             LEFT JOIN items i ON i.id = column3 AND i.version = column4 - 1",
+            json = self.dialect.json,
+        ))
+    }
+
+    /// Stores items as they are left. What belongs to an item that is gone is about to go.
+    fn put(&self, left: &[&CheckedChange], gone: &[ItemId]) -> Statement {
+        let mut text = SqlText::new(self.dialect);
+        let rows = left.iter().map(|CheckedChange { record, created_at }| {
+            let members = record.members.as_deref().unwrap_or_default();
+            let parent = record.parent.filter(|parent| !gone.contains(parent));
+            let values = [
+                record.item.uuid().into(),
+                record.collection.name().into(),
+                parent.map(ItemId::uuid).into(),
+                record.version.number().into(),
+                created_at.as_microsecond().into(),
+                record.time.as_microsecond().into(),
+                record.continues.map(ItemId::uuid).into(),
+            ];
+            let mut row: Vec<_> = values.map(|value: Value| text.bind(value)).into();
+            row.push(format!("CAST({} AS {})", text.bind(members), self.dialect.json));
+            let references = references::of(record.collection, members);
+            row.extend(references::values(&references).map(|id| text.bind(id)));
+            let keys = Keys::of(record.collection, members);
+            row.extend(keys.columns().iter().map(|key| text.bind(key.clone())));
+            format!("({})", row.join(", "))
+        });
+        let rows = rows.collect::<Vec<_>>().join(", ");
+        let columns = item_columns();
+        // An item keeps its identifier and its collection, the first two.
+        let updated: Vec<_> =
+            columns.split(", ").skip(2).map(|name| format!("{name} = excluded.{name}")).collect();
+        text.finish(&format!(
+            "INSERT INTO items ({columns}) VALUES {rows} ON CONFLICT (id) DO UPDATE SET {}",
+            updated.join(", ")
+        ))
     }
 }
 
-/// Makes sure that a store is one that [`Import::begin`] would take, and neither makes nor changes
-/// anything.
-///
-/// # Errors
-/// Where the store cannot be reached, or is not empty.
-pub(super) async fn check_is_empty(options: &StoreOptions) -> Result<(), CopyError> {
-    let is_written = match options.url.split_once(':') {
-        Some(("sqlite", _)) => is_file_written(&options.url)?,
-        Some(("postgres" | "postgresql", _)) => is_database_written(options).await?,
-        _ => return Err(StoreError::UnknownScheme.into()),
-    };
-    if is_written { Err(CopyError::NotEmpty) } else { Ok(()) }
+#[async_trait]
+impl HistoryImport for Import {
+    async fn store(&mut self, changes: Vec<CheckedChange>) -> Result<(), MaintenanceError> {
+        for some in changes.chunks(CHANGES) {
+            self.store_some(some).await.map_err(TransferError::at(STEP))?;
+        }
+        Ok(())
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), MaintenanceError> {
+        let Self { transaction, dialect, preparation, store } = *self;
+        let Preparation { before_counting, before_commit, .. } = preparation;
+        for text in [before_counting, &count_totals(dialect), before_commit] {
+            transaction.execute_unprepared(text).await.map_err(TransferError::at(STEP))?;
+        }
+        transaction.commit().await.map_err(TransferError::at(STEP))?;
+        store.close().await;
+        Ok(())
+    }
 }
 
-fn is_file_written(url: &str) -> Result<bool, CopyError> {
-    let connection = match looking_at(&named_file(url)?) {
-        // It would be made.
-        Err(CopyError::Store(StoreError::Missing(_))) => return Ok(false),
-        opened => opened?,
+/// Fails unless [`Import::begin`] would take the store. Creates and changes nothing.
+pub(super) async fn check_is_empty(options: &StoreOptions) -> Result<(), TransferError> {
+    let connection = match connect_to_look(options).await {
+        // It would be created.
+        Err(StoreError::Missing(_)) => return Ok(()),
+        connected => connected?,
     };
-    let finds = |text: &str| {
-        connection
-            .prepare(text)
-            .and_then(|mut statement| statement.exists([]))
-            .map_err(CopyError::sqlite(STEP))
-    };
-    Ok(finds(SQLITE.has_log)? && finds(WRITTEN)?)
-}
-
-async fn is_database_written(options: &StoreOptions) -> Result<bool, CopyError> {
-    let connection = single_connection(options).await?;
-    let finds = async |text: &str| {
-        let found = connection.query_all_raw(POSTGRES.statement(text, [])).await;
-        found.map(|rows| !rows.is_empty()).map_err(CopyError::sea(STEP))
-    };
-    Ok(finds(POSTGRES.has_log).await? && finds(WRITTEN).await?)
+    let has_log = Dialect::of(connection.get_database_backend()).has_log;
+    if has_rows(&connection, has_log, STEP).await? && has_rows(&connection, WRITTEN, STEP).await? {
+        return Err(TransferError::NotEmpty);
+    }
+    Ok(())
 }
 
 /// Counts every scope from what is stored. The writes to what belongs to an item begin anew when
 /// the item is deleted, with those that went with it; and then they count only if it exists again.
-pub(super) fn count_totals(dialect: &Dialect) -> String {
+fn count_totals(dialect: &Dialect) -> String {
     format!(
         "INSERT INTO collection_totals (collection, parent, items, writes) \
          SELECT c.collection, {nil}, (SELECT COUNT(*) FROM items i WHERE i.collection = c.collection), COUNT(*) \
@@ -128,9 +228,4 @@ pub(super) fn count_totals(dialect: &Dialect) -> String {
          FROM changes c WHERE c.parent IS NOT NULL GROUP BY c.collection, c.parent",
         nil = dialect.nil,
     )
-}
-
-/// An identifier as the engines take it.
-pub(super) fn uuid(id: Option<ItemId>) -> Option<Uuid> {
-    id.map(ItemId::uuid)
 }

@@ -9,21 +9,16 @@
 //! consistent whole up to the change that was the last when reading began: numbers of the log grow
 //! in the order of the commits, and none comes later that is smaller.
 
-use application::Sequence;
-use application::maintenance::ChangeRecord;
+use application::maintenance::{ChangeRecord, HistoryReader, MaintenanceError};
+use application::{ChangeKind, LoggedChange, Sequence};
 use futures_util::TryStreamExt;
-use rusqlite::Connection;
-use sea_orm::{ConnectionTrait, DatabaseConnection, QueryResult, StreamTrait};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, QueryResult, StreamTrait};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::task::spawn_blocking;
 
-use super::record::Row;
-use super::{CopyError, looking_at};
-use crate::postgres::single_connection;
-use crate::sql::dialect::{POSTGRES, SQLITE};
-use crate::sql::row_mapping;
-use crate::sqlite::named_file;
-use crate::{StoreError, StoreOptions};
+use super::{TransferError, connect_to_look, has_rows};
+use crate::StoreOptions;
+use crate::sql::dialect::Dialect;
+use crate::sql::{change_log, row_mapping};
 
 /// Changes that a statement reads at most: a statement keeps `SQLite` from copying its write-ahead
 /// log, and `PostgreSQL` from clearing away what is dead.
@@ -46,7 +41,7 @@ const CHANGES: &str = "SELECT c.sequence, c.collection, c.item_id, c.version, c.
 const STEP: &str = "read the change log";
 
 /// Some changes in a row.
-type Batch = Result<Vec<ChangeRecord>, CopyError>;
+type Batch = Result<Vec<ChangeRecord>, TransferError>;
 
 /// Reads the change log from its beginning to the change that was the last when it was opened.
 pub(super) struct LogReader {
@@ -57,194 +52,98 @@ pub(super) struct LogReader {
 impl LogReader {
     /// Opens the log of a store, which another process may be serving. Nothing is written: not even
     /// a schema is prepared.
-    ///
-    /// # Errors
-    /// Where the store is not there or cannot be opened.
-    pub async fn open(options: &StoreOptions) -> Result<Self, CopyError> {
+    pub async fn open(options: &StoreOptions) -> Result<Self, TransferError> {
+        let connection = connect_to_look(options).await?;
+        let dialect = Dialect::of(connection.get_database_backend());
+        if !has_rows(&connection, dialect.has_log, STEP).await? {
+            return Err(TransferError::NoStore);
+        }
+        let found = connection.query_one_raw(dialect.statement(LAST, [])).await;
+        let last = found.and_then(|row| row.map_or(Ok(0), |row| row_mapping::get(&row, "last")));
+        let last = last.map_err(TransferError::at(STEP))?;
         // One batch waits while another is read and a third is in use.
         let (sender, batches) = channel(1);
-        let last = match options.url.split_once(':') {
-            Some(("sqlite", _)) => read_sqlite(&options.url, sender)?,
-            Some(("postgres" | "postgresql", _)) => read_postgres(options, sender).await?,
-            _ => return Err(StoreError::UnknownScheme.into()),
-        };
+        tokio::spawn(async move {
+            let mut after = 0;
+            while after < last {
+                match read_page(&connection, after, last, &sender).await {
+                    Ok(Some(read)) => after = read,
+                    Ok(None) => return,
+                    Err(error) => {
+                        // Whoever wants no more need not know.
+                        let _ = sender.send(Err(error)).await;
+                        return;
+                    }
+                }
+            }
+        });
         Ok(Self { batches, last: Sequence(last) })
     }
+}
 
-    /// The number of the last change that is read.
-    #[must_use]
-    pub const fn last(&self) -> Sequence {
+impl HistoryReader for LogReader {
+    fn last(&self) -> Sequence {
         self.last
     }
 
-    /// The next changes, on a thread that may wait for them; none at the end.
-    ///
-    /// # Errors
-    /// When the database fails, or its log is not whole.
-    pub fn next_blocking(&mut self) -> Option<Batch> {
-        self.batches.blocking_recv()
+    fn next_batch(&mut self) -> Option<Result<Vec<ChangeRecord>, MaintenanceError>> {
+        self.batches.blocking_recv().map(|batch| Ok(batch?))
     }
 }
 
-fn read_sqlite(url: &str, sender: Sender<Batch>) -> Result<i64, CopyError> {
-    let connection = looking_at(&named_file(url)?)?;
-    if !connection
-        .prepare(SQLITE.has_log)
-        .and_then(|mut statement| statement.exists([]))
-        .map_err(CopyError::sqlite(STEP))?
-    {
-        return Err(CopyError::NoStore);
-    }
-    let last = connection.query_row(LAST, [], |row| row.get(0)).map_err(CopyError::sqlite(STEP))?;
-    spawn_blocking(move || {
-        let mut after = 0;
-        while let Some(batch) = sqlite_batch(&connection, after, last).transpose() {
-            after = batch
-                .as_ref()
-                .ok()
-                .and_then(|batch| batch.last())
-                .map_or(last, |change| change.sequence.0);
-            if sender.blocking_send(batch).is_err() {
-                // Nobody wants more.
-                return;
-            }
-        }
-    });
-    Ok(last)
-}
-
-/// The next changes of a file. The statement is over when they are handed on, however long that
-/// takes.
-fn sqlite_batch(
-    connection: &Connection,
-    after: i64,
-    last: i64,
-) -> Result<Option<Vec<ChangeRecord>>, CopyError> {
-    let error = CopyError::sqlite(STEP);
-    let mut statement = connection.prepare_cached(CHANGES).map_err(&error)?;
-    let mut rows = statement.query([after, last, PAGE]).map_err(&error)?;
-    let mut batch = Growing::default();
-    while let Some(row) = rows.next().map_err(&error)? {
-        if batch.push(sqlite_row(row).map_err(&error)?.into_record()?) {
-            break;
-        }
-    }
-    Ok(batch.take())
-}
-
-fn sqlite_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
-    Ok(Row {
-        sequence: row.get("sequence")?,
-        collection: row.get("collection")?,
-        item: row.get("item_id")?,
-        version: row.get("version")?,
-        kind: row.get("kind")?,
-        time: row.get("time")?,
-        caller: row.get("caller")?,
-        parent: row.get("parent")?,
-        predecessor: row.get("predecessor")?,
-        members: row.get("members")?,
-    })
-}
-
-async fn read_postgres(options: &StoreOptions, sender: Sender<Batch>) -> Result<i64, CopyError> {
-    let connection = single_connection(options).await?;
-    let found = connection
-        .query_all_raw(POSTGRES.statement(POSTGRES.has_log, []))
-        .await
-        .map_err(CopyError::sea(STEP))?;
-    if found.is_empty() {
-        return Err(CopyError::NoStore);
-    }
-    let found = connection
-        .query_all_raw(POSTGRES.statement(LAST, []))
-        .await
-        .map_err(CopyError::sea(STEP))?;
-    let last = found
-        .first()
-        .map(|row| row_mapping::get(row, "last"))
-        .transpose()
-        .map_err(CopyError::sea(STEP))?
-        .unwrap_or(0);
-    tokio::spawn(async move {
-        let mut after = 0;
-        while after < last {
-            match postgres_page(&connection, after, last, &sender).await {
-                Ok(Some(read)) => after = read,
-                Ok(None) => return,
-                Err(error) => {
-                    // Whoever wants no more need not know.
-                    let _ = sender.send(Err(error)).await;
-                    return;
-                }
-            }
-        }
-    });
-    Ok(last)
-}
-
-/// Hands on the next changes as they come; the number of the last one, or `None` when nobody wants
-/// more. The server waits with the rest of the page while a batch is in use.
-async fn postgres_page(
+/// Hands on the next changes; the number of the last one, or `None` when nobody wants more.
+async fn read_page(
     connection: &DatabaseConnection,
     after: i64,
     last: i64,
     sender: &Sender<Batch>,
-) -> Result<Option<i64>, CopyError> {
-    let statement = POSTGRES.statement(CHANGES, [after.into(), last.into(), PAGE.into()]);
-    let mut rows = connection.stream_raw(statement).await.map_err(CopyError::sea(STEP))?;
-    let (mut batch, mut read) = (Growing::default(), last);
-    while let Some(row) = rows.try_next().await.map_err(CopyError::sea(STEP))? {
-        let record = postgres_row(&row).map_err(CopyError::sea(STEP))?.into_record()?;
+) -> Result<Option<i64>, TransferError> {
+    let dialect = Dialect::of(connection.get_database_backend());
+    let statement = dialect.statement(CHANGES, [after.into(), last.into(), PAGE.into()]);
+    let mut rows = connection.stream_raw(statement).await.map_err(TransferError::at(STEP))?;
+    let (mut batch, mut bytes, mut read) = (Vec::new(), 0, last);
+    while let Some(row) = rows.try_next().await.map_err(TransferError::at(STEP))? {
+        let record = record(&row)?;
         read = record.sequence.0;
-        if batch.push(record) && !hand_on(&mut batch, sender).await {
-            return Ok(None);
+        bytes += record.members.as_deref().map_or(0, str::len);
+        batch.push(record);
+        if bytes >= BATCH_BYTES {
+            // SQLite's statement is to be over however long the batch waits. PostgreSQL's waits
+            // with the rest of the page, which would have to be sent again.
+            if dialect.backend == DbBackend::Sqlite {
+                break;
+            }
+            if sender.send(Ok(std::mem::take(&mut batch))).await.is_err() {
+                return Ok(None);
+            }
+            bytes = 0;
         }
     }
-    Ok(hand_on(&mut batch, sender).await.then_some(read))
+    drop(rows);
+    let is_wanted = batch.is_empty() || sender.send(Ok(batch)).await.is_ok();
+    Ok(is_wanted.then_some(read))
 }
 
-/// Whether somebody still wants what comes.
-async fn hand_on(batch: &mut Growing, sender: &Sender<Batch>) -> bool {
-    match batch.take() {
-        Some(changes) => sender.send(Ok(changes)).await.is_ok(),
-        None => true,
+fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
+    let failed = TransferError::at("understand the change log");
+    let LoggedChange { sequence, collection, item, version, kind, time, caller } =
+        change_log::change(row).map_err(&failed)?;
+    let members: Option<String> = row_mapping::get(row, "members").map_err(&failed)?;
+    let members = members.filter(|_| kind != ChangeKind::Deleted);
+    if kind != ChangeKind::Deleted && members.is_none() {
+        let (item, version) = (item.to_string(), version.number());
+        return Err(TransferError::Incomplete { item, version });
     }
-}
-
-fn postgres_row(row: &QueryResult) -> Result<Row, sea_orm::DbErr> {
-    Ok(Row {
-        sequence: row_mapping::get(row, "sequence")?,
-        collection: row_mapping::get(row, "collection")?,
-        item: row_mapping::get(row, "item_id")?,
-        version: row_mapping::get(row, "version")?,
-        kind: row_mapping::get(row, "kind")?,
-        time: row_mapping::get(row, "time")?,
-        caller: row_mapping::get(row, "caller")?,
-        parent: row_mapping::get(row, "parent")?,
-        predecessor: row_mapping::get(row, "predecessor")?,
-        members: row_mapping::get(row, "members")?,
+    Ok(ChangeRecord {
+        sequence,
+        collection,
+        item,
+        version,
+        kind,
+        time,
+        caller,
+        parent: row_mapping::id(row, "parent").map_err(&failed)?,
+        continues: row_mapping::id(row, "predecessor").map_err(&failed)?,
+        members: members.map(Into::into),
     })
-}
-
-/// Changes that are being put together.
-#[derive(Default)]
-struct Growing {
-    changes: Vec<ChangeRecord>,
-    bytes: usize,
-}
-
-impl Growing {
-    /// Takes a change. Whether it was the last that should be.
-    fn push(&mut self, change: ChangeRecord) -> bool {
-        self.bytes += change.members.as_deref().map_or(0, str::len);
-        self.changes.push(change);
-        self.bytes >= BATCH_BYTES
-    }
-
-    /// What was put together, if anything.
-    fn take(&mut self) -> Option<Vec<ChangeRecord>> {
-        let taken = std::mem::take(self).changes;
-        (!taken.is_empty()).then_some(taken)
-    }
 }

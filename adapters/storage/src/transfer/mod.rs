@@ -1,36 +1,37 @@
-//! Copies of a whole store: its history read from the change log, a history replayed into an empty
-//! store, and a backup of an `SQLite` file.
+//! Backup and transfer of a whole store, beside the repository and on connections of their own:
+//! what is transferred was judged when it was written.
 //!
 //! - `log_reader.rs` reads all changes, each with the members that it left;
 //! - `history_validator.rs` checks that changes can follow each other, whatever they are to be
 //!   stored in;
-//! - `import.rs` stores them (`sqlite_import.rs`, `postgres_import.rs`);
-//! - `backup.rs` copies an `SQLite` file page by page;
+//! - `import.rs` stores them in an empty store;
+//! - `backup.rs` backs up an `SQLite` file page by page;
 //! - `maintenance.rs` offers all of it as the port `Maintenance`.
-//!
-//! All of it works beside the repository, on connections of its own: what is copied was judged when
-//! it was written.
 
 mod backup;
 mod history_validator;
 mod import;
 mod log_reader;
 mod maintenance;
-mod postgres_import;
-mod record;
-mod sqlite_import;
 
-use std::path::Path;
+use std::fmt::Display;
 
-use rusqlite::{Connection, OpenFlags};
-use sea_orm::DbErr;
+use application::maintenance::MaintenanceError;
+use sea_orm::{ConnectionTrait, DatabaseConnection, SqlxSqliteConnector};
 use thiserror::Error;
 
+use crate::StoreOptions;
 use crate::error::StoreError;
+use crate::postgres::single_connection;
+use crate::sql::dialect::Dialect;
+use crate::sqlite::{common, named_file, pool_options};
 
-/// Why a store was not copied. Each is one line that an operator can act on.
+/// Rows of an `SQLite` file that are read ahead: a row may be as large as a request.
+const ROWS_READ_AHEAD: usize = 4;
+
+/// Why a store was not backed up or transferred. Each is one line that an operator can act on.
 #[derive(Debug, Error)]
-enum CopyError {
+enum TransferError {
     /// The store cannot be opened or prepared.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -54,52 +55,59 @@ enum CopyError {
     /// Rows of the change log were removed.
     #[error(
         "the change log is not whole: nothing tells what {item} was at version {version}. A store whose log was pruned cannot be \
-         exported; back it up instead (docs/copies.md)"
+         exported; back it up instead (docs/backup.md)"
     )]
-    Incomplete {
-        /// The item.
-        item: String,
-        /// The version whose members are lost.
-        version: i64,
-    },
+    Incomplete { item: String, version: i64 },
     /// The database failed.
     #[error("cannot {step}: {cause}")]
-    Database {
-        /// What was done.
-        step: &'static str,
-        /// What the database said.
-        cause: String,
-    },
+    Database { step: &'static str, cause: String },
 }
 
-impl CopyError {
-    fn sqlite(step: &'static str) -> impl Fn(rusqlite::Error) -> Self {
-        move |error| Self::database(step, &error)
-    }
-
-    fn sea(step: &'static str) -> impl Fn(DbErr) -> Self {
-        move |error| Self::database(step, &error)
-    }
-
-    fn database(step: &'static str, cause: &dyn std::fmt::Display) -> Self {
-        Self::Database { step, cause: cause.to_string().replace(['\n', '\r'], " ") }
-    }
-
-    fn not_understood(what: &str, found: impl std::fmt::Display) -> Self {
-        Self::database("understand the change log", &format!("{what}: {found}"))
+impl TransferError {
+    /// Makes an error of what a database says in a step.
+    fn at<E: Display>(step: &'static str) -> impl Fn(E) -> Self {
+        move |error| Self::Database { step, cause: error.to_string().replace(['\n', '\r'], " ") }
     }
 }
 
-/// Opens an `SQLite` file to look at it, beside a process that serves it: it takes no lock of the
-/// service's, and cannot write.
-fn looking_at(file: &Path) -> Result<Connection, CopyError> {
-    if !file.exists() {
-        return Err(StoreError::Missing(file.to_owned()).into());
+impl From<TransferError> for MaintenanceError {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Store(error) => error.into(),
+            TransferError::NotAFile => Self::InvalidOptions(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(file, flags).and_then(|connection| {
-        connection.busy_timeout(crate::sqlite::BUSY_TIMEOUT)?;
-        Ok(connection)
-    });
-    connection.map_err(|error| StoreError::open(file, &error).into())
+}
+
+/// Opens a connection that only reads, beside a process that serves the store.
+async fn connect_to_look(options: &StoreOptions) -> Result<DatabaseConnection, StoreError> {
+    match options.url.split_once(':') {
+        Some(("sqlite", _)) => {
+            let file = named_file(&options.url)?;
+            if !file.exists() {
+                return Err(StoreError::Missing(file.to_path_buf()));
+            }
+            let mut pool = pool_options(options, 1);
+            pool.map_sqlx_sqlite_opts(|file| {
+                let file = common(file).create_if_missing(false).read_only(true);
+                file.row_buffer_size(ROWS_READ_AHEAD)
+            });
+            let connection = SqlxSqliteConnector::connect(pool).await;
+            connection.map_err(|error| StoreError::open_pool(&file, &error))
+        }
+        Some(("postgres" | "postgresql", _)) => single_connection(options).await,
+        _ => Err(StoreError::UnknownScheme),
+    }
+}
+
+/// Returns whether a query has a row.
+async fn has_rows(
+    connection: &impl ConnectionTrait,
+    query: &str,
+    step: &'static str,
+) -> Result<bool, TransferError> {
+    let dialect = Dialect::of(connection.get_database_backend());
+    let row = connection.query_one_raw(dialect.statement(query, [])).await;
+    Ok(row.map_err(TransferError::at(step))?.is_some())
 }

@@ -1,4 +1,4 @@
-//! Copies of whole stores with the real binary: `backup`, `export` and `import`.
+//! Whole stores with the real binary: `backup`, `export` and `import`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,0 +1,295 @@
+//! Makes items: each follows from its number and the seed alone, in whatever order they are made.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use domain::ItemId;
+use fastrand::Rng;
+use jiff::ToSpan as _;
+use jiff::civil::date;
+use serde_json::{Value, json};
+
+/// The average number of proposals a researcher leads.
+const PROPOSALS_OF_A_RESEARCHER: u64 = 20;
+
+/// The standard deviation of the logarithm of the size. The 95th percentile lies 1.645 of it above
+/// the median: 4 times as high.
+const SPREAD: f64 = 0.8427;
+
+/// No client could have sent more than a request body may have by default.
+const LARGEST: f64 = 8.0 * 1024.0 * 1024.0;
+
+/// The bytes of a proposal beside its long strings.
+const REST: usize = 800;
+
+/// A long string is left out if it would be shorter than this.
+const SHORTEST: usize = 50;
+
+/// The average bytes of half a sentence: a string may exceed its length by so many.
+const HALF_A_SENTENCE: usize = 45;
+
+/// The words, sentences and items of the list, by kind. A kind in angle brackets is a slot; a section
+/// is the name of a long string with its share of a proposal.
+static WORDS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    let mut words = HashMap::<_, Vec<_>>::new();
+    for (kind, list) in include_str!("words.txt").lines().filter_map(|line| line.split_once(": ")) {
+        words.entry(kind).or_default().extend(list.split("; "));
+    }
+    words
+});
+
+/// The parameters of a set of items.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe {
+    /// Selects one of all possible sets.
+    pub seed: u64,
+    /// The number of proposals.
+    pub proposals: u64,
+    /// Half of the proposals are smaller, in bytes.
+    pub median_size: usize,
+}
+
+impl Recipe {
+    /// Returns the members of a programme.
+    pub fn program(&self, number: u64) -> Value {
+        self.study(u64::MAX, number).item("program")
+    }
+
+    /// Returns the members of a library item: a reference as CSL-JSON, or the line item of a budget.
+    pub fn library_item(&self, proposal: u64, number: u64) -> Value {
+        let mut study = self.study(proposal, number + 1);
+        let kind = if study.happens(40) { "reference" } else { "line_item" };
+        study.item(kind)
+    }
+
+    /// Returns the members of a proposal, which may name one of the programmes.
+    pub fn proposal(&self, number: u64, programs: &[ItemId]) -> Value {
+        let mut study = self.study(number, 0);
+        let (size, year) = (self.size(&mut study.random), study.year);
+        let start = date(year, study.random.i8(1..=12), 1);
+        let months = study.random.choice([6, 12, 12, 18, 24, 24, 36, 48]).unwrap_or(12);
+        let end = start.saturating_add(months.months()).saturating_sub(1.day());
+        let (proposal_type, research_type) = study.word("type").split_once('/').unwrap_or_default();
+        let program = study.random.choice(programs).map(ItemId::to_string);
+        let objectives = [(); 3].map(|()| study.sentence("objective"));
+        // Some forms have a line for each specific objective, others one box for all.
+        let objectives =
+            if study.happens(50) { json!(objectives) } else { json!(objectives.join("\n")) };
+        let members = [
+            ("start_date", 95, json!(start.to_string())),
+            ("end_date", 90, json!(end.to_string())),
+            ("proposal_type", 100, json!(proposal_type)),
+            ("research_type", 92, json!(research_type)),
+            ("program_id", if program.is_some() { 60 } else { 0 }, json!(program)),
+            // The seed keeps sets apart that are loaded into one store.
+            ("project_id", 100, json!(format!("PRJ-{year}-{}-{:07}", self.seed, number + 1))),
+            ("project_title", 100, json!(study.title)),
+            ("general_objective", 100, json!(study.sentence("objective"))),
+            ("specific_objectives", 100, objectives),
+            ("researcher_id", 100, json!(study.sentence("researcher_id"))),
+            ("implementation_sites", 95, json!(study.sites)),
+        ];
+        let members = members.into_iter().filter(|(_, percent, _)| study.happens(*percent));
+        let mut members: Vec<_> = members.map(|(name, _, value)| (name, value)).collect();
+        let sections: Vec<(_, usize)> = WORDS["section"]
+            .iter()
+            .filter(|_| study.happens(88))
+            .filter_map(|section| section.split_once('/'))
+            .map(|(name, share)| (name, share.parse().unwrap_or_default()))
+            .collect();
+        let total: usize = sections.iter().map(|(_, share)| share).sum();
+        for (name, share) in sections {
+            let length = size.saturating_sub(REST) * share / total;
+            if length >= SHORTEST {
+                members.push((name, study.paragraphs(length).into()));
+            }
+        }
+        members.into_iter().collect()
+    }
+
+    /// Begins an item, which is the same for the same numbers.
+    fn study(&self, proposal: u64, item: u64) -> Study {
+        let random =
+            [proposal, item].into_iter().fold(Rng::with_seed(self.seed), |mut rng, number| {
+                Rng::with_seed(rng.u64(..) ^ number)
+            });
+        let researchers = (self.proposals / PROPOSALS_OF_A_RESEARCHER).max(1);
+        let (topic, measure, title, sites) = Default::default();
+        let mut study = Study { random, researchers, topic, measure, title, sites, year: 0 };
+        study.year = study.random.i16(2016..=2027);
+        (study.topic, study.measure) = (study.word("topic"), study.word("measure"));
+        study.sites = (0..study.random.u8(1..=4)).map(|_| study.word("place")).collect();
+        study.title = study.sentence("title");
+        study
+    }
+
+    /// A size from the log-normal distribution with the median (Box and Muller's transform).
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole positive number below LARGEST"
+    )]
+    fn size(&self, random: &mut Rng) -> usize {
+        // In (0, 1]: zero has no logarithm.
+        let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
+        let normal = radius * (std::f64::consts::TAU * random.f64()).cos();
+        (self.median_size as f64 * (SPREAD * normal).exp()).min(LARGEST) as usize
+    }
+}
+
+/// The subject of an item, to which its prose keeps, and its random numbers.
+struct Study {
+    random: Rng,
+    researchers: u64,
+    topic: &'static str,
+    measure: &'static str,
+    title: String,
+    sites: Vec<&'static str>,
+    year: i16,
+}
+
+impl Study {
+    fn happens(&mut self, percent: u8) -> bool {
+        self.random.u8(..100) < percent
+    }
+
+    fn word(&mut self, kind: &str) -> &'static str {
+        let words = &WORDS[kind];
+        words[self.random.usize(..words.len())]
+    }
+
+    /// Returns an item of which the list has the JSON.
+    fn item(&mut self, kind: &str) -> Value {
+        serde_json::from_str(&self.sentence(kind)).unwrap_or_default()
+    }
+
+    /// Paragraphs of about `length` bytes, of one sentence at least.
+    fn paragraphs(&mut self, length: usize) -> String {
+        let mut out = String::with_capacity(length + 4 * HALF_A_SENTENCE);
+        for count in 1.. {
+            out.push_str(&self.sentence("sentence"));
+            if out.len() + HALF_A_SENTENCE >= length {
+                break;
+            }
+            out.push_str(if count % 5 == 0 { "\n\n" } else { " " });
+        }
+        out
+    }
+
+    /// Returns a sentence with its slots filled, which are every second piece of it.
+    fn sentence(&mut self, kind: &str) -> String {
+        let mut out = String::with_capacity(160);
+        for (index, piece) in self.word(kind).split(['<', '>']).enumerate() {
+            match piece {
+                _ if index % 2 == 0 => out.push_str(piece),
+                "topic" => out.push_str(self.topic),
+                "measure" => out.push_str(self.measure),
+                "title" => out.push_str(&self.title),
+                "place" => out.push_str(self.sites[self.random.usize(..self.sites.len())]),
+                "year" => out.push_str(&self.year.to_string()),
+                "earlier" => out.push_str(&(self.year - self.random.i16(1..=14)).to_string()),
+                "small" => out.push_str(&self.random.u8(2..=12).to_string()),
+                "count" => out.push_str(&self.random.u16(30..=600).to_string()),
+                "researcher" => {
+                    out.push_str(&format!("{:05}", self.random.u64(1..=self.researchers)));
+                }
+                "objective" | "sentence" => out.push_str(&self.sentence(piece)),
+                kind => out.push_str(self.word(kind)),
+            }
+        }
+        if let Some(first) = out.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use domain::proposal::FIELDS;
+    use domain::{Document, ItemId, Members, Proposal, Resource as _};
+
+    use super::{Recipe, Value};
+
+    fn recipe(seed: u64, median_size: usize) -> Recipe {
+        Recipe { seed, proposals: 400, median_size }
+    }
+
+    fn programs() -> [ItemId; 1] {
+        [ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010").unwrap()]
+    }
+
+    fn members(value: &Value) -> Members {
+        Members::read(value.to_string().as_bytes()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn every_item_is_valid_and_no_slot_is_left_open() {
+        for seed in 0..300 {
+            let recipe = recipe(seed, 4 << 10);
+            let proposal = recipe.proposal(seed, &programs());
+            Proposal::judge(None, members(&proposal)).unwrap();
+            let mut strings: Vec<_> = proposal.as_object().unwrap().values().cloned().collect();
+            for item in [recipe.program(seed), recipe.library_item(seed, seed)] {
+                Document::judge(None, members(&item)).unwrap();
+                strings.extend(item.as_object().unwrap().values().cloned());
+            }
+            let strings = strings.iter().filter_map(Value::as_str);
+            assert!(strings.into_iter().all(|string| !string.contains(['<', '>'])));
+        }
+    }
+
+    #[test]
+    fn together_proposals_have_all_fields() {
+        let proposals = (0..100).map(|number| recipe(0, 22 << 10).proposal(number, &programs()));
+        let found: BTreeSet<_> = proposals
+            .flat_map(|proposal| proposal.as_object().unwrap().clone())
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(found, FIELDS.iter().map(|field| field.name.to_owned()).collect());
+    }
+
+    #[test]
+    fn sizes_spread_around_the_median() {
+        for median in [2 << 10, 22 << 10, 64 << 10] {
+            let length = |number| recipe(7, median).proposal(number, &programs()).to_string().len();
+            let mut sizes: Vec<_> = (0..400).map(length).collect();
+            sizes.sort_unstable();
+            let (middle, high) = (sizes[200], sizes[380]);
+            assert!((median * 3 / 4..=median * 5 / 4).contains(&middle), "{middle} for {median}");
+            assert!((middle * 3..=middle * 5).contains(&high), "{high} above {middle}");
+        }
+        let length = |number| recipe(7, 1 << 10).library_item(1, number).to_string().len();
+        let mut sizes: Vec<_> = (0..400).map(length).collect();
+        sizes.sort_unstable();
+        assert!(sizes[20] >= 280 && sizes[380] <= 640, "{} to {}", sizes[20], sizes[380]);
+    }
+
+    #[test]
+    fn a_seed_always_gives_the_same_items_and_another_seed_others() {
+        let items = |seed, number| {
+            let recipe = recipe(seed, 9_000);
+            let (program, item) = (recipe.program(number), recipe.library_item(number, 1));
+            [recipe.proposal(number, &programs()), program, item]
+        };
+        assert_eq!(items(3, 1), items(3, 1));
+        for other in [items(4, 1), items(3, 2)] {
+            assert!(items(3, 1).iter().zip(&other).all(|(one, other)| one != other));
+        }
+    }
+
+    #[test]
+    fn project_ids_are_all_different_and_researchers_lead_about_twenty_each() {
+        let proposals: Vec<_> =
+            (0..400).map(|number| recipe(1, 1 << 10).proposal(number, &[])).collect();
+        let values = |name: &str| {
+            proposals.iter().map(|proposal| proposal[name].to_string()).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(values("project_id").len(), 400);
+        let researchers = values("researcher_id");
+        assert!(researchers.len() == 20 && researchers.contains("\"R-00020\""), "{researchers:?}");
+    }
+}
