@@ -14,7 +14,7 @@ pub fn start(options: &LoggingOptions) {
         .with_env_filter(EnvFilter::new(&options.filter))
         .with_writer(io::stderr);
     match options.format {
-        LogFormat::Text => log.with_ansi(is_coloured()).init(),
+        LogFormat::Plain => log.with_ansi(is_coloured()).init(),
         LogFormat::Json => log.json().flatten_event(true).init(),
     }
     panic::set_hook(Box::new(|panic| tracing::error!("{}", panic.to_string().replace('\n', " "))));

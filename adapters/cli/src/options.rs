@@ -269,8 +269,8 @@ pub struct DatabaseOptions {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Logging")]
 pub struct LoggingOptions {
-    /// Text, or JSON with an object on every line
-    #[arg(long = "log-format", global = true, env = "PROPOSAL_SERVICE_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    /// Lines of text, or JSON with an object on every line
+    #[arg(long = "log-format", global = true, env = "PROPOSAL_SERVICE_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Plain)]
     pub format: LogFormat,
     /// A level of the log: off, error, warn, info, debug or trace, also by module; `RUST_LOG` is read too
     #[arg(long = "log", global = true, env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value_t = log_filter::default(), value_parser = log_filter::parse)]
@@ -301,7 +301,8 @@ pub enum AuditFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people
-    Text,
+    #[value(name = "text")]
+    Plain,
     /// For machines
     Json,
 }

@@ -27,46 +27,49 @@ impl NewFile {
         if path.symlink_metadata().is_ok() {
             return Err(CommandError::Exists(path.to_owned()));
         }
-        let name =
-            path.file_name().ok_or_else(|| target(path, io::ErrorKind::IsADirectory.into()))?;
-        let mut prefix = name.to_owned();
+        Self::begin(path).map_err(|cause| CommandError::Target(path.to_owned(), cause))
+    }
+
+    fn begin(path: &Path) -> io::Result<Self> {
+        let mut prefix = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
         prefix.push(".");
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).suffix(PARTIAL).permissions(Permissions::from_mode(MODE));
         loop {
-            let partial = builder.tempfile_in(folder(path)).map_err(|cause| target(path, cause))?;
-            let locked = partial.as_file().lock().and_then(|()| partial.as_file().metadata());
+            let partial = builder.tempfile_in(folder(path))?;
+            partial.as_file().lock()?;
             // Another process may have taken it for a stale one before it was locked.
-            if locked.map_err(|cause| target(path, cause))?.nlink() > 0 {
+            if partial.as_file().metadata()?.nlink() > 0 {
                 remove_stale(folder(path));
                 return Ok(Self { path: path.to_owned(), partial });
             }
         }
     }
 
-    /// Where it is until it is whole.
+    /// Returns where it is until it is complete.
     pub fn partial(&self) -> &Path {
         self.partial.path()
     }
 
-    /// A handle to write with.
+    /// Returns a handle to write with.
     pub fn handle(&self) -> Result<File, CommandError> {
-        self.partial.as_file().try_clone().map_err(|cause| target(&self.path, cause))
+        let handle = self.partial.as_file().try_clone();
+        handle.map_err(|cause| CommandError::Target(self.path.clone(), cause))
     }
 
-    /// Gives it its name, once it is on the disk. What came there meanwhile is not replaced.
+    /// Gives it its name, once it is on the disk. A file that was created there meanwhile is not
+    /// replaced.
     pub fn finish(self) -> Result<(), CommandError> {
         let Self { path, partial } = self;
-        partial.as_file().sync_all().map_err(|cause| target(&path, cause))?;
-        match partial.persist_noclobber(&path) {
-            Ok(_) => File::open(folder(&path))
-                .and_then(|folder| folder.sync_all())
-                .map_err(|cause| target(&path, cause)),
-            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(CommandError::Exists(path))
-            }
-            Err(failed) => Err(target(&path, failed.error)),
-        }
+        let finish = || -> io::Result<()> {
+            partial.as_file().sync_all()?;
+            partial.persist_noclobber(&path)?;
+            File::open(folder(&path))?.sync_all()
+        };
+        finish().map_err(|cause| match cause.kind() {
+            io::ErrorKind::AlreadyExists => CommandError::Exists(path.clone()),
+            _ => CommandError::Target(path.clone(), cause),
+        })
     }
 }
 
@@ -82,10 +85,6 @@ fn remove_stale(folder: &Path) {
             tracing::warn!(%error, path = %path.display(), "a stale partial file was not removed");
         }
     }
-}
-
-fn target(path: &Path, cause: io::Error) -> CommandError {
-    CommandError::Target(path.to_owned(), cause)
 }
 
 fn folder(path: &Path) -> &Path {
