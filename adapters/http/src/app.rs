@@ -21,11 +21,10 @@ use crate::endpoints::entry_point::EntryPoint;
 use crate::endpoints::health::{Health, Ready};
 use crate::endpoints::problem_pages;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
-use crate::endpoints::rule_schema::{self, RuleSchema};
 use crate::endpoints::rules::Rules;
 use crate::groups::{GROUPS, PathForm};
 use crate::headers::media_type::MediaType;
-use crate::links::{CHANGE_STREAM, CHANGES, RULE_PARAMETER, RULES};
+use crate::links::{CHANGE_STREAM, CHANGES, RULE, RULE_SCHEMA, RULES};
 use crate::middleware::cors::Cors;
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::request_context::RequestContext;
@@ -118,8 +117,6 @@ fn own_paths(
     let unnegotiated = |kind: MediaType, text: Served| {
         MethodRouter::unnegotiated(Arc::clone(base_url), kind, [(Method::GET, text.boxed())])
     };
-    let schema = [(Method::GET, RuleSchema::new(rule_schema).boxed())];
-    let schema = MethodRouter::unnegotiated(Arc::clone(base_url), MediaType::JSON, schema);
     let mut paths = problem_pages::all(base_url);
     paths.extend([
         (
@@ -134,12 +131,15 @@ fn own_paths(
             get(&[MediaType::JSON], Ready(Arc::clone(&ports.readiness)).boxed()),
         ),
         (RULES.to_owned(), get(&[MediaType::HAL, MediaType::JSON], rules().boxed())),
-        (format!("{RULES}/:{RULE_PARAMETER}"), problem_pages::get(base_url, rules().boxed())),
+        (RULE.to_owned(), problem_pages::get(base_url, rules().boxed())),
         (
             "/openapi.json".to_owned(),
             unnegotiated(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation))),
         ),
-        (rule_schema::PATH.to_owned(), schema),
+        (
+            RULE_SCHEMA.to_owned(),
+            unnegotiated(MediaType::JSON, Served::RuleSchema(rule_schema.into())),
+        ),
         ("/favicon.ico".to_owned(), unnegotiated(MediaType::ICON, Served::Icon)),
         ("/docs".to_owned(), unnegotiated(MediaType::HTML, Served::SwaggerUi(documentation))),
     ]);

@@ -135,7 +135,9 @@ pub struct Listing {
 }
 
 impl Listing {
-    pub(crate) fn new(request: &PageRequest, content: Arc<ListedPage>, embedded: Embedded) -> Self {
+    /// The answer to `request` that has this content.
+    #[must_use]
+    pub fn new(request: &PageRequest, content: Arc<ListedPage>, embedded: Embedded) -> Self {
         let (previous, next) = neighbours(request, &content);
         let page_count = page_count(content.total, request.page_size);
         let content = match &request.selection.search {

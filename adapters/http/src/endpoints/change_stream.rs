@@ -11,16 +11,18 @@ use poem::http::header::CACHE_CONTROL;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use poem::web::sse::{Event, SSE};
 use poem::{Endpoint, IntoResponse, Request, Response, Result};
+use poem_openapi::types::ToJSON;
 use serde_json::json;
 use tokio::sync::watch;
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::change_feed::{ChangeFeed, Listener};
-use crate::endpoints::changes::represent;
 use crate::groups::GroupSpec;
+use crate::hal::Change;
 use crate::links::CHANGES;
 use crate::problem::Problem;
 use crate::query::{ChangesQuery, change_cursor, invalid};
+use crate::time::TIME;
 
 /// After so long a comment is sent, so that everything in between sees that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -103,7 +105,7 @@ impl Streaming {
     }
 
     fn event(&self, change: &LoggedChange) -> Event {
-        let data = represent(&self.base_url, change);
+        let data = Change::of(change, &self.base_url).to_json();
         let id = change_cursor::write(change.sequence);
         let event = json!({
             "specversion": "1.0",
@@ -111,7 +113,7 @@ impl Streaming {
             "source": format!("{}{}", self.base_url, CHANGES),
             "type": format!("research-proposal-service.item.{}", change.kind.name()),
             "subject": format!("{}/{}", GroupSpec::of(change.collection).path, change.item),
-            "time": data["time"],
+            "time": TIME.timestamp_to_string(&change.time),
             "datacontenttype": "application/json",
             "data": data,
         });

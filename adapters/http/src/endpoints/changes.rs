@@ -6,21 +6,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{
-    ApplicationError, Caller, ChangeService, LogPage, LoggedChange, RepositoryError, Sequence,
-};
+use application::{ApplicationError, Caller, ChangeService, LogPage, RepositoryError};
 use poem::{Endpoint, Request, Response, Result};
-use serde_json::{Value, json};
+use poem_openapi::types::ToJSON;
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
-use crate::groups::GroupSpec;
+use crate::hal::ChangePage;
 use crate::headers::entity_tag::EntityTag;
-use crate::links::{self, CHANGES};
 use crate::middleware::method_router::Negotiated;
 use crate::problem::Problem;
-use crate::query::{ChangesQuery, change_cursor};
-use crate::time::TIME;
+use crate::query::ChangesQuery;
 
 /// Serves the change log.
 pub struct Changes {
@@ -38,7 +34,7 @@ impl Endpoint for Changes {
     async fn call(&self, request: Request) -> Result<Response> {
         let query = ChangesQuery::read(request.uri().query().unwrap_or_default())?;
         let page = self.page(&query).await.map_err(Problem::from)?;
-        let body = self.hal(&query, &page).to_string();
+        let body = ChangePage::of(&query, &page, &self.base_url).to_json_string();
         let tag = EntityTag::of_content(body.as_bytes());
         content::answer(&request, Negotiated::of(&request).header(), &tag, body)
     }
@@ -51,45 +47,4 @@ impl Changes {
         let page = tokio::time::timeout(self.time_limit, page).await;
         page.unwrap_or(Err(ApplicationError::Store(RepositoryError::Unavailable)))
     }
-
-    fn hal(&self, query: &ChangesQuery, page: &LogPage) -> Value {
-        let changes: Vec<_> =
-            page.changes.iter().map(|change| represent(&self.base_url, change)).collect();
-        json!({
-            "_links": {
-                "self": { "href": self.url(query, query.after) },
-                "next": { "href": self.url(query, Some(page.read_to)) },
-                "up": { "href": format!("{}/", self.base_url) },
-            },
-            "_embedded": { "changes": changes },
-            "page_size": query.page_size,
-        })
-    }
-
-    fn url(&self, query: &ChangesQuery, after: Option<Sequence>) -> String {
-        let after = after
-            .map(|after| format!("after={}&", change_cursor::write(after)))
-            .unwrap_or_default();
-        let group = query
-            .collection
-            .map(|collection| format!("group={}&", collection.name()))
-            .unwrap_or_default();
-        format!("{}{CHANGES}?{after}{group}page_size={}", self.base_url, query.page_size)
-    }
-}
-
-/// A change as it is told.
-#[must_use]
-pub fn represent(base_url: &BaseUrl, change: &LoggedChange) -> Value {
-    let item = links::item(base_url, GroupSpec::of(change.collection), None, change.item);
-    json!({
-        "group": change.collection.name(),
-        "item_id": change.item.to_string(),
-        "version": change.version.number(),
-        "kind": change.kind.name(),
-        "time": TIME.timestamp_to_string(&change.time),
-        "caller": change.caller,
-        "cursor": change_cursor::write(change.sequence),
-        "_links": { "item": { "href": item }, "version": { "href": format!("{item}/versions/{}", change.version) } },
-    })
 }

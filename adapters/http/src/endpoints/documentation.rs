@@ -1,4 +1,5 @@
-//! `/openapi.json` and `/docs`: the document, and Swagger UI with every asset embedded.
+//! `/openapi.json` and `/docs`: the document, and Swagger UI with every asset embedded. Beside them
+//! what is served as it is: the JSON Schema of rule files, and the icon.
 //!
 //! The document lists the business rules of each operation, so it is made anew when those have
 //! changed.
@@ -10,7 +11,7 @@ use bytes::Bytes;
 use poem::http::HeaderValue;
 use poem::http::header::CONTENT_SECURITY_POLICY;
 use poem::{Endpoint, Request, Response, Result};
-use poem_openapi::{LicenseObject, OpenApiService};
+use poem_openapi::{LicenseObject, OpenApiService, ServerObject};
 use serde_json::Value;
 
 use crate::base_url::BaseUrl;
@@ -46,8 +47,9 @@ struct CachedBody {
 }
 
 impl CachedBody {
-    fn new(text: String, policy: HeaderValue) -> Self {
-        Self { tag: EntityTag::of_content(text.as_bytes()), body: text.into(), policy }
+    fn new(body: impl Into<Bytes>, policy: HeaderValue) -> Self {
+        let body = body.into();
+        Self { tag: EntityTag::of_content(&body), body, policy }
     }
 }
 
@@ -58,6 +60,9 @@ impl Documentation {
         let service =
             OpenApiService::new(Documented, "Research Proposal Service", env!("CARGO_PKG_VERSION"))
                 .description(include_str!("../openapi/description.md"))
+                // Absolute: tools that take the document from a file have no other host to send
+                // requests to.
+                .server(ServerObject::new(base_url.as_str()).description("This service"))
                 .license(
                     LicenseObject::new("MIT OR Apache-2.0")
                         .url("https://opensource.org/license/mit"),
@@ -115,6 +120,8 @@ pub enum Served {
     OpenApi(Arc<Documentation>),
     /// Swagger UI.
     SwaggerUi(Arc<Documentation>),
+    /// The JSON Schema of rule files.
+    RuleSchema(Bytes),
     /// The icon that browsers show beside the title of a page.
     Icon,
 }
@@ -131,11 +138,8 @@ impl Endpoint for Served {
         let (media, CachedBody { body, tag, policy }) = match self {
             Self::OpenApi(documentation) => (MediaType::JSON, documentation.current().openapi),
             Self::SwaggerUi(documentation) => (MediaType::HTML, documentation.current().swagger_ui),
-            Self::Icon => {
-                let tag = EntityTag::of_content(ICON);
-                let body = Bytes::from_static(ICON);
-                (MediaType::ICON, CachedBody { body, tag, policy: NOTHING })
-            }
+            Self::RuleSchema(schema) => (MediaType::JSON, CachedBody::new(schema.clone(), NOTHING)),
+            Self::Icon => (MediaType::ICON, CachedBody::new(ICON, NOTHING)),
         };
         let mut response = content::answer(&request, media.header(), &tag, body)?;
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);

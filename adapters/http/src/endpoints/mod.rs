@@ -9,5 +9,4 @@ pub mod entry_point;
 pub mod health;
 pub mod problem_pages;
 pub mod resources;
-pub mod rule_schema;
 pub mod rules;

@@ -66,6 +66,12 @@ impl GroupSpec {
         self.path.contains(':')
     }
 
+    /// Tells whether its items have certain members and no others.
+    #[must_use]
+    pub fn is_typed(&self) -> bool {
+        matches!(self.collection.spec().fields, Fields::Typed(_))
+    }
+
     /// The group it is nested in.
     #[must_use]
     pub fn parent(&self) -> Option<Group> {

@@ -1,5 +1,6 @@
 //! The operations that groups offer, and where each is served.
 
+use domain::WriteOperation;
 use poem::http::Method;
 
 /// The name of the path parameter that names a version.
@@ -96,6 +97,21 @@ impl Operation {
     #[must_use]
     pub fn is_read(self) -> bool {
         self.method() == Method::GET
+    }
+
+    /// The writes it does.
+    #[must_use]
+    pub const fn writes(self) -> &'static [WriteOperation] {
+        use WriteOperation::{Create, Delete, Patch, Replace};
+        match self {
+            Self::Create | Self::Continue => &[Create],
+            Self::Replace => &[Replace],
+            Self::Patch => &[Patch],
+            Self::Delete => &[Delete],
+            Self::Restore => &[Create, Replace],
+            Self::ReplaceAll => &[Create, Replace, Delete],
+            Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare => &[],
+        }
     }
 
     /// Tells whether it makes something, so that an Idempotency-Key tells when it is sent again.

@@ -245,7 +245,7 @@ fn push_own_links(out: &mut String, collection_url: &str, view: ItemView<'_>) {
 }
 
 /// Appends what made a version.
-pub(super) fn push_change(out: &mut String, change: &LoggedChange) {
+fn push_change(out: &mut String, change: &LoggedChange) {
     let _ = write!(out, ",\"kind\":\"{}\",\"caller\":", change.kind.name());
     match &change.caller {
         Some(caller) => push_string(out, caller),

@@ -1,13 +1,18 @@
-//! Representations in HAL (draft-kelly-json-hal), written straight into the response.
+//! Representations in HAL (draft-kelly-json-hal). Items and collections are written straight into the
+//! response.
 
+mod change;
 mod collection;
 mod item;
+mod rule;
 mod versions;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
+pub use change::{Change, ChangePage};
 pub use collection::{PageView, collection, collection_size};
 pub use item::{ItemView, Snapshot, embedded_items, item, item_size};
-pub use versions::versions;
+pub use rule::{Rule, RuleList};
+pub use versions::VersionHistory;

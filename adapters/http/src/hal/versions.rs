@@ -1,61 +1,103 @@
-//! The versions of an item as HAL.
-
-use std::fmt::Write;
+//! The versions of an item as HAL: values of the types that the document describes.
 
 use application::{ChangeKind, LoggedChange, VersionPage};
+use poem_openapi::Object;
 
-use super::item::push_change;
-use super::writer::{close_object, push_link, push_time};
+use crate::openapi::values::{CollectionLinks, DateTime, Kind, Link, Number, StringOrNull};
 use crate::query::VersionsQuery;
+use crate::time::TIME;
 
-/// The versions of an item, as a collection.
-#[must_use]
-pub fn versions(item_url: &str, query: &VersionsQuery, page: &VersionPage) -> String {
-    let url = format!("{item_url}/versions");
-    let page_count = page.latest.number().unsigned_abs().div_ceil(query.page_size);
-    let other = |number: u64| format!("{url}?page={number}&page_size={}", query.page_size);
-    let mut out = String::from("{\"_links\":{");
-    push_link(&mut out, "self", &other(query.page));
-    push_link(&mut out, "first", &other(1));
-    if query.page > 1 {
-        push_link(&mut out, "prev", &other(query.page - 1));
-    }
-    if query.page < page_count {
-        push_link(&mut out, "next", &other(query.page + 1));
-    }
-    push_link(&mut out, "last", &other(page_count));
-    if page.exists {
-        push_link(&mut out, "up", &item_url);
-    }
-    close_object(&mut out);
-    out.push_str(",\"_embedded\":{\"versions\":[");
-    for (index, version) in page.versions.iter().enumerate() {
-        out.push_str(if index > 0 { "," } else { "" });
-        push_version(&mut out, &url, version);
-    }
-    let VersionsQuery { page: number, page_size } = query;
-    let _ = write!(
-        out,
-        "]}},\"page_count\":{page_count},\"page_size\":{page_size},\"total_items\":{},\"page\":{number}}}",
-        page.latest
-    );
-    out
+/// The versions of an item, the newest first.
+#[derive(Object)]
+pub struct VersionHistory {
+    #[oai(rename = "_links")]
+    links: CollectionLinks,
+    #[oai(rename = "_embedded")]
+    embedded: Versions,
+    /// How many pages there are.
+    page_count: Number,
+    /// Versions per page.
+    page_size: Number,
+    /// How many versions there are.
+    total_items: Number,
+    /// This page, from 1.
+    page: Number,
 }
 
-fn push_version(out: &mut String, url: &str, version: &LoggedChange) {
-    let number = version.version.number();
-    let _ = write!(out, "{{\"version\":{number},\"time\":");
-    push_time(out, &version.time);
-    push_change(out, version);
-    out.push_str(",\"_links\":{");
-    let at = |number: i64| format!("{url}/{number}");
-    push_link(out, "self", &at(number));
-    if let Some(predecessor) = version.predecessor() {
-        push_link(out, "predecessor-version", &at(predecessor.number()));
-        if version.kind != ChangeKind::Deleted {
-            push_link(out, "diff", &format_args!("{}/diff?from={predecessor}", at(number)));
+/// The versions of a page.
+#[derive(Object)]
+pub struct Versions {
+    versions: Vec<VersionEntry>,
+}
+
+/// The write that made a version.
+#[derive(Object)]
+pub struct VersionEntry {
+    /// Its number: 1, 2, 3….
+    version: Number,
+    /// When it was made (RFC 3339, UTC).
+    time: DateTime,
+    /// The kind of write.
+    kind: Kind,
+    /// Who did it; `null` for an anonymous caller.
+    caller: StringOrNull,
+    #[oai(rename = "_links")]
+    links: VersionLinks,
+}
+
+/// Links to the version, the one before, and the difference between them.
+#[derive(Object)]
+#[oai(skip_serializing_if_is_none)]
+pub struct VersionLinks {
+    #[oai(rename = "self")]
+    own: Link,
+    #[oai(rename = "predecessor-version")]
+    predecessor: Option<Link>,
+    diff: Option<Link>,
+}
+
+impl VersionHistory {
+    /// Represents a page of the versions of the item at `item_url`.
+    #[must_use]
+    pub fn of(item_url: &str, query: &VersionsQuery, page: &VersionPage) -> Self {
+        let url = format!("{item_url}/versions");
+        let VersionsQuery { page: number, page_size } = *query;
+        let page_count = page.latest.number().unsigned_abs().div_ceil(page_size);
+        let link = |number: u64| Link::to(format!("{url}?page={number}&page_size={page_size}"));
+        let versions = page.versions.iter().map(|version| VersionEntry::of(&url, version));
+        Self {
+            links: CollectionLinks {
+                own: link(number),
+                first: Some(link(1)),
+                prev: (number > 1).then(|| link(number - 1)),
+                next: (number < page_count).then(|| link(number + 1)),
+                last: Some(link(page_count)),
+                up: page.exists.then(|| Link::to(item_url.to_owned())),
+            },
+            embedded: Versions { versions: versions.collect() },
+            page_count: Number(page_count.into()),
+            page_size: Number(page_size.into()),
+            total_items: Number(page.latest.number().into()),
+            page: Number(number.into()),
         }
     }
-    close_object(out);
-    out.push('}');
+}
+
+impl VersionEntry {
+    fn of(url: &str, version: &LoggedChange) -> Self {
+        let own = format!("{url}/{}", version.version);
+        let predecessor = version.predecessor();
+        let diff = predecessor.filter(|_| version.kind != ChangeKind::Deleted);
+        Self {
+            version: Number(version.version.number().into()),
+            time: DateTime(TIME.timestamp_to_string(&version.time).into()),
+            kind: Kind(version.kind.name().into()),
+            caller: StringOrNull(version.caller.clone().into()),
+            links: VersionLinks {
+                predecessor: predecessor.map(|number| Link::to(format!("{url}/{number}"))),
+                diff: diff.map(|from| Link::to(format!("{own}/diff?from={from}"))),
+                own: Link::to(own),
+            },
+        }
+    }
 }

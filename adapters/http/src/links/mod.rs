@@ -20,6 +20,12 @@ pub const CHANGE_STREAM: &str = "/v1/changes/stream";
 /// The business rules.
 pub const RULES: &str = "/rules";
 
+/// One of them.
+pub const RULE: &str = "/rules/:rule_id";
+
+/// The JSON Schema of rule files.
+pub const RULE_SCHEMA: &str = "/schemas/rules.json";
+
 /// The name of the path parameter that names a rule.
 pub const RULE_PARAMETER: &str = "rule_id";
 

@@ -1,81 +1,84 @@
 //! Realistic examples, made by the code that makes the responses.
 
-use application::query::Total;
+use std::sync::Arc;
+
+use application::query::{Total, tokenizer};
 use application::{
     ChangeKind, Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange, PastVersion,
     Revision, Sequence, ShownItem, VersionPage,
 };
-use domain::{Item, ItemId, Version, Violation, Violations};
+use domain::{Item, ItemId, Members, Proposal, Resource, Version, Violations};
 use jiff::Timestamp;
 use poem::http::StatusCode;
+use poem_openapi::types::ToJSON;
 use serde_json::{Map, Value};
 
+use super::model::about;
+use super::schemas;
 use crate::base_url::BaseUrl;
 use crate::groups::{Group, Operation};
-use crate::hal::{self, ItemView, PageView, Snapshot};
+use crate::hal::{self, ItemView, PageView, Snapshot, VersionHistory};
 use crate::links;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, ProblemKind, kinds};
 use crate::query::{CollectionQuery, DEFAULT_PAGE_SIZE, VersionsQuery};
 
-/// The example of an operation's request body.
-#[must_use]
-pub fn request(group: Group, operation: Operation) -> Value {
+/// The example of an operation's request body, and its name. An item is replaced and continued by
+/// the body that creates one.
+pub fn request(group: Group, operation: Operation) -> (&'static str, Value) {
     let whole: Value = serde_json::from_str(&group.example()).unwrap_or_default();
     match operation {
-        Operation::ReplaceAll => Value::Array(vec![whole]),
-        Operation::Patch => first_text(&whole),
-        _ => whole,
+        Operation::ReplaceAll => (schemas::body_name(group, operation), Value::Array(vec![whole])),
+        Operation::Patch => (schemas::body_name(group, operation), first_text(&whole)),
+        _ => (schemas::body_name(group, Operation::Create), whole),
     }
 }
 
 /// A patch of one member, so that the example shows that the others stay.
 fn first_text(whole: &Value) -> Value {
-    let members = whole.as_object().into_iter().flatten();
-    let text = members
-        .filter(|(name, value)| {
-            value.is_string() && !name.ends_with("_id") && !name.ends_with("_date")
-        })
-        .nth(1);
-    text.map_or(Value::Null, |(name, value)| {
-        Value::Object(Map::from_iter([(name.clone(), value.clone())]))
-    })
+    let is_text = |(name, value): &(&String, &Value)| {
+        value.is_string() && !name.ends_with("_id") && !name.ends_with("_date")
+    };
+    let text = whole.as_object().into_iter().flatten().filter(is_text).nth(1);
+    text.map(|(name, value)| Map::from_iter([(name.clone(), value.clone())])).into()
 }
 
-/// The example of a successful response.
-#[must_use]
-pub fn response(group: Group, base_url: &BaseUrl, operation: Operation) -> Value {
+/// The example of a successful response, and its name.
+pub fn response(group: Group, operation: Operation, base_url: &BaseUrl) -> (&'static str, Value) {
     let parent = group.parent().and_then(|parent| ItemId::parse(parent.example_id));
     let shown = shown(group, parent);
     let item = |snapshot| hal::item(base_url, group, parent, &ItemView::new(&shown, snapshot));
-    let text = match operation {
-        Operation::List => hal::collection(
-            base_url,
-            group,
-            &PageView {
-                listing: &page_of(shown),
+    let change = change(group, &shown);
+    let (name, body) = match operation {
+        Operation::List | Operation::ReplaceAll => {
+            let query = CollectionQuery::plain(group, parent);
+            let view = PageView {
+                listing: &Listing::new(&query.request, page_of(shown), Embedded::default()),
                 parent,
-                links: CollectionQuery::plain(group, parent).links(),
+                links: query.links(),
                 snapshot: Snapshot::Now,
                 warnings: &Violations::default(),
-            },
-        ),
-        Operation::GetVersion => item(Snapshot::Version(&PastVersion {
-            change: change(group, &shown),
-            item: None,
-            latest: Version::FIRST.next(),
-            exists: true,
-        })),
+            };
+            ("{stem}Collection", hal::collection(base_url, group, &view))
+        }
+        Operation::GetVersion => {
+            let latest = Version::FIRST.next();
+            let version = PastVersion { change, item: None, latest, exists: true };
+            ("{stem}Version", item(Snapshot::Version(&version)))
+        }
         Operation::ListVersions => {
-            let versions = vec![change(group, &shown)];
+            let versions = vec![change];
             let page = VersionPage { versions, latest: shown.item.version, exists: true };
             let query = VersionsQuery { page: 1, page_size: DEFAULT_PAGE_SIZE };
             let url = links::item(base_url, group, parent, shown.item.id);
-            hal::versions(&url, &query, &page)
+            ("{stem}Versions", VersionHistory::of(&url, &query, &page).to_json_string())
         }
-        Operation::Compare => r#"[{"op":"replace","path":"/note","value":"corrected"},{"op":"remove","path":"/draft"}]"#.to_owned(),
-        _ => item(Snapshot::Now),
+        Operation::Compare => {
+            let operations = r#"[{"op":"replace","path":"/note","value":"corrected"},{"op":"remove","path":"/draft"}]"#;
+            ("{stem}Difference", operations.to_owned())
+        }
+        _ => ("{stem}", item(Snapshot::Now)),
     };
-    serde_json::from_str(&text).unwrap_or_default()
+    (about(group, name), serde_json::from_str(&body).unwrap_or_default())
 }
 
 /// The write that made the example.
@@ -92,23 +95,10 @@ fn change(group: Group, shown: &ShownItem) -> LoggedChange {
 }
 
 /// The one page of a collection with one item.
-fn page_of(shown: ShownItem) -> Listing {
+fn page_of(shown: ShownItem) -> Arc<ListedPage> {
     let (total, revision) = (Total::Exact(1), Revision(1));
     let items = vec![ListedItem { shown, score: None, snippet: None }];
-    let content =
-        ListedPage { total, revision, items, first: None, last: None, has_more: false }.into();
-    let (page, page_size, page_count) = (1, DEFAULT_PAGE_SIZE, Some(1));
-    Listing {
-        page,
-        page_size,
-        page_count,
-        total,
-        revision,
-        content,
-        previous: None,
-        next: None,
-        embedded: Embedded::default(),
-    }
+    ListedPage { total, revision, items, first: None, last: None, has_more: false }.into()
 }
 
 fn shown(group: Group, parent: Option<ItemId>) -> ShownItem {
@@ -125,37 +115,49 @@ fn shown(group: Group, parent: Option<ItemId>) -> ShownItem {
     ShownItem { item, links: Links::default() }
 }
 
-/// An example of every error, by status. Where several problems share a status, the first of the
-/// list stands for them.
-#[must_use]
-pub fn problems(base_url: &BaseUrl) -> Vec<(u16, Value)> {
-    let mut examples: Vec<(u16, Value)> = Vec::new();
-    for kind in kinds::ALL.iter().filter(|kind| kind.code != kinds::NO_ROUTE.code) {
-        let status = kind.status.as_u16();
-        if examples.iter().all(|(known, _)| *known != status) {
-            let problem = if kind.status == StatusCode::UNPROCESSABLE_ENTITY {
-                refusal()
-            } else {
-                Problem::new(kind, kind.explanation)
-            };
-            examples.push((status, problem.to_json(base_url, "/v1/proposals")));
-        }
-    }
-    examples.retain(|(status, _)| ![405, 500].contains(status));
-    examples
+/// The example of an error. Where several problems share a status, the first of the list stands for
+/// them.
+pub fn problem(status: u16, base_url: &BaseUrl) -> Value {
+    let stands_for =
+        |kind: &&ProblemKind| kind.status.as_u16() == status && kind.code != kinds::NO_ROUTE.code;
+    let kind = kinds::ALL.iter().find(stands_for).unwrap_or(&kinds::INTERNAL);
+    let problem = if kind.status == StatusCode::UNPROCESSABLE_ENTITY {
+        refusal()
+    } else {
+        Problem::new(kind, kind.explanation)
+    };
+    problem.to_json(base_url, "/v1/proposals")
 }
 
 fn refusal() -> Problem {
-    let mut violations = Violations::default();
-    violations.push(Violation::of_member(
-        "project_title",
-        "required",
-        "`project_title` is required; send a string",
-    ));
-    violations.push(Violation::of_member(
-        "end_date",
-        "invalid_date",
-        "there is no such day in the calendar; send a day as \"YYYY-MM-DD\"",
-    ));
-    Problem::invalid(violations)
+    let proposal = [("proposal_type", "Basic research"), ("end_date", "2026-02-30")];
+    Problem::invalid(Proposal::draft(Members::from_iter(proposal)).1)
+}
+
+/// A member of the group's example and its value, by which a filter finds it: best a single word.
+pub fn filtered(group: Group) -> (&'static str, String) {
+    let strings = strings(group);
+    let is_word = |(_, text): &&(_, String)| text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    strings.iter().find(is_word).or(strings.first()).cloned().unwrap_or(("id", String::new()))
+}
+
+/// A word of the group's example, by which a search finds it.
+pub fn searched(group: Group) -> String {
+    let strings = strings(group);
+    let mut words = strings.iter().flat_map(|(_, text)| tokenizer::words(text));
+    let is_plain = |word: &String| {
+        word.len() > 3 && *word != "example" && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+    };
+    words.find(is_plain).unwrap_or_default()
+}
+
+/// The members of the example that are strings for people to read, no identifiers.
+fn strings(group: Group) -> Vec<(&'static str, String)> {
+    let string = |example: &str| {
+        serde_json::from_str::<String>(example).ok().filter(|text| ItemId::parse(text).is_none())
+    };
+    group
+        .members_by_name()
+        .filter_map(|(name, _, example)| Some((name, string(example)?)))
+        .collect()
 }

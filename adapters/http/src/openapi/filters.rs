@@ -2,128 +2,102 @@
 
 use domain::Fields;
 use domain::proposal::FieldKind;
-use serde_json::{Map, Value, json};
+use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
+use serde_json::Map;
 
-use crate::groups::Group;
+use super::examples;
+use super::model::{NOTHING, about, any_of, described, formatted, inline, object, reference};
+use crate::groups::{GROUPS, Group};
 use crate::query::{MOST_VALUE, OPERATORS, TIMES};
 
-/// The values a filter compares with, which have a schema each.
-#[derive(Clone, Copy)]
-enum Compared {
-    String,
-    StringOrInteger,
-    Day,
-    Time,
-    Anything,
+/// Registers the schemas of the groups' filters, of the values that members are compared with, and
+/// of the conditions on them.
+pub fn register(registry: &mut Registry) {
+    registry.schemas.extend(comparisons());
+    registry.schemas.extend(GROUPS.iter().map(|group| (name(group).to_owned(), of(group))));
 }
 
-impl Compared {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::String => "TextFilter",
-            Self::StringOrInteger => "TextOrIntegerFilter",
-            Self::Day => "DayFilter",
-            Self::Time => "TimeFilter",
-            Self::Anything => "AnyFilter",
-        }
-    }
+fn comparisons() -> impl Iterator<Item = (String, MetaSchema)> {
+    let string =
+        || inline(MetaSchema { max_length: Some(MOST_VALUE), ..MetaSchema::new("string") });
+    let day = || inline(formatted("date"));
+    let other = |name| inline(MetaSchema::new(name));
+    let values = [
+        ("Text", vec![string()]),
+        ("TextOrInteger", vec![string(), other("integer")]),
+        ("Day", vec![day()]),
+        ("Time", vec![inline(formatted("date-time")), day()]),
+        ("Any", vec![string(), other("number"), other("boolean")]),
+    ];
+    values.into_iter().flat_map(|(stem, values)| {
+        let value = match &values[..] {
+            [MetaSchemaRef::Inline(value)] => (**value).clone(),
+            _ => any_of(values),
+        };
+        let name = format!("{stem}Conditions");
+        let conditions = conditions(stem, &value);
+        let either = MetaSchema {
+            description: Some(
+                "A value that the member equals, or conditions that hold of it. Of a list, one element must hold them.",
+            ),
+            ..any_of([inline(value), reference(&name)])
+        };
+        [(name, conditions), (format!("{stem}Filter"), either)]
+    })
+}
 
-    const fn of(kind: FieldKind) -> Self {
-        match kind {
-            FieldKind::Date => Self::Day,
-            FieldKind::String | FieldKind::StringOrList => Self::String,
-            FieldKind::StringOrInteger => Self::StringOrInteger,
-        }
-    }
-
-    fn value(self) -> Value {
-        let text = json!({ "type": "string", "maxLength": MOST_VALUE });
-        match self {
-            Self::String => text,
-            Self::StringOrInteger => json!({ "anyOf": [text, { "type": "integer" }] }),
-            Self::Day => json!({ "type": "string", "format": "date" }),
-            Self::Time => {
-                json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "string", "format": "date" }] })
-            }
-            Self::Anything => {
-                json!({ "anyOf": [text, { "type": "number" }, { "type": "boolean" }] })
-            }
-        }
-    }
-
-    /// The operators, each with what it takes.
-    fn conditions(self) -> Value {
-        let offered = OPERATORS
-            .iter()
-            .filter(|(name, ..)| !matches!((self, *name), (Self::Time, "contains")));
-        let properties = offered.map(|(name, _, description)| {
-            let mut schema = match *name {
-                "in" | "contains" => {
-                    json!({ "type": "string", "minLength": 1, "maxLength": MOST_VALUE })
-                }
-                "exists" => json!({ "type": "boolean" }),
-                _ => self.value(),
-            };
-            schema["description"] = (*description).into();
-            ((*name).to_owned(), schema)
-        });
-        json!({
-            "type": "object",
-            "description": "All must hold.",
-            "properties": properties.collect::<Map<_, _>>(),
-            "minProperties": 1,
-            "additionalProperties": false,
-        })
+/// The operators, each with what it takes.
+fn conditions(stem: &str, value: &MetaSchema) -> MetaSchema {
+    let offered = OPERATORS.iter().filter(|(name, ..)| (stem, *name) != ("Time", "contains"));
+    let properties = offered.map(|(name, _, description)| {
+        let schema = match *name {
+            "in" | "contains" => MetaSchema {
+                min_length: Some(1),
+                max_length: Some(MOST_VALUE),
+                ..MetaSchema::new("string")
+            },
+            "exists" => MetaSchema::new("boolean"),
+            _ => value.clone(),
+        };
+        (*name, described(schema, description))
+    });
+    MetaSchema {
+        description: Some("All must hold."),
+        min_properties: Some(1),
+        additional_properties: Some(Box::new(inline(MetaSchema::new(NOTHING)))),
+        ..object(&[], properties)
     }
 }
 
 /// The name of the schema of a group's filters.
-pub fn name(group: Group) -> String {
-    format!("{}Filters", group.stem)
+pub fn name(group: Group) -> &'static str {
+    about(group, "{stem}Filters")
 }
 
-/// Adds the schemas to the document.
-pub fn add(group: Group, document: &mut Value) {
-    let schemas = &mut document["components"]["schemas"];
-    for compared in [
-        Compared::String,
-        Compared::StringOrInteger,
-        Compared::Day,
-        Compared::Time,
-        Compared::Anything,
-    ] {
-        let conditions = format!("{}Conditions", compared.name().trim_end_matches("Filter"));
-        schemas[&conditions] = compared.conditions();
-        let reference = json!({ "$ref": format!("#/components/schemas/{conditions}") });
-        schemas[compared.name()] = json!({
-            "description": "A value that the member equals, or conditions that hold of it. Of a list, one element must hold them.",
-            "anyOf": [compared.value(), reference],
-        });
-    }
-    schemas[name(group)] = filters(group);
-}
-
-fn filters(group: Group) -> Value {
-    let times = TIMES.map(|(name, _)| (name.to_owned(), reference(Compared::Time)));
-    let (members, others): (Vec<_>, Value) = match group.collection.spec().fields {
+pub fn of(group: Group) -> MetaSchema {
+    let (member, value) = examples::filtered(group);
+    let times = TIMES.map(|(name, _)| (name, reference("TimeFilter")));
+    let (members, others): (Vec<_>, MetaSchemaRef) = match group.collection.spec().fields {
         Fields::Typed(fields) => (
-            fields.iter().map(|field| (field.name, Compared::of(field.kind))).collect(),
-            false.into(),
+            fields.iter().map(|field| (field.name, reference(of_kind(field.kind)))).collect(),
+            inline(MetaSchema::new(NOTHING)),
         ),
         Fields::Open(known) => (
-            known.iter().map(|member| (member.name, Compared::Anything)).collect(),
-            reference(Compared::Anything),
+            known.iter().map(|member| (member.name, reference("AnyFilter"))).collect(),
+            reference("AnyFilter"),
         ),
     };
-    let members =
-        members.into_iter().map(|(name, compared)| (name.to_owned(), reference(compared)));
-    json!({
-        "type": "object",
-        "properties": members.chain(times).collect::<Map<_, _>>(),
-        "additionalProperties": others,
-    })
+    MetaSchema {
+        additional_properties: Some(Box::new(others)),
+        example: Some(Map::from_iter([(member.to_owned(), value.into())]).into()),
+        ..object(&[], members.into_iter().chain(times))
+    }
 }
 
-fn reference(compared: Compared) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{}", compared.name()) })
+const fn of_kind(kind: FieldKind) -> &'static str {
+    match kind {
+        FieldKind::Date => "DayFilter",
+        FieldKind::String | FieldKind::StringOrList => "TextFilter",
+        FieldKind::StringOrInteger => "TextOrIntegerFilter",
+    }
 }

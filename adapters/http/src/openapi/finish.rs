@@ -1,199 +1,117 @@
-//! Finishes the document with what poem-openapi's model cannot say.
-//!
-//! - It writes OpenAPI 3.0.0 and no `servers` of its own.
-//! - A media type has no named examples, and a response no links.
-//! - Headers, parameters and responses stand in every operation; here they stand once, under
-//!   `components`. Without that the document would be several times as large.
-//! - A parameter has no example beside its schema, which a reference needs ([`query_parameters`]).
-//! - An object cannot be closed (`additionalProperties: false`, [`filters`](super::filters)), and no
-//!   schema excludes another (`not`).
-//! - An operation has no extensions ([`add_rules`](super::rules::add)).
+//! Finishes the document with what poem-openapi's model cannot say; each step has its reason.
 
-use domain::Fields;
+use application::PublishedRule;
 use serde_json::{Map, Value, json};
 
-use super::operations::{operation_id, statuses};
-use super::{documented_path, examples, query_parameters, schemas};
+use super::model::{NOTHING, documented_path};
+use super::{examples, operations, schemas};
 use crate::base_url::BaseUrl;
 use crate::groups::{GROUPS, Group, Operation};
+use crate::links as urls;
 
-/// Adds examples, query parameters, links between operations and schema keywords to the document
-/// that poem-openapi wrote.
+/// Finishes the document that poem-openapi wrote.
 #[must_use]
 pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     let mut document: Value = serde_json::from_str(document).unwrap_or_default();
+    // poem-openapi writes 3.0.0, and has no `security` of the whole document.
     document["openapi"] = "3.0.3".into();
-    // Absolute: tools that take the document from a file have no other host to send requests to.
-    document["servers"] = json!([{ "url": base_url.as_str(), "description": "This service" }]);
     document["security"] = json!([]);
+    // It sorts tags by name. Here they stand in the order of the specification, the service's last.
+    let place = |tag: &Value| GROUPS.iter().position(|group| tag["name"] == group.name);
+    if let Some(tags) = document["tags"].as_array_mut() {
+        tags.sort_by_key(|tag| place(tag).unwrap_or(GROUPS.len()));
+    }
+    let mut paths = document["paths"].take();
+    let mut components = Components { written: document["components"].take(), base_url };
+    for (_, operation) in members(Some(&mut paths)).flat_map(|(_, path)| members(Some(path))) {
+        components.share_headers(operation);
+    }
     for group in GROUPS {
-        finish_group(group, &mut document, base_url);
+        for operation in group.operations() {
+            components.finish(group, operation, described(&mut paths, group, operation));
+        }
+        if !group.is_typed() {
+            // The service makes ids: a create that names one is refused. poem-openapi has no `not`.
+            let name = schemas::body_name(group, Operation::Create);
+            components.written["schemas"][name]["not"] =
+                json!({ "properties": { "id": {} }, "required": ["id"] });
+        }
     }
-    for (status, example) in examples::problems(base_url) {
-        document["components"]["examples"][problem_example_name(status)] =
-            json!({ "value": example });
+    for (_, schema) in members(components.written.get_mut("schemas")) {
+        // Nor has it `false`, the schema that no value satisfies.
+        if schema.pointer("/additionalProperties/type").is_some_and(|of| of == NOTHING) {
+            schema["additionalProperties"] = false.into();
+        }
     }
-    share_headers(&mut document);
-    document["tags"] = in_order_of_groups(document["tags"].take());
+    document["components"] = components.written;
+    document["paths"] = paths;
     document
 }
 
-/// The groups as the specification lists them, then what is beside them; poem-openapi sorts by
-/// name.
-fn in_order_of_groups(mut tags: Value) -> Value {
-    let place = |tag: &Value| {
-        GROUPS.iter().position(|group| tag["name"] == group.name).unwrap_or(GROUPS.len())
-    };
-    if let Some(tags) = tags.as_array_mut() {
-        tags.sort_by_key(place);
-    }
-    tags
+/// The description of an operation.
+fn described(paths: &mut Value, group: Group, operation: Operation) -> &mut Value {
+    let path = documented_path(&group.path_of(operation.form()));
+    &mut paths[path][operation.method().as_str().to_lowercase()]
 }
 
-fn finish_group(group: Group, document: &mut Value, base_url: &BaseUrl) {
-    add_examples(group, document, base_url);
-    for operation in group.operations() {
-        let path = documented_path(&group.path_of(operation.form()));
-        let method = operation.method().as_str().to_lowercase();
-        let mut entry = document["paths"][&path][&method].take();
-        if operation.takes_body() {
-            refer_to_example(&mut entry["requestBody"], &request_example_name(group, operation));
-        }
-        for status in statuses(group, operation) {
-            finish_response(
-                group,
-                document,
-                &mut entry["responses"][status.to_string()],
-                operation,
-                status,
-            );
-        }
-        document["paths"][&path][&method] = entry;
-    }
-    close_bodies(group, document);
-    query_parameters::add(group, document);
+fn members(value: Option<&mut Value>) -> impl Iterator<Item = (&String, &mut Value)> {
+    value.and_then(Value::as_object_mut).into_iter().flatten()
 }
 
-fn add_examples(group: Group, document: &mut Value, base_url: &BaseUrl) {
-    let examples = &mut document["components"]["examples"];
-    for operation in [
-        Operation::Get,
-        Operation::List,
-        Operation::GetVersion,
-        Operation::ListVersions,
-        Operation::Compare,
-    ] {
-        examples[response_example_name(group, operation)] =
-            json!({ "value": examples::response(group, base_url, operation) });
-    }
-    for operation in group.operations().filter(|operation| operation.takes_body()) {
-        examples[request_example_name(group, operation)] =
-            json!({ "value": examples::request(group, operation) });
-    }
+/// The components of the document. poem-openapi has none but schemas; with everything where it is
+/// used, the document would be several times as large.
+struct Components<'a> {
+    written: Value,
+    base_url: &'a BaseUrl,
 }
 
-fn response_example_name(group: Group, operation: Operation) -> String {
-    match operation {
-        Operation::List | Operation::ReplaceAll => schemas::collection_name(group),
-        Operation::GetVersion => format!("{}Version", group.stem),
-        Operation::ListVersions => format!("{}Versions", group.stem),
-        Operation::Compare => format!("{}Difference", group.stem),
-        _ => group.stem.to_owned(),
+impl Components<'_> {
+    /// Moves a value to the components, and leaves a reference.
+    fn share(&mut self, kind: &str, name: &str, value: &mut Value) {
+        let reference = json!({ "$ref": format!("#/components/{kind}/{name}") });
+        self.written[kind][name] = std::mem::replace(value, reference);
     }
-}
 
-fn request_example_name(group: Group, operation: Operation) -> String {
-    // What is sent to replace or continue an item is what is sent to create one.
-    let operation = if matches!(operation, Operation::Patch | Operation::ReplaceAll) {
-        operation
-    } else {
-        Operation::Create
-    };
-    schemas::body_name(group, operation)
-}
-
-/// Gives a response its example and links. Errors are the same for all operations of a group, so
-/// they stand once.
-fn finish_response(
-    group: Group,
-    document: &mut Value,
-    response: &mut Value,
-    operation: Operation,
-    status: u16,
-) {
-    match status {
-        200 | 201 => refer_to_example(response, &response_example_name(group, operation)),
-        204 | 304 | 414 => {}
-        _ => refer_to_example(response, &problem_example_name(status)),
-    }
-    if status == 201 {
-        response["links"] = links(group);
-    }
-    if status >= 400 {
-        let name = format!("{}{status}", group.stem);
-        let reference = json!({ "$ref": format!("#/components/responses/{name}") });
-        document["components"]["responses"][&name] = std::mem::replace(response, reference);
-    }
-}
-
-fn problem_example_name(status: u16) -> String {
-    format!("Problem{status}")
-}
-
-fn refer_to_example(holder: &mut Value, name: &str) {
-    for media in holder
-        .get_mut("content")
-        .and_then(Value::as_object_mut)
-        .into_iter()
-        .flat_map(Map::values_mut)
-    {
-        media["examples"] = json!({ name: { "$ref": format!("#/components/examples/{name}") } });
-    }
-}
-
-/// Says which members a body must not have.
-fn close_bodies(group: Group, document: &mut Value) {
-    let schemas = &mut document["components"]["schemas"];
-    if matches!(group.collection.spec().fields, Fields::Typed(_)) {
-        for operation in [Operation::Create, Operation::Replace, Operation::Patch] {
-            schemas[schemas::body_name(group, operation)]["additionalProperties"] = false.into();
-        }
-    } else {
-        // The service makes ids: a create that names one is refused.
-        schemas[schemas::body_name(group, Operation::Create)]["not"] =
-            json!({ "properties": { "id": {} }, "required": ["id"] });
-    }
-}
-
-/// Lets every response header of the document stand once.
-fn share_headers(document: &mut Value) {
-    let mut shared = Map::new();
-    share_headers_within(document, &mut shared);
-    document["components"]["headers"] = Value::Object(shared);
-}
-
-fn share_headers_within(value: &mut Value, shared: &mut Map<String, Value>) {
-    match value {
-        Value::Object(members) => {
-            for (name, member) in members {
-                match member {
-                    Value::Object(headers) if name == "headers" => {
-                        for (header, definition) in headers {
-                            let reference =
-                                json!({ "$ref": format!("#/components/headers/{header}") });
-                            shared.insert(header.clone(), std::mem::replace(definition, reference));
-                        }
-                    }
-                    _ => share_headers_within(member, shared),
-                }
+    fn share_headers(&mut self, operation: &mut Value) {
+        for (_, response) in members(operation.get_mut("responses")) {
+            for (name, header) in members(response.get_mut("headers")) {
+                self.share("headers", name, header);
             }
         }
-        Value::Array(elements) => {
-            for element in elements {
-                share_headers_within(element, shared);
+    }
+
+    /// Adds examples and links, which poem-openapi's requests and responses lack, and shares
+    /// errors, which are the same for all operations of a group.
+    fn finish(&mut self, group: Group, operation: Operation, described: &mut Value) {
+        if let Some(body) = described.get_mut("requestBody") {
+            let (name, example) = examples::request(group, operation);
+            self.add_example(body, name, example);
+        }
+        for (status, response) in members(described.get_mut("responses")) {
+            let code = status.parse().unwrap_or_default();
+            let has_content = response.get("content").is_some();
+            if has_content && code < 400 {
+                let (name, example) = examples::response(group, operation, self.base_url);
+                self.add_example(response, name, example);
+            } else if has_content {
+                let example = examples::problem(code, self.base_url);
+                self.add_example(response, &format!("Problem{status}"), example);
+            }
+            if code == 201 {
+                response["links"] = links(group);
+            }
+            if code >= 400 {
+                self.share("responses", &format!("{}{status}", group.stem), response);
             }
         }
-        _ => {}
+    }
+
+    fn add_example(&mut self, holder: &mut Value, name: &str, value: Value) {
+        let mut example = Map::from_iter([("value".to_owned(), value)]).into();
+        self.share("examples", name, &mut example);
+        for (_, media) in members(holder.get_mut("content")) {
+            media["examples"] = json!({ name: example });
+        }
     }
 }
 
@@ -201,14 +119,73 @@ fn share_headers_within(value: &mut Value, shared: &mut Map<String, Value>) {
 fn links(group: Group) -> Value {
     let next = [Operation::Get, Operation::Patch, Operation::Replace, Operation::Delete];
     let links = next.map(|operation| {
-        let mut parameters =
-            Map::from_iter([(group.item_parameter.to_owned(), Value::from("$response.body#/id"))]);
+        let mut parameters = json!({ group.item_parameter: "$response.body#/id" });
         if let Some(parent) = group.parent() {
-            let parameter = parent.item_parameter;
-            parameters.insert(parameter.to_owned(), format!("$request.path.{parameter}").into());
+            let name = parent.item_parameter;
+            parameters[name] = format!("$request.path.{name}").into();
         }
-        let id = operation_id(group, operation);
-        (id.clone(), json!({ "operationId": id, "parameters": parameters }))
+        let id = operations::operation_id(group, operation);
+        (id.to_owned(), json!({ "operationId": id, "parameters": parameters }))
     });
-    Value::Object(links.into_iter().collect())
+    Value::Object(Map::from_iter(links))
+}
+
+/// Lists under `x-rules` the rules an operation may meet. An operation of poem-openapi has no
+/// extensions, and rules change while the service runs.
+pub fn add_rules(document: &mut Value, base_url: &BaseUrl, published: &[PublishedRule]) {
+    let entry = |rule: &PublishedRule| {
+        json!({
+            "id": rule.id, "severity": rule.severity.name(), "field": rule.pointer,
+            "message": rule.message, "description": rule.description, "home": rule.home.name(),
+            "url": urls::rule(base_url, &rule.id),
+        })
+    };
+    for group in GROUPS {
+        for operation in group.operations() {
+            let is_met = |rule: &&PublishedRule| {
+                rule.collection == group.collection
+                    && rule.operations.iter().any(|write| operation.writes().contains(write))
+            };
+            let rules: Vec<_> = published.iter().filter(is_met).map(entry).collect();
+            if !rules.is_empty() {
+                described(&mut document["paths"], group, operation)["x-rules"] = rules.into();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use poem_openapi::OpenApiService;
+    use serde_json::Value;
+
+    use super::{NOTHING, finish};
+    use crate::openapi::Documented;
+
+    fn walk(value: &Value, visit: &mut impl FnMut(&str, &Value)) {
+        match value {
+            Value::Object(members) => members.iter().for_each(|(name, member)| {
+                visit(name, member);
+                walk(member, visit);
+            }),
+            Value::Array(elements) => elements.iter().for_each(|element| walk(element, visit)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn references_lead_somewhere_and_no_stand_in_is_left() {
+        let written = OpenApiService::new(Documented, "", "").spec();
+        let base_url = "http://127.0.0.1:8080".parse().unwrap();
+        let document = finish(&written, &base_url);
+        let mut references = 0;
+        walk(&document, &mut |name, member| {
+            assert!(name != "type" || member != NOTHING, "a schema that no value satisfies");
+            if let (true, Some(target)) = (name == "$ref", member.as_str()) {
+                assert!(document.pointer(target.trim_start_matches('#')).is_some(), "{target}");
+                references += 1;
+            }
+        });
+        assert!(references > 1000, "{references}");
+    }
 }

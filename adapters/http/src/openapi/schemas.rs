@@ -2,138 +2,65 @@
 
 use domain::proposal::{Field, FieldKind};
 use domain::{Fields, KnownMember, RelationKind};
-use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
+use poem_openapi::registry::{MetaSchema, MetaSchemaRef};
 use serde_json::Value;
 
-use super::keep;
+use super::model::{
+    NOTHING, about, any_of, array, described, formatted, inline, integer_from, keep, matching,
+    object, reference,
+};
 use crate::groups::{Group, Operation};
 use crate::links::ItemLink;
 
-/// The schema of every error.
-pub const PROBLEM: &str = "Problem";
-/// The schema of an item's versions.
-pub const VERSIONS: &str = "VersionHistory";
-/// The schema of the difference between two.
-pub const JSON_PATCH: &str = "JsonPatch";
-const PATCH_OPERATION: &str = "PatchOperation";
-const LINK: &str = "Link";
-const META: &str = "Meta";
-const COLLECTION_LINKS: &str = "CollectionLinks";
-const COLLECTION_META: &str = "CollectionMeta";
-
-/// The name of the schema of an item's representation.
-#[must_use]
-pub fn item_name(group: Group) -> String {
-    group.stem.to_owned()
-}
-
 /// The name of the schema of a page.
-#[must_use]
-pub fn collection_name(group: Group) -> String {
-    format!("{}Collection", group.stem)
+pub fn collection_name(group: Group) -> &'static str {
+    about(group, "{stem}Collection")
 }
 
 /// The name of the schema of an operation's request body.
-#[must_use]
-pub fn body_name(group: Group, operation: Operation) -> String {
-    let suffix = match operation {
-        Operation::Create => "Body",
-        Operation::Patch => "Patch",
-        Operation::ReplaceAll => "Replacement",
-        _ => "Change",
+pub fn body_name(group: Group, operation: Operation) -> &'static str {
+    let name = match operation {
+        Operation::Create => "{stem}Body",
+        Operation::Patch => "{stem}Patch",
+        Operation::ReplaceAll => "{stem}Replacement",
+        _ => "{stem}Change",
     };
-    format!("{}{suffix}", group.stem)
+    about(group, name)
 }
 
-/// Registers the schemas of a group.
-pub fn register(group: Group, registry: &mut Registry) {
-    let mut add = |name: String, schema: MetaSchema| {
-        registry.schemas.insert(name, schema);
-    };
-    for operation in group.operations().filter(|operation| operation.takes_body()) {
-        add(body_name(group, operation), body(group, operation));
-    }
-    if group.operations().any(|operation| operation == Operation::ReplaceAll) {
-        for (name, schema) in replacement_parts(group) {
-            add(name, schema);
-        }
-    }
-    add(item_name(group), item(group));
-    add(collection_name(group), collection(group));
-    if !ItemLink::of(group).is_empty() {
-        add(embedded_name(group), embedded(group));
-    }
-    add(JSON_PATCH.to_owned(), json_patch());
-}
-
-/// A schema in its place.
-#[must_use]
-pub fn inline(schema: MetaSchema) -> MetaSchemaRef {
-    MetaSchemaRef::Inline(Box::new(schema))
-}
-
-/// A schema by its name.
-#[must_use]
-pub fn reference(name: &str) -> MetaSchemaRef {
-    MetaSchemaRef::Reference(name.to_owned())
-}
-
-/// A schema in its place, with what it is.
-#[must_use]
-pub fn described(schema: MetaSchema, description: &'static str) -> MetaSchemaRef {
-    inline(MetaSchema { description: Some(description), ..schema })
-}
-
-/// An object with these members.
-#[must_use]
-pub fn object(
-    required: &[&'static str],
-    properties: Vec<(&'static str, MetaSchemaRef)>,
-) -> MetaSchema {
-    MetaSchema { required: required.to_vec(), properties, ..MetaSchema::new("object") }
-}
-
-/// A list.
-#[must_use]
-pub fn array(items: MetaSchemaRef) -> MetaSchema {
-    MetaSchema { items: Some(Box::new(items)), ..MetaSchema::new("array") }
-}
-
-/// The kinds of body, by what they may say of a member.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    /// A body that becomes an item: required members are required.
-    Body,
-    /// A patch: nothing is required.
-    Patch,
-    /// A response: no `null`.
-    ItemView,
+/// The schemas of a group by name. poem-openapi leaves out those that nothing refers to.
+pub fn of(group: Group) -> Vec<(String, MetaSchema)> {
+    let with_bodies = group
+        .operations()
+        .filter(|operation| operation.takes_body() && *operation != Operation::ReplaceAll);
+    let bodies = with_bodies.map(|operation| (body_name(group, operation), body(group, operation)));
+    let shown = [
+        (group.stem, item(group)),
+        (embedded_name(group), embedded(group)),
+        (collection_name(group), collection(group)),
+    ];
+    let all = bodies.chain(shown).chain(replacement(group));
+    all.map(|(name, schema)| (name.to_owned(), schema)).collect()
 }
 
 fn body(group: Group, operation: Operation) -> MetaSchema {
-    if operation == Operation::ReplaceAll {
-        return replacement(group);
+    let mut schema = members(group, true);
+    if operation == Operation::Patch {
+        schema.required.clear();
     }
-    let usage = if operation == Operation::Patch { Use::Patch } else { Use::Body };
-    let mut schema = members(group, usage);
     if operation != Operation::Create {
-        let id = described(
-            MetaSchema::new_with_format("string", "uuid"),
-            "If sent, the identifier in the path.",
-        );
+        let id = described(formatted("uuid"), "If sent, the identifier in the path.");
         schema.properties.push(("id", id));
     }
-    for (name, description) in
-        [("_links", "Ignored."), ("_embedded", "Ignored."), ("_meta", "Ignored.")]
-    {
-        schema.properties.push((name, described(MetaSchema::ANY, description)));
+    for name in ["_links", "_embedded", "_meta"] {
+        schema.properties.push((name, described(MetaSchema::ANY, "Ignored.")));
     }
     schema.description = Some(match group.collection.spec().fields {
-        Fields::Typed(fields) => keep(format!(
-            "The {} fields of {item}. `null` means absent. Any other member is refused; `_links`, `_embedded` and `_meta` are ignored, so that {item} that was read can be edited and sent back.",
-            fields.len(),
-            item = group.item_name,
-        )),
+        Fields::Typed(fields) => {
+            schema.additional_properties = Some(Box::new(inline(MetaSchema::new(NOTHING))));
+            let fields = fields.len().to_string();
+            keep(about(group, "The {fields} fields of {item}. `null` means absent. Any other member is refused; `_links`, `_embedded` and `_meta` are ignored, so that {item} that was read can be edited and sent back.").replace("{fields}", &fields))
+        }
         Fields::Open(_) => {
             "Any JSON object. The members named here are usual; none is required, and none is checked."
         }
@@ -143,59 +70,47 @@ fn body(group: Group, operation: Operation) -> MetaSchema {
 
 /// The schemas of a collection's replacement. Each has a name: generators of clients make a class
 /// of each.
-fn replacement_parts(group: Group) -> [(String, MetaSchema); 3] {
+fn replacement(group: Group) -> [(&'static str, MetaSchema); 4] {
     let [element, embedded, whole] =
-        ["Element", "Embedded", "Whole"].map(|part| format!("{}{part}", group.stem));
+        ["{stem}Element", "{stem}Embedded", "{stem}Whole"].map(|name| about(group, name));
     let name = group.collection.name();
-    let description =
+    let elements = || inline(array(reference(element)));
+    let mut either = any_of([elements(), reference(whole)]);
+    either.description =
+        Some("An array of items, or a HAL collection as GET returns it; at most 50,000 items.");
+    let mut one = members(group, true);
+    one.description =
         Some("An item: with the `id` of an existing one it replaces it, without it is new.");
-    let element_schema = MetaSchema { description, ..members(group, Use::Body) };
-    let embedded_schema = object(&[name], vec![(name, inline(array(reference(&element))))]);
-    let whole_schema = object(&["_embedded"], vec![("_embedded", reference(&embedded))]);
-    [(element, element_schema), (embedded, embedded_schema), (whole, whole_schema)]
-}
-
-fn replacement(group: Group) -> MetaSchema {
-    let [(element, _), _, (whole, _)] = replacement_parts(group);
-    MetaSchema {
-        description: Some(
-            "An array of items, or a HAL collection as GET returns it; at most 50,000 items.",
-        ),
-        any_of: vec![inline(array(reference(&element))), reference(&whole)],
-        ..MetaSchema::ANY
-    }
+    [
+        (body_name(group, Operation::ReplaceAll), either),
+        (element, one),
+        (embedded, object(&[name], [(name, elements())])),
+        (whole, object(&["_embedded"], [("_embedded", reference(embedded))])),
+    ]
 }
 
 fn item(group: Group) -> MetaSchema {
-    let mut schema = members(group, Use::ItemView);
-    schema.properties.insert(
-        0,
-        (
-            "id",
-            described(
-                MetaSchema::new_with_format("string", "uuid"),
-                "Identifier, made by the service (UUID version 7).",
-            ),
-        ),
-    );
+    let mut schema = members(group, false);
+    let id = described(formatted("uuid"), "Identifier, made by the service (UUID version 7).");
+    schema.properties.insert(0, ("id", id));
     schema.properties.push(("_links", inline(item_links(group))));
     if !ItemLink::of(group).is_empty() {
-        schema.properties.push(("_embedded", reference(&embedded_name(group))));
+        schema.properties.push(("_embedded", reference(embedded_name(group))));
     }
-    schema.properties.push(("_meta", reference(META)));
+    schema.properties.push(("_meta", reference("Meta")));
     // Any other member may have been left out with `fields`.
     schema.required = vec!["id", "_links", "_meta"];
-    schema.description = Some(keep(format!("Representation of {}.", group.item_name)));
+    schema.description = Some(about(group, "Representation of {item}."));
     schema
 }
 
-fn embedded_name(group: Group) -> String {
-    format!("{}Embeds", group.stem)
+fn embedded_name(group: Group) -> &'static str {
+    about(group, "{stem}Embeds")
 }
 
 fn embedded(group: Group) -> MetaSchema {
     let schema = |link: &ItemLink| {
-        let item = reference(&item_name(link.group));
+        let item = reference(link.group.stem);
         match link.relation.kind {
             RelationKind::Children => inline(array(item)),
             RelationKind::Parent | RelationKind::Reference(_) => item,
@@ -204,122 +119,89 @@ fn embedded(group: Group) -> MetaSchema {
     let links = ItemLink::of(group).iter();
     MetaSchema {
         description: Some("What `embed` asked for, as far as there is any."),
-        ..object(&[], links.map(|link| (link.relation.name, schema(link))).collect())
+        ..object(&[], links.map(|link| (link.relation.name, schema(link))))
     }
 }
 
-fn members(group: Group, usage: Use) -> MetaSchema {
+/// The members of an item, where those that are not required may be `null` or not.
+fn members(group: Group, is_nullable: bool) -> MetaSchema {
     match group.collection.spec().fields {
         Fields::Typed(fields) => {
-            let required = fields
-                .iter()
-                .filter(|field| field.is_required && usage != Use::Patch)
-                .map(|field| field.name)
-                .collect();
-            let properties = fields.iter().map(|field| (field.name, typed(field, usage))).collect();
-            MetaSchema { required, properties, ..MetaSchema::new("object") }
+            let required = fields.iter().filter(|field| field.is_required);
+            let required: Vec<_> = required.map(|field| field.name).collect();
+            let property = |field: &Field| (field.name, typed(field, is_nullable));
+            object(&required, fields.iter().map(property))
         }
-        Fields::Open(known) => {
-            let properties = known.iter().map(|member| (member.name, well_known(member))).collect();
-            MetaSchema {
-                properties,
-                additional_properties: Some(Box::new(inline(MetaSchema::ANY))),
-                ..MetaSchema::new("object")
-            }
-        }
+        Fields::Open(known) => MetaSchema {
+            additional_properties: Some(Box::new(inline(MetaSchema::ANY))),
+            ..object(&[], known.iter().map(|member| (member.name, well_known(member))))
+        },
     }
 }
 
 fn well_known(member: &KnownMember) -> MetaSchemaRef {
     // No `type`: what is usual is documented and never enforced, so a response may hold anything
     // here.
-    inline(MetaSchema {
-        description: Some(member.description),
-        example: serde_json::from_str(member.example).ok(),
-        ..MetaSchema::ANY
-    })
+    let example = serde_json::from_str(member.example).ok();
+    described(MetaSchema { example, ..MetaSchema::ANY }, member.description)
 }
 
-fn typed(field: &Field, usage: Use) -> MetaSchemaRef {
-    let nullable = usage != Use::ItemView && !field.is_required;
-    let text = || MetaSchema {
-        nullable,
-        min_length: field.is_required.then_some(1),
-        pattern: field.is_required.then(|| r"\S".to_owned()),
-        ..MetaSchema::new("string")
-    };
+fn typed(field: &Field, is_nullable: bool) -> MetaSchemaRef {
+    let nullable = is_nullable && !field.is_required;
+    let or_null = |schema| MetaSchema { nullable, ..schema };
+    let string = or_null(if field.is_required {
+        MetaSchema { min_length: Some(1), ..matching(r"\S") }
+    } else {
+        MetaSchema::new("string")
+    });
+    let or_other = |other| any_of([inline(string.clone()), inline(or_null(other))]);
     let schema = match field.kind {
-        FieldKind::Date => MetaSchema { nullable, ..MetaSchema::new_with_format("string", "date") },
-        FieldKind::String => text(),
-        FieldKind::StringOrInteger => {
-            either(text(), MetaSchema { nullable, ..MetaSchema::new("integer") })
-        }
-        FieldKind::StringOrList => {
-            either(text(), MetaSchema { nullable, ..array(inline(MetaSchema::new("string"))) })
-        }
+        FieldKind::Date => or_null(formatted("date")),
+        FieldKind::String => string,
+        FieldKind::StringOrInteger => or_other(MetaSchema::new("integer")),
+        FieldKind::StringOrList => or_other(array(inline(MetaSchema::new("string")))),
     };
     let example = serde_json::from_str::<Value>(field.example).ok();
-    inline(MetaSchema { description: Some(field.description), example, ..schema })
-}
-
-fn either(one: MetaSchema, other: MetaSchema) -> MetaSchema {
-    MetaSchema { any_of: vec![inline(one), inline(other)], ..MetaSchema::ANY }
+    described(MetaSchema { example, ..schema }, field.description)
 }
 
 fn item_links(group: Group) -> MetaSchema {
-    let own = [
-        "self",
-        "collection",
-        "version-history",
-        "latest-version",
-        "predecessor-version",
-        "memento",
-        "diff",
-    ];
-    let mut properties = own.map(|relation| (relation, reference(LINK))).to_vec();
-    properties.extend(ItemLink::of(group).iter().map(|link| (link.relation.name, reference(LINK))));
+    let always = ["self", "collection", "version-history"];
+    let of_versions = ["latest-version", "predecessor-version", "memento", "diff"];
+    let related = ItemLink::of(group).iter().map(|link| link.relation.name);
+    let link = || reference("Link");
+    let names = always.into_iter().chain(of_versions).chain(related);
+    let mut properties: Vec<_> = names.map(|name| (name, link())).collect();
     if group.collection.spec().can_continue {
-        properties.push(("continues", reference(LINK)));
-        properties.push(("continued-by", inline(array(reference(LINK)))));
+        properties.push(("continues", link()));
+        properties.push(("continued-by", inline(array(link()))));
     }
     MetaSchema {
         description: Some("Links; `/rels/<name>` explains those that IANA does not."),
-        ..object(&["self", "collection", "version-history"], properties)
+        ..object(&always, properties)
     }
 }
 
 fn collection(group: Group) -> MetaSchema {
-    let embedded = object(
-        &[group.collection.name()],
-        vec![(group.collection.name(), inline(array(reference(&item_name(group)))))],
-    );
-    let count = |description| {
-        described(
-            MetaSchema { minimum: Some(0.0), ..MetaSchema::new_with_format("integer", "int64") },
-            description,
-        )
-    };
-    let properties = vec![
-        ("_links", reference(COLLECTION_LINKS)),
-        ("_embedded", inline(embedded)),
+    let name = group.collection.name();
+    let embedded = object(&[name], [(name, inline(array(reference(group.stem))))]);
+    let counts = [
         (
             "page_count",
-            count("How many pages there are; left out where nobody counted, or not to the end."),
+            "How many pages there are; left out where nobody counted, or not to the end.",
         ),
-        ("page_size", count("Items per page.")),
-        ("total_items", count("How many items there are; left out with `total=none`.")),
-        ("page", count("This page, from 1.")),
-        ("_meta", reference(COLLECTION_META)),
+        ("page_size", "Items per page."),
+        ("total_items", "How many items there are; left out with `total=none`."),
+        ("page", "This page, from 1."),
+    ];
+    let counts = counts.map(|(name, description)| (name, described(integer_from(0), description)));
+    let others = [
+        ("_links", reference("CollectionLinks")),
+        ("_embedded", inline(embedded)),
+        ("_meta", reference("CollectionMeta")),
     ];
     MetaSchema {
-        description: Some(keep(format!("A page of {}.", group.items_name))),
-        ..object(&["_links", "_embedded", "page_size", "page"], properties)
-    }
-}
-
-fn json_patch() -> MetaSchema {
-    MetaSchema {
-        description: Some("A JSON Patch (RFC 6902)."),
-        ..array(reference(PATCH_OPERATION))
+        description: Some(about(group, "A page of {items}.")),
+        ..object(&["_links", "_embedded", "page_size", "page"], others.into_iter().chain(counts))
     }
 }

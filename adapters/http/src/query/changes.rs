@@ -10,7 +10,10 @@ use super::parameters::Parameters;
 use crate::problem::Problem;
 
 /// The parameters of the change log.
-pub const CHANGES_PARAMETERS: [&str; 3] = ["after", "group", "page_size"];
+pub const CHANGES_PARAMETERS: &[&str] = &["after", "group", "page_size"];
+
+/// The parameters of its stream.
+pub const STREAM_PARAMETERS: &[&str] = &["group"];
 
 /// Which changes are asked for.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +32,7 @@ impl ChangesQuery {
     /// # Errors
     /// 400 for what is unknown, given twice or makes no sense.
     pub fn group(query: &str) -> Result<Option<Collection>, Problem> {
-        Parameters::read(query, &["group"])?.get("group").map(collection).transpose()
+        Parameters::read(query, STREAM_PARAMETERS)?.get("group").map(collection).transpose()
     }
 
     /// Reads a query.
@@ -37,7 +40,7 @@ impl ChangesQuery {
     /// # Errors
     /// 400 for what is unknown, given twice or makes no sense.
     pub fn read(query: &str) -> Result<Self, Problem> {
-        let parameters = Parameters::read(query, &CHANGES_PARAMETERS)?;
+        let parameters = Parameters::read(query, CHANGES_PARAMETERS)?;
         Ok(Self {
             after: parameters.get("after").map(change_cursor::read).transpose()?,
             collection: parameters.get("group").map(collection).transpose()?,

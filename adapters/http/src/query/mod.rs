@@ -31,7 +31,7 @@ use application::{PageRequest, View};
 use domain::ItemId;
 use jiff::Timestamp;
 
-pub use changes::ChangesQuery;
+pub use changes::{CHANGES_PARAMETERS, ChangesQuery, STREAM_PARAMETERS};
 pub use fault::invalid;
 pub use filter::OPERATORS;
 pub use names::{MOST_IN_NAMES, MOST_VALUE, TIMES};
@@ -42,19 +42,43 @@ pub use versions::{VersionsQuery, difference_from, version};
 pub use view::MOST_FIELDS;
 pub use write::{SWITCH, is_dry_run};
 
-use crate::groups::Group;
+use crate::groups::{Group, Operation};
 use crate::problem::Problem;
 use fingerprint::Fingerprint;
 use names::Names;
 use pairs::{Name, Pair, pieces};
 use parameters::Parameters;
 
-/// The parameters of GET on a collection; `filter` is followed by names in brackets.
-const OF_COLLECTION: &[&str] =
-    &["page", "page_size", "cursor", "filter", "sort", "fields", "embed", "q", "total", "as_of"];
-
-/// The parameters of GET on an item.
-const OF_ITEM: &[&str] = &["fields", "embed", "as_of", "check"];
+/// The parameters that an operation takes, for the parser and the document; `filter` is followed by
+/// names in brackets.
+#[must_use]
+pub const fn known(operation: Operation) -> &'static [&'static str] {
+    match operation {
+        Operation::List => &[
+            "page",
+            "page_size",
+            "cursor",
+            "filter",
+            "sort",
+            "fields",
+            "embed",
+            "q",
+            "total",
+            "as_of",
+        ],
+        Operation::Get => &["fields", "embed", "as_of", "check"],
+        Operation::ListVersions => &["page", "page_size"],
+        Operation::GetVersion => &[],
+        Operation::Compare => &["from"],
+        Operation::Create
+        | Operation::Patch
+        | Operation::Replace
+        | Operation::Delete
+        | Operation::Continue
+        | Operation::ReplaceAll
+        | Operation::Restore => &["dry_run"],
+    }
+}
 
 /// The query of something that knows no parameters.
 ///
@@ -84,7 +108,7 @@ impl ItemQuery {
         if query.is_empty() {
             return Ok(Self::default());
         }
-        let parameters = Parameters::read(query, OF_ITEM)?;
+        let parameters = Parameters::read(query, known(Operation::Get))?;
         let is_checked = write::is_set(&parameters, "check")?;
         if is_checked
             && ["fields", "as_of"].into_iter().any(|other| parameters.get(other).is_some())
@@ -133,7 +157,7 @@ impl<'a> CollectionQuery<'a> {
         if raw.is_empty() {
             return Ok(Self::plain(group, owner));
         }
-        let parameters = Parameters::read(raw, OF_COLLECTION)?;
+        let parameters = Parameters::read(raw, known(Operation::List))?;
         let names = Names::of(group);
         let (page, page_size) = paging::read(&parameters)?;
         let mut request = PageRequest::plain(page, page_size);

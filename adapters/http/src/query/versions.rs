@@ -3,8 +3,9 @@
 use domain::Version;
 
 use super::fault::invalid;
-use super::paging;
 use super::parameters::Parameters;
+use super::{known, paging};
+use crate::groups::Operation;
 use crate::problem::Problem;
 
 /// Which versions are asked for.
@@ -22,7 +23,8 @@ impl VersionsQuery {
     /// # Errors
     /// 400 for what is unknown, given twice or makes no sense.
     pub fn read(query: &str) -> Result<Self, Problem> {
-        let (page, page_size) = paging::read(&Parameters::read(query, &["page", "page_size"])?)?;
+        let (page, page_size) =
+            paging::read(&Parameters::read(query, known(Operation::ListVersions))?)?;
         Ok(Self { page, page_size })
     }
 }
@@ -32,7 +34,7 @@ impl VersionsQuery {
 /// # Errors
 /// 400 for what is unknown, given twice or no number of a version.
 pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
-    let parameters = Parameters::read(query, &["from"])?;
+    let parameters = Parameters::read(query, known(Operation::Compare))?;
     let Some(from) = parameters.get("from") else { return Ok(None) };
     let from =
         version(from).ok_or_else(|| invalid("`from` takes the number of a version, from 1."))?;

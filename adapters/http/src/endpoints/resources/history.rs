@@ -6,11 +6,12 @@ use domain::{Item, ItemId, Value, Version, Violations, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;
 use poem::{Request, Response};
+use poem_openapi::types::ToJSON;
 
 use super::respond::not_modified;
 use super::{GroupEndpoint, query_of};
 use crate::groups::VERSION_PARAMETER;
-use crate::hal::{self, ItemView, PageView, Snapshot};
+use crate::hal::{self, ItemView, PageView, Snapshot, VersionHistory};
 use crate::headers::entity_tag::{EntityTag, item_precondition};
 use crate::links;
 use crate::problem::{Problem, kinds};
@@ -27,7 +28,7 @@ impl GroupEndpoint {
         let (number, size) = (query.page, query.page_size);
         let page = self.service.versions(&Caller::Anonymous, parent, id, number, size).await?;
         let item = links::item(&self.context.base_url, self.group, parent, id);
-        let body = hal::versions(&item, &query, &page);
+        let body = VersionHistory::of(&item, &query, &page).to_json_string();
         self.content(request, body.len(), || body).await
     }
 

@@ -1,0 +1,110 @@
+//! The representations of changes: values of the types that the document describes.
+
+use application::{LogPage, LoggedChange, Sequence};
+use poem_openapi::Object;
+
+use crate::base_url::BaseUrl;
+use crate::groups::GroupSpec;
+use crate::links;
+use crate::openapi::values::{DateTime, GroupName, Kind, Link, Number, StringOrNull, Uuid};
+use crate::query::{ChangesQuery, change_cursor};
+use crate::time::TIME;
+
+/// Some changes, the oldest first.
+#[derive(Object)]
+pub struct ChangePage {
+    #[oai(rename = "_links")]
+    links: ChangePageLinks,
+    #[oai(rename = "_embedded")]
+    embedded: Changes,
+    /// Most changes on a page.
+    page_size: i64,
+}
+
+/// Links to the page, the one after it, and the entry point.
+#[derive(Object)]
+pub struct ChangePageLinks {
+    #[oai(rename = "self")]
+    own: Link,
+    next: Link,
+    up: Link,
+}
+
+/// The changes of a page.
+#[derive(Object)]
+pub struct Changes {
+    changes: Vec<Change>,
+}
+
+/// A write of an item.
+#[derive(Object)]
+pub struct Change {
+    /// The group of the item; library items of proposals are in `lib`.
+    group: GroupName,
+    /// The item that was written.
+    item_id: Uuid,
+    /// The version that was made.
+    version: Number,
+    /// The kind of write.
+    kind: Kind,
+    /// When (RFC 3339, UTC).
+    time: DateTime,
+    /// Who did it; `null` for an anonymous caller.
+    caller: StringOrNull,
+    /// The cursor with which `after` continues behind it.
+    cursor: String,
+    #[oai(rename = "_links")]
+    links: ChangeLinks,
+}
+
+/// Links to the item and to the version that was made.
+#[derive(Object)]
+pub struct ChangeLinks {
+    item: Link,
+    version: Link,
+}
+
+impl ChangePage {
+    /// Represents a part of the log.
+    #[must_use]
+    pub fn of(query: &ChangesQuery, page: &LogPage, base_url: &BaseUrl) -> Self {
+        let changes = page.changes.iter().map(|change| Change::of(change, base_url));
+        Self {
+            links: ChangePageLinks {
+                own: page_link(query, query.after, base_url),
+                next: page_link(query, Some(page.read_to), base_url),
+                up: Link::to(format!("{base_url}/")),
+            },
+            embedded: Changes { changes: changes.collect() },
+            page_size: query.page_size.cast_signed(),
+        }
+    }
+}
+
+fn page_link(query: &ChangesQuery, after: Option<Sequence>, base_url: &BaseUrl) -> Link {
+    let after = after.map(|after| format!("after={}&", change_cursor::write(after)));
+    let group = query.collection.map(|collection| format!("group={}&", collection.name()));
+    let (after, group) = (after.unwrap_or_default(), group.unwrap_or_default());
+    Link::to(format!("{base_url}{}?{after}{group}page_size={}", links::CHANGES, query.page_size))
+}
+
+impl Change {
+    /// Represents a change.
+    #[must_use]
+    pub fn of(change: &LoggedChange, base_url: &BaseUrl) -> Self {
+        let item = links::item(base_url, GroupSpec::of(change.collection), None, change.item);
+        Self {
+            group: GroupName(change.collection.name().into()),
+            item_id: Uuid(change.item.to_string().into()),
+            version: Number(change.version.number().into()),
+            kind: Kind(change.kind.name().into()),
+            time: DateTime(TIME.timestamp_to_string(&change.time).into()),
+            caller: StringOrNull(change.caller.clone().into()),
+            cursor: change_cursor::write(change.sequence),
+            links: ChangeLinks {
+                version: Link::to(format!("{item}/versions/{}", change.version)),
+                item: Link::to(item),
+            },
+        }
+    }
+}

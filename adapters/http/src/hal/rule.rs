@@ -1,0 +1,126 @@
+//! The representations of business rules: values of the types that the document describes.
+
+use application::PublishedRule;
+use poem_openapi::Object;
+
+use crate::base_url::BaseUrl;
+use crate::groups::GroupSpec;
+use crate::links;
+use crate::openapi::values::{
+    Count, Date, GroupName, Home, Link, SeverityName, StringOrNull, WriteName,
+};
+
+/// The business rules.
+#[derive(Object)]
+pub struct RuleList {
+    #[oai(rename = "_links")]
+    links: RuleListLinks,
+    /// How many there are.
+    total_items: Count,
+    #[oai(rename = "_embedded")]
+    embedded: Rules,
+}
+
+/// Links to the list and to the entry point.
+#[derive(Object)]
+pub struct RuleListLinks {
+    #[oai(rename = "self")]
+    own: Link,
+    up: Link,
+}
+
+/// The rules of the list.
+#[derive(Object)]
+pub struct Rules {
+    rules: Vec<Rule>,
+}
+
+/// A business rule.
+#[derive(Object)]
+pub struct Rule {
+    /// The `code` of its violations.
+    id: String,
+    /// The group of the items it is about; library items of proposals are in `lib`.
+    group: GroupName,
+    /// The writes it judges.
+    on: Vec<WriteName>,
+    /// `error` refuses the write, `warning` is reported in `_meta.warnings`.
+    severity: SeverityName,
+    /// The message where it does not pass; `null` where that depends on the item.
+    message: StringOrNull,
+    /// The expression (CEL) that makes the message where it depends on the item.
+    message_expression: StringOrNull,
+    /// The location of its violations, as a JSON Pointer (RFC 6901).
+    field: StringOrNull,
+    /// Its purpose.
+    description: StringOrNull,
+    /// Where it comes from: a guideline, a memo.
+    source: StringOrNull,
+    effective: Effective,
+    /// Where it is written.
+    home: Home,
+    #[oai(rename = "_links")]
+    links: RuleLinks,
+}
+
+/// The first and the last day on which a rule holds, where it does not always.
+#[derive(Object)]
+pub struct Effective {
+    #[oai(nullable)]
+    from: Option<Date>,
+    #[oai(nullable)]
+    until: Option<Date>,
+}
+
+/// Links to the rule, the list, and the collection it is about.
+#[derive(Object)]
+pub struct RuleLinks {
+    #[oai(rename = "self")]
+    own: Link,
+    collection: Link,
+    group: Link,
+}
+
+impl RuleList {
+    /// Represents all rules.
+    pub fn of(rules: &[PublishedRule], base_url: &BaseUrl) -> Self {
+        let rules: Vec<_> = rules.iter().map(|rule| Rule::of(rule, base_url)).collect();
+        Self {
+            links: RuleListLinks {
+                own: Link::to(format!("{base_url}{}", links::RULES)),
+                up: Link::to(format!("{base_url}/")),
+            },
+            total_items: Count(rules.len().into()),
+            embedded: Rules { rules },
+        }
+    }
+}
+
+impl Rule {
+    /// Represents a rule.
+    pub fn of(rule: &PublishedRule, base_url: &BaseUrl) -> Self {
+        let or_null = |string: &Option<String>| StringOrNull(string.clone().into());
+        let [from, until] =
+            <[_; 2]>::from(rule.effective).map(|day| day.map(|day| Date(day.to_string().into())));
+        let group = GroupSpec::of(rule.collection);
+        let writes = rule.operations.iter().map(|operation| operation.name());
+        Self {
+            id: rule.id.clone(),
+            group: GroupName(rule.collection.name().into()),
+            on: writes.map(|name| WriteName(name.into())).collect(),
+            severity: SeverityName(rule.severity.name().into()),
+            message: or_null(&rule.message),
+            message_expression: or_null(&rule.message_expression),
+            field: or_null(&rule.pointer),
+            description: or_null(&rule.description),
+            source: or_null(&rule.source),
+            effective: Effective { from, until },
+            home: Home(rule.home.name().into()),
+            links: RuleLinks {
+                own: Link::to(links::rule(base_url, &rule.id)),
+                collection: Link::to(format!("{base_url}{}", links::RULES)),
+                group: Link::to(links::collection(base_url, group, None)),
+            },
+        }
+    }
+}

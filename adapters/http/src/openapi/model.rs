@@ -1,0 +1,81 @@
+//! Constructors for poem-openapi's model.
+
+use poem_openapi::registry::{MetaSchema, MetaSchemaRef};
+use serde_json::Value;
+
+use crate::groups::Group;
+
+/// The `type` of a schema that no value satisfies. The model lacks it; [`mod@super::finish`] writes
+/// `false` instead.
+pub const NOTHING: &str = "nothing";
+
+/// A string that lives as long as the process. The model holds `&'static str`; the document is made
+/// once.
+pub fn keep(string: String) -> &'static str {
+    Box::leak(string.into_boxed_str())
+}
+
+/// A sentence or name about a group, whose names replace `{item}`, `{items}` and `{stem}`.
+pub fn about(group: Group, template: &str) -> &'static str {
+    let filled = template.replace("{item}", group.item_name).replace("{items}", group.items_name);
+    keep(filled.replace("{stem}", group.stem))
+}
+
+/// A path with parameters as `OpenAPI` writes them: `{name}` for `:name`.
+pub fn documented_path(path: &str) -> String {
+    let segments = path.split('/').map(|segment| match segment.strip_prefix(':') {
+        Some(name) => format!("{{{name}}}"),
+        None => segment.to_owned(),
+    });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+pub fn inline(schema: MetaSchema) -> MetaSchemaRef {
+    MetaSchemaRef::Inline(Box::new(schema))
+}
+
+pub fn reference(name: &str) -> MetaSchemaRef {
+    MetaSchemaRef::Reference(name.to_owned())
+}
+
+pub fn described(schema: MetaSchema, description: &'static str) -> MetaSchemaRef {
+    inline(MetaSchema { description: Some(description), ..schema })
+}
+
+pub fn with_example(schema: MetaSchema, example: impl Into<Value>) -> MetaSchema {
+    MetaSchema { example: Some(example.into()), ..schema }
+}
+
+pub fn formatted(format: &'static str) -> MetaSchema {
+    MetaSchema::new_with_format("string", format)
+}
+
+pub fn matching(pattern: impl Into<String>) -> MetaSchema {
+    MetaSchema { pattern: Some(pattern.into()), ..MetaSchema::new("string") }
+}
+
+pub fn integer_from(minimum: u8) -> MetaSchema {
+    let minimum = Some(minimum.into());
+    MetaSchema { minimum, ..MetaSchema::new_with_format("integer", "int64") }
+}
+
+pub fn one_of(words: impl IntoIterator<Item = impl Into<Value>>) -> MetaSchema {
+    let enum_items = words.into_iter().map(Into::into).collect();
+    MetaSchema { enum_items, ..MetaSchema::new("string") }
+}
+
+pub fn any_of(any_of: impl Into<Vec<MetaSchemaRef>>) -> MetaSchema {
+    MetaSchema { any_of: any_of.into(), ..MetaSchema::ANY }
+}
+
+pub fn array(items: MetaSchemaRef) -> MetaSchema {
+    MetaSchema { items: Some(Box::new(items)), ..MetaSchema::new("array") }
+}
+
+pub fn object(
+    required: &[&'static str],
+    properties: impl IntoIterator<Item = (&'static str, MetaSchemaRef)>,
+) -> MetaSchema {
+    let (required, properties) = (required.to_vec(), properties.into_iter().collect());
+    MetaSchema { required, properties, ..MetaSchema::new("object") }
+}

@@ -1,0 +1,162 @@
+//! The service's own operations: the entry point, the health checks, the change log and the
+//! business rules.
+
+use application::Sequence;
+use poem::http::Method;
+use poem_openapi::registry::{MetaOperation, MetaPath, MetaSchema, Registry};
+use serde_json::json;
+
+use super::model::{documented_path, inline, reference, with_example};
+use super::operations::{header, operation, responses};
+use super::parameters;
+use crate::headers::media_type::{MediaType, PAGE_TYPES};
+use crate::links;
+use crate::query::{CHANGES_PARAMETERS, STREAM_PARAMETERS, change_cursor};
+
+/// The tag of the service's own operations.
+pub const TAG: &str = "service";
+
+const EVENTS: &str = "ChangeEvents";
+
+/// A GET on a path of the service's own.
+struct Row {
+    path: &'static str,
+    id: &'static str,
+    summary: &'static str,
+    /// Empty where the summary says it all.
+    description: &'static str,
+    query: &'static [&'static str],
+    types: &'static [MediaType],
+    /// The name of a schema; without one, any object is shown.
+    shown: Option<&'static str>,
+    statuses: &'static [u16],
+}
+
+const PLAIN: Row = Row {
+    path: "/",
+    id: "",
+    summary: "",
+    description: "",
+    query: &[],
+    types: &[MediaType::JSON],
+    shown: None,
+    statuses: &[200, 304, 400, 406, 414],
+};
+
+const HAL: &[MediaType] = &[MediaType::HAL, MediaType::JSON];
+
+const ROWS: [Row; 8] = [
+    Row {
+        id: "getEntryPoint",
+        summary: "The entry point: links every collection",
+        types: HAL,
+        statuses: &[200, 406],
+        ..PLAIN
+    },
+    Row {
+        path: "/healthz",
+        id: "getHealth",
+        summary: "Whether the process lives",
+        shown: Some("Health"),
+        statuses: &[200, 406],
+        ..PLAIN
+    },
+    Row {
+        path: "/readyz",
+        id: "getReadiness",
+        summary: "Whether the service can do its work: checks the store",
+        shown: Some("Health"),
+        statuses: &[200, 406, 503],
+        ..PLAIN
+    },
+    Row {
+        path: links::CHANGES,
+        id: "listChanges",
+        summary: "Every write of every group, in the order of the commits",
+        description: "Follow `_links.next`: it is on every page, also on an empty one, so a reader simply keeps following it. Nothing is missed and nothing comes twice, however many write at once. With `group`, a page may be empty although there is more. `kind` is `created`, `replaced`, `patched` or `deleted`; a deletion takes the next version.",
+        query: CHANGES_PARAMETERS,
+        types: HAL,
+        shown: Some("ChangePage"),
+        statuses: &[200, 304, 400, 406, 414, 503],
+        ..PLAIN
+    },
+    Row {
+        path: links::CHANGE_STREAM,
+        id: "streamChanges",
+        summary: "Every write as it happens",
+        description: "The same as server-sent events, from now on; with `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data` is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who does not read is cut off and may connect again where it was. Swagger UI waits for the end, which does not come: try `curl -N`.",
+        query: STREAM_PARAMETERS,
+        types: &[MediaType::EVENT_STREAM],
+        shown: Some(EVENTS),
+        statuses: &[200, 400, 406, 414, 503],
+        ..PLAIN
+    },
+    Row {
+        path: links::RULES,
+        id: "listRules",
+        summary: "List the business rules",
+        description: "Every business rule that is in force, group by group: those written in Rust, then those of the operators' rule files. Rules may change while the service runs; the entity tag changes with them.",
+        types: HAL,
+        shown: Some("RuleList"),
+        ..PLAIN
+    },
+    Row {
+        path: links::RULE,
+        id: "getRule",
+        summary: "Read a business rule",
+        types: &PAGE_TYPES,
+        shown: Some("Rule"),
+        statuses: &[200, 304, 400, 404, 406, 414],
+        ..PLAIN
+    },
+    Row {
+        path: links::RULE_SCHEMA,
+        id: "getRuleSchema",
+        summary: "The JSON Schema of rule files",
+        description: "An editor that knows it completes and checks rule files as they are written: name its URL in the file's first line, `# yaml-language-server: $schema=…`.",
+        // It is served whatever is accepted.
+        statuses: &[200, 304, 400, 414],
+        ..PLAIN
+    },
+];
+
+/// The paths, each with its operation.
+pub fn paths() -> Vec<MetaPath> {
+    let path = |row: Row| {
+        let shown = row.shown.map_or_else(|| inline(MetaSchema::new("object")), reference);
+        let responses = responses(row.statuses, row.types, &shown, |_| vec![header("Allow")]);
+        let in_path = row.path.split('/').filter_map(|segment| segment.strip_prefix(':'));
+        let in_header = (row.path == links::CHANGE_STREAM).then_some("Last-Event-ID");
+        let parameters = in_path.chain(row.query.iter().copied()).chain(in_header);
+        let own = MetaOperation {
+            description: Some(row.description).filter(|text| !text.is_empty()),
+            params: parameters.map(parameters::of_service).collect(),
+            ..operation(Method::GET, TAG, row.id, row.summary, responses)
+        };
+        MetaPath { path: documented_path(row.path), operations: vec![own] }
+    };
+    ROWS.map(path).into()
+}
+
+/// Registers the schema of the stream, and the example of a change.
+pub fn register(registry: &mut Registry) {
+    let item = "http://127.0.0.1:8080/v1/proposals/01890a5d-ac96-774b-bcce-b302099a8050";
+    let change = json!({
+        "group": "proposals", "item_id": "01890a5d-ac96-774b-bcce-b302099a8050", "version": 2, "kind": "patched",
+        "time": "2026-02-16T00:00:00.000000Z", "caller": null, "cursor": change_cursor::write(Sequence(7)),
+        "_links": { "item": { "href": item }, "version": { "href": format!("{item}/versions/2") } },
+    });
+    let event = json!({
+        "specversion": "1.0", "id": change["cursor"], "source": "http://127.0.0.1:8080/v1/changes",
+        "type": "research-proposal-service.item.patched", "subject": "/v1/proposals/01890a5d-ac96-774b-bcce-b302099a8050",
+        "time": change["time"], "datacontenttype": "application/json", "data": change,
+    });
+    let id = change["cursor"].as_str().unwrap_or_default();
+    let events = format!("retry: 2000\n\nid: {id}\ndata: {event}\n\n:\n\n");
+    let stream =
+        MetaSchema { description: Some("Server-sent events."), ..MetaSchema::new("string") };
+    registry.schemas.insert(EVENTS.to_owned(), with_example(stream, events));
+    if let Some(schema) = registry.schemas.get_mut("Change") {
+        schema.example = Some(change);
+    }
+}
