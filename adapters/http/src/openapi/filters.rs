@@ -6,7 +6,7 @@ use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
 use serde_json::Map;
 
 use super::examples;
-use super::model::{NOTHING, about, any_of, described, formatted, inline, object, reference};
+use super::model::{NOTHING, any_of, described, formatted, inline, object, reference};
 use crate::groups::{GROUPS, Group};
 use crate::query::{MOST_VALUE, OPERATORS, TIMES};
 
@@ -14,7 +14,9 @@ use crate::query::{MOST_VALUE, OPERATORS, TIMES};
 /// of the conditions on them.
 pub fn register(registry: &mut Registry) {
     registry.schemas.extend(comparisons());
-    registry.schemas.extend(GROUPS.iter().map(|group| (name(group).to_owned(), of(group))));
+    registry
+        .schemas
+        .extend(GROUPS.iter().map(|group| (format!("{}Filters", group.stem), of(group))));
 }
 
 fn comparisons() -> impl Iterator<Item = (String, MetaSchema)> {
@@ -67,11 +69,6 @@ fn conditions(stem: &str, value: &MetaSchema) -> MetaSchema {
         additional_properties: Some(Box::new(inline(MetaSchema::new(NOTHING)))),
         ..object(&[], properties)
     }
-}
-
-/// The name of the schema of a group's filters.
-pub fn name(group: Group) -> &'static str {
-    about(group, "{stem}Filters")
 }
 
 pub fn of(group: Group) -> MetaSchema {

@@ -33,9 +33,9 @@ fn of(group: Group, operation: Operation) -> MetaOperation {
         Operation::Compare => "JsonPatch",
         _ => group.stem,
     };
+    let (statuses, types) = (self::statuses(group, statuses), group.response_types());
     let headers = |status| headers(operation, status);
-    let statuses = self::statuses(group, statuses);
-    let responses = responses(&statuses, &group.response_types(), &reference(shown), headers);
+    let responses = responses(&statuses, &types, &reference(shown), headers);
     let request = |body| MetaRequest {
         description: None,
         content: content(&group.request_types(), &reference(body)),

@@ -9,10 +9,10 @@ use domain::Collection;
 use poem_openapi::ParameterStyle;
 use poem_openapi::registry::{MetaOperationParam, MetaParamIn, MetaSchema, MetaSchemaRef};
 
+use super::examples;
 use super::model::{
-    formatted, inline, integer_from, keep, matching, one_of, reference, with_example,
+    about, formatted, inline, integer_from, keep, matching, one_of, reference, with_example,
 };
-use super::{examples, filters};
 use crate::groups::{Group, Operation, VERSION_PARAMETER};
 use crate::headers::idempotency_key::IDEMPOTENCY_KEY;
 use crate::links::{ItemLink, RULE_PARAMETER};
@@ -93,18 +93,9 @@ fn in_headers_of(operation: Operation) -> Vec<MetaOperationParam> {
 /// to embed.
 fn in_query_of(group: Group, name: &str) -> Option<(&'static str, MetaSchemaRef)> {
     let (description, schema) = match name {
-        "page" => (
-            "Which page, from 1. To walk through a collection follow `_links.next` instead.",
-            MetaSchema { default: Some(1.into()), ..integer_from(1) },
-        ),
-        "page_size" => ("Items per page, 1 to 250.", page_size()),
-        "cursor" => (
-            "A place in the collection, as `_links.next` and `_links.prev` have it; not to be made up. It goes with the collection, filters, search and order it was given for. `page` beside it is but the number shown.",
-            MetaSchema { max_length: Some(1500), ..matching(CURSOR) },
-        ),
         "filter" => {
             let description = "Only items with these members, all of them: `filter[member]=value`, or `filter[member][operator]=value` with `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`, `contains` or `exists`.";
-            return Some((description, reference(filters::name(group))));
+            return Some((description, reference(about(group, "{stem}Filters"))));
         }
         "sort" => (
             keep(format!(
@@ -133,6 +124,22 @@ fn in_query_of(group: Group, name: &str) -> Option<(&'static str, MetaSchemaRef)
                 with_example(one_of(arrangements(&names)), *names.first()?),
             )
         }
+        _ => alike_in_all(name)?,
+    };
+    Some((description, inline(schema)))
+}
+
+fn alike_in_all(name: &str) -> Option<(&'static str, MetaSchema)> {
+    Some(match name {
+        "page" => (
+            "Which page, from 1. To walk through a collection follow `_links.next` instead.",
+            MetaSchema { default: Some(1.into()), ..integer_from(1) },
+        ),
+        "page_size" => ("Items per page, 1 to 250.", page_size()),
+        "cursor" => (
+            "A place in the collection, as `_links.next` and `_links.prev` have it; not to be made up. It goes with the collection, filters, search and order it was given for. `page` beside it is but the number shown.",
+            MetaSchema { max_length: Some(1500), ..matching(CURSOR) },
+        ),
         "total" => (
             "`none` skips the count, which is faster for large results: no `total_items`, `page_count` and `last`.",
             MetaSchema { default: Some(TOTALS[0].into()), ..one_of(TOTALS) },
@@ -154,8 +161,7 @@ fn in_query_of(group: Group, name: &str) -> Option<(&'static str, MetaSchemaRef)
             switch(),
         ),
         _ => return None,
-    };
-    Some((description, inline(schema)))
+    })
 }
 
 const CURSOR: &str = "^[A-Za-z0-9_-]+$";

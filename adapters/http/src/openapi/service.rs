@@ -78,7 +78,6 @@ const ROWS: [Row; 8] = [
         types: HAL,
         shown: Some("ChangePage"),
         statuses: &[200, 304, 400, 406, 414, 503],
-        ..PLAIN
     },
     Row {
         path: links::CHANGE_STREAM,
@@ -89,7 +88,6 @@ const ROWS: [Row; 8] = [
         types: &[MediaType::EVENT_STREAM],
         shown: Some(EVENTS),
         statuses: &[200, 400, 406, 414, 503],
-        ..PLAIN
     },
     Row {
         path: links::RULES,
