@@ -32,28 +32,26 @@ const STEP: &str = "store the changes";
 /// some thousand.
 const CHANGES: usize = 64;
 
-/// The engine's own statements around those that store and count the changes.
+/// The engine's own statements before the changes are stored, before the totals are counted, and
+/// before the commit.
 struct Preparation {
-    before_storing: &'static str,
-    before_counting: &'static str,
-    before_commit: &'static str,
+    storing: &'static str,
+    counting: &'static str,
+    commit: &'static str,
 }
 
 /// As much is sorted in memory at a time as there may be pages.
-const SQLITE: Preparation = Preparation {
-    before_storing: "",
-    before_counting: "PRAGMA cache_size = -2048",
-    before_commit: "",
-};
+const SQLITE: Preparation =
+    Preparation { storing: "", counting: "PRAGMA cache_size = -2048", commit: "" };
 
 /// Items are looked for by their identifiers only, however small the tables are when a plan is
 /// made. Then the planner learns how large they have become: it would count for a long time, and
 /// the service's first reads would be slow. Numbers and times go on after those that were stored.
 const POSTGRES: Preparation = Preparation {
-    before_storing: "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off",
-    before_counting: "SET LOCAL enable_seqscan = DEFAULT; SET LOCAL enable_hashjoin = DEFAULT; SET LOCAL enable_mergejoin = DEFAULT; \
+    storing: "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off",
+    counting: "SET LOCAL enable_seqscan = DEFAULT; SET LOCAL enable_hashjoin = DEFAULT; SET LOCAL enable_mergejoin = DEFAULT; \
                       ANALYZE items, changes",
-    before_commit: "SELECT setval(pg_get_serial_sequence('changes', 'sequence'), MAX(sequence)), \
+    commit: "SELECT setval(pg_get_serial_sequence('changes', 'sequence'), MAX(sequence)), \
                     setval('write_clock', greatest((SELECT last_value FROM write_clock), MAX(time))) FROM changes HAVING COUNT(*) > 0",
 };
 
@@ -86,7 +84,7 @@ impl Import {
         if has_rows(&transaction, WRITTEN, STEP).await? {
             return Err(TransferError::NotEmpty);
         }
-        let prepared = transaction.execute_unprepared(preparation.before_storing).await;
+        let prepared = transaction.execute_unprepared(preparation.storing).await;
         prepared.map_err(TransferError::at(STEP))?;
         Ok(Self { transaction, dialect, preparation, store })
     }
@@ -192,8 +190,8 @@ impl HistoryImport for Import {
 
     async fn commit(self: Box<Self>) -> Result<(), MaintenanceError> {
         let Self { transaction, dialect, preparation, store } = *self;
-        let Preparation { before_counting, before_commit, .. } = preparation;
-        for text in [before_counting, &count_totals(dialect), before_commit] {
+        let Preparation { counting, commit, .. } = preparation;
+        for text in [counting, &count_totals(dialect), commit] {
             transaction.execute_unprepared(text).await.map_err(TransferError::at(STEP))?;
         }
         transaction.commit().await.map_err(TransferError::at(STEP))?;
