@@ -86,7 +86,7 @@ impl Recipe {
             ("project_title", 100, json!(study.title)),
             ("general_objective", 100, json!(study.sentence("objective"))),
             ("specific_objectives", 100, objectives),
-            ("researcher_id", 100, json!(study.sentence("researcher_id"))),
+            ("researcher_id", 100, json!(study.researcher)),
             ("implementation_sites", 95, json!(study.sites)),
         ];
         let members = members.into_iter().filter(|(_, percent, _)| study.happens(*percent));
@@ -109,13 +109,14 @@ impl Recipe {
 
     /// Begins an item, which is the same for the same numbers.
     fn study(&self, proposal: u64, item: u64) -> Study {
-        let random =
-            [proposal, item].into_iter().fold(Rng::with_seed(self.seed), |mut rng, number| {
-                Rng::with_seed(rng.u64(..) ^ number)
-            });
+        let seeded = Rng::with_seed(self.seed);
+        let mut random = [proposal, item]
+            .into_iter()
+            .fold(seeded, |mut random, number| Rng::with_seed(random.u64(..) ^ number));
         let researchers = (self.proposals / PROPOSALS_OF_A_RESEARCHER).max(1);
+        let researcher = format!("R-{:05}", random.u64(1..=researchers));
         let (topic, measure, title, sites) = Default::default();
-        let mut study = Study { random, researchers, topic, measure, title, sites, year: 0 };
+        let mut study = Study { random, researcher, topic, measure, title, sites, year: 0 };
         study.year = study.random.i16(2016..=2027);
         (study.topic, study.measure) = (study.word("topic"), study.word("measure"));
         study.sites = (0..study.random.u8(1..=4)).map(|_| study.word("place")).collect();
@@ -141,7 +142,7 @@ impl Recipe {
 /// The subject of an item, to which its prose keeps, and its random numbers.
 struct Study {
     random: Rng,
-    researchers: u64,
+    researcher: String,
     topic: &'static str,
     measure: &'static str,
     title: String,
@@ -191,9 +192,7 @@ impl Study {
                 "earlier" => out.push_str(&(self.year - self.random.i16(1..=14)).to_string()),
                 "small" => out.push_str(&self.random.u8(2..=12).to_string()),
                 "count" => out.push_str(&self.random.u16(30..=600).to_string()),
-                "researcher" => {
-                    out.push_str(&format!("{:05}", self.random.u64(1..=self.researchers)));
-                }
+                "researcher" => out.push_str(&self.researcher),
                 "objective" | "sentence" => out.push_str(&self.sentence(piece)),
                 kind => out.push_str(self.word(kind)),
             }

@@ -138,14 +138,14 @@ impl<R: BufRead> Reading<R> {
     /// that nothing follows; and that no item is left without its parent.
     fn close(&mut self, changes: u64, sha256: &str) -> Result<(), CommandError> {
         let digest = format::checksum(take(&mut self.digest));
-        let error = if changes != self.changes {
+        let error = if changes == self.changes {
+            let error = "the checksum is not that of the lines before it: the file was damaged or edited; export again";
+            (sha256 != digest).then(|| error.to_owned())
+        } else {
             let found = self.changes;
             Some(format!(
                 "the last line counts {changes} changes, and {found} stand before it: lines are missing or were added; export again"
             ))
-        } else {
-            let error = "the checksum is not that of the lines before it: the file was damaged or edited; export again";
-            (sha256 != digest).then(|| error.to_owned())
         };
         if let Some(error) = error.filter(|_| self.errors.is_empty()) {
             self.refuse(&error);

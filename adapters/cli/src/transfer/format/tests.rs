@@ -42,7 +42,7 @@ fn change(line: &str) -> ChangeRecord {
 
 #[track_caller]
 fn refused(line: &str, words: &str) {
-    let error = read_entry(line.as_bytes()).expect_err(line).to_string();
+    let error = read_entry(line.as_bytes()).expect_err(line);
     assert!(error.contains(words), "{error}");
 }
 
