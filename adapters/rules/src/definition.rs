@@ -12,7 +12,7 @@ use crate::file_rule::{Field, FileRule, Message};
 use crate::keys::{self, Keys, LONGEST_NAME};
 use crate::lookup_target::{LookupTarget, ParsedLookup};
 use crate::notes::Notes;
-use crate::yaml::{Node, Scalar};
+use crate::yaml::{Entry, Node};
 
 /// The default of `on`.
 const ON: [WriteOperation; 3] =
@@ -23,29 +23,8 @@ const KEYS_OF_CASES: [&str; 5] = ["rule", "name", "on", "lookup", "expect"];
 
 /// The words of the language (its specification's `RESERVED`, and the literals), which are no names
 /// there.
-const WORDS: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+const WORDS: &str = "true false null in as break const continue else for function if import let \
+                     loop package namespace return var void while";
 
 /// Reads an element of `rules`: its `id`, if it has one, and the rule, if nothing is wrong with it.
 pub(crate) fn read(
@@ -56,24 +35,27 @@ pub(crate) fn read(
     let errors_before = errors.count();
     let keys = Keys::of(node, &RULE, Some(&[]), errors)?;
     let (variables, targets, mut notes) = lookups(&keys, errors);
-    let mut compile =
-        |key, wanted| compiled(keys.scalar(key)?, wanted, &variables, &mut notes, errors);
+    let mut compile = |key, wanted| {
+        let scalar = keys.scalar(key)?;
+        let compiled = Expression::compile(&scalar.text, wanted, &variables)
+            .map_err(|error| (scalar.place_of(error.offset), error.reason));
+        let expression = errors.take(compiled)?;
+        notes.add(&expression, scalar, 0);
+        Some(expression)
+    };
     let when = compile("when", ResultKind::Boolean);
     let check = compile("check", ResultKind::Boolean);
-    let message = match keys.scalar("message_expression") {
-        Some(scalar) => {
-            let expression = compile("message_expression", ResultKind::String);
-            let source = scalar.text.trim_end().into();
-            expression.map(|expression| Message::Computed { expression, source })
-        }
-        None => keys.string("message").map(|text| Message::Fixed(text.trim_end().into())),
+    let message = match keys.string("message_expression") {
+        Some(source) => compile("message_expression", ResultKind::String)
+            .map(|expression| Message::Computed { expression, source: source.trim_end().into() }),
+        None => keys.string("message").map(|message| Message::Fixed(message.trim_end().into())),
     };
     let operations = operations(&keys, errors);
     let effective = effective(&keys, errors);
     let field = keys.scalar("field").map(|scalar| Field {
         pointer: keys::pointer(&scalar.text).unwrap_or_default(),
         written: scalar.text.as_str().into(),
-        place: scalar.source.place,
+        place: scalar.place,
     });
     let id: Box<str> = keys.string("id")?.into();
     let is_sound = errors.count() == errors_before;
@@ -101,23 +83,9 @@ pub(crate) fn read(
     Some((id, rule))
 }
 
-fn compiled(
-    scalar: &Scalar,
-    wanted: ResultKind,
-    variables: &[(String, Shape)],
-    notes: &mut Notes,
-    errors: &mut FileErrors<'_>,
-) -> Option<Expression> {
-    let expression = Expression::compile(&scalar.text, wanted, variables)
-        .map_err(|error| errors.add(scalar.place_of(error.offset), error.reason))
-        .ok()?;
-    notes.add(&expression, scalar, 0);
-    Some(expression)
-}
-
 fn operations(keys: &Keys<'_>, errors: &mut FileErrors<'_>) -> Vec<WriteOperation> {
     let Some(node) = keys.get("on") else { return ON.to_vec() };
-    let elements = keys::list(node, "on", errors).unwrap_or_default();
+    let elements = keys.elements("on");
     if elements.is_empty() {
         errors.add(
             node.place,
@@ -125,11 +93,11 @@ fn operations(keys: &Keys<'_>, errors: &mut FileErrors<'_>) -> Vec<WriteOperatio
         );
     }
     let mut operations = Vec::with_capacity(elements.len());
-    for element in elements {
-        let name = element.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-        let Some(operation) = WriteOperation::named(name) else { continue };
+    for scalar in elements.iter().filter_map(|element| element.scalar()) {
+        let Some(operation) = WriteOperation::named(&scalar.text) else { continue };
         if operations.contains(&operation) {
-            errors.add(element.place, format!("`on` names `{name}` twice; remove one"));
+            let name = operation.name();
+            errors.add(scalar.place, format!("`on` names `{name}` twice; remove one"));
         }
         operations.push(operation);
     }
@@ -138,14 +106,14 @@ fn operations(keys: &Keys<'_>, errors: &mut FileErrors<'_>) -> Vec<WriteOperatio
 
 fn effective(keys: &Keys<'_>, errors: &mut FileErrors<'_>) -> (Option<Date>, Option<Date>) {
     let Some(node) = keys.get("effective") else { return (None, None) };
-    let days = Keys::of(node, &EFFECTIVE, Some(&[]), errors);
-    let day = |key| days.as_ref()?.date(key);
-    if let (Some(first), Some(last)) = (day("from"), day("until"))
+    let Some(dates) = Keys::of(node, &EFFECTIVE, Some(&[]), errors) else { return (None, None) };
+    let (from, until) = (dates.date("from"), dates.date("until"));
+    if let (Some(first), Some(last)) = (from, until)
         && last < first
     {
-        errors.add(node.place, format!("the rule would end on {last}, before it begins on {first}; correct one of the two days"));
+        errors.add(node.place, format!("the rule would end on {last}, before it begins on {first}; correct one of the two dates"));
     }
-    (day("from"), day("until"))
+    (from, until)
 }
 
 /// The variables of the lookups, also of those that have an error, so that expressions may name
@@ -155,24 +123,22 @@ fn lookups(
     errors: &mut FileErrors<'_>,
 ) -> (Vec<(String, Shape)>, Vec<LookupTarget>, Notes) {
     let (mut variables, mut targets, mut notes) = (Vec::new(), Vec::new(), Notes::default());
-    let entries = keys.get("lookup").and_then(|node| keys::entries(node, "`lookup`", errors));
-    for (index, entry) in entries.unwrap_or_default().iter().enumerate() {
+    let entries = keys.get("lookup").and_then(|node| errors.take(keys::entries(node, "`lookup`")));
+    for (index, Entry { key, place, value }) in entries.unwrap_or_default().iter().enumerate() {
         if index == Lookup::MOST {
-            errors.add(entry.place, format!("a rule looks up at most {} times", Lookup::MOST));
+            errors.add(*place, format!("a rule looks up at most {} times", Lookup::MOST));
             break;
         }
-        if let Some(reason) = misnamed(&entry.key) {
-            errors.add(entry.place, reason);
+        if let Some(reason) = misnamed(key) {
+            errors.add(*place, reason);
         }
-        let scalar = keys::expression(&entry.value, &entry.key, errors);
-        let written = scalar.and_then(|scalar| ParsedLookup::read(scalar, errors));
-        let shape = written.as_ref().map_or(Shape::Many, |written| written.by.shape());
-        variables.push((entry.key.clone(), shape));
-        let Some((scalar, written)) = scalar.zip(written) else { continue };
-        let start = written.offset;
-        let Some(target) = written.compile(errors) else { continue };
-        notes.add(&target.value, scalar, start);
-        targets.push(target);
+        let scalar = errors.take(keys::expression(value, key));
+        let parsed = scalar.and_then(|scalar| ParsedLookup::read(scalar, errors));
+        let shape = parsed.as_ref().map_or(Shape::Many, |parsed| parsed.by.shape());
+        variables.push((key.clone(), shape));
+        if let Some(target) = parsed.and_then(|parsed| parsed.compile(&mut notes, errors)) {
+            targets.push(target);
+        }
     }
     (variables, targets, notes)
 }
@@ -181,7 +147,8 @@ fn misnamed(name: &str) -> Option<String> {
     let is_identifier = name.len() <= LONGEST_NAME
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if KEYS_OF_CASES.contains(&name) || WORDS.contains(&name) || Expression::is_taken(name) {
+    let is_word = WORDS.split_whitespace().any(|word| word == name);
+    if KEYS_OF_CASES.contains(&name) || is_word || Expression::is_taken(name) {
         Some(format!(
             "a lookup cannot be named `{name}`, which has a meaning already; choose another name"
         ))

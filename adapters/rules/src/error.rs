@@ -110,12 +110,17 @@ impl<'a> FileErrors<'a> {
         self.errors.push(self.file, Some(place), reason);
     }
 
+    pub fn add_to_file(&mut self, reason: impl Into<String>) {
+        self.errors.push(self.file, None, reason);
+    }
+
+    /// Returns the value of a result; adds its error.
+    pub fn take<T>(&mut self, result: Result<T, (Location, String)>) -> Option<T> {
+        result.map_err(|(place, reason)| self.add(place, reason)).ok()
+    }
+
     /// How many there are so far.
     pub const fn count(&self) -> usize {
         self.errors.kept.len() + self.errors.omitted
-    }
-
-    pub fn add_to_file(&mut self, reason: impl Into<String>) {
-        self.errors.push(self.file, None, reason);
     }
 }

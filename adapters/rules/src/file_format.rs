@@ -2,13 +2,13 @@
 
 use domain::{Collection, Severity, WriteOperation};
 
-use crate::expectation::Expectation;
+use crate::cases::{FAIL, PASS};
 use crate::keys::{Form, Key, Presence, Table, Word};
 
 /// Most characters of what people are told: a message, a description, a source.
-const LONGEST_TEXT: usize = 2_000;
+const LONGEST_STRING: usize = 2_000;
 
-const TEXT: Form = Form::String(LONGEST_TEXT);
+const STRING: Form = Form::String(LONGEST_STRING);
 const GROUP: Word = Word { of: "group", known: Collection::names };
 /// The groups whose items may have members of one's own.
 pub(crate) const OPEN_GROUP: Word = Word {
@@ -24,8 +24,7 @@ const OPERATION: Form = Form::Word(Word {
 });
 const SEVERITY: Form =
     Form::Word(Word { of: "severity", known: || Severity::ALL.map(Severity::name).to_vec() });
-const VERDICT: Form =
-    Form::Word(Word { of: "verdict", known: || Expectation::ALL.map(Expectation::name).to_vec() });
+const VERDICT: Form = Form::Word(Word { of: "verdict", known: || vec![PASS, FAIL] });
 /// The items that a lookup of a case finds.
 const FOUND: Form = Form::OneOf(&[Form::Null, Form::Item, Form::List(&Form::Item)]);
 
@@ -41,7 +40,7 @@ pub(crate) static FILE: Table = Table {
         ),
         optional(
             "members",
-            Form::Named(Some(OPEN_GROUP), &Form::List(&TEXT)),
+            Form::Named(Some(OPEN_GROUP), &Form::List(&STRING)),
             "The names of your agency's own members by group, which `rules check` then knows.",
         ),
     ],
@@ -75,7 +74,11 @@ pub(crate) static RULE: Table = Table {
             "A CEL expression that must be true.",
             "self.budget > 0",
         ),
-        alternative("message", TEXT, "What is wrong and how to fix it, where the check is false."),
+        alternative(
+            "message",
+            STRING,
+            "What is wrong and how to fix it, where the check is false.",
+        ),
         alternative(
             "message_expression",
             Form::Expression,
@@ -96,8 +99,8 @@ pub(crate) static RULE: Table = Table {
             Form::Mapping(&EFFECTIVE),
             "The days on which it is in force. Without it, always.",
         ),
-        optional("description", TEXT, "What the rule is for."),
-        optional("source", TEXT, "Where it comes from: a guideline, a memo."),
+        optional("description", STRING, "What the rule is for."),
+        optional("source", STRING, "Where it comes from: a guideline, a memo."),
         optional(
             "lookup",
             Form::Named(None, &Form::Expression),
@@ -120,8 +123,8 @@ pub(crate) static EFFECTIVE: Table = Table {
 pub(crate) static CASE: Table = Table {
     name: "a case",
     keys: &[
-        required("rule", TEXT, "The id of the rule.", "the_id_of_a_rule"),
-        required("name", TEXT, "What the case shows.", "a budget of zero is refused"),
+        required("rule", STRING, "The id of the rule.", "the_id_of_a_rule"),
+        required("name", STRING, "What the case shows.", "a budget of zero is refused"),
         required("self", Form::Item, "The item as it would be.", "{project_title: A title}"),
         optional(
             "old",
@@ -133,12 +136,12 @@ pub(crate) static CASE: Table = Table {
         optional("now", Form::Time, "The time."),
         optional(
             "caller",
-            Form::OneOf(&[Form::Null, TEXT, Form::Mapping(&CALLER)]),
+            Form::OneOf(&[Form::Null, STRING, Form::Mapping(&CALLER)]),
             "The person or system that writes.",
         ),
         optional(
             "parent",
-            Form::OneOf(&[Form::Null, TEXT]),
+            Form::OneOf(&[Form::Null, STRING]),
             "The id of the item that `self` belongs to.",
         ),
         optional(
@@ -156,7 +159,7 @@ pub(crate) static CASE_LOOKUP: Table = Table { name: "`lookup`", keys: &[], is_o
 
 pub(crate) static CALLER: Table = Table {
     name: "`caller`",
-    keys: &[optional("id", Form::OneOf(&[Form::Null, TEXT]), "Its name.")],
+    keys: &[optional("id", Form::OneOf(&[Form::Null, STRING]), "Its name.")],
     is_open: false,
 };
 

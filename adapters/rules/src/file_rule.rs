@@ -15,7 +15,7 @@ use crate::evaluation;
 use crate::expression::{
     Budget, EvaluationError, Expression, Meter, Scope, Shape, Variable, complete,
 };
-use crate::lookup_target::{LookupBy, LookupTarget};
+use crate::lookup_target::LookupTarget;
 use crate::notes::Notes;
 
 /// Most characters of a message.
@@ -61,29 +61,10 @@ pub(crate) enum Message {
     Computed { expression: Expression, source: Box<str> },
 }
 
-/// Why a rule did not pass.
-enum Refusal {
-    /// Its check is false.
-    NotMet,
-    /// It could not be decided.
-    Undecided(String),
-}
-
 /// The message of a rule that did not pass, and why it could not be decided.
 struct Rejection {
     detail: String,
     undecided: Option<String>,
-}
-
-impl From<EvaluationError> for Refusal {
-    fn from(error: EvaluationError) -> Self {
-        Self::Undecided(match error {
-            EvaluationError::Failed(reason) => reason,
-            EvaluationError::BudgetExhausted => {
-                "it takes too much time or memory on this item".to_owned()
-            }
-        })
-    }
 }
 
 impl FileRule {
@@ -93,28 +74,10 @@ impl FileRule {
         &self.id
     }
 
-    /// The collection whose items it judges.
-    #[must_use]
-    pub const fn collection(&self) -> Collection {
-        self.collection
-    }
-
     /// The file it is in.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
-    }
-
-    /// Where in the file it begins.
-    #[must_use]
-    pub const fn place(&self) -> Location {
-        self.place
-    }
-
-    /// The top-level members of the item that it reads, each once, in the order of their names.
-    #[must_use]
-    pub fn members_read(&self) -> Vec<&str> {
-        self.members_of(Variable::After)
     }
 
     /// The members of a variable that it reads, each once, in the order of their names.
@@ -135,11 +98,6 @@ impl FileRule {
         }
     }
 
-    pub(crate) fn lookup(&self, name: &str) -> Option<(usize, Collection, &LookupBy)> {
-        let index = self.variables.iter().position(|(variable, _)| variable == name)?;
-        self.targets.get(index).map(|target| (index, target.collection, &target.by))
-    }
-
     /// Returns `true` if the rule judges this operation and is in force on this day.
     pub(crate) fn applies_to(&self, operation: WriteOperation, today: Date) -> bool {
         self.operations.contains(&operation) && self.is_in_force(today)
@@ -157,7 +115,7 @@ impl FileRule {
 
     /// The guard, where it can be asked before anything is looked up. `None` is none.
     fn early_guard(&self) -> Option<&Expression> {
-        self.when.as_ref().filter(|when| !when.uses_lookups())
+        self.when.as_ref().filter(|when| !when.uses_lookups)
     }
 
     fn look_up(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Vec<Lookup>, EvaluationError> {
@@ -173,30 +131,20 @@ impl FileRule {
     }
 
     /// Returns whether the guard holds: whether the check is evaluated at all.
-    fn guard(&self, scope: &Scope<'_>, meter: &Meter) -> Result<bool, Refusal> {
+    fn guard(&self, scope: &Scope<'_>, meter: &Meter) -> Result<bool, EvaluationError> {
         if let Some(guard) = self.early_guard()
             && !guard.boolean(scope, meter)?
         {
             return Ok(false);
         }
-        self.refuse_incomplete(scope.found)?;
-        match self.when.as_ref().filter(|when| when.uses_lookups()) {
-            Some(guard) => Ok(guard.boolean(scope, meter)?),
+        // A list that is not whole decides nothing.
+        for (index, (name, _)) in self.variables.iter().enumerate() {
+            complete(name, scope.found.get(index))?;
+        }
+        match self.when.as_ref().filter(|when| when.uses_lookups) {
+            Some(guard) => guard.boolean(scope, meter),
             None => Ok(true),
         }
-    }
-
-    fn decide(&self, scope: &Scope<'_>, meter: &Meter) -> Result<(), Refusal> {
-        let is_met = !self.guard(scope, meter)? || self.check.boolean(scope, meter)?;
-        if is_met { Ok(()) } else { Err(Refusal::NotMet) }
-    }
-
-    /// A list that is not whole decides nothing.
-    fn refuse_incomplete(&self, found: &[Found]) -> Result<(), Refusal> {
-        for (index, (name, _)) in self.variables.iter().enumerate() {
-            complete(name, found.get(index))?;
-        }
-        Ok(())
     }
 
     fn lookups_by(
@@ -208,7 +156,7 @@ impl FileRule {
             return Ok(Vec::new());
         }
         let scope = Scope { found: &[], ..self.scope(transition) };
-        self.look_up(&scope, meter).map_err(|error| self.rejection(error.into(), &scope, meter))
+        self.look_up(&scope, meter).map_err(|error| self.undecided(error))
     }
 
     fn check_by(
@@ -217,20 +165,25 @@ impl FileRule {
         transition: &Transition<'_, Members>,
     ) -> Result<(), Rejection> {
         let scope = self.scope(transition);
-        self.decide(&scope, meter).map_err(|refusal| self.rejection(refusal, &scope, meter))
+        let is_met = || Ok(!self.guard(&scope, meter)? || self.check.boolean(&scope, meter)?);
+        match is_met() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Rejection { detail: self.message(&scope, meter), undecided: None }),
+            Err(error) => Err(self.undecided(error)),
+        }
     }
 
-    fn rejection(&self, refusal: Refusal, scope: &Scope<'_>, meter: &Meter) -> Rejection {
-        match refusal {
-            Refusal::NotMet => Rejection { detail: self.message(scope, meter), undecided: None },
-            Refusal::Undecided(reason) => {
-                let detail = format!(
-                    "the rule `{}` could not be decided, so it counts as not passed: {reason}",
-                    self.id
-                );
-                Rejection { detail, undecided: Some(reason) }
+    fn undecided(&self, error: EvaluationError) -> Rejection {
+        let reason = match error {
+            EvaluationError::Failed(reason) => reason,
+            EvaluationError::BudgetExhausted => {
+                "it takes too much time or memory on this item".to_owned()
             }
-        }
+        };
+        let id = &self.id;
+        let detail =
+            format!("the rule `{id}` could not be decided, so it counts as not passed: {reason}");
+        Rejection { detail, undecided: Some(reason) }
     }
 
     /// Judges a write of a case, of which everything is known, and returns the message of the
@@ -261,7 +214,7 @@ impl FileRule {
     fn message(&self, scope: &Scope<'_>, meter: &Meter) -> String {
         let computed = match &self.message {
             Message::Fixed(message) => return message.to_string(),
-            Message::Computed { expression, .. } => expression.text(scope, meter),
+            Message::Computed { expression, .. } => expression.string(scope, meter),
         };
         match computed {
             Ok(message) if !message.trim().is_empty() => message,
@@ -287,7 +240,7 @@ impl Rule<Members> for FileRule {
     }
 
     fn fields(&self) -> Vec<&str> {
-        self.members_read()
+        self.members_of(Variable::After)
     }
 
     fn operations(&self) -> &[WriteOperation] {

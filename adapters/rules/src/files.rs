@@ -137,7 +137,7 @@ fn is_rule_file(path: &Path) -> bool {
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     // Opening a pipe would wait for its writer.
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES_OF_A_FILE + 1).read_to_end(&mut bytes)?;

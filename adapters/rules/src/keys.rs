@@ -11,6 +11,9 @@ use jiff::civil::Date;
 use crate::error::{FileErrors, Location};
 use crate::yaml::{Content, Entry, Node, Scalar, ScalarKind};
 
+/// An error, and where it is.
+pub(crate) type Located = (Location, String);
+
 /// A mapping of which only some keys are known.
 pub(crate) struct Table {
     /// Its name in messages: "a rule".
@@ -93,41 +96,35 @@ impl<'a> Keys<'a> {
         others: Option<&[&str]>,
         errors: &mut FileErrors<'_>,
     ) -> Option<Self> {
-        let entries = entries(node, table.name, errors)?;
-        let is_there = |key: &Key| entries.iter().any(|entry| entry.key == key.name);
+        let entries = errors.take(entries(node, table.name))?;
+        let is_there = |key: &&Key| entries.iter().any(|entry| entry.key == key.name);
         for key in table.keys.iter().filter(|key| !is_there(key)) {
             if let Presence::Required { example } = key.presence {
-                let name = key.name;
+                let (of, name) = (table.name, key.name);
                 let reason =
-                    format!("needs the key `{name}`; add one, such as `{name}: {example}`");
-                errors.add(node.place, format!("{} {reason}", table.name));
+                    format!("{of} needs the key `{name}`; add one, such as `{name}: {example}`");
+                errors.add(node.place, reason);
             }
         }
-        refuse_alternatives(node, entries, table, errors);
-        let known: Vec<_> = table
-            .keys
-            .iter()
-            .map(|key| key.name)
-            .chain(others.into_iter().flatten().copied())
-            .collect();
+        errors.take(refuse_alternatives(node, entries, table));
+        let known = table.keys.iter().map(|key| key.name);
+        let known: Vec<_> = known.chain(others.into_iter().flatten().copied()).collect();
         let is_sound = |entry: &&Entry| {
             let before = errors.count();
             if let Some(key) = table.keys.iter().find(|key| key.name == entry.key) {
-                key.form.check(&entry.value, key.name, errors);
+                let checked = key.form.check(&entry.value, key.name, errors);
+                errors.take(checked);
             } else if others.is_some() && !known.contains(&entry.key.as_str()) {
-                let words = known_words(&entry.key, &known);
-                errors.add(
-                    entry.place,
-                    format!("{} has no key `{}`; {words}", table.name, entry.key),
-                );
+                let (of, key, words) = (table.name, &entry.key, known_words(&entry.key, &known));
+                errors.add(entry.place, format!("{of} has no key `{key}`; {words}"));
             }
             errors.count() == before
         };
         Some(Self { entries: entries.iter().filter(is_sound).collect(), place: node.place })
     }
 
-    pub fn get(&self, key: &str) -> Option<&'a Arc<Node>> {
-        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    pub fn get(&self, key: &str) -> Option<&'a Node> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &*entry.value)
     }
 
     /// The elements of a list; none without the key.
@@ -152,17 +149,15 @@ impl<'a> Keys<'a> {
 }
 
 impl Form {
-    /// Adds what is wrong with the value of a key.
-    fn check(self, node: &Node, key: &str, errors: &mut FileErrors<'_>) {
-        let mut sound = |is_sound: fn(&str) -> bool, wanted: &str| {
-            if let Some(scalar) = string(node, key, errors).filter(|scalar| !is_sound(&scalar.text))
-            {
-                let reason = format!("`{key}` is {wanted}, which `{}` is not", scalar.text);
-                errors.add(scalar.source.place, reason);
-            }
+    /// Returns what is wrong with the value of a key; the errors of a list's elements are added.
+    fn check(self, node: &Node, key: &str, errors: &mut FileErrors<'_>) -> Result<(), Located> {
+        let refuse = |reason| Err((node.place, reason));
+        let sound = |is_sound: fn(&str) -> bool, wanted: &str| match string(node, key)? {
+            scalar if is_sound(&scalar.text) => Ok(()),
+            scalar => refuse(format!("`{key}` is {wanted}, which `{}` is not", scalar.text)),
         };
         match self {
-            Self::Date => sound(|text| date(text).is_some(), "a day as YYYY-MM-DD"),
+            Self::Date => sound(|text| date(text).is_some(), "a date as YYYY-MM-DD"),
             Self::Time => sound(
                 |text| text.parse::<Timestamp>().is_ok(),
                 "a time such as 2026-01-31T12:00:00Z",
@@ -171,138 +166,106 @@ impl Form {
                 is_id,
                 "a name of lower-case letters, digits and `_` that begins with a letter and has at most 64 characters",
             ),
-            Self::String(most) => {
-                if let Some(scalar) = string(node, key, errors)
-                    && scalar.text.chars().count() > most
-                {
-                    let reason = format!("the {key} has more than {most} characters; shorten it");
-                    errors.add(scalar.source.place, reason);
-                }
-            }
-            Self::Word(word) => {
-                let Some(scalar) = string(node, key, errors) else { return };
-                word.check(&scalar.text, scalar.source.place, errors);
-            }
-            Self::Expression => {
-                expression(node, key, errors);
-            }
+            Self::String(most) => match string(node, key)?.text.chars().count() {
+                count if count <= most => Ok(()),
+                _ => refuse(format!("the {key} has more than {most} characters; shorten it")),
+            },
+            Self::Word(word) => word.check(&string(node, key)?.text, node.place),
+            Self::Expression => expression(node, key).map(|_| ()),
             Self::Pointer => {
-                let is_empty = |scalar: &Scalar| !scalar.is_plain && scalar.text.is_empty();
-                if !node.scalar().is_some_and(is_empty)
-                    && let Some(scalar) = string(node, key, errors)
-                    && let Err(reason) = pointer(&scalar.text)
-                {
-                    errors.add(scalar.source.place, reason);
-                }
+                // A string that is written, and empty, points to the item as a whole.
+                let is_empty = node.scalar().is_some_and(|it| it.text.is_empty() && !it.is_null());
+                let written = if is_empty { "" } else { &string(node, key)?.text };
+                pointer(written).map(|_| ()).or_else(refuse)
             }
             Self::List(of) => {
-                for element in list(node, key, errors).unwrap_or_default() {
-                    of.check(element, key, errors);
+                for element in list(node, key)? {
+                    let checked = of.check(element, key, errors);
+                    errors.take(checked);
                 }
+                Ok(())
             }
             // Checked where it is read.
-            Self::Null | Self::Item | Self::Mapping(_) | Self::Named(..) | Self::OneOf(_) => {}
+            Self::Null | Self::Item | Self::Mapping(_) | Self::Named(..) | Self::OneOf(_) => Ok(()),
         }
     }
 }
 
 impl Word {
-    pub fn check(self, word: &str, place: Location, errors: &mut FileErrors<'_>) {
+    pub fn check(self, word: &str, place: Location) -> Result<(), Located> {
         let known = (self.known)();
-        if !known.contains(&word) {
-            let words = known_words(word, &known);
-            errors.add(place, format!("there is no {} `{word}`; {words}", self.of));
+        if known.contains(&word) {
+            return Ok(());
         }
+        Err((place, format!("there is no {} `{word}`; {}", self.of, known_words(word, &known))))
     }
 }
 
-/// Adds an error unless there is exactly one of the alternatives of a table.
-fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table, errors: &mut FileErrors<'_>) {
-    let names: Vec<_> = table
-        .keys
-        .iter()
-        .filter(|key| key.presence == Presence::Alternative)
-        .map(|key| key.name)
-        .collect();
+/// Refuses anything but exactly one of the alternatives of a table.
+fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table) -> Result<(), Located> {
+    let alternatives = table.keys.iter().filter(|key| key.presence == Presence::Alternative);
+    let names: Vec<_> = alternatives.map(|key| key.name).collect();
     let mut present = entries.iter().filter(|entry| names.contains(&entry.key.as_str()));
-    let (name, names) = (table.name, names.join("` or a `"));
+    let (name, either) = (table.name, names.join("` or a `"));
     match (present.next(), present.next()) {
         (None, _) if !names.is_empty() => {
-            errors.add(node.place, format!("{name} needs a `{names}`; add one"));
+            Err((node.place, format!("{name} needs a `{either}`; add one")))
         }
         (Some(_), Some(second)) => {
-            let reason = format!("{name} has a `{names}`; remove one of the two");
-            errors.add(second.value.place, reason);
+            Err((second.value.place, format!("{name} has a `{either}`; remove one of the two")))
         }
-        _ => {}
+        _ => Ok(()),
     }
 }
 
 /// The entries of a value that is to be a mapping.
-pub(crate) fn entries<'a>(
-    node: &'a Node,
-    name: &str,
-    errors: &mut FileErrors<'_>,
-) -> Option<&'a [Entry]> {
-    if let Content::Mapping(entries) = &node.content {
-        return Some(entries);
+pub(crate) fn entries<'a>(node: &'a Node, name: &str) -> Result<&'a [Entry], Located> {
+    match &node.content {
+        Content::Mapping(entries) => Ok(entries),
+        _ => {
+            let found = node.with_article();
+            Err((node.place, format!("{name} is a mapping of keys to values, not {found}")))
+        }
     }
-    let reason = format!("{name} is a mapping of keys to values, not {}", node.with_article());
-    errors.add(node.place, reason);
-    None
 }
 
 /// A value that is to be a string.
-pub(crate) fn string<'a>(
-    node: &'a Node,
-    key: &str,
-    errors: &mut FileErrors<'_>,
-) -> Option<&'a Scalar> {
-    match node.scalar() {
-        Some(scalar) if scalar.kind() == ScalarKind::String && !scalar.text.trim().is_empty() => {
-            return Some(scalar);
-        }
+pub(crate) fn string<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
+    let found = node.with_article();
+    let reason = match node.scalar() {
         Some(scalar) if scalar.is_null() || scalar.text.trim().is_empty() => {
-            errors.add(node.place, format!("`{key}` is empty; write a string or remove the key"));
+            format!("`{key}` is empty; write a string or remove the key")
         }
-        Some(_) => errors.add(
-            node.place,
-            format!("`{key}` is a string, not {}; put it in quotes", node.with_article()),
-        ),
-        None => errors.add(node.place, format!("`{key}` is a string, not {}", node.with_article())),
-    }
-    None
+        Some(scalar) if scalar.kind() == ScalarKind::String => return Ok(scalar),
+        Some(_) => format!("`{key}` is a string, not {found}; put it in quotes"),
+        None => format!("`{key}` is a string, not {found}"),
+    };
+    Err((node.place, reason))
 }
 
 /// A value that is to be the source of an expression. `true` and `5` are sources, too.
-pub(crate) fn expression<'a>(
-    node: &'a Node,
-    key: &str,
-    errors: &mut FileErrors<'_>,
-) -> Option<&'a Scalar> {
-    match node.scalar() {
-        Some(scalar) if !scalar.text.trim().is_empty() && !scalar.is_null() => return Some(scalar),
-        Some(_) => errors
-            .add(node.place, format!("`{key}` is empty; write an expression or remove the key")),
+pub(crate) fn expression<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
+    let reason = match node.scalar() {
+        Some(scalar) if scalar.is_null() || scalar.text.trim().is_empty() => {
+            format!("`{key}` is empty; write an expression or remove the key")
+        }
+        Some(scalar) => return Ok(scalar),
         None => {
             let found = node.with_article();
-            errors.add(node.place, format!("`{key}` is an expression, which YAML reads as {found} here; write it in quotes, or in the lines below `|`"));
+            format!(
+                "`{key}` is an expression, which YAML reads as {found} here; write it in quotes, or in the lines below `|`"
+            )
         }
-    }
-    None
+    };
+    Err((node.place, reason))
 }
 
 /// The elements of a value that is to be a list.
-pub(crate) fn list<'a>(
-    node: &'a Node,
-    key: &str,
-    errors: &mut FileErrors<'_>,
-) -> Option<&'a [Arc<Node>]> {
-    if let Content::List(elements) = &node.content {
-        return Some(elements);
+pub(crate) fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Located> {
+    match &node.content {
+        Content::List(elements) => Ok(elements),
+        _ => Err((node.place, format!("`{key}` is a list, not {}", node.with_article()))),
     }
-    errors.add(node.place, format!("`{key}` is a list, not {}", node.with_article()));
-    None
 }
 
 /// Reads a day as RFC 3339 writes it.
@@ -310,11 +273,17 @@ pub(crate) fn date(text: &str) -> Option<Date> {
     (text.len() == "YYYY-MM-DD".len()).then(|| text.parse().ok()).flatten()
 }
 
-fn known_words(word: &str, known: &[&str]) -> String {
+/// The likeliest of the known words, if one is, and all of them.
+pub(crate) fn known_words(word: &str, known: &[&str]) -> String {
     let guess = nearest(word, known.iter().copied())
         .map(|guess| format!("did you mean `{guess}`? "))
         .unwrap_or_default();
     format!("{guess}there are `{}`", known.join("`, `"))
+}
+
+/// The likeliest of the known names, as the end of a sentence.
+pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map(|guess| format!("; did you mean `{guess}`?")).unwrap_or_default()
 }
 
 /// Returns whether a rule can have this id: see [`ID_PATTERN`].

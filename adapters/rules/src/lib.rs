@@ -7,7 +7,7 @@
 //! ```
 //! use std::path::Path;
 //!
-//! use application::RuleBook;
+//! use application::{RuleBook, RuleFiles};
 //! use domain::Collection;
 //! use rules_adapter::{ReloadableRules, RuleSet};
 //!
@@ -24,7 +24,7 @@
 //! }
 //!
 //! // `rules test`: what the rules say of the cases.
-//! assert!(rules.run_cases().iter().all(|outcome| outcome.is_as_expected()));
+//! assert!(rules.run_cases().iter().all(|report| report.passed));
 //!
 //! // The service: the rules of now for each write, read again when the files change.
 //! let book = ReloadableRules::open(path, &["dates_in_order"])?;
@@ -51,13 +51,11 @@ mod cases;
 mod definition;
 mod error;
 mod evaluation;
-mod expectation;
 mod expression;
 mod file_format;
 mod file_rule;
 mod files;
 mod keys;
-mod known_rules;
 mod lookup_target;
 mod notes;
 mod reloadable;
@@ -68,14 +66,10 @@ mod warnings;
 mod watch;
 mod yaml;
 
-pub use cases::CaseOutcome;
 pub use error::{Location, RuleFileError, RuleFileErrors};
-pub use expectation::Expectation;
 pub use file_rule::FileRule;
 pub use files::Fingerprint;
-pub use lookup_target::LookupBy;
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;
 pub use schema::schema;
-pub use summary::{LookupSummary, RuleSummary};
 pub use watch::{hang_ups, watch};

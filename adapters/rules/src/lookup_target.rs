@@ -4,10 +4,12 @@
 use std::fmt;
 
 use domain::proposal::FIELDS;
-use domain::{Collection, ItemId, LookupKey, nearest};
+use domain::{Collection, ItemId, LookupKey};
 
 use crate::error::FileErrors;
 use crate::expression::{EvaluationError, Expression, Meter, ResultKind, Scope, Shape};
+use crate::keys::{did_you_mean, known_words};
+use crate::notes::Notes;
 use crate::yaml::Scalar;
 
 /// The member that stands for the item one belongs to.
@@ -22,15 +24,14 @@ pub(crate) struct LookupTarget {
 }
 
 /// By what a lookup finds items.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LookupBy {
+#[derive(Debug)]
+pub(crate) enum LookupBy {
     /// By its id: one item or none.
     Id,
     /// All items that belong to one.
     Parent,
     /// All items with a value of a member.
     Member {
-        /// The member.
         name: Box<str>,
         /// True when the stores have an index on the member. Without an index, they scan the whole
         /// collection on every write.
@@ -39,7 +40,7 @@ pub enum LookupBy {
 }
 
 impl LookupBy {
-    pub(crate) const fn shape(&self) -> Shape {
+    pub const fn shape(&self) -> Shape {
         match self {
             Self::Id => Shape::One,
             Self::Parent | Self::Member { .. } => Shape::Many,
@@ -60,69 +61,57 @@ impl fmt::Display for LookupBy {
     }
 }
 
-/// The parts of a lookup's text, before its expression is compiled.
+/// The parts of a lookup, before its expression is compiled.
 pub(crate) struct ParsedLookup<'a> {
-    pub collection: Option<Collection>,
+    /// `None` where there is no such collection.
+    collection: Option<Collection>,
     pub by: LookupBy,
     value: &'a str,
     /// Where the value begins: bytes into the scalar.
-    pub offset: usize,
-    pub scalar: &'a Scalar,
+    offset: usize,
+    scalar: &'a Scalar,
 }
 
 impl<'a> ParsedLookup<'a> {
-    /// Takes the text apart.
+    /// Takes a lookup apart.
     pub fn read(scalar: &'a Scalar, errors: &mut FileErrors<'_>) -> Option<Self> {
         let text = scalar.text.as_str();
         let end = text.trim_end().strip_suffix(']');
         let Some((name, inside)) = end.and_then(|text| text.split_once('[')) else {
             let reason = format!(
-                "`{text}` is no lookup; write `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`"
+                "`{text}` is not a lookup; write `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`"
             );
-            errors.add(scalar.source.place, reason);
+            errors.add(scalar.place, reason);
             return None;
         };
         let collection = Collection::named(name.trim());
         if collection.is_none() {
-            errors.add(scalar.source.place, unknown_collection(name.trim()));
+            let (name, words) = (name.trim(), known_words(name.trim(), &Collection::names()));
+            errors.add(scalar.place, format!("there is no collection `{name}`; {words}"));
         }
         let (member, value) = split_member(inside);
+        let is_indexed = |name| collection.is_some_and(|of| of.spec().indexed.contains(&name));
         let by = match member {
             None => LookupBy::Id,
             Some(PARENT) => LookupBy::Parent,
-            Some(name) => LookupBy::Member {
-                name: name.into(),
-                is_indexed: collection
-                    .is_some_and(|collection| collection.spec().indexed.contains(&name)),
-            },
+            Some(name) => LookupBy::Member { name: name.into(), is_indexed: is_indexed(name) },
         };
-        let offset = name.len() + 1 + inside.len() - value.len();
-        let written = Self { collection, by, value, offset, scalar };
-        if let Some(reason) = collection.and_then(|collection| impossible(collection, &written.by))
-        {
+        if let Some(reason) = collection.and_then(|collection| impossible(collection, &by)) {
             errors.add(scalar.place_of(name.len() + 1), reason);
         }
-        Some(written)
+        let offset = name.len() + 1 + inside.len() - value.len();
+        Some(Self { collection, by, value, offset, scalar })
     }
 
-    /// Compiles what it looks for. Other lookups are no variables there.
-    pub fn compile(self, errors: &mut FileErrors<'_>) -> Option<LookupTarget> {
-        match Expression::compile(self.value, ResultKind::Key, &[]) {
-            Ok(value) => Some(LookupTarget { collection: self.collection?, by: self.by, value }),
-            Err(error) => {
-                errors.add(self.scalar.place_of(self.offset + error.offset), error.reason);
-                None
-            }
-        }
+    /// Compiles the value to look for. Other lookups are no variables there.
+    pub fn compile(self, notes: &mut Notes, errors: &mut FileErrors<'_>) -> Option<LookupTarget> {
+        let Self { collection, by, value, offset, scalar } = self;
+        let value = Expression::compile(value, ResultKind::Key, &[])
+            .map_err(|error| (scalar.place_of(offset + error.offset), error.reason));
+        let value = errors.take(value)?;
+        notes.add(&value, scalar, offset);
+        Some(LookupTarget { collection: collection?, by, value })
     }
-}
-
-fn unknown_collection(name: &str) -> String {
-    let names = Collection::names();
-    let guess = nearest(name, names.iter().copied())
-        .map(|guess| format!("did you mean `{guess}`? "))
-        .unwrap_or_default();
-    format!("there is no collection `{name}`; {guess}there are `{}`", names.join("`, `"))
 }
 
 /// The member before a `=`, without the quotes it may have, and what follows; all of it when there
@@ -161,9 +150,8 @@ fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
             if collection == Collection::known("proposals")
                 && FIELDS.iter().all(|field| field.name != &**name) =>
         {
-            let guess = nearest(name, FIELDS.iter().map(|field| field.name))
-                .map(|guess| format!("; did you mean `{guess}`?"));
-            Some(format!("a proposal has no field `{name}`{}", guess.unwrap_or_default()))
+            let guess = did_you_mean(name, FIELDS.iter().map(|field| field.name));
+            Some(format!("a proposal has no field `{name}`{guess}"))
         }
         _ => None,
     }

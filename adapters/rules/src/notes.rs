@@ -45,7 +45,7 @@ impl Notes {
                 DateUse::Compared(text) if date(text).is_some() => continue,
                 DateUse::Compared(text) => {
                     format!(
-                        "a date is compared with `{text}`, which is no date; write it as YYYY-MM-DD"
+                        "a date is compared with `{text}`, which is not a date; write it as YYYY-MM-DD"
                     )
                 }
                 DateUse::PlusNumber => {

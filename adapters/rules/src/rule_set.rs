@@ -1,22 +1,22 @@
 //! The rules and cases of some files, all sound.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{BookRule, Rules};
-use application::{CaseReport, RuleFiles};
+use application::{BookRule, CaseReport, RuleFiles, Rules};
 use domain::Collection;
 use jiff::civil::Date;
 
-use crate::cases::{self, Case, CaseOutcome};
+use crate::cases::{self, Case, KnownRules};
 use crate::definition;
 use crate::error::{FileErrors, RuleFileError, RuleFileErrors};
 use crate::file_format::{FILE, OPEN_GROUP};
 use crate::file_rule::FileRule;
 use crate::files::{self, Fingerprint, RuleFile};
 use crate::keys::{self, Keys};
-use crate::known_rules::KnownRules;
-use crate::yaml::{self, Node};
+use crate::warnings::warnings;
+use crate::yaml::{self, MOST_VALUES, Node};
 
 /// Most rules of all files together.
 const MOST_RULES: usize = 1_000;
@@ -35,15 +35,9 @@ pub struct RuleSet {
     edition: u64,
 }
 
-impl std::fmt::Debug for RuleSet {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ids: Vec<_> = self.rules.iter().map(|rule| rule.id()).collect();
-        formatter
-            .debug_struct("RuleSet")
-            .field("rules", &ids)
-            .field("cases", &self.cases.len())
-            .field("edition", &self.edition)
-            .finish_non_exhaustive()
+impl fmt::Debug for RuleSet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.rules.iter().map(|rule| &rule.id)).finish()
     }
 }
 
@@ -67,29 +61,26 @@ impl RuleSet {
     ) -> Result<Self, RuleFileErrors> {
         let edition = Fingerprint::of(files, &errors).number();
         let mut reader = Reader { reserved, errors, ..Reader::default() };
-        let mut budget = yaml::Budget::new();
+        let mut values_left = MOST_VALUES;
         let trees: Vec<_> = files
             .iter()
-            .filter_map(|file| Some((&file.name, reader.tree(file, &mut budget)?)))
+            .filter_map(|file| Some((&file.name, reader.tree(file, &mut values_left)?)))
             .collect();
-        let trees: Vec<_> = trees
-            .iter()
-            .filter_map(|(file, tree)| {
-                let mut errors = FileErrors::new(file, &mut reader.errors);
-                Some((*file, Keys::of(tree, &FILE, Some(&[]), &mut errors)?))
-            })
-            .collect();
-        for (file, keys) in &trees {
-            reader.rules(file, keys);
-            reader.members(file, keys);
+        let mut keys = Vec::with_capacity(trees.len());
+        for (file, tree) in &trees {
+            let mut errors = FileErrors::new(file, &mut reader.errors);
+            let Some(of_file) = Keys::of(tree, &FILE, Some(&[]), &mut errors) else { continue };
+            reader.rules(file, &of_file);
+            reader.members(file, &of_file);
+            keys.push((*file, of_file));
         }
-        let cases = reader.cases(&trees);
+        let cases = reader.cases(&keys);
         if !reader.errors.is_empty() {
             return Err(reader.errors.sorted());
         }
         let Reader { rules, declared, .. } = reader;
         let of = |collection| {
-            let rules = rules.iter().filter(|rule| rule.collection() == collection);
+            let rules = rules.iter().filter(|rule| rule.collection == collection);
             rules.map(|rule| Arc::clone(rule) as Arc<dyn BookRule>).collect()
         };
         Ok(Self {
@@ -120,20 +111,7 @@ impl RuleSet {
     }
 
     pub(crate) fn has_case(&self, rule: &FileRule) -> bool {
-        self.cases.iter().any(|case| case.is_of(rule))
-    }
-
-    /// How many cases there are.
-    #[must_use]
-    pub fn number_of_cases(&self) -> usize {
-        self.cases.len()
-    }
-
-    /// Judges every case as the service would judge the write, in the order of the files and of the
-    /// cases in them.
-    #[must_use]
-    pub fn run_cases(&self) -> Vec<CaseOutcome> {
-        self.cases.iter().map(Case::run).collect()
+        self.cases.iter().any(|case| case.rule.id == rule.id)
     }
 }
 
@@ -143,14 +121,11 @@ impl RuleFiles for RuleSet {
     }
 
     fn summaries(&self, today: Date) -> Vec<String> {
-        self.rules.iter().map(|rule| rule.summary(today).to_string()).collect()
+        self.rules.iter().map(|rule| rule.summary(today)).collect()
     }
 
     fn warnings(&self, today: Date) -> Vec<String> {
-        let line = |RuleFileError { reason, file, place }| {
-            RuleFileError { reason: format!("warning: {reason}"), file, place }.to_string()
-        };
-        self.warnings(today).into_iter().map(line).collect()
+        warnings(self, today).iter().map(RuleFileError::to_string).collect()
     }
 
     fn case_count(&self) -> usize {
@@ -158,12 +133,7 @@ impl RuleFiles for RuleSet {
     }
 
     fn run_cases(&self) -> Vec<CaseReport> {
-        let report = |outcome: CaseOutcome| CaseReport {
-            passed: outcome.is_as_expected(),
-            line: outcome.to_string(),
-            rule: outcome.rule.into(),
-        };
-        self.run_cases().into_iter().map(report).collect()
+        self.cases.iter().map(Case::run).collect()
     }
 }
 
@@ -178,13 +148,13 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn tree(&mut self, file: &RuleFile, budget: &mut yaml::Budget) -> Option<Arc<Node>> {
+    fn tree(&mut self, file: &RuleFile, values_left: &mut usize) -> Option<Arc<Node>> {
         let mut errors = FileErrors::new(&file.name, &mut self.errors);
         match std::str::from_utf8(&file.bytes) {
-            Ok(text) => yaml::parse(text, budget, &mut errors),
+            Ok(text) => yaml::parse(text, values_left, &mut errors),
             Err(error) => {
                 errors.add_to_file(format!(
-                    "is no UTF-8 from byte {} on; save it as UTF-8",
+                    "is not UTF-8 from byte {} on; save it as UTF-8",
                     error.valid_up_to()
                 ));
                 None
@@ -212,42 +182,43 @@ impl Reader<'_> {
                 format!("the service has a rule `{id}` of its own; choose another id"),
             );
         }
-        let rule = rule.map(Arc::new);
-        match self.known.insert(id.clone(), rule.clone(), format!("{file}:{}", node.place.line)) {
-            Ok(()) => self.rules.extend(rule),
-            Err(at) => errors.add(
+        if let Some((_, at)) = self.known.get(&id) {
+            errors.add(
                 node.place,
                 format!("there is a rule `{id}` already, at {at}; choose another id"),
-            ),
+            );
+            return;
         }
+        let rule = rule.map(Arc::new);
+        self.rules.extend(rule.clone());
+        self.known.insert(id, (rule, format!("{file}:{}", node.place.line)));
     }
 
     fn members(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
         let mut errors = FileErrors::new(file, &mut self.errors);
         let Some(node) = keys.get("members") else { return };
-        for entry in keys::entries(node, "`members`", &mut errors).unwrap_or_default() {
-            OPEN_GROUP.check(&entry.key, entry.place, &mut errors);
-            let names = keys::list(&entry.value, &entry.key, &mut errors).unwrap_or_default();
-            for name in names.iter().filter_map(|name| keys::string(name, &entry.key, &mut errors))
-            {
-                let collection = Collection::named(&entry.key);
-                self.declared.extend(collection.map(|of| (of, name.text.as_str().into())));
+        for entry in errors.take(keys::entries(node, "`members`")).unwrap_or_default() {
+            errors.take(OPEN_GROUP.check(&entry.key, entry.place));
+            let names = errors.take(keys::list(&entry.value, &entry.key)).unwrap_or_default();
+            for name in names {
+                let name = errors.take(keys::string(name, &entry.key));
+                let declared = Collection::named(&entry.key).zip(name);
+                self.declared.extend(declared.map(|(of, name)| (of, name.text.as_str().into())));
             }
         }
     }
 
     /// The cases, after all rules: a case may stand in another file than its rule.
-    fn cases(&mut self, trees: &[(&Arc<str>, Keys<'_>)]) -> Vec<Case> {
-        let mut read = Vec::new();
-        let mut budget = cases::Budget::new();
-        for (file, keys) in trees {
+    fn cases(&mut self, files: &[(&Arc<str>, Keys<'_>)]) -> Vec<Case> {
+        let (mut read, mut bytes_left) = (Vec::new(), cases::MOST_BYTES);
+        for (file, keys) in files {
             let mut errors = FileErrors::new(file, &mut self.errors);
             for node in keys.elements("cases") {
                 if read.len() == MOST_CASES {
                     errors.add(node.place, format!("there are more than {MOST_CASES} cases"));
                     return read;
                 }
-                read.extend(cases::read(node, file, &self.known, &mut budget, &mut errors));
+                read.extend(cases::read(node, file, &self.known, &mut bytes_left, &mut errors));
             }
         }
         read

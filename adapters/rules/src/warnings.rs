@@ -9,31 +9,30 @@ use crate::file_rule::FileRule;
 use crate::keys::date;
 use crate::rule_set::RuleSet;
 
-impl RuleSet {
-    /// Everything about the rules that is likely a mistake, in the order of the files and of the
-    /// places in them.
-    #[must_use]
-    pub fn warnings(&self, today: Date) -> Vec<RuleFileError> {
-        let mut all = Vec::new();
-        for rule in self.rules() {
-            let mut warnings = unknown_members(rule, self);
-            warnings.extend(unknown_field(rule, self));
-            warnings.extend(without_effect(rule, today));
-            warnings.extend(date_misuses(rule));
-            if !self.has_case(rule) {
-                let reason = format!("`{}` has no case; add one to `cases`", rule.id());
-                warnings.push((rule.place(), reason));
-            }
-            warnings.sort();
-            all.extend(warnings.into_iter().map(|(place, reason)| RuleFileError {
-                file: rule.file.clone(),
-                place: Some(place),
-                reason,
-            }));
+/// Returns everything about the rules that is likely a mistake, in the order of the files and of
+/// the places in them.
+pub(crate) fn warnings(rules: &RuleSet, today: Date) -> Vec<RuleFileError> {
+    let mut all = Vec::new();
+    for rule in rules.rules() {
+        let mut warnings = unknown_members(rule, rules);
+        warnings.extend(unknown_field(rule, rules));
+        warnings.extend(without_effect(rule, today));
+        warnings.extend(date_misuses(rule));
+        if !rules.has_case(rule) {
+            let reason = format!("`{}` has no case; add one to `cases`", rule.id);
+            warnings.push((rule.place, reason));
         }
-        all
+        warnings.sort();
+        all.extend(warnings.into_iter().map(|(place, reason)| RuleFileError {
+            file: rule.file.clone(),
+            place: Some(place),
+            reason: format!("warning: {reason}"),
+        }));
     }
+    all
+}
 
+impl RuleSet {
     /// The names of the members that items of a collection have.
     fn members_of(&self, collection: Collection) -> Vec<&str> {
         let known = collection.known_members().map(|(name, _)| name);
@@ -52,7 +51,7 @@ impl RuleSet {
             .map_or_else(|| ".".to_owned(), |guess| format!("; did you mean `{guess}`?"));
         Some(if collection.is_open() {
             format!(
-                "`{name}` is no known member of `{group}`{guess} Declare a member of your own with `members: {{{group}: [{name}]}}`"
+                "`{name}` is not a known member of `{group}`{guess} Declare a member of your own with `members: {{{group}: [{name}]}}`"
             )
         } else {
             format!("`{group}` have no field `{name}`: it is always absent{guess}")
@@ -81,7 +80,7 @@ fn unknown_field(rule: &FileRule, rules: &RuleSet) -> Option<(Location, String)>
     if name.is_empty() || name == "id" {
         return None;
     }
-    let reason = rules.unknown(rule.collection(), &name)?;
+    let reason = rules.unknown(rule.collection, &name)?;
     Some((field.place, format!("`field` points to no member: {reason}")))
 }
 
@@ -104,7 +103,7 @@ fn without_effect(rule: &FileRule, today: Date) -> Option<(Location, String)> {
     } else {
         return None;
     };
-    Some((rule.place(), reason))
+    Some((rule.place, reason))
 }
 
 fn date_misuses(rule: &FileRule) -> impl Iterator<Item = (Location, String)> {

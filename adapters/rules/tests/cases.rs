@@ -2,12 +2,13 @@
 
 use std::fs;
 
-use rules_adapter::{CaseOutcome, RuleSet};
+use application::{CaseReport, RuleFiles};
+use rules_adapter::RuleSet;
 
-fn run(text: &str) -> Vec<CaseOutcome> {
+fn run(text: &str) -> Vec<CaseReport> {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("rules.yaml"), text).expect("a file");
-    RuleSet::load(folder.path(), &[]).unwrap_or_else(|faults| panic!("{faults}")).run_cases()
+    RuleSet::load(folder.path(), &[]).unwrap_or_else(|errors| panic!("{errors}")).run_cases()
 }
 
 const RULES: &str = "
@@ -80,7 +81,7 @@ fn cases_are_judged_as_writes() {
     ] {
         let outcomes = run(&format!("{RULES}- {{name: n, {case}}}"));
         assert!(
-            matches!(&outcomes[..], [outcome] if outcome.is_as_expected() == is_as_expected),
+            matches!(&outcomes[..], [outcome] if outcome.passed == is_as_expected),
             "{case}\n{outcomes:#?}"
         );
     }
@@ -91,7 +92,7 @@ fn an_outcome_says_where_the_case_is_and_what_was_said() {
     let outcomes = run(&format!(
         "{RULES}- {{name: a closed one, rule: open, self: {{status: closed}}, expect: pass}}"
     ));
-    let shown = outcomes[0].to_string();
+    let shown = &outcomes[0].line;
     let (before, after) = shown.split_once("rules.yaml").expect("the file");
     assert!(before.starts_with("WRONG /"), "{shown}");
     assert_eq!(after, ":15: open: a closed one: fail where pass was expected: must be open");

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use application::RuleFiles;
 use domain::Collection;
 use rules_adapter::RuleSet;
 
@@ -28,9 +29,8 @@ fn the_example_of_the_documentation_is_sound_and_its_cases_hold() {
         .expect("the example");
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("rules.yaml"), format!("rules:{example}")).expect("a file");
-    let rules = RuleSet::load(folder.path(), &[]).unwrap_or_else(|faults| panic!("{faults}"));
-    let wrong: Vec<_> =
-        rules.run_cases().into_iter().filter(|outcome| !outcome.is_as_expected()).collect();
+    let rules = RuleSet::load(folder.path(), &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    let wrong: Vec<_> = rules.run_cases().into_iter().filter(|outcome| !outcome.passed).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert_eq!((rules.rules().len(), rules.number_of_cases()), (2, 3));
+    assert_eq!((rules.rules().len(), rules.case_count()), (2, 3));
 }

@@ -19,7 +19,7 @@ fn load(text: &str) -> RuleSet {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("rules.yaml");
     fs::write(&path, text).expect("a file");
-    RuleSet::load(&path, &[]).unwrap_or_else(|faults| panic!("{faults}"))
+    RuleSet::load(&path, &[]).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// The one rule about files that these keys make.
@@ -110,7 +110,7 @@ rules:
         [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch]
     );
     assert_eq!((plain.severity(), plain.is_in_force(date(1, 1, 1))), (Severity::Error, true));
-    let summary = rules.rules().next().expect("a rule").summary(date(2026, 6, 1)).to_string();
+    let summary = rules.rules().next().expect("a rule").summary(date(2026, 6, 1));
     for line in [
         "  judges     replace, delete of files",
         "  effective  from 2026-01-01 until 2026-12-31, in force today",
@@ -202,10 +202,10 @@ fn lookups_are_by_id_by_member_and_by_parent() {
         lookup(Collection::known("files"), LookupKey::Nothing),
     ];
     assert_eq!(lookups, expected);
-    let fault = rule
+    let error = rule
         .lookups(&Transition { before: None, after: &members("{}"), context: &context, found: &[] })
         .expect_err("a violation");
-    assert!(fault.detail.contains("could not be decided"), "{}", fault.detail);
+    assert!(error.detail.contains("could not be decided"), "{}", error.detail);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn too_much_found_is_not_passed() {
 }
 
 #[test]
-fn faults_of_expressions_are_told_at_their_lines() {
+fn errors_of_expressions_are_told_at_their_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("rules.yaml");
     for (check, place) in [
@@ -240,12 +240,12 @@ fn faults_of_expressions_are_told_at_their_lines() {
     ] {
         fs::write(&path, format!("rules:\n- id: r\n  group: files\n  {check}\n  message: no\n"))
             .expect("a file");
-        let faults = RuleSet::load(&path, &[]).expect_err(check);
-        let found: Vec<_> = faults
+        let errors = RuleSet::load(&path, &[]).expect_err(check);
+        let found: Vec<_> = errors
             .iter()
-            .filter_map(|fault| fault.place)
+            .filter_map(|error| error.place)
             .map(|place| format!("{}:{}", place.line, place.column))
             .collect();
-        assert_eq!(found, [place], "{check}\n{faults}");
+        assert_eq!(found, [place], "{check}\n{errors}");
     }
 }

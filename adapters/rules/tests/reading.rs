@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rules_adapter::{LookupBy, RuleFileErrors, RuleSet};
+use rules_adapter::{RuleFileErrors, RuleSet};
 use tempfile::TempDir;
 
 /// Rule files in a folder of their own.
@@ -20,12 +20,12 @@ fn load(path: &Path) -> Result<RuleSet, RuleFileErrors> {
 }
 
 /// The errors of a file: `LINE:COLUMN: REASON` each.
-fn faults(text: &str) -> Vec<String> {
+fn errors(text: &str) -> Vec<String> {
     let folder = folder(&[("rules.yaml", text)]);
     let path = folder.path().join("rules.yaml");
-    let faults = load(&path).expect_err(text);
+    let errors = load(&path).expect_err(text);
     let prefix = format!("{}:", path.display());
-    faults
+    errors
         .to_string()
         .lines()
         .map(|line| line.strip_prefix(&prefix).unwrap_or(line).trim_start().to_owned())
@@ -33,11 +33,11 @@ fn faults(text: &str) -> Vec<String> {
 }
 
 #[track_caller]
-fn assert_one_fault(text: &str, place: &str, reason: &str) {
-    let faults = faults(text);
+fn assert_one_error(text: &str, place: &str, reason: &str) {
+    let errors = errors(text);
     let is_that_one =
-        matches!(&faults[..], [fault] if fault.starts_with(place) && fault.contains(reason));
-    assert!(is_that_one, "{text}\n{place} {reason}\n{faults:#?}");
+        matches!(&errors[..], [error] if error.starts_with(place) && error.contains(reason));
+    assert!(is_that_one, "{text}\n{place} {reason}\n{errors:#?}");
 }
 
 /// A sound rule with some lines more, which begin in line 8.
@@ -50,9 +50,9 @@ fn with(lines: &str) -> String {
 /// Files and the one error of each: its place and a part of its reason.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
-fn each_fault_has_its_place_and_its_mend() {
+fn each_error_has_its_place_and_its_mend() {
     let table: &[(String, &str, &str)] = &[
-        ("rules: [".into(), "1:", "no YAML"),
+        ("rules: [".into(), "1:", "this is not YAML"),
         ("rules:\n\t- id: x".into(), "2:2:", "tabs"),
         ("rules:\n- check: a: b".into(), "2:11:", "written in the lines below `|`"),
         ("rules:\n- check: !has(self.x)".into(), "2:", "`|`"),
@@ -75,9 +75,9 @@ fn each_fault_has_its_place_and_its_mend() {
         (
             with("  effective: {from: 2026-02-30}"),
             "8:21:",
-            "is a day as YYYY-MM-DD, which `2026-02-30` is not",
+            "is a date as YYYY-MM-DD, which `2026-02-30` is not",
         ),
-        (with("  effective: {from: 2026-01-01T00:00:00}"), "8:21:", "is a day as"),
+        (with("  effective: {from: 2026-01-01T00:00:00}"), "8:21:", "is a date as"),
         (with("  effective: {since: 2026-01-01}"), "8:15:", "there are `from`, `until`"),
         (
             with("  effective: {from: 2026-02-01, until: 2026-01-31}"),
@@ -86,7 +86,7 @@ fn each_fault_has_its_place_and_its_mend() {
         ),
         (with("  message_expression: '\"x\"'"), "8:23:", "a `message` or a `message_expression`"),
         (with("  lookup: [a]"), "8:11:", "`lookup` is a mapping"),
-        (with("  lookup: {a: files}"), "8:15:", "`files` is no lookup; write `COLLECTION[ID]`"),
+        (with("  lookup: {a: files}"), "8:15:", "`files` is not a lookup; write `COLLECTION[ID]`"),
         (
             with("  lookup: {a: 'file[self.x]'}"),
             "8:15:",
@@ -158,12 +158,12 @@ fn each_fault_has_its_place_and_its_mend() {
         ),
     ];
     for (text, place, reason) in table {
-        assert_one_fault(text, place, reason);
+        assert_one_error(text, place, reason);
     }
 }
 
 #[test]
-fn faults_of_cases_have_their_places_too() {
+fn errors_of_cases_have_their_places_too() {
     let rule = "rules:\n- {id: r, group: files, check: 'true', message: no, lookup: {one: 'lib[self.x]', many: 'lib[parent = self.x]'}}\ncases:\n";
     for (case, place, reason) in [
         ("- {name: n, self: {}, expect: pass}", "4:3:", "needs the key `rule`"),
@@ -218,7 +218,7 @@ fn faults_of_cases_have_their_places_too() {
         (
             "- {rule: r, name: n, self: {}, today: 1.1.2026, one: null, many: [], expect: pass}",
             "4:39:",
-            "a day as YYYY-MM-DD",
+            "a date as YYYY-MM-DD",
         ),
         (
             "- {rule: r, name: n, self: {}, now: noon, one: null, many: [], expect: pass}",
@@ -241,12 +241,12 @@ fn faults_of_cases_have_their_places_too() {
             "no key `name`",
         ),
     ] {
-        assert_one_fault(&format!("{rule}{case}"), place, reason);
+        assert_one_error(&format!("{rule}{case}"), place, reason);
     }
 }
 
 #[test]
-fn all_faults_of_all_files_are_told_at_once() {
+fn all_errors_of_all_files_are_told_at_once() {
     let folder = folder(&[
         (
             "a.yaml",
@@ -258,10 +258,10 @@ fn all_faults_of_all_files_are_told_at_once() {
             r#"{"rules": [{"id": "r", "group": "files", "check": "true", "message": "no"}], "cases": [{"rule": "s"}]}"#,
         ),
     ]);
-    let faults = load(folder.path()).expect_err("faults").to_string();
+    let errors = load(folder.path()).expect_err("errors").to_string();
     let prefix = format!("{}/", folder.path().display());
     let found: Vec<_> =
-        faults.lines().filter_map(|line| line.strip_prefix(&prefix)?.split(": ").next()).collect();
+        errors.lines().filter_map(|line| line.strip_prefix(&prefix)?.split(": ").next()).collect();
     assert_eq!(
         found,
         [
@@ -274,7 +274,7 @@ fn all_faults_of_all_files_are_told_at_once() {
             "c.json:1:88",
             "c.json:1:97"
         ],
-        "{faults}"
+        "{errors}"
     );
 }
 
@@ -307,43 +307,43 @@ fn what_cannot_be_read_is_told() {
         folder(&[("large.yaml", &"#".repeat((1 << 20) + 1)), ("empty.yaml", "# nothing\n")]);
     fs::write(folder.path().join("latin.yaml"), b"rules: \xe9").expect("a file");
     std::os::unix::fs::symlink("nowhere", folder.path().join("link.yaml")).expect("a link");
-    let faults = load(folder.path()).expect_err("faults").to_string();
+    let errors = load(folder.path()).expect_err("errors").to_string();
     for reason in [
         "large.yaml: cannot be read: it is larger than",
         "empty.yaml: the file is empty",
-        "latin.yaml: is no UTF-8 from byte 7",
+        "latin.yaml: is not UTF-8 from byte 7",
         "link.yaml: cannot be read",
     ] {
-        assert!(faults.contains(reason), "{reason}: {faults}");
+        assert!(errors.contains(reason), "{reason}: {errors}");
     }
-    let faults = load(&folder.path().join("missing.yaml")).expect_err("faults").to_string();
-    assert!(faults.contains("missing.yaml: cannot be read: No such file"), "{faults}");
+    let errors = load(&folder.path().join("missing.yaml")).expect_err("errors").to_string();
+    assert!(errors.contains("missing.yaml: cannot be read: No such file"), "{errors}");
 }
 
 #[test]
-fn hostile_yaml_ends_in_a_fault() {
+fn hostile_yaml_ends_in_a_error() {
     let bomb = "a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b]\n\
                 d: &d [*c, *c, *c, *c, *c, *c, *c, *c]\ne: &e [*d, *d, *d, *d, *d, *d, *d, *d]\nf: &f [*e, *e, *e, *e, *e, *e, *e, *e]\n\
                 g: &g [*f, *f, *f, *f, *f, *f, *f, *f]\nh: &h [*g, *g, *g, *g, *g, *g, *g, *g]\n";
     let case = "rules: [{id: r, group: files, check: 'true', message: no}]\ncases: [{rule: r, name: n, expect: pass, self: {x: *h}}]";
     assert!(
-        faults(&format!("{bomb}{case}"))
+        errors(&format!("{bomb}{case}"))
             .iter()
-            .any(|fault| fault.contains("together are larger than"))
+            .any(|error| error.contains("together are larger than"))
     );
     let deep_aliases: Vec<_> =
         (1..200).map(|number| format!("a{number}: &a{number} [*a{}]", number - 1)).collect();
     assert!(
-        faults(&format!("a0: &a0 x\n{}", deep_aliases.join("\n")))[0]
+        errors(&format!("a0: &a0 x\n{}", deep_aliases.join("\n")))[0]
             .contains("nested more than 128 deep")
     );
-    assert!(faults(&"[".repeat(100_000))[0].contains("no YAML"));
-    assert!(faults(&"- ".repeat(100_000))[0].contains("no YAML"));
+    assert!(errors(&"[".repeat(100_000))[0].contains("this is not YAML"));
+    assert!(errors(&"- ".repeat(100_000))[0].contains("this is not YAML"));
     assert!(
-        faults(&format!("rules: [{}]", "x,".repeat(310_000)))[0]
+        errors(&format!("rules: [{}]", "x,".repeat(310_000)))[0]
             .contains("more than 300000 values")
     );
-    let many = faults(&format!("rules:\n{}", "- {}\n".repeat(1_000)));
+    let many = errors(&format!("rules:\n{}", "- {}\n".repeat(1_000)));
     assert_eq!((many.len(), many[100].as_str()), (101, "and 3900 more"));
 }
 
@@ -366,12 +366,9 @@ fn a_lookup_says_whether_its_member_has_an_index() {
         let folder = folder(&[("rules.yaml", &text)]);
         let rules = load(folder.path()).expect("sound rules");
         let summary = rules.rules().next().expect("a rule").summary(jiff::civil::date(2026, 1, 1));
-        let expected = LookupBy::Member { name: member.into(), is_indexed };
-        assert_eq!(
-            summary.lookups.iter().map(|lookup| lookup.by).collect::<Vec<_>>(),
-            [&expected],
-            "{collection}"
-        );
+        let how = if is_indexed { "indexed" } else { "which looks through the whole collection" };
+        let line = format!("  looks up   x: {collection} by `{member}`, {how}\n");
+        assert!(summary.contains(&line), "{line}\n{summary}");
     }
 }
 
@@ -386,23 +383,20 @@ fn a_lookup_in_one_line_is_quoted() {
     let folder = folder(&[("rules.yaml", &rule(quoted))]);
     let rules = load(folder.path()).expect("sound rules");
     let summary = rules.rules().next().expect("a rule").summary(jiff::civil::date(2026, 1, 1));
-    let lookups: Vec<_> = summary
-        .lookups
-        .iter()
-        .map(|lookup| format!("{} {} {}", lookup.name, lookup.collection.name(), lookup.by))
-        .collect();
+    let lookups: Vec<_> =
+        summary.lines().filter_map(|line| line.strip_prefix("  looks up   ")).collect();
     assert_eq!(
         lookups,
         [
-            "program proposedprograms by id",
-            "lib lib by parent",
-            "same proposals by `program_id`, indexed"
+            "program: proposedprograms by id",
+            "lib: lib by parent",
+            "same: proposals by `program_id`, indexed"
         ]
     );
     for (lookups, place) in [
         ("{program: proposedprograms[self.program_id]}", "4:37:"),
         ("{lib: lib[parent = self.id], same: proposals[program_id = self.program_id]}", "4:20:"),
     ] {
-        assert_one_fault(&rule(lookups), place, "a lookup within `{…}` stands in quotes");
+        assert_one_error(&rule(lookups), place, "a lookup within `{…}` stands in quotes");
     }
 }

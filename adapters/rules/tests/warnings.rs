@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use application::RuleFiles;
 use jiff::civil::date;
 use rules_adapter::RuleSet;
 
@@ -10,10 +11,11 @@ fn warnings(text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("rules.yaml");
     fs::write(&path, text).expect("a file");
-    let rules = RuleSet::load(&path, &[]).unwrap_or_else(|faults| panic!("{text}\n{faults}"));
+    let rules = RuleSet::load(&path, &[]).unwrap_or_else(|errors| panic!("{text}\n{errors}"));
     let prefix = format!("{}:", path.display());
     let warnings = rules.warnings(date(2026, 6, 1));
-    warnings.iter().map(|warning| warning.to_string().replace(&prefix, "")).collect()
+    let plain = |warning: &String| warning.replace(&prefix, "").replace(" warning:", "");
+    warnings.iter().map(plain).collect()
 }
 
 /// The beginning of the rule's line.
@@ -33,7 +35,7 @@ fn each_likely_mistake_is_told_with_its_place() {
     for (marked, reason) in [
         (
             "group: files, check: '§self.size > 1'",
-            "`size` is no known member of `files`; did you mean `size_bytes`? Declare a member of your own with `members: {files: [size]}`",
+            "`size` is not a known member of `files`; did you mean `size_bytes`? Declare a member of your own with `members: {files: [size]}`",
         ),
         ("group: files, check: 'has(§self.filname)'", "did you mean `filename`?"),
         ("group: files, check: 'old == null || §old.filname == null'", "`filname`"),
@@ -52,11 +54,11 @@ fn each_likely_mistake_is_told_with_its_place() {
         ),
         (
             "group: proposals, lookup: {l: 'lib[parent = self.id]'}, check: 'l.all(x, §x.amout != null && x.parent == self.id)'",
-            "`amout` is no known member of `lib`; did you mean `amount`?",
+            "`amout` is not a known member of `lib`; did you mean `amount`?",
         ),
         (
             "group: files, field: §/filname/0, check: 'has(self.filename)'",
-            "`field` points to no member: `filname` is no known member",
+            "`field` points to no member: `filname` is not a known member",
         ),
         ("§group: files, when: 'false', check: 'has(self.filename)'", "its `when` is false"),
         (
@@ -77,7 +79,7 @@ fn each_likely_mistake_is_told_with_its_place() {
         ),
         (
             "group: proposals, check: '§self.start_date > \"2026-1-1\"'",
-            "a date is compared with `2026-1-1`, which is no date",
+            "a date is compared with `2026-1-1`, which is not a date",
         ),
         (
             "group: proposedprograms, check: '§self.start_date in [\"soon\", \"2026-01-01\"]'",
@@ -119,7 +121,7 @@ fn a_file_may_declare_members_of_its_own() {
     let text = "members: {files: [shelf, box], cashprogram: [ledger_no]}\nrules:\n- {id: r, group: files, field: /box, check: 'self.shelf > 1 && self.ledger_no > 1', message: m}\ncases:\n- {rule: r, name: n, self: {}, expect: fail}\n";
     let found = warnings(text);
     assert!(
-        matches!(&found[..], [one] if one.contains("`ledger_no` is no known member of `files`")),
+        matches!(&found[..], [one] if one.contains("`ledger_no` is not a known member of `files`")),
         "{found:#?}"
     );
     let found =

@@ -123,7 +123,7 @@ fn a_check_warns_of_likely_mistakes_and_fails_of_them_when_it_is_strict() {
     let output = run(&folder, &["rules", "check", "rules.yaml"]);
     let explained = printed(&output);
     for words in [
-        "\nrules.yaml:7:16: warning: `filname` is no known member of `files`; did you mean `filename`?",
+        "\nrules.yaml:7:16: warning: `filname` is not a known member of `files`; did you mean `filename`?",
         "\n2 rules and 3 cases, warnings: 1\n",
     ] {
         assert!(explained.contains(words), "no {words} in:\n{explained}");

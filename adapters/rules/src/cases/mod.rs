@@ -2,89 +2,53 @@
 
 mod read;
 
-use std::fmt;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
+use application::CaseReport;
 use domain::{Found, Members, Transition, WriteContext};
 
 use crate::error::Location;
-use crate::expectation::Expectation;
 use crate::file_rule::FileRule;
 
-pub(crate) use read::{Budget, read};
+pub(crate) use read::{KnownRules, MOST_BYTES, read};
 
-/// The outcome of a case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CaseOutcome {
-    /// The file it is in.
-    pub file: Arc<str>,
-    /// Where in the file it begins.
-    pub place: Location,
-    /// The id of its rule.
-    pub rule: Box<str>,
-    /// Its name.
-    pub name: Box<str>,
-    /// The verdict that the case expects.
-    pub expected: Expectation,
-    /// The verdict that the rule gave.
-    pub got: Expectation,
-    /// The message of the violation.
-    pub message: Option<String>,
-}
-
-impl CaseOutcome {
-    /// Returns `true` if the rule gave the expected verdict.
-    #[must_use]
-    pub fn is_as_expected(&self) -> bool {
-        self.expected == self.got
-    }
-}
-
-impl fmt::Display for CaseOutcome {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, place, rule, name, expected, got, message } = self;
-        let verdict = if self.is_as_expected() { "ok" } else { "WRONG" };
-        write!(formatter, "{verdict} {file}:{}: {rule}: {name}: {}", place.line, got.name())?;
-        if !self.is_as_expected() {
-            write!(formatter, " where {} was expected", expected.name())?;
-        }
-        message.as_ref().map_or(Ok(()), |message| write!(formatter, ": {message}"))
-    }
-}
+/// The verdicts that a case may expect.
+pub(crate) const PASS: &str = "pass";
+pub(crate) const FAIL: &str = "fail";
 
 /// A write, and what its rule is to say.
 #[derive(Debug)]
 pub(crate) struct Case {
     file: Arc<str>,
     place: Location,
-    rule: Arc<FileRule>,
+    pub rule: Arc<FileRule>,
     name: Box<str>,
     context: WriteContext,
     before: Option<Members>,
     after: Members,
     found: Vec<Found>,
-    expected: Expectation,
+    expected: &'static str,
 }
 
 impl Case {
-    /// Returns whether it is a case of a rule.
-    pub fn is_of(&self, rule: &FileRule) -> bool {
-        std::ptr::eq(&raw const *self.rule, rule)
-    }
-
     /// Judges it as the service would judge the write, with what is written in place of what would
     /// be looked up.
-    pub fn run(&self) -> CaseOutcome {
-        let message = self.judge().err();
-        CaseOutcome {
-            file: self.file.clone(),
-            place: self.place,
-            rule: self.rule.id().into(),
-            name: self.name.clone(),
-            expected: self.expected,
-            got: if message.is_none() { Expectation::Pass } else { Expectation::Fail },
-            message,
+    pub fn run(&self) -> CaseReport {
+        let judged = self.judge();
+        let verdict = if judged.is_ok() { PASS } else { FAIL };
+        let Self { file, place, rule, name, expected, .. } = self;
+        let passed = verdict == *expected;
+        let outcome = if passed { "ok" } else { "WRONG" };
+        let mut line = format!("{outcome} {file}:{}: {}: {name}: {verdict}", place.line, rule.id);
+        // Writing to a String cannot fail.
+        if !passed {
+            let _ = write!(line, " where {expected} was expected");
         }
+        if let Err(message) = judged {
+            let _ = write!(line, ": {message}");
+        }
+        CaseReport { rule: rule.id.to_string(), passed, line }
     }
 
     fn judge(&self) -> Result<(), String> {

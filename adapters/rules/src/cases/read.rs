@@ -1,5 +1,6 @@
 //! From an element of `cases:` to a case.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::{Collection, Found, Item, ItemId, Members, Version, WriteContext, WriteOperation};
@@ -8,39 +9,30 @@ use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
-use super::Case;
+use super::{Case, FAIL, PASS};
 use crate::error::FileErrors;
-use crate::expectation::Expectation;
 use crate::file_format::{CALLER, CASE, CASE_LOOKUP};
 use crate::file_rule::FileRule;
-use crate::keys::{self, Keys};
-use crate::known_rules::KnownRules;
-use crate::lookup_target::LookupBy;
-use crate::yaml::{Content, Node, write_json};
+use crate::keys::{self, Keys, did_you_mean};
+use crate::lookup_target::{LookupBy, LookupTarget};
+use crate::yaml::{Content, Node};
 
 /// The day of a case that names none, of a rule that is in force on any.
 const SOME_DAY: Date = date(2026, 1, 1);
 
-/// How many bytes the items of cases may still have: aliases let a short file stand for long ones.
-pub(crate) struct Budget {
-    bytes: usize,
-}
+/// Most bytes of the items of all cases together: aliases let a short file stand for long ones.
+pub(crate) const MOST_BYTES: usize = 16 << 20;
 
-impl Budget {
-    /// Most bytes of the items of all cases together.
-    const BYTES: usize = 16 << 20;
+/// The rules of all files by their ids, with where they are, for people. Of those that have errors,
+/// the id is all that is known.
+pub(crate) type KnownRules = HashMap<Box<str>, (Option<Arc<FileRule>>, String)>;
 
-    pub const fn new() -> Self {
-        Self { bytes: Self::BYTES }
-    }
-}
-
-/// Reads a case of one of the rules.
+/// Reads a case of one of the rules, taking the bytes of its items off `bytes_left`.
 pub(crate) fn read(
     node: &Node,
     file: &Arc<str>,
     rules: &KnownRules,
-    budget: &mut Budget,
+    bytes_left: &mut usize,
     errors: &mut FileErrors<'_>,
 ) -> Option<Case> {
     let errors_before = errors.count();
@@ -49,22 +41,21 @@ pub(crate) fn read(
     let variables: Option<Vec<_>> =
         rule.as_ref().map(|rule| rule.variables.iter().map(|(name, _)| name.as_str()).collect());
     let keys = Keys::of(node, &CASE, variables.as_deref(), errors)?;
-    let rule = rule.clone()?;
+    let rule = rule?;
     let name = keys.string("name").unwrap_or_default().into();
-    let expected = keys.string("expect").and_then(Expectation::named);
-    let mut reader = CaseReader { keys, rule: &rule, budget, errors };
+    let expected = keys.string("expect");
+    let mut reader = CaseReader { keys, rule: &rule, bytes_left, errors };
     let after = reader.keys.get("self").and_then(|node| reader.written(node));
     let old = reader.keys.get("old").filter(|node| !node.is_null());
     let before = old.map(|node| reader.written(node));
     let context = reader.context(old.is_some(), after.as_ref());
     let found = reader.found();
-    let (context, after) = (context?, after?);
+    let (context, after, found) = (context?, after?, found?);
     let before = match before {
         Some(before) => Some(before?.members),
         // What is removed is at once what was there.
         None => (context.operation == WriteOperation::Delete).then(|| after.members.clone()),
     };
-    let (expected, found) = (expected?, found?);
     let case = Case {
         file: file.clone(),
         place: node.place,
@@ -74,7 +65,7 @@ pub(crate) fn read(
         before,
         after: after.members,
         found,
-        expected,
+        expected: if expected? == PASS { PASS } else { FAIL },
     };
     (errors.count() == errors_before).then_some(case)
 }
@@ -87,10 +78,13 @@ fn named_rule(
 ) -> Option<Arc<FileRule>> {
     let Content::Mapping(entries) = &node.content else { return None };
     let scalar = entries.iter().find(|entry| entry.key == "rule")?.value.scalar()?;
-    rules.named(&scalar.text).unwrap_or_else(|reason| {
-        errors.add(scalar.source.place, reason);
-        None
-    })
+    let id = scalar.text.as_str();
+    let Some((rule, _)) = rules.get(id) else {
+        let guess = did_you_mean(id, rules.keys().map(|id| &**id));
+        errors.add(scalar.place, format!("there is no rule `{id}` in the files{guess}"));
+        return None;
+    };
+    rule.clone()
 }
 
 /// An item of a case.
@@ -103,7 +97,7 @@ struct CaseItem {
 struct CaseReader<'a, 'f, 'g> {
     keys: Keys<'a>,
     rule: &'a FileRule,
-    budget: &'f mut Budget,
+    bytes_left: &'f mut usize,
     errors: &'f mut FileErrors<'g>,
 }
 
@@ -123,35 +117,26 @@ impl<'a> CaseReader<'a, '_, '_> {
     /// Returns the operation of the case. If `on` is not written, it is the most likely one among
     /// the operations that the rule judges.
     fn operation(&mut self, is_change: bool) -> Option<WriteOperation> {
-        let judged = |candidates: &[WriteOperation]| {
-            candidates.iter().copied().find(|operation| self.rule.operations.contains(operation))
+        let Some(scalar) = self.keys.scalar("on") else {
+            use WriteOperation::{Create, Delete, Patch, Replace};
+            let judged = &self.rule.operations;
+            return Some(match is_change {
+                true => {
+                    let likely = [Replace, Patch, Delete];
+                    likely.into_iter().find(|it| judged.contains(it)).unwrap_or(Replace)
+                }
+                false if judged[..] == [Delete] => Delete,
+                false => Create,
+            });
         };
-        if self.keys.get("on").is_none() {
-            let (usual, others) = if is_change {
-                (
-                    WriteOperation::Replace,
-                    &[WriteOperation::Replace, WriteOperation::Patch, WriteOperation::Delete][..],
-                )
-            } else {
-                let only_removals = self.rule.operations == [WriteOperation::Delete];
-                (
-                    WriteOperation::Create,
-                    if only_removals { &[WriteOperation::Delete][..] } else { &[] },
-                )
-            };
-            return Some(judged(others).unwrap_or(usual));
-        }
-        let scalar = self.keys.scalar("on")?;
         let operation = WriteOperation::named(&scalar.text)?;
         if operation == WriteOperation::Create && is_change {
-            self.errors
-                .add(scalar.source.place, "a create has no `old`; remove it or write another `on`");
+            let reason = "a create has no `old`; remove it or write another `on`";
+            self.errors.add(scalar.place, reason);
         }
         if matches!(operation, WriteOperation::Replace | WriteOperation::Patch) && !is_change {
-            self.errors.add(
-                scalar.source.place,
-                format!("a {} needs `old`, the item as it was", operation.name()),
-            );
+            let reason = format!("a {} needs `old`, the item as it was", operation.name());
+            self.errors.add(scalar.place, reason);
         }
         Some(operation)
     }
@@ -179,30 +164,29 @@ impl<'a> CaseReader<'a, '_, '_> {
         if name.is_null() {
             return None;
         }
-        keys::string(name, "caller", self.errors).map(|name| name.text.as_str().into())
+        self.errors.take(keys::string(name, "caller")).map(|name| name.text.as_str().into())
     }
 
     /// Returns the results of the rule's lookups, in the order of the lookups.
     fn found(&mut self) -> Option<Vec<Found>> {
         let rule = self.rule;
-        let variables: Vec<_> = rule.variables.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<_> = rule.variables.iter().map(|(name, _)| name.as_str()).collect();
         let under = self
             .keys
             .get("lookup")
-            .and_then(|node| Keys::of(node, &CASE_LOOKUP, Some(&variables), self.errors));
-        let value = |name: &str| {
-            under.as_ref().and_then(|keys| keys.get(name)).or_else(|| self.keys.get(name))
-        };
-        let values: Vec<_> = rule.variables.iter().map(|(name, _)| (name, value(name))).collect();
-        let found =
-            values.into_iter().map(|(name, value)| Some(Found::Items(self.found_by(name, value)?)));
+            .and_then(|node| Keys::of(node, &CASE_LOOKUP, Some(&names), self.errors));
+        let mut found = Vec::new();
         // Each is read, so that all errors are told.
-        let found: Vec<_> = found.collect();
-        found.into_iter().collect()
+        for (index, name) in names.iter().enumerate() {
+            let value = under.as_ref().and_then(|keys| keys.get(name));
+            let value = value.or_else(|| self.keys.get(name));
+            found.extend(self.found_by(index, name, value).map(Found::Items));
+        }
+        (found.len() == names.len()).then_some(found)
     }
 
-    fn found_by(&mut self, name: &str, value: Option<&'a Arc<Node>>) -> Option<Vec<Item>> {
-        let (lookup, collection, by) = self.rule.lookup(name)?;
+    fn found_by(&mut self, lookup: usize, name: &str, value: Option<&Node>) -> Option<Vec<Item>> {
+        let LookupTarget { collection, by, .. } = self.rule.targets.get(lookup)?;
         let Some(value) = value else {
             let reason = format!(
                 "the rule looks up `{name}`, and the case does not say what it finds; add `{name}:` under `lookup:`"
@@ -210,38 +194,26 @@ impl<'a> CaseReader<'a, '_, '_> {
             self.errors.add(self.keys.place, reason);
             return None;
         };
-        let nodes: &[Arc<Node>] = match (&value.content, by) {
+        let items: Vec<_> = match (&value.content, by) {
             (Content::Mapping(_), LookupBy::Id) => {
-                return self.stored(value, collection, lookup, 0).map(|item| vec![item]);
+                vec![self.stored(value, *collection, lookup, 0)]
             }
-            (_, LookupBy::Id) if value.is_null() => return Some(Vec::new()),
-            (_, LookupBy::Id) => {
-                self.errors.add(
-                    value.place,
-                    format!(
-                        "`{name}` finds one item by its id: write its members, or null, not {}",
-                        value.with_article()
-                    ),
-                );
-                return None;
-            }
-            (Content::List(nodes), _) => nodes,
+            (_, LookupBy::Id) if value.is_null() => Vec::new(),
+            (Content::List(nodes), LookupBy::Parent | LookupBy::Member { .. }) => nodes
+                .iter()
+                .enumerate()
+                .map(|(index, node)| self.stored(node, *collection, lookup, index))
+                .collect(),
             _ => {
-                self.errors.add(
-                    value.place,
-                    format!(
-                        "`{name}` finds a list of items: write a list, `[]` for none, not {}",
-                        value.with_article()
-                    ),
-                );
+                let wanted = match by {
+                    LookupBy::Id => "one item by its id: write its members, or null",
+                    _ => "a list of items: write a list, `[]` for none",
+                };
+                let reason = format!("`{name}` finds {wanted}, not {}", value.with_article());
+                self.errors.add(value.place, reason);
                 return None;
             }
         };
-        let items: Vec<_> = nodes
-            .iter()
-            .enumerate()
-            .map(|(index, node)| self.stored(node, collection, lookup, index))
-            .collect();
         items.into_iter().collect()
     }
 
@@ -267,7 +239,7 @@ impl<'a> CaseReader<'a, '_, '_> {
 
     /// An item as it is or was written.
     fn written(&mut self, node: &Node) -> Option<CaseItem> {
-        self.item(node, self.rule.collection(), false)
+        self.item(node, self.rule.collection, false)
     }
 
     /// The members of an item, without `id` and, where it was looked up, without `parent`, which
@@ -279,32 +251,23 @@ impl<'a> CaseReader<'a, '_, '_> {
         is_looked_up: bool,
     ) -> Option<CaseItem> {
         let Content::Mapping(entries) = &node.content else {
-            self.errors.add(
-                node.place,
-                format!("an item is a mapping of its members, not {}", node.with_article()),
-            );
+            let found = node.with_article();
+            self.errors
+                .add(node.place, format!("an item is a mapping of its members, not {found}"));
             return None;
         };
         let mut json = String::new();
-        if let Err((place, reason)) = write_json(node, self.budget.bytes, &mut json) {
-            self.errors.add(place, reason);
-            return None;
-        }
-        self.budget.bytes = self.budget.bytes.saturating_sub(json.len());
-        let members = match Members::read(json.as_bytes()) {
-            Ok(members) => members?,
-            Err(error) => {
-                self.errors.add(node.place, format!("no item can be so: {}", error.detail));
-                return None;
+        self.errors.take(node.write_json(*self.bytes_left, &mut json))?;
+        *self.bytes_left = self.bytes_left.saturating_sub(json.len());
+        let members = Members::read(json.as_bytes())
+            .map_err(|error| (node.place, format!("this cannot be an item: {}", error.detail)));
+        let members = self.errors.take(members)??;
+        let mut taken = |name: &str| {
+            let entry = entries.iter().find(|entry| entry.key == name);
+            match entry.filter(|entry| !entry.value.is_null()) {
+                Some(entry) => self.id(&entry.value, name).map(Some),
+                None => Some(None),
             }
-        };
-        let mut taken = |name: &str| match entries
-            .iter()
-            .find(|entry| entry.key == name)
-            .filter(|entry| !entry.value.is_null())
-        {
-            Some(entry) => self.id(&entry.value, name).map(Some),
-            None => Some(None),
         };
         let id = taken("id")?;
         let parent = if is_looked_up { taken("parent")? } else { None };

@@ -40,20 +40,19 @@ impl Operator {
         meter: &Meter,
         wanted: impl Fn(Ordering) -> bool,
     ) -> Outcome<Val<'a>> {
-        let ordering = compare(left, right, meter)?
-            .ok_or_else(|| self.cannot_take(left.kind(), right.kind()))?;
+        meter.charge(NODE)?;
+        let ordering = left.compare(right, meter)?;
+        let ordering = ordering.ok_or_else(|| self.cannot_take(left.kind(), right.kind()))?;
         Ok(Val::Boolean(wanted(ordering)))
     }
 
-    /// Adds and subtracts what is no number.
+    /// Adds and subtracts values other than numbers.
     fn combine<'a>(self, left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
-        let out_of_range =
-            || failed(format_args!("the result of `{}` is beyond the range of times", self.sign()));
-        match (self, left, right) {
+        let result = match (self, left, right) {
             (Self::Add, Val::String(left), Val::String(right)) => {
                 let (left, right) = (left.as_str(), right.as_str());
                 meter.hold(left.len() + right.len())?;
-                Val::made_text(meter, &[left, right].concat())
+                return Val::made_string(meter, &[left, right].concat());
             }
             (Self::Add, Val::List(left), Val::List(right)) => {
                 let mut elements = Vec::new();
@@ -61,50 +60,30 @@ impl Operator {
                     meter.hold(ELEMENT)?;
                     elements.push(element?);
                 }
-                Ok(Val::made_list(elements))
+                return Ok(Val::made_list(elements));
             }
             (Self::Add, Val::Duration(left), Val::Duration(right)) => {
-                let sum = left.checked_add(*right).and_then(dates::in_span);
-                sum.map(Val::Duration).ok_or_else(out_of_range)
+                left.checked_add(*right).and_then(dates::in_span).map(Val::Duration)
             }
             (Self::Subtract, Val::Duration(left), Val::Duration(right)) => {
-                let rest = left.checked_sub(*right).and_then(dates::in_span);
-                rest.map(Val::Duration).ok_or_else(out_of_range)
+                left.checked_sub(*right).and_then(dates::in_span).map(Val::Duration)
             }
             (Self::Add, Val::Timestamp(time), Val::Duration(duration))
             | (Self::Add, Val::Duration(duration), Val::Timestamp(time)) => {
-                let later = dates::in_range(time.checked_add(*duration));
-                later.map(Val::Timestamp).ok_or_else(out_of_range)
+                dates::in_range(time.checked_add(*duration)).map(Val::Timestamp)
             }
             (Self::Subtract, Val::Timestamp(time), Val::Duration(duration)) => {
-                let earlier = dates::in_range(time.checked_sub(*duration));
-                earlier.map(Val::Timestamp).ok_or_else(out_of_range)
+                dates::in_range(time.checked_sub(*duration)).map(Val::Timestamp)
             }
             (Self::Subtract, Val::Timestamp(left), Val::Timestamp(right)) => {
-                let between = dates::in_span(left.duration_since(*right));
-                between.map(Val::Duration).ok_or_else(out_of_range)
+                dates::in_span(left.duration_since(*right)).map(Val::Duration)
             }
-            _ => Err(self.cannot_take(left.kind(), right.kind())),
-        }
+            _ => return Err(self.cannot_take(left.kind(), right.kind())),
+        };
+        result.ok_or_else(|| {
+            failed(format_args!("the result of `{}` is beyond the range of times", self.sign()))
+        })
     }
-}
-
-/// The order of two values; nothing when they have none.
-pub(super) fn compare(left: &Val<'_>, right: &Val<'_>, meter: &Meter) -> Outcome<Option<Ordering>> {
-    meter.charge(NODE)?;
-    Ok(match (left, right) {
-        (Val::String(left), Val::String(right)) => {
-            meter.scan(left.as_str().len().min(right.as_str().len()))?;
-            Some(left.as_str().cmp(right.as_str()))
-        }
-        (Val::Boolean(left), Val::Boolean(right)) => Some(left.cmp(right)),
-        (Val::Timestamp(left), Val::Timestamp(right)) => Some(left.cmp(right)),
-        (Val::Duration(left), Val::Duration(right)) => Some(left.cmp(right)),
-        _ => match (left.as_number(), right.as_number()) {
-            (Some(left), Some(right)) => numbers::compare(left, right, meter)?,
-            _ => None,
-        },
-    })
 }
 
 /// The number or duration with its sign turned.

@@ -11,7 +11,7 @@ use super::{EvaluationError, failed, shorten};
 
 type Outcome<T> = Result<T, EvaluationError>;
 
-const NUMBER_OR_TEXT: &str = "a number or a string that is one";
+const NUMBER_OR_STRING: &str = "a number or a string that is one";
 
 /// A decimal from a number, or from a string that is one.
 pub(super) fn decimal(value: &Val<'_>, meter: &Meter) -> Outcome<Decimal> {
@@ -19,9 +19,9 @@ pub(super) fn decimal(value: &Val<'_>, meter: &Meter) -> Outcome<Decimal> {
         return number.decimal(meter);
     }
     meter.charge(CONVERSION)?;
-    let Val::String(text) = value else { return Err(value.is_not(NUMBER_OR_TEXT)) };
+    let Val::String(text) = value else { return Err(value.is_not(NUMBER_OR_STRING)) };
     numbers::decimal_of_text(text.as_str())
-        .ok_or_else(|| no_such(text.as_str(), "no decimal number such as 12.10"))
+        .ok_or_else(|| is_not(text.as_str(), "not a decimal number such as 12.10"))
 }
 
 /// An integer from a number, towards zero, from a string that is one, or from a timestamp its seconds
@@ -32,10 +32,10 @@ pub(super) fn integer(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
         Val::Timestamp(time) => Ok(dates::seconds(*time)),
         Val::String(text) => {
             meter.charge(text.as_str().len())?;
-            text.as_str().parse().map_err(|_| no_such(text.as_str(), "no integer"))
+            text.as_str().parse().map_err(|_| is_not(text.as_str(), "not an integer"))
         }
         _ => {
-            let number = value.as_number().ok_or_else(|| value.is_not(NUMBER_OR_TEXT))?;
+            let number = value.as_number().ok_or_else(|| value.is_not(NUMBER_OR_STRING))?;
             number
                 .truncated()
                 .ok_or_else(|| failed(format_args!("the number is too large for an integer")))
@@ -47,15 +47,15 @@ pub(super) fn integer(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
 pub(super) fn double(value: &Val<'_>, meter: &Meter) -> Outcome<f64> {
     meter.charge(CONVERSION)?;
     let Val::String(text) = value else {
-        let number = value.as_number().ok_or_else(|| value.is_not(NUMBER_OR_TEXT));
+        let number = value.as_number().ok_or_else(|| value.is_not(NUMBER_OR_STRING));
         return number.map(Number::to_double);
     };
     meter.charge(text.as_str().len())?;
-    text.as_str().parse().map_err(|_| no_such(text.as_str(), "no number"))
+    text.as_str().parse().map_err(|_| is_not(text.as_str(), "not a number"))
 }
 
 /// A string that shows a value.
-pub(super) fn text<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+pub(super) fn string<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
     let text = match value {
         Val::String(_) => return Ok(value.clone()),
@@ -70,7 +70,7 @@ pub(super) fn text<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
         }
         _ => return Err(value.is_not("a string, a number, a boolean or a time")),
     };
-    Val::made_text(meter, &text)
+    Val::made_string(meter, &text)
 }
 
 /// A boolean from a string that is one.
@@ -81,7 +81,7 @@ pub(super) fn boolean(value: &Val<'_>) -> Outcome<bool> {
     match value.as_string()? {
         "true" | "True" | "TRUE" | "t" | "1" => Ok(true),
         "false" | "False" | "FALSE" | "f" | "0" => Ok(false),
-        text => Err(no_such(text, "neither true nor false")),
+        text => Err(is_not(text, "neither true nor false")),
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) fn timestamp(value: &Val<'_>, meter: &Meter) -> Outcome<Time> {
         _ => {
             let text = value.as_string()?;
             dates::timestamp(text).ok_or_else(|| {
-                no_such(text, "no time such as 2026-02-01T00:00:00Z, of the years 1 to 9999")
+                is_not(text, "not a time such as 2026-02-01T00:00:00Z, of the years 1 to 9999")
             })
         }
     }
@@ -109,9 +109,9 @@ pub(super) fn duration(value: &Val<'_>, meter: &Meter) -> Outcome<SignedDuration
     }
     let text = value.as_string()?;
     dates::duration(text)
-        .ok_or_else(|| no_such(text, "no duration such as 24h or 1h30m, of at most 292 years"))
+        .ok_or_else(|| is_not(text, "not a duration such as 24h or 1h30m, of at most 292 years"))
 }
 
-fn no_such(text: &str, wanted: &str) -> EvaluationError {
-    failed(format_args!("the text \"{}\" is {wanted}", shorten(text)))
+fn is_not(text: &str, wanted: &str) -> EvaluationError {
+    failed(format_args!("the string \"{}\" is {wanted}", shorten(text)))
 }

@@ -19,7 +19,7 @@ pub(super) fn parse(text: &str) -> Option<Date> {
 
 pub(super) fn day(text: &str) -> Outcome<Date> {
     parse(text).ok_or_else(|| {
-        failed(format_args!("the text \"{}\" is no day of the form YYYY-MM-DD", shorten(text)))
+        failed(format_args!("the string \"{}\" is not a date of the form YYYY-MM-DD", shorten(text)))
     })
 }
 
@@ -52,7 +52,7 @@ pub(super) fn add_months(date: Date, months: i64) -> Outcome<Date> {
 fn add(date: Date, span: Result<Span, jiff::Error>) -> Outcome<Date> {
     let in_range = |date: &Date| (0..=9999).contains(&date.year());
     let sum = span.ok().and_then(|span| date.checked_add(span).ok()).filter(in_range);
-    sum.ok_or_else(|| failed(format_args!("the day lies beyond the years 0000 to 9999")))
+    sum.ok_or_else(|| failed(format_args!("the date lies beyond the years 0000 to 9999")))
 }
 
 /// A time in UTC, of the years 1 to 9999. The library's own timestamps end a day earlier.
@@ -112,7 +112,7 @@ pub(super) fn in_zone(time: Time, zone: &str) -> Outcome<Time> {
     };
     let found = found.ok_or_else(|| {
         failed(format_args!(
-            "the text \"{}\" is no time zone such as Asia/Manila or +08:00",
+            "the string \"{}\" is not a time zone such as Asia/Manila or +08:00",
             shorten(zone)
         ))
     })?;

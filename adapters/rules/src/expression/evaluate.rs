@@ -2,17 +2,16 @@
 //! before the work is done.
 
 use super::functions::{Function, MOST_PARAMETERS};
-use super::meter::{FAULT, Meter, NODE};
+use super::meter::{ERROR, Meter, NODE};
 use super::node::{Loop, Macro, Member, Node, Variable};
 use super::numbers::Number;
-use super::value::{ELEMENT, List, Map, Val};
+use super::value::{ELEMENT, List, Map, StringValue, Val};
 use super::{EvaluationError, Scope, Shape, apply, complete, dates, failed, shorten};
 
 type Outcome<T> = Result<T, EvaluationError>;
 
-/// One evaluation.
 pub(super) struct Evaluation<'a> {
-    scope: Option<&'a Scope<'a>>,
+    scope: &'a Scope<'a>,
     meter: &'a Meter,
     /// The variables of the loops it is in.
     locals: Vec<Val<'a>>,
@@ -20,18 +19,13 @@ pub(super) struct Evaluation<'a> {
 
 impl<'a> Evaluation<'a> {
     pub(super) const fn new(scope: &'a Scope<'a>, meter: &'a Meter) -> Self {
-        Self { scope: Some(scope), meter, locals: Vec::new() }
-    }
-
-    /// An evaluation of an expression without variables.
-    pub(super) const fn without_scope(meter: &'a Meter) -> Self {
-        Self { scope: None, meter, locals: Vec::new() }
+        Self { scope, meter, locals: Vec::new() }
     }
 
     pub(super) fn value(&mut self, node: &'a Node) -> Outcome<Val<'a>> {
         self.meter.charge(NODE)?;
         match node {
-            Node::Constant(constant) => Ok(constant.value()),
+            Node::Constant(constant) => Ok(constant.borrowed()),
             Node::Variable(variable) => self.variable(*variable),
             Node::Local(place) => {
                 self.locals.get(*place).cloned().ok_or(EvaluationError::BudgetExhausted)
@@ -56,7 +50,7 @@ impl<'a> Evaluation<'a> {
             Node::Among(of, constants) => {
                 let wanted = self.value(of)?;
                 for constant in constants {
-                    if constant.value().equals(&wanted, self.meter)? {
+                    if constant.equals(&wanted, self.meter)? {
                         return Ok(Val::Boolean(true));
                     }
                 }
@@ -85,30 +79,30 @@ impl<'a> Evaluation<'a> {
     }
 
     fn variable(&self, variable: Variable) -> Outcome<Val<'a>> {
-        let Some(scope) = self.scope else { return Err(EvaluationError::BudgetExhausted) };
-        let context = scope.context;
+        let Scope { after, before, context, .. } = self.scope;
         Ok(match variable {
-            Variable::After => Val::Map(Map::Written(context.id, scope.after)),
+            Variable::After => Val::Map(Map::Written(context.id, after)),
             Variable::Before => {
-                scope.before.map_or(Val::Null, |before| Val::Map(Map::Written(context.id, before)))
+                before.map_or(Val::Null, |before| Val::Map(Map::Written(context.id, before)))
             }
-            Variable::Caller => Val::Map(Map::Caller(context.caller.as_deref())),
+            Variable::Caller => {
+                self.meter.hold(2 * ELEMENT)?;
+                let string = |text| Val::String(StringValue::Borrowed(text));
+                let id = context.caller.as_deref().map_or(Val::Null, string);
+                Val::Map(Map::Made([(string("id"), id)].into()))
+            }
             Variable::Now => Val::Timestamp(dates::of_timestamp(context.now)),
-            Variable::Today => return Val::made_text(self.meter, &context.today.to_string()),
-            Variable::Parent => {
-                return context
-                    .parent
-                    .map_or(Ok(Val::Null), |parent| Val::of_id(self.meter, parent));
-            }
-            Variable::Lookup(place) => return found(scope, place),
+            Variable::Today => return Val::made_string(self.meter, &context.today.to_string()),
+            Variable::Parent => match context.parent {
+                Some(parent) => return Val::of_id(self.meter, parent),
+                None => Val::Null,
+            },
+            Variable::Lookup(place) => return found(self.scope, place),
         })
     }
 
     fn member(&mut self, member: &'a Member) -> Outcome<Val<'a>> {
-        let Val::Map(map) = self.holder(member)? else {
-            return Err(EvaluationError::BudgetExhausted);
-        };
-        let value = map.get(&member.name, &member.encoded, self.meter)?;
+        let value = self.holder(member)?.get(&member.name, &member.encoded, self.meter)?;
         value.ok_or_else(|| match &member.path {
             Some(path) => failed(format_args!("`{path}` is missing; test has({path}) first")),
             None => failed(format_args!(
@@ -119,53 +113,43 @@ impl<'a> Evaluation<'a> {
     }
 
     fn has(&mut self, member: &'a Member) -> Outcome<bool> {
-        let Val::Map(map) = self.holder(member)? else { return Ok(false) };
-        map.has(&member.name, &member.encoded, self.meter)
+        self.holder(member)?.has(&member.name, &member.encoded, self.meter)
     }
 
     /// The map that has the member.
-    fn holder(&mut self, member: &'a Member) -> Outcome<Val<'a>> {
-        let holder = self.value(&member.of)?;
-        if let Val::Map(_) = holder {
-            return Ok(holder);
-        }
-        let name = shorten(&member.name);
+    fn holder(&mut self, member: &'a Member) -> Outcome<Map<'a>> {
+        let holder = match self.value(&member.of)? {
+            Val::Map(map) => return Ok(map),
+            other => other,
+        };
+        let (name, is) = (shorten(&member.name), holder.kind().with_article());
         Err(match (&holder, described(&member.of)) {
             (Val::Null, Some(path)) => failed(format_args!(
                 "`{path}` is null and has no member \"{name}\"; test {path} != null first"
             )),
-            (_, Some(path)) => failed(format_args!(
-                "`{path}` is {} and has no member \"{name}\"",
-                holder.kind().with_article()
-            )),
-            (_, None) => {
-                failed(format_args!("{} has no member \"{name}\"", holder.kind().with_article()))
+            (_, Some(path)) => {
+                failed(format_args!("`{path}` is {is} and has no member \"{name}\""))
             }
+            (_, None) => failed(format_args!("{is} has no member \"{name}\"")),
         })
     }
 
     fn index(&mut self, of: &'a Node, key: &'a Node) -> Outcome<Val<'a>> {
         let (holder, key) = (self.value(of)?, self.value(key)?);
-        match (&holder, &key) {
-            (Val::List(list), key) => {
-                let at = key
-                    .as_number()
-                    .and_then(Number::whole)
-                    .ok_or_else(|| key.is_not("an integer"))?;
-                let element = list.get(at, self.meter)?;
-                element.ok_or_else(|| {
+        match &holder {
+            Val::List(list) => {
+                let at = key.as_number().and_then(Number::whole);
+                let at = at.ok_or_else(|| key.is_not("an integer"))?;
+                list.get(at, self.meter)?.ok_or_else(|| {
                     failed(format_args!("the list has no element {at}; the first is 0, and size() tells how many there are"))
                 })
             }
-            (Val::Map(map), key) => {
-                let value = map.get_key(key, self.meter)?;
-                value.ok_or_else(|| match key {
-                    Val::String(name) => {
-                        failed(format_args!("there is no member \"{}\"", shorten(name.as_str())))
-                    }
-                    _ => failed(format_args!("the map has no such key")),
-                })
-            }
+            Val::Map(map) => map.get_key(&key, self.meter)?.ok_or_else(|| match &key {
+                Val::String(name) => {
+                    failed(format_args!("there is no member \"{}\"", shorten(name.as_str())))
+                }
+                _ => failed(format_args!("the map has no such key")),
+            }),
             _ => Err(wanted(of, "a list or a map", &holder)),
         }
     }
@@ -190,7 +174,7 @@ impl<'a> Evaluation<'a> {
     fn absorb<T>(&self, outcome: &Outcome<T>) -> Outcome<()> {
         match outcome {
             Ok(_) => Ok(()),
-            Err(EvaluationError::Failed(_)) => self.meter.charge(FAULT),
+            Err(EvaluationError::Failed(_)) => self.meter.charge(ERROR),
             Err(EvaluationError::BudgetExhausted) => Err(EvaluationError::BudgetExhausted),
         }
     }
@@ -232,11 +216,7 @@ impl<'a> Evaluation<'a> {
         Ok(Val::Map(Map::Made(made.into())))
     }
 
-    pub(super) fn call(
-        &mut self,
-        function: &'static Function,
-        arguments: &'a [Node],
-    ) -> Outcome<Val<'a>> {
+    fn call(&mut self, function: &'static Function, arguments: &'a [Node]) -> Outcome<Val<'a>> {
         let mut values = [const { Val::Null }; MOST_PARAMETERS];
         for ((argument, parameter), value) in
             arguments.iter().zip(function.parameters).zip(&mut values)
@@ -252,6 +232,7 @@ impl<'a> Evaluation<'a> {
     fn repeat(&mut self, of: &'a Loop) -> Outcome<Val<'a>> {
         let range = self.value(&of.range)?;
         let depth = self.locals.len();
+        self.locals.push(Val::Null);
         let outcome = match &range {
             Val::List(list) => self.fold(of, list.iter(self.meter)),
             Val::Map(map) => self.fold(of, map.keys(self.meter)),
@@ -266,85 +247,54 @@ impl<'a> Evaluation<'a> {
         of: &'a Loop,
         elements: impl Iterator<Item = Outcome<Val<'a>>>,
     ) -> Outcome<Val<'a>> {
-        let mut outcome = Progress { error: None, matches: 0, made: Vec::new() };
-        self.locals.push(Val::Null);
+        // The first error does not matter when another element decides.
+        let (mut error, mut matches, mut made) = (None, 0, Vec::new());
         for element in elements {
             self.locals[of.local] = element?;
-            if self.step(of, &mut outcome)? {
-                break;
-            }
-        }
-        outcome.result(of.macro_)
-    }
-
-    /// One turn of a loop; true ends it.
-    fn step(&mut self, of: &'a Loop, progress: &mut Progress<'a>) -> Outcome<bool> {
-        self.meter.charge(NODE)?;
-        match of.macro_ {
-            Macro::All | Macro::Exists => {
-                let decisive = of.macro_ == Macro::Exists;
-                let holds = self.boolean(&of.body);
-                self.absorb(&holds)?;
-                match holds {
-                    Ok(holds) if holds == decisive => {
-                        progress.matches = 1;
-                        return Ok(true);
+            self.meter.charge(NODE)?;
+            match of.macro_ {
+                Macro::All | Macro::Exists => {
+                    let decisive = of.macro_ == Macro::Exists;
+                    let holds = self.boolean(&of.body);
+                    self.absorb(&holds)?;
+                    match holds {
+                        Ok(holds) if holds == decisive => return Ok(Val::Boolean(decisive)),
+                        Ok(_) => {}
+                        Err(failure) => error = error.or(Some(failure)),
                     }
-                    Ok(_) => {}
-                    Err(error) => progress.error = progress.error.take().or(Some(error)),
                 }
-            }
-            Macro::ExistsOne => progress.matches += usize::from(self.boolean(&of.body)?),
-            Macro::Filter => {
-                if self.boolean(&of.body)? {
-                    self.meter.hold(ELEMENT)?;
-                    progress.made.push(self.locals[of.local].clone());
+                Macro::ExistsOne => matches += usize::from(self.boolean(&of.body)?),
+                Macro::Filter => {
+                    if self.boolean(&of.body)? {
+                        self.meter.hold(ELEMENT)?;
+                        made.push(self.locals[of.local].clone());
+                    }
                 }
-            }
-            Macro::Map => {
-                let is_wanted =
-                    of.filter.as_ref().map_or(Ok(true), |filter| self.boolean(filter))?;
-                if is_wanted {
-                    self.meter.hold(ELEMENT)?;
-                    let value = self.value(&of.body)?;
-                    progress.made.push(value);
+                Macro::Map => {
+                    let filter = of.filter.as_ref();
+                    if filter.map_or(Ok(true), |filter| self.boolean(filter))? {
+                        self.meter.hold(ELEMENT)?;
+                        made.push(self.value(&of.body)?);
+                    }
                 }
             }
         }
-        Ok(false)
-    }
-}
-
-/// The result of a loop so far.
-struct Progress<'a> {
-    /// The first error, which does not matter when another element decides.
-    error: Option<EvaluationError>,
-    matches: usize,
-    made: Vec<Val<'a>>,
-}
-
-impl<'a> Progress<'a> {
-    fn result(self, macro_: Macro) -> Outcome<Val<'a>> {
-        let is_decided = self.matches > 0;
-        match (macro_, self.error) {
-            (Macro::All | Macro::Exists, _) if is_decided => {
-                Ok(Val::Boolean(macro_ == Macro::Exists))
-            }
-            (Macro::All | Macro::Exists, Some(error)) => Err(error),
-            (Macro::All | Macro::Exists, None) => Ok(Val::Boolean(macro_ == Macro::All)),
-            (Macro::ExistsOne, _) => Ok(Val::Boolean(self.matches == 1)),
-            (Macro::Map | Macro::Filter, _) => Ok(Val::made_list(self.made)),
+        match (of.macro_, error) {
+            (_, Some(error)) => Err(error),
+            (Macro::All | Macro::Exists, None) => Ok(Val::Boolean(of.macro_ == Macro::All)),
+            (Macro::ExistsOne, None) => Ok(Val::Boolean(matches == 1)),
+            (Macro::Map | Macro::Filter, None) => Ok(Val::made_list(made)),
         }
     }
 }
 
 /// The result of the lookup at an index: an item or null, or a list, as its shape says.
-fn found<'a>(scope: &'a Scope<'a>, place: usize) -> Outcome<Val<'a>> {
-    let name = scope.lookups.get(place).map_or("", |(name, _)| name);
-    let items = complete(name, scope.found.get(place))?;
-    Ok(match scope.lookups.get(place) {
-        Some((_, Shape::One)) => items.first().map_or(Val::Null, |item| Val::Map(Map::Item(item))),
-        _ => Val::List(List::Items(items)),
+fn found<'a>(scope: &'a Scope<'a>, index: usize) -> Outcome<Val<'a>> {
+    let Some((name, shape)) = scope.lookups.get(index) else { return Ok(Val::Null) };
+    let items = complete(name, scope.found.get(index))?;
+    Ok(match shape {
+        Shape::One => items.first().map_or(Val::Null, |item| Val::Map(Map::Found(item))),
+        Shape::Many => Val::List(List::Items(items)),
     })
 }
 
@@ -361,11 +311,9 @@ pub(super) fn described(node: &Node) -> Option<&str> {
 }
 
 fn wanted(node: &Node, wanted: &str, value: &Val<'_>) -> EvaluationError {
+    let is = value.kind().with_article();
     match described(node) {
-        Some(path) => failed(format_args!(
-            "`{path}` must be {wanted} here, and is {}",
-            value.kind().with_article()
-        )),
+        Some(path) => failed(format_args!("`{path}` must be {wanted} here, and is {is}")),
         None => value.is_not(wanted),
     }
 }

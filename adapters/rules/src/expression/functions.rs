@@ -1,14 +1,21 @@
 //! The functions of expressions: CEL's, and what rules need beside them.
 
+use std::cmp::Ordering;
+
 use jiff::SignedDuration;
+use jiff::civil::Date;
 use rust_decimal::Decimal;
 
 use super::dates::Time;
-use super::kinds::{Kind, Kinds};
+use super::kinds::{
+    ANY, BOOLEAN, DECIMAL, DOUBLE, DURATION, INTEGER, Kinds, LIST, MAP, NUMBER, STRING, TIMESTAMP,
+    TYPE,
+};
 use super::meter::{CONVERSION, Meter, NODE, ZONE};
 use super::operator::Operator;
 use super::value::{ELEMENT, List, StringValue, Val};
-use super::{EvaluationError, apply, conversions, dates, failed, numbers};
+use super::{EvaluationError, conversions, dates, failed, numbers};
+use Style::{Both, Global, Method};
 
 type Outcome<T> = Result<T, EvaluationError>;
 
@@ -23,7 +30,6 @@ pub(super) enum Style {
     Both,
 }
 
-/// A function.
 #[derive(Debug)]
 pub(super) struct Function {
     pub name: &'static str,
@@ -39,86 +45,70 @@ pub(super) struct Function {
 /// Most parameters of a function.
 pub(super) const MOST_PARAMETERS: usize = 2;
 
-const SIZED: Kinds = Kinds::TEXT.or(Kinds::LIST).or(Kinds::MAP);
-const NUMERIC: Kinds = Kinds::NUMBER.or(Kinds::TEXT);
-const PRINTABLE: Kinds = NUMERIC.or(Kinds::BOOLEAN).or(Kinds::TIMESTAMP).or(Kinds::DURATION);
+/// The arguments of a call; null where there are fewer.
+type Arguments<'a> = [Val<'a>; MOST_PARAMETERS];
+
+type Run = for<'a> fn(&Arguments<'a>, &Meter) -> Outcome<Val<'a>>;
+
+const SIZED: Kinds = STRING.or(LIST).or(MAP);
+const NUMERIC: Kinds = NUMBER.or(STRING);
+const PRINTABLE: Kinds = NUMERIC.or(BOOLEAN).or(TIMESTAMP).or(DURATION);
 /// A time, and the zone that may be left out.
-const DATED: &[Kinds] = &[Kinds::TIMESTAMP, Kinds::TEXT];
-const TIMED: &[Kinds] = &[Kinds::TIMESTAMP.or(Kinds::DURATION), Kinds::TEXT];
-const DOUBLE: Kinds = Kinds::of(Kind::Double);
-const TYPE: Kinds = Kinds::of(Kind::Type);
+const DATED: &[Kinds] = &[TIMESTAMP, STRING];
+const TIMED: &[Kinds] = &[TIMESTAMP.or(DURATION), STRING];
+const STRINGS: &[Kinds] = &[STRING, STRING];
 
-type Run = for<'a> fn(&[Val<'a>; 2], &Meter) -> Outcome<Val<'a>>;
-
-const fn both(
+const fn function(
     name: &'static str,
+    style: Style,
     parameters: &'static [Kinds],
     result: Kinds,
     run: Run,
 ) -> Function {
-    Function { name, style: Style::Both, parameters, is_last_optional: false, result, run }
-}
-
-const fn global(
-    name: &'static str,
-    parameters: &'static [Kinds],
-    result: Kinds,
-    run: Run,
-) -> Function {
-    Function { name, style: Style::Global, parameters, is_last_optional: false, result, run }
-}
-
-const fn method(
-    name: &'static str,
-    parameters: &'static [Kinds],
-    result: Kinds,
-    run: Run,
-) -> Function {
-    Function { name, style: Style::Method, parameters, is_last_optional: false, result, run }
+    Function { name, style, parameters, is_last_optional: false, result, run }
 }
 
 /// A method that gives a part of a time, in the time zone that may be named.
 const fn selector(name: &'static str, parameters: &'static [Kinds], run: Run) -> Function {
-    Function { is_last_optional: true, ..method(name, parameters, Kinds::INTEGER, run) }
+    Function { is_last_optional: true, ..function(name, Method, parameters, INTEGER, run) }
 }
 
 /// All functions. `matches`, `has` and the macros on lists are read by the compiler, since they do
 /// not take values alone.
 pub(super) const FUNCTIONS: &[Function] = &[
     // CEL's own.
-    both("size", &[SIZED], Kinds::INTEGER, |[value, _], meter| {
-        size(value, meter).map(Val::Integer)
+    function("size", Both, &[SIZED], INTEGER, size),
+    function("contains", Method, STRINGS, BOOLEAN, |strings, meter| {
+        part_of(strings, meter, |text, part| text.contains(part))
     }),
-    method("contains", &[Kinds::TEXT, Kinds::TEXT], Kinds::BOOLEAN, |[text, part], meter| {
-        part_of(text, part, meter, |text, part| text.contains(part))
+    function("startsWith", Method, STRINGS, BOOLEAN, |strings, meter| {
+        part_of(strings, meter, |text, part| text.starts_with(part))
     }),
-    method("startsWith", &[Kinds::TEXT, Kinds::TEXT], Kinds::BOOLEAN, |[text, part], meter| {
-        part_of(text, part, meter, |text, part| text.starts_with(part))
+    function("endsWith", Method, STRINGS, BOOLEAN, |strings, meter| {
+        part_of(strings, meter, |text, part| text.ends_with(part))
     }),
-    method("endsWith", &[Kinds::TEXT, Kinds::TEXT], Kinds::BOOLEAN, |[text, part], meter| {
-        part_of(text, part, meter, |text, part| text.ends_with(part))
-    }),
-    global("int", &[NUMERIC.or(Kinds::TIMESTAMP)], Kinds::INTEGER, |[value, _], meter| {
+    function("int", Global, &[NUMERIC.or(TIMESTAMP)], INTEGER, |[value, _], meter| {
         conversions::integer(value, meter).map(Val::Integer)
     }),
-    global("double", &[NUMERIC], DOUBLE, |[value, _], meter| {
+    function("double", Global, &[NUMERIC], DOUBLE, |[value, _], meter| {
         conversions::double(value, meter).map(Val::Double)
     }),
-    global("string", &[PRINTABLE], Kinds::TEXT, |[value, _], meter| {
-        conversions::text(value, meter)
+    function("string", Global, &[PRINTABLE], STRING, |[value, _], meter| {
+        conversions::string(value, meter)
     }),
-    global("bool", &[Kinds::BOOLEAN.or(Kinds::TEXT)], Kinds::BOOLEAN, |[value, _], _| {
+    function("bool", Global, &[BOOLEAN.or(STRING)], BOOLEAN, |[value, _], _| {
         conversions::boolean(value).map(Val::Boolean)
     }),
-    global("type", &[Kinds::ANY], TYPE, |[value, _], _| Ok(Val::Type(value.kind()))),
-    global("dyn", &[Kinds::ANY], Kinds::ANY, |[value, _], _| Ok(value.clone())),
-    global(
+    function("type", Global, &[ANY], TYPE, |[value, _], _| Ok(Val::Type(value.kind()))),
+    function("dyn", Global, &[ANY], ANY, |[value, _], _| Ok(value.clone())),
+    function(
         "timestamp",
-        &[Kinds::TEXT.or(Kinds::INTEGER).or(Kinds::TIMESTAMP)],
-        Kinds::TIMESTAMP,
+        Global,
+        &[STRING.or(INTEGER).or(TIMESTAMP)],
+        TIMESTAMP,
         |[value, _], meter| conversions::timestamp(value, meter).map(Val::Timestamp),
     ),
-    global("duration", &[Kinds::TEXT.or(Kinds::DURATION)], Kinds::DURATION, |[value, _], meter| {
+    function("duration", Global, &[STRING.or(DURATION)], DURATION, |[value, _], meter| {
         conversions::duration(value, meter).map(Val::Duration)
     }),
     selector("getFullYear", DATED, |time, meter| part(time, meter, Time::year)),
@@ -141,47 +131,43 @@ pub(super) const FUNCTIONS: &[Function] = &[
     selector("getMilliseconds", TIMED, |time, meter| {
         part_or(time, meter, Time::millisecond, |duration| duration.subsec_millis().into())
     }),
-    // Texts.
-    both("words", &[Kinds::TEXT], Kinds::INTEGER, |[text, _], meter| {
-        words(text.as_string()?, meter)
-    }),
-    both("lower", &[Kinds::TEXT], Kinds::TEXT, |[text, _], meter| lower(text.as_string()?, meter)),
-    both("trim", &[Kinds::TEXT], Kinds::TEXT, |[text, _], meter| trim(text, meter)),
+    // Strings.
+    function("words", Both, &[STRING], INTEGER, words),
+    function("lower", Both, &[STRING], STRING, lower),
+    function("trim", Both, &[STRING], STRING, trim),
     // Days.
-    both("is_date", &[Kinds::TEXT], Kinds::BOOLEAN, |[text, _], _| {
+    function("is_date", Both, &[STRING], BOOLEAN, |[text, _], _| {
         Ok(Val::Boolean(dates::parse(text.as_string()?).is_some()))
     }),
-    both("date", &[Kinds::TIMESTAMP], Kinds::TEXT, |[time, _], meter| day_of(time, meter)),
-    global("days_between", &[Kinds::TEXT, Kinds::TEXT], Kinds::INTEGER, |[from, to], meter| {
-        between(from, to, meter, dates::days_between)
+    function("date", Both, &[TIMESTAMP], STRING, day_of),
+    function("days_between", Global, STRINGS, INTEGER, |days, meter| {
+        between(days, meter, dates::days_between)
     }),
-    global("months_between", &[Kinds::TEXT, Kinds::TEXT], Kinds::INTEGER, |[from, to], meter| {
-        between(from, to, meter, dates::months_between)
+    function("months_between", Global, STRINGS, INTEGER, |days, meter| {
+        between(days, meter, dates::months_between)
     }),
-    global("add_days", &[Kinds::TEXT, Kinds::INTEGER], Kinds::TEXT, |[day, count], meter| {
-        later(day, count, meter, dates::add_days)
+    function("add_days", Global, &[STRING, INTEGER], STRING, |arguments, meter| {
+        later(arguments, meter, dates::add_days)
     }),
-    global("add_months", &[Kinds::TEXT, Kinds::INTEGER], Kinds::TEXT, |[day, count], meter| {
-        later(day, count, meter, dates::add_months)
+    function("add_months", Global, &[STRING, INTEGER], STRING, |arguments, meter| {
+        later(arguments, meter, dates::add_months)
     }),
     // Money.
-    global("decimal", &[NUMERIC], Kinds::DECIMAL, |[value, _], meter| {
+    function("decimal", Global, &[NUMERIC], DECIMAL, |[value, _], meter| {
         conversions::decimal(value, meter).map(Val::Decimal)
     }),
-    global("round", &[NUMERIC, Kinds::INTEGER], Kinds::DECIMAL, |[value, digits], meter| {
+    function("round", Global, &[NUMERIC, INTEGER], DECIMAL, |[value, digits], meter| {
         numbers::round(conversions::decimal(value, meter)?, digits.as_integer()?).map(Val::Decimal)
     }),
     // Lists.
-    both("sum", &[Kinds::LIST], Kinds::DECIMAL, |[list, _], meter| {
-        sum(list.as_list()?, meter).map(Val::Decimal)
+    function("sum", Both, &[LIST], DECIMAL, sum),
+    function("min", Both, &[LIST], ANY, |[list, _], meter| {
+        extreme("min", list.as_list()?, meter, Ordering::is_lt)
     }),
-    both("min", &[Kinds::LIST], Kinds::ANY, |[list, _], meter| {
-        extreme("min", list.as_list()?, meter, std::cmp::Ordering::is_lt)
+    function("max", Both, &[LIST], ANY, |[list, _], meter| {
+        extreme("max", list.as_list()?, meter, Ordering::is_gt)
     }),
-    both("max", &[Kinds::LIST], Kinds::ANY, |[list, _], meter| {
-        extreme("max", list.as_list()?, meter, std::cmp::Ordering::is_gt)
-    }),
-    both("unique", &[Kinds::LIST], Kinds::LIST, |[list, _], meter| unique(list.as_list()?, meter)),
+    function("unique", Both, &[LIST], LIST, unique),
 ];
 
 /// The function of a name.
@@ -190,8 +176,8 @@ pub(super) fn named(name: &str) -> Option<&'static Function> {
 }
 
 /// The characters of a string, the elements of a list, the keys of a map.
-fn size(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
-    let size = match value {
+fn size<'a>([value, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    integer(match value {
         Val::List(list) => list.len(meter)?,
         Val::Map(map) => map.len(meter)?,
         _ => {
@@ -199,13 +185,15 @@ fn size(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
             meter.scan(text.len())?;
             text.chars().count()
         }
-    };
-    Ok(i64::try_from(size).unwrap_or(i64::MAX))
+    })
+}
+
+fn integer<'a>(count: usize) -> Outcome<Val<'a>> {
+    Ok(Val::Integer(i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
 fn part_of<'a>(
-    text: &Val<'a>,
-    part: &Val<'a>,
+    [text, part]: &Arguments<'a>,
     meter: &Meter,
     is_part: impl Fn(&str, &str) -> bool,
 ) -> Outcome<Val<'a>> {
@@ -215,9 +203,10 @@ fn part_of<'a>(
 }
 
 /// The number of words, which are separated by white space.
-fn words<'a>(text: &str, meter: &Meter) -> Outcome<Val<'a>> {
+fn words<'a>([text, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    let text = text.as_string()?;
     meter.charge(2 * text.len())?;
-    Ok(Val::Integer(i64::try_from(count_words(text)).unwrap_or(i64::MAX)))
+    integer(count_words(text))
 }
 
 /// Counts words many bytes at a time: rules that limit words are the most expensive of the usual
@@ -262,25 +251,26 @@ fn has_space_beyond_ascii(text: &[u8]) -> bool {
     false
 }
 
-fn lower<'a>(text: &str, meter: &Meter) -> Outcome<Val<'a>> {
+fn lower<'a>([text, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    let text = text.as_string()?;
     // A letter may take more bytes in lower case.
     meter.hold(2 * text.len())?;
-    Val::made_text(meter, &text.to_lowercase())
+    Val::made_string(meter, &text.to_lowercase())
 }
 
-fn trim<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
-    meter.charge(value.as_string()?.len())?;
-    match value {
+fn trim<'a>([text, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    meter.charge(text.as_string()?.len())?;
+    match text {
         Val::String(StringValue::Borrowed(text)) => {
             Ok(Val::String(StringValue::Borrowed(text.trim())))
         }
-        _ => Val::made_text(meter, value.as_string()?.trim()),
+        _ => Val::made_string(meter, text.as_string()?.trim()),
     }
 }
 
 /// The part of a time, as clocks show it in UTC or in the zone that is given.
 fn part<'a, P: Into<i64>>(
-    [time, zone]: &[Val<'a>; 2],
+    [time, zone]: &Arguments<'a>,
     meter: &Meter,
     part: impl Fn(Time) -> P,
 ) -> Outcome<Val<'a>> {
@@ -295,7 +285,7 @@ fn part<'a, P: Into<i64>>(
 
 /// The hour, minute or second of a time, and all hours, minutes or seconds of a duration.
 fn part_or<'a, P: Into<i64>>(
-    arguments: &[Val<'a>; 2],
+    arguments: &Arguments<'a>,
     meter: &Meter,
     part_of_time: impl Fn(Time) -> P,
     part_of_duration: impl Fn(&SignedDuration) -> i64,
@@ -306,49 +296,47 @@ fn part_or<'a, P: Into<i64>>(
     }
 }
 
-fn day_of<'a>(time: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+fn day_of<'a>([time, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
     match time {
-        Val::Timestamp(time) => Val::made_text(meter, &time.date().to_string()),
+        Val::Timestamp(time) => Val::made_string(meter, &time.date().to_string()),
         _ => Err(time.is_not("a timestamp")),
     }
 }
 
 fn between<'a>(
-    from: &Val<'a>,
-    to: &Val<'a>,
+    [from, to]: &Arguments<'a>,
     meter: &Meter,
-    count: impl Fn(jiff::civil::Date, jiff::civil::Date) -> i64,
+    count: impl Fn(Date, Date) -> i64,
 ) -> Outcome<Val<'a>> {
     meter.charge(2 * CONVERSION)?;
     Ok(Val::Integer(count(dates::day(from.as_string()?)?, dates::day(to.as_string()?)?)))
 }
 
 fn later<'a>(
-    day: &Val<'a>,
-    count: &Val<'a>,
+    [day, count]: &Arguments<'a>,
     meter: &Meter,
-    add: impl Fn(jiff::civil::Date, i64) -> Outcome<jiff::civil::Date>,
+    add: impl Fn(Date, i64) -> Outcome<Date>,
 ) -> Outcome<Val<'a>> {
     meter.charge(2 * CONVERSION)?;
-    Val::made_text(meter, &add(dates::day(day.as_string()?)?, count.as_integer()?)?.to_string())
+    Val::made_string(meter, &add(dates::day(day.as_string()?)?, count.as_integer()?)?.to_string())
 }
 
-/// The exact sum of numbers, and of texts that are numbers, as amounts of money often are.
-fn sum(list: &List<'_>, meter: &Meter) -> Outcome<Decimal> {
+/// The exact sum of numbers, and of strings that are numbers, as amounts of money often are.
+fn sum<'a>([list, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     let mut sum = Decimal::ZERO;
-    for element in list.iter(meter) {
-        sum =
-            numbers::decimals(Operator::Add, sum, conversions::decimal(&element?, meter)?, meter)?;
+    for element in list.as_list()?.iter(meter) {
+        let element = conversions::decimal(&element?, meter)?;
+        sum = numbers::decimals(Operator::Add, sum, element, meter)?;
     }
-    Ok(sum)
+    Ok(Val::Decimal(sum))
 }
 
 fn extreme<'a>(
     name: &str,
     list: &List<'a>,
     meter: &Meter,
-    is_better: impl Fn(std::cmp::Ordering) -> bool,
+    is_better: impl Fn(Ordering) -> bool,
 ) -> Outcome<Val<'a>> {
     let mut best: Option<Val<'a>> = None;
     for element in list.iter(meter) {
@@ -356,7 +344,8 @@ fn extreme<'a>(
         let is_best = match &best {
             None => true,
             Some(best) => {
-                let ordering = apply::compare(&element, best, meter)?;
+                meter.charge(NODE)?;
+                let ordering = element.compare(best, meter)?;
                 let unordered = || {
                     let kinds = (element.kind().with_article(), best.kind().with_article());
                     failed(format_args!("{name}() cannot order {} and {}", kinds.0, kinds.1))
@@ -374,21 +363,17 @@ fn extreme<'a>(
 }
 
 /// The elements without those that equal an earlier one.
-fn unique<'a>(list: &List<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+fn unique<'a>([list, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     let mut kept: Vec<Val<'a>> = Vec::new();
-    for element in list.iter(meter) {
+    'elements: for element in list.as_list()?.iter(meter) {
         let element = element?;
-        let mut is_new = true;
         for earlier in &kept {
             if element.equals(earlier, meter)? {
-                is_new = false;
-                break;
+                continue 'elements;
             }
         }
-        if is_new {
-            meter.hold(ELEMENT + NODE)?;
-            kept.push(element);
-        }
+        meter.hold(ELEMENT + NODE)?;
+        kept.push(element);
     }
     Ok(Val::made_list(kept))
 }

@@ -1,9 +1,12 @@
 //! Facts about an expression that are known before it is evaluated: the members it reads, the
 //! constants it compares dates with, and whether its result is always the same.
 
-use super::compile::Compiled;
-use super::node::{Constant, Macro, Member, Node, Variable};
+use std::slice::from_ref;
+
+use super::Expression;
+use super::node::{Macro, Member, Node, Variable};
 use super::operator::Operator;
+use super::value::Val;
 
 /// A member that is read by its name.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +39,7 @@ pub(crate) enum DateUse<'a> {
 /// The variable that each loop around goes through the items of.
 type Ranges = Vec<Option<Variable>>;
 
-impl Compiled {
+impl Expression {
     /// The members that are read, in the order of the source.
     pub fn reads(&self) -> Vec<MemberRead<'_>> {
         let mut reads = Vec::new();
@@ -60,7 +63,7 @@ impl Compiled {
             }
             Node::Among(date, constants) => {
                 let Some(date) = date.as_date(ranges) else { return };
-                let strings = constants.iter().filter_map(Constant::as_string);
+                let strings = constants.iter().filter_map(|constant| constant.as_string().ok());
                 uses.extend(strings.map(|string| (date, DateUse::Compared(string))));
             }
             _ => {}
@@ -79,18 +82,12 @@ impl Operator {
     fn date_use(self, other: &Node) -> Option<DateUse<'_>> {
         let Node::Constant(constant) = other else { return None };
         match (self, constant) {
-            (Self::Add | Self::Subtract, Constant::Integer(_)) => Some(DateUse::PlusNumber),
+            (Self::Add | Self::Subtract, Val::Integer(_)) => Some(DateUse::PlusNumber),
             (Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::Remainder, _) => {
                 None
             }
-            (_, constant) => constant.as_string().map(DateUse::Compared),
+            (_, constant) => constant.as_string().ok().map(DateUse::Compared),
         }
-    }
-}
-
-impl Constant {
-    fn as_string(&self) -> Option<&str> {
-        if let Self::String(string) = self { Some(string) } else { None }
     }
 }
 
@@ -111,31 +108,29 @@ impl Node {
     /// Calls `visitor` with this part and each part of it.
     fn visit<'n>(&'n self, ranges: &mut Ranges, visitor: &mut dyn FnMut(&'n Self, &Ranges)) {
         visitor(self, ranges);
-        match self {
-            Self::Constant(_) | Self::Variable(_) | Self::Local(_) => {}
-            Self::Member(member) | Self::Has(member) => member.of.visit(ranges, visitor),
+        let parts = match self {
+            Self::Constant(_) | Self::Variable(_) | Self::Local(_) => &[],
+            Self::Member(member) | Self::Has(member) => from_ref(&member.of),
             Self::Not(of) | Self::Negate(of) | Self::Among(of, _) | Self::Matches(of, _) => {
-                of.visit(ranges, visitor);
+                from_ref(&**of)
             }
             Self::Index(sides)
             | Self::And(sides)
             | Self::Or(sides)
             | Self::Binary(_, sides)
-            | Self::In(sides) => sides.iter().for_each(|side| side.visit(ranges, visitor)),
-            Self::Choice(parts) => parts.iter().for_each(|part| part.visit(ranges, visitor)),
-            Self::List(parts) | Self::Call(_, parts) => {
-                parts.iter().for_each(|part| part.visit(ranges, visitor));
-            }
-            Self::Map(entries) => {
-                entries.iter().flatten().for_each(|part| part.visit(ranges, visitor));
-            }
+            | Self::In(sides) => &sides[..],
+            Self::Choice(parts) => &parts[..],
+            Self::List(parts) | Self::Call(_, parts) => parts,
+            Self::Map(entries) => entries.as_flattened(),
             Self::Loop(of) => {
                 of.range.visit(ranges, visitor);
                 ranges.push(of.range.items());
                 of.filter.iter().chain([&of.body]).for_each(|part| part.visit(ranges, visitor));
                 ranges.pop();
+                &[]
             }
-        }
+        };
+        parts.iter().for_each(|part| part.visit(ranges, visitor));
     }
 
     /// The lookup whose items a list holds.
@@ -163,7 +158,7 @@ impl Node {
     fn constant_result(&self, has_old: Option<bool>) -> Option<bool> {
         let result = |node: &Self| node.constant_result(has_old);
         match self {
-            Self::Constant(Constant::Boolean(boolean)) => Some(*boolean),
+            Self::Constant(Val::Boolean(boolean)) => Some(*boolean),
             Self::Not(of) => result(of).map(|result| !result),
             Self::And(sides) | Self::Or(sides) => {
                 // What decides whatever the other side is.
@@ -180,8 +175,8 @@ impl Node {
             Self::Binary(operator @ (Operator::Equal | Operator::NotEqual), sides) => {
                 let is_old_and_null = matches!(
                     &**sides,
-                    [Self::Variable(Variable::Before), Self::Constant(Constant::Null)]
-                        | [Self::Constant(Constant::Null), Self::Variable(Variable::Before)]
+                    [Self::Variable(Variable::Before), Self::Constant(Val::Null)]
+                        | [Self::Constant(Val::Null), Self::Variable(Variable::Before)]
                 );
                 has_old
                     .filter(|_| is_old_and_null)

@@ -58,23 +58,24 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kinds(u16);
 
-impl Kinds {
-    pub(super) const NONE: Self = Self(0);
-    pub(super) const ANY: Self = Self(u16::MAX);
-    pub(super) const NULL: Self = Self::of(Kind::Null);
-    pub(super) const BOOLEAN: Self = Self::of(Kind::Boolean);
-    pub(super) const INTEGER: Self = Self::of(Kind::Integer);
-    pub(super) const DECIMAL: Self = Self::of(Kind::Decimal);
-    pub(super) const TEXT: Self = Self::of(Kind::String);
-    pub(super) const LIST: Self = Self::of(Kind::List);
-    pub(super) const MAP: Self = Self::of(Kind::Map);
-    pub(super) const TIMESTAMP: Self = Self::of(Kind::Timestamp);
-    pub(super) const DURATION: Self = Self::of(Kind::Duration);
-    pub(super) const NUMBER: Self = Self::INTEGER.or(Self::of(Kind::Double)).or(Self::DECIMAL);
-    /// The kinds of JSON values.
-    pub(super) const JSON: Self =
-        Self::NULL.or(Self::BOOLEAN).or(Self::NUMBER).or(Self::TEXT).or(Self::LIST).or(Self::MAP);
+pub(super) const NONE: Kinds = Kinds(0);
+pub(super) const ANY: Kinds = Kinds(u16::MAX);
+pub(super) const NULL: Kinds = Kinds::of(Kind::Null);
+pub(super) const BOOLEAN: Kinds = Kinds::of(Kind::Boolean);
+pub(super) const INTEGER: Kinds = Kinds::of(Kind::Integer);
+pub(super) const DOUBLE: Kinds = Kinds::of(Kind::Double);
+pub(super) const DECIMAL: Kinds = Kinds::of(Kind::Decimal);
+pub(super) const STRING: Kinds = Kinds::of(Kind::String);
+pub(super) const LIST: Kinds = Kinds::of(Kind::List);
+pub(super) const MAP: Kinds = Kinds::of(Kind::Map);
+pub(super) const TIMESTAMP: Kinds = Kinds::of(Kind::Timestamp);
+pub(super) const DURATION: Kinds = Kinds::of(Kind::Duration);
+pub(super) const TYPE: Kinds = Kinds::of(Kind::Type);
+pub(super) const NUMBER: Kinds = INTEGER.or(DOUBLE).or(DECIMAL);
+/// The kinds of JSON values.
+pub(super) const JSON: Kinds = NULL.or(BOOLEAN).or(NUMBER).or(STRING).or(LIST).or(MAP);
 
+impl Kinds {
     pub(super) const fn of(kind: Kind) -> Self {
         Self(1 << kind as u16)
     }
@@ -103,18 +104,18 @@ impl Kinds {
     /// Returns whether a value of the one may equal a value of the other. Numbers of all kinds compare
     /// with each other.
     pub(super) const fn may_equal(self, other: Self) -> bool {
-        let are_numbers = !self.and(Self::NUMBER).is_none() && !other.and(Self::NUMBER).is_none();
+        let are_numbers = !self.and(NUMBER).is_none() && !other.and(NUMBER).is_none();
         are_numbers || !self.and(other).is_none()
     }
 }
 
 impl fmt::Display for Kinds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::ANY {
+        if *self == ANY {
             return formatter.write_str("anything");
         }
-        if self.and(Self::NUMBER) == Self::NUMBER {
-            let others = Self(self.0 & !Self::NUMBER.0);
+        if self.and(NUMBER) == NUMBER {
+            let others = Self(self.0 & !NUMBER.0);
             return if others.is_none() {
                 formatter.write_str("a number")
             } else {

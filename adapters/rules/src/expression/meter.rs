@@ -36,11 +36,10 @@ pub(super) const NODE: usize = 16;
 /// The work of taking an element of a list or a key of a map, or of passing over it, without its
 /// bytes.
 pub(super) const STEP: usize = 32;
-/// The work of writing an error's text, which `&&`, `||`, `all` and `exists` may then do without.
-pub(super) const FAULT: usize = 400;
-/// The work of reading a number or a date from text, or of computing with a decimal.
+/// The work of writing an error's message, which `&&`, `||`, `all` and `exists` may then do without.
+pub(super) const ERROR: usize = 400;
+/// The work of reading a number or a date from a string, or of computing with a decimal.
 pub(super) const CONVERSION: usize = 100;
-
 /// The work of finding a time zone by its name.
 pub(super) const ZONE: usize = 1_000;
 

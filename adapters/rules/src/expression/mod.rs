@@ -28,17 +28,23 @@ use std::fmt;
 
 use domain::{Found, Item, Lookup, Members, WriteContext};
 
-use compile::Compiled;
 use evaluate::Evaluation;
 pub(crate) use inspect::{DateOperand, DateUse, MemberRead};
-use kinds::Kinds;
+use kinds::{BOOLEAN, INTEGER, Kinds, NULL, STRING};
 pub(crate) use meter::{Budget, Meter};
+use node::Node;
 pub(crate) use node::Variable;
 use value::Val;
 
 /// An expression that was checked and can be evaluated.
 #[derive(Debug)]
-pub(crate) struct Expression(Compiled);
+pub(crate) struct Expression {
+    root: Node,
+    /// The kinds that its value may have.
+    #[cfg(test)]
+    kinds: Kinds,
+    pub uses_lookups: bool,
+}
 
 /// The result that an expression must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +68,7 @@ pub(crate) enum Shape {
 
 /// An error in an expression, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ExpressionFault {
+pub(crate) struct ExpressionError {
     /// Bytes into the source.
     pub offset: usize,
     /// The error and how to fix it.
@@ -96,9 +102,9 @@ pub(crate) enum EvaluationError {
 impl ResultKind {
     const fn kinds(self) -> Kinds {
         match self {
-            Self::Boolean => Kinds::BOOLEAN,
-            Self::String => Kinds::TEXT,
-            Self::Key => Kinds::TEXT.or(Kinds::INTEGER).or(Kinds::NULL),
+            Self::Boolean => BOOLEAN,
+            Self::String => STRING,
+            Self::Key => STRING.or(INTEGER).or(NULL),
         }
     }
 }
@@ -112,8 +118,8 @@ impl Expression {
         source: &str,
         wanted: ResultKind,
         lookups: &[(String, Shape)],
-    ) -> Result<Self, ExpressionFault> {
-        compile::compile(source, wanted.kinds(), lookups).map(Self)
+    ) -> Result<Self, ExpressionError> {
+        compile::compile(source, wanted.kinds(), lookups)
     }
 
     /// Returns whether every expression knows a name, so that no lookup may have it.
@@ -121,57 +127,27 @@ impl Expression {
         compile::is_taken(name)
     }
 
-    /// The members that it reads by name, of the item, of `old` and of what was looked up.
-    pub fn reads(&self) -> Vec<MemberRead<'_>> {
-        self.0.reads()
-    }
-
-    /// The values that are dates, each with a constant that it is compared with or added to.
-    pub fn date_uses(&self) -> Vec<(DateOperand<'_>, DateUse<'_>)> {
-        self.0.date_uses()
-    }
-
-    /// The result of a condition, if it is always the same. `has_old` says whether `old` is an item;
-    /// without it, it may be one or null.
-    pub fn constant_result(&self, has_old: Option<bool>) -> Option<bool> {
-        self.0.constant_result(has_old)
-    }
-
-    /// Returns whether it uses a lookup.
-    pub const fn uses_lookups(&self) -> bool {
-        self.0.uses_lookups
-    }
-
     /// Its result, when a boolean was wanted.
-    ///
-    /// # Errors
-    /// When it fails or would take too much.
     pub fn boolean(&self, scope: &Scope<'_>, meter: &Meter) -> Result<bool, EvaluationError> {
-        Evaluation::new(scope, meter).boolean(&self.0.root)
+        Evaluation::new(scope, meter).boolean(&self.root)
     }
 
     /// Its result, when a string was wanted.
-    ///
-    /// # Errors
-    /// When it fails or would take too much.
-    pub fn text(&self, scope: &Scope<'_>, meter: &Meter) -> Result<String, EvaluationError> {
-        let value = Evaluation::new(scope, meter).value(&self.0.root)?;
-        let text = value.as_string()?;
-        meter.hold(text.len())?;
-        Ok(text.to_owned())
+    pub fn string(&self, scope: &Scope<'_>, meter: &Meter) -> Result<String, EvaluationError> {
+        let value = Evaluation::new(scope, meter).value(&self.root)?;
+        let string = value.as_string()?;
+        meter.hold(string.len())?;
+        Ok(string.to_owned())
     }
 
     /// Its result, when a key was wanted; `None` is null.
-    ///
-    /// # Errors
-    /// When it fails or would take too much.
     pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Option<String>, EvaluationError> {
-        match Evaluation::new(scope, meter).value(&self.0.root)? {
+        match Evaluation::new(scope, meter).value(&self.root)? {
             Val::Null => Ok(None),
             Val::Integer(integer) => Ok(Some(integer.to_string())),
-            Val::String(text) => {
-                meter.hold(text.as_str().len())?;
-                Ok(Some(text.as_str().to_owned()))
+            Val::String(string) => {
+                meter.hold(string.as_str().len())?;
+                Ok(Some(string.as_str().to_owned()))
             }
             other => Err(other.is_not("a string, an integer or null")),
         }
@@ -183,18 +159,13 @@ pub(crate) fn complete<'a>(
     name: &str,
     found: Option<&'a Found>,
 ) -> Result<&'a [Item], EvaluationError> {
-    match found {
-        Some(Found::Items(items)) => Ok(items),
-        Some(Found::TooMany) => Err(failed(format_args!(
-            "the lookup `{name}` found more than {} items",
-            Lookup::MOST_ITEMS
-        ))),
-        Some(Found::TooLarge) => Err(failed(format_args!(
-            "the lookup `{name}` found more than {} bytes",
-            Lookup::MOST_BYTES
-        ))),
-        None => Err(failed(format_args!("the lookup `{name}` was not asked"))),
-    }
+    let reason = match found {
+        Some(Found::Items(items)) => return Ok(items),
+        Some(Found::TooMany) => format!("found more than {} items", Lookup::MOST_ITEMS),
+        Some(Found::TooLarge) => format!("found more than {} bytes", Lookup::MOST_BYTES),
+        None => "was not asked".to_owned(),
+    };
+    Err(failed(format_args!("the lookup `{name}` {reason}")))
 }
 
 fn failed(reason: fmt::Arguments<'_>) -> EvaluationError {

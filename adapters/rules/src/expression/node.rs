@@ -1,19 +1,14 @@
 //! An expression as it is evaluated.
 
-use jiff::SignedDuration;
-use rust_decimal::Decimal;
-
-use super::dates::Time;
 use super::functions::Function;
-use super::kinds::Kind;
 use super::operator::Operator;
 use super::pattern::Pattern;
-use super::value::{StringValue, Val};
+use super::value::Val;
 
 /// A part of an expression.
 #[derive(Debug)]
 pub(super) enum Node {
-    Constant(Constant),
+    Constant(Val<'static>),
     Variable(Variable),
     /// The variable of an enclosing `all`, `map` and so on, by its place among them.
     Local(usize),
@@ -32,26 +27,12 @@ pub(super) enum Node {
     /// `x in y`, where `y` is a list, or a map whose keys are searched.
     In(Box<[Node; 2]>),
     /// `x in [1, 2]`, where all elements are constants.
-    Among(Box<Node>, Box<[Constant]>),
+    Among(Box<Node>, Box<[Val<'static>]>),
     List(Box<[Node]>),
     Map(Box<[[Node; 2]]>),
     Call(&'static Function, Box<[Node]>),
     Matches(Box<Node>, Pattern),
     Loop(Box<Loop>),
-}
-
-/// A value that is known before.
-#[derive(Clone, Debug)]
-pub(super) enum Constant {
-    Null,
-    Boolean(bool),
-    Integer(i64),
-    Double(f64),
-    Decimal(Decimal),
-    String(Box<str>),
-    Timestamp(Time),
-    Duration(SignedDuration),
-    Type(Kind),
 }
 
 /// A variable that every expression has, or a lookup.
@@ -113,38 +94,6 @@ impl Macro {
             "map" => Self::Map,
             "filter" => Self::Filter,
             _ => return None,
-        })
-    }
-}
-
-impl Constant {
-    pub(super) fn value(&self) -> Val<'_> {
-        match self {
-            Self::Null => Val::Null,
-            Self::Boolean(boolean) => Val::Boolean(*boolean),
-            Self::Integer(integer) => Val::Integer(*integer),
-            Self::Double(double) => Val::Double(*double),
-            Self::Decimal(decimal) => Val::Decimal(*decimal),
-            Self::String(text) => Val::String(StringValue::Borrowed(text)),
-            Self::Timestamp(time) => Val::Timestamp(*time),
-            Self::Duration(duration) => Val::Duration(*duration),
-            Self::Type(kind) => Val::Type(*kind),
-        }
-    }
-
-    /// The constant of a value that holds no others.
-    pub(super) fn of(value: &Val<'_>) -> Option<Self> {
-        Some(match value {
-            Val::Null => Self::Null,
-            Val::Boolean(boolean) => Self::Boolean(*boolean),
-            Val::Integer(integer) => Self::Integer(*integer),
-            Val::Double(double) => Self::Double(*double),
-            Val::Decimal(decimal) => Self::Decimal(*decimal),
-            Val::String(text) => Self::String(text.as_str().into()),
-            Val::Timestamp(time) => Self::Timestamp(*time),
-            Val::Duration(duration) => Self::Duration(*duration),
-            Val::Type(kind) => Self::Type(*kind),
-            Val::List(_) | Val::Map(_) => return None,
         })
     }
 }

@@ -90,7 +90,7 @@ impl Number {
     pub(super) fn decimal(self, meter: &Meter) -> Outcome<Decimal> {
         meter.charge(CONVERSION)?;
         self.to_decimal().ok_or_else(|| {
-            failed(format_args!("the number {:e} is no decimal of 28 digits", self.to_double()))
+            failed(format_args!("the number {:e} is not a decimal of 28 digits", self.to_double()))
         })
     }
 

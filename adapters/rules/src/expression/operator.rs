@@ -1,6 +1,6 @@
 //! The operators of two values, and the kinds they take and give.
 
-use super::kinds::{Kind, Kinds};
+use super::kinds::{Kind, Kinds, NONE};
 use super::{EvaluationError, failed};
 
 /// An operator of two values. What takes conditions (`&&`, `||`, `?:`) is none of them, since it
@@ -80,7 +80,7 @@ impl Operator {
         let pairs = left.iter().flat_map(|left| right.iter().map(move |right| (left, right)));
         pairs
             .filter_map(|(left, right)| self.result(left, right))
-            .fold(Kinds::NONE, |all, kind| all.or(Kinds::of(kind)))
+            .fold(NONE, |all, kind| all.or(Kinds::of(kind)))
     }
 
     pub(super) fn cannot_take(self, left: Kind, right: Kind) -> EvaluationError {

@@ -55,7 +55,7 @@ fn reason(source: &str, error: &dense::BuildError) -> String {
         let detail = error.to_string();
         let last = detail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         return format!(
-            "this is no regular expression: {}",
+            "this is not a regular expression: {}",
             last.trim().trim_start_matches("error: ")
         );
     }

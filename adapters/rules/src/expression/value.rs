@@ -4,9 +4,10 @@
 //! costs a rule only what the rule looks at. A value that an expression makes is counted
 //! ([`Meter::hold`]).
 
-use std::rc::Rc;
+use std::cmp::Ordering;
+use std::sync::Arc;
 
-use domain::{Item, ItemId, Members, Value};
+use domain::{Item, ItemId, Members, Value, json};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 
@@ -18,7 +19,6 @@ use super::{EvaluationError, failed};
 
 type Outcome<T> = Result<T, EvaluationError>;
 
-/// A value.
 #[derive(Clone, Debug)]
 pub(super) enum Val<'a> {
     Null,
@@ -38,7 +38,7 @@ pub(super) enum Val<'a> {
 #[derive(Clone, Debug)]
 pub(super) enum StringValue<'a> {
     Borrowed(&'a str),
-    Made(Rc<str>),
+    Made(Arc<str>),
 }
 
 /// A list of an item, of what a lookup found, or one that was made.
@@ -46,7 +46,7 @@ pub(super) enum StringValue<'a> {
 pub(super) enum List<'a> {
     Json(Value<'a>),
     Items(&'a [Item]),
-    Made(Rc<[Val<'a>]>),
+    Made(Arc<[Val<'a>]>),
 }
 
 /// An object of an item, a whole item, or a map that was made.
@@ -56,10 +56,8 @@ pub(super) enum Map<'a> {
     /// The item that is written, or its state before.
     Written(ItemId, &'a Members),
     /// An item that a lookup found.
-    Item(&'a Item),
-    /// The caller.
-    Caller(Option<&'a str>),
-    Made(Rc<[(Val<'a>, Val<'a>)]>),
+    Found(&'a Item),
+    Made(Arc<[(Val<'a>, Val<'a>)]>),
 }
 
 /// The bytes to count for an element of a list: lists grow by doubling.
@@ -82,8 +80,15 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// A string that is made.
-    pub(super) fn made_text(meter: &Meter, text: &str) -> Outcome<Self> {
+    /// The same without a share in its string.
+    pub(super) fn borrowed(&'a self) -> Self {
+        match self {
+            Self::String(string) => Self::String(StringValue::Borrowed(string.as_str())),
+            other => other.clone(),
+        }
+    }
+
+    pub(super) fn made_string(meter: &Meter, text: &str) -> Outcome<Self> {
         meter.hold(text.len() + NODE)?;
         Ok(Self::String(StringValue::Made(text.into())))
     }
@@ -96,20 +101,18 @@ impl<'a> Val<'a> {
     /// The value of a JSON value; objects and arrays are not read yet.
     pub(super) fn of_json(meter: &Meter, value: Value<'a>) -> Outcome<Self> {
         Ok(match value.kind() {
-            domain::json::Kind::Null => Self::Null,
-            domain::json::Kind::Boolean => Self::Boolean(value.encoded() == "true"),
-            domain::json::Kind::Number => numbers::of_json(meter, value.encoded())?.into(),
-            domain::json::Kind::String => {
-                Self::String(StringValue::of_json(meter, value.encoded())?)
-            }
-            domain::json::Kind::Array => Self::List(List::Json(value)),
-            domain::json::Kind::Object => Self::Map(Map::Json(value)),
+            json::Kind::Null => Self::Null,
+            json::Kind::Boolean => Self::Boolean(value.encoded() == "true"),
+            json::Kind::Number => numbers::of_json(meter, value.encoded())?.into(),
+            json::Kind::String => Self::String(StringValue::of_json(meter, value.encoded())?),
+            json::Kind::Array => Self::List(List::Json(value)),
+            json::Kind::Object => Self::Map(Map::Json(value)),
         })
     }
 
     pub(super) fn of_id(meter: &Meter, id: ItemId) -> Outcome<Self> {
         meter.charge(CONVERSION)?;
-        Self::made_text(meter, id.uuid().hyphenated().encode_lower(&mut [0; 36]))
+        Self::made_string(meter, id.uuid().hyphenated().encode_lower(&mut [0; 36]))
     }
 
     pub(super) fn as_string(&self) -> Outcome<&str> {
@@ -144,24 +147,29 @@ impl<'a> Val<'a> {
     /// CEL's equality: numbers by their value, values of different kinds are not equal.
     pub(super) fn equals(&self, other: &Self, meter: &Meter) -> Outcome<bool> {
         meter.charge(NODE)?;
+        match (self, other) {
+            (Self::List(left), Self::List(right)) => left.equals(right, meter),
+            (Self::Map(left), Self::Map(right)) => left.equals(right, meter),
+            (Self::Null, Self::Null) => Ok(true),
+            (Self::Type(left), Self::Type(right)) => Ok(left == right),
+            _ => Ok(self.compare(other, meter)?.is_some_and(Ordering::is_eq)),
+        }
+    }
+
+    /// The order of two values; nothing when they have none. The caller charges for the node.
+    pub(super) fn compare(&self, other: &Self, meter: &Meter) -> Outcome<Option<Ordering>> {
         Ok(match (self, other) {
-            (Self::Null, Self::Null) => true,
-            (Self::Boolean(left), Self::Boolean(right)) => left == right,
             (Self::String(left), Self::String(right)) => {
                 let (left, right) = (left.as_str(), right.as_str());
                 meter.scan(left.len().min(right.len()))?;
-                left == right
+                Some(left.cmp(right))
             }
-            (Self::List(left), Self::List(right)) => left.equals(right, meter)?,
-            (Self::Map(left), Self::Map(right)) => left.equals(right, meter)?,
-            (Self::Timestamp(left), Self::Timestamp(right)) => left == right,
-            (Self::Duration(left), Self::Duration(right)) => left == right,
-            (Self::Type(left), Self::Type(right)) => left == right,
+            (Self::Boolean(left), Self::Boolean(right)) => Some(left.cmp(right)),
+            (Self::Timestamp(left), Self::Timestamp(right)) => Some(left.cmp(right)),
+            (Self::Duration(left), Self::Duration(right)) => Some(left.cmp(right)),
             _ => match (self.as_number(), other.as_number()) {
-                (Some(left), Some(right)) => {
-                    numbers::compare(left, right, meter)?.is_some_and(std::cmp::Ordering::is_eq)
-                }
-                _ => false,
+                (Some(left), Some(right)) => numbers::compare(left, right, meter)?,
+                _ => None,
             },
         })
     }
@@ -178,20 +186,20 @@ impl From<Number> for Val<'_> {
 }
 
 impl<'a> StringValue<'a> {
-    /// The text of a JSON string with its quotes.
+    /// The string of a JSON string with its quotes.
     fn of_json(meter: &Meter, encoded: &'a str) -> Outcome<Self> {
         meter.scan(encoded.len())?;
         let inner = &encoded[1..encoded.len() - 1];
         if !inner.contains('\\') {
             return Ok(Self::Borrowed(inner));
         }
-        // Once as a string, once as the shared text; and each escape is undone by itself.
+        // Once as a string, once as the shared one; and each escape is undone by itself.
         meter.hold(2 * encoded.len())?;
         meter.charge(NODE * inner.bytes().filter(|byte| *byte == b'\\').count())?;
         Ok(Self::Made(Value::from_encoded(encoded).as_string().unwrap_or_default().into()))
     }
 
-    /// The text of a member's name, in canonical escaping without quotes.
+    /// The string of a member's name, in canonical escaping without quotes.
     fn of_name(meter: &Meter, name: &'a str) -> Outcome<Self> {
         meter.scan(name.len())?;
         if !name.contains('\\') {
@@ -236,7 +244,7 @@ impl<'a> List<'a> {
                     meter.charge(value.encoded().len())?;
                     Val::of_json(meter, value)
                 }),
-                Self::Items(items) => items.get(at).map(|item| Ok(Val::Map(Map::Item(item)))),
+                Self::Items(items) => items.get(at).map(|item| Ok(Val::Map(Map::Found(item)))),
                 Self::Made(elements) => elements.get(at).cloned().map(Ok),
             };
             at += 1;
@@ -256,7 +264,7 @@ impl<'a> List<'a> {
                     .map(|value| Val::of_json(meter, value))
                     .transpose()
             }
-            Self::Items(items) => Ok(items.get(at).map(|item| Val::Map(Map::Item(item)))),
+            Self::Items(items) => Ok(items.get(at).map(|item| Val::Map(Map::Found(item)))),
             Self::Made(elements) => Ok(elements.get(at).cloned()),
         }
     }
@@ -293,43 +301,41 @@ fn same_text(left: Value<'_>, right: Value<'_>, meter: &Meter) -> Outcome<bool> 
     Ok(left == right)
 }
 
-const ID: &str = "id";
-const PARENT: &str = "parent";
-
 impl<'a> Map<'a> {
-    /// The members that are not among the JSON ones: what an item is beside its members. They hide
-    /// members of the same name.
-    fn own(&self) -> &'static [&'static str] {
-        match self {
-            Self::Json(_) | Self::Made(_) => &[],
-            Self::Written(..) | Self::Caller(_) => &[ID],
-            Self::Item(_) => &[ID, PARENT],
-        }
+    /// The ids that an item has beside its members, by their names; they hide members of the same
+    /// name.
+    fn ids(&self) -> impl Iterator<Item = (&'static str, Option<ItemId>)> + use<> {
+        let (id, parent) = match self {
+            Self::Written(id, _) => (Some(*id), None),
+            Self::Found(item) => (Some(item.id), Some(item.parent)),
+            Self::Json(_) | Self::Made(_) => (None, None),
+        };
+        let id = id.map(|id| ("id", Some(id)));
+        id.into_iter().chain(parent.map(|parent| ("parent", parent)))
     }
 
-    fn own_value(&self, name: &str, meter: &Meter) -> Outcome<Val<'a>> {
-        match (self, name) {
-            (Self::Written(id, _), ID) => Val::of_id(meter, *id),
-            (Self::Item(item), ID) => Val::of_id(meter, item.id),
-            (Self::Item(item), PARENT) => {
-                item.parent.map_or(Ok(Val::Null), |parent| Val::of_id(meter, parent))
-            }
-            (Self::Caller(Some(id)), ID) => Ok(Val::String(StringValue::Borrowed(id))),
-            _ => Ok(Val::Null),
+    fn json(&self) -> Option<Value<'a>> {
+        match self {
+            Self::Json(value) => Some(*value),
+            Self::Written(_, members) => Some(Value::from_encoded(members.encoded())),
+            Self::Found(item) => Some(Value::from_encoded(&item.members)),
+            Self::Made(_) => None,
         }
     }
 
     /// The JSON value of the member of this name, in canonical escaping without quotes.
     fn json_member(&self, encoded_name: &str, meter: &Meter) -> Outcome<Option<Value<'a>>> {
-        match self {
-            Self::Written(_, members) => {
-                meter.charge(2 * members.len())?;
-                Ok(members.get_encoded(encoded_name))
-            }
-            Self::Json(value) => find(*value, encoded_name, meter),
-            Self::Item(item) => find(Value::from_encoded(&item.members), encoded_name, meter),
-            Self::Caller(_) | Self::Made(_) => Ok(None),
+        if let Self::Written(_, members) = self {
+            meter.charge(2 * members.len())?;
+            return Ok(members.get_encoded(encoded_name));
         }
+        for (name, value) in self.json().and_then(Value::entries).into_iter().flatten() {
+            meter.charge(STEP + name.len() + value.encoded().len())?;
+            if name == encoded_name {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns whether there is a member of this name, which is given plain and in canonical
@@ -338,7 +344,7 @@ impl<'a> Map<'a> {
         if let Self::Made(_) = self {
             return Ok(self.get(name, encoded_name, meter)?.is_some());
         }
-        Ok(self.own().contains(&name) || self.json_member(encoded_name, meter)?.is_some())
+        Ok(self.ids().any(|(id, _)| id == name) || self.json_member(encoded_name, meter)?.is_some())
     }
 
     /// The value of the member of this name, which is given plain and in canonical escaping.
@@ -357,13 +363,13 @@ impl<'a> Map<'a> {
             }
             return Ok(None);
         }
-        if self.own().contains(&name) {
-            return self.own_value(name, meter).map(Some);
+        if let Some((_, id)) = self.ids().find(|(id, _)| *id == name) {
+            return id.map_or(Ok(Val::Null), |id| Val::of_id(meter, id)).map(Some);
         }
         self.json_member(encoded_name, meter)?.map(|value| Val::of_json(meter, value)).transpose()
     }
 
-    /// The value of a key that is no text, or is known only now.
+    /// The value of a key that is no string, or is known only now.
     pub(super) fn get_key(&self, key: &Val<'a>, meter: &Meter) -> Outcome<Option<Val<'a>>> {
         if let Self::Made(entries) = self {
             for (candidate, value) in &**entries {
@@ -396,38 +402,22 @@ impl<'a> Map<'a> {
         &self,
         meter: &'m Meter,
     ) -> impl Iterator<Item = Outcome<Val<'a>>> + use<'a, 'm> {
-        let own = self.own();
-        let mut made = 0;
-        let map = self.clone();
-        let json = match self {
-            Self::Json(value) => Some(*value),
-            Self::Written(_, members) => Some(Value::from_encoded(members.encoded())),
-            Self::Item(item) => Some(Value::from_encoded(&item.members)),
-            Self::Caller(_) | Self::Made(_) => None,
-        };
-        let names = json.and_then(Value::entries).into_iter().flatten();
-        let own_keys = own.iter().map(|name| Ok(Val::String(StringValue::Borrowed(name))));
-        let json_keys = names.filter(|(name, _)| !own.contains(name)).map(|(name, value)| {
+        let (map, ids) = (self.clone(), self.ids());
+        let names = self.json().and_then(Value::entries).into_iter().flatten();
+        let names = names.filter(move |(name, _)| map.ids().all(|(id, _)| id != *name));
+        let made = if let Self::Made(entries) = self { entries.clone() } else { Arc::default() };
+        let made = (0..made.len()).map(move |index| Ok(made[index].0.clone()));
+        let ids = ids.map(|(id, _)| Ok(Val::String(StringValue::Borrowed(id))));
+        let names = names.map(|(name, value)| {
             meter.charge(name.len() + value.encoded().len())?;
             StringValue::of_name(meter, name).map(Val::String)
         });
-        let made_keys = std::iter::from_fn(move || {
-            let Self::Made(entries) = &map else { return None };
-            made += 1;
-            entries.get(made - 1).map(|(key, _)| Ok(key.clone()))
-        });
-        own_keys.chain(json_keys).chain(made_keys).map(|key| meter.charge(STEP).and(key))
+        ids.chain(names).chain(made).map(|key| meter.charge(STEP).and(key))
     }
 
     fn equals(&self, other: &Self, meter: &Meter) -> Outcome<bool> {
-        let texts = match (self, other) {
-            (Self::Json(left), Self::Json(right)) => Some((*left, *right)),
-            (Self::Written(id, left), Self::Written(other_id, right)) if id == other_id => {
-                Some((Value::from_encoded(left.encoded()), Value::from_encoded(right.encoded())))
-            }
-            _ => None,
-        };
-        if let Some((left, right)) = texts
+        if let (Some(left), Some(right)) = (self.json(), other.json())
+            && self.ids().eq(other.ids())
             && same_text(left, right, meter)?
         {
             return Ok(true);
@@ -437,25 +427,11 @@ impl<'a> Map<'a> {
         }
         for key in self.keys(meter) {
             let key = key?;
-            let (Some(left), Some(right)) =
-                (self.get_key(&key, meter)?, other.get_key(&key, meter)?)
-            else {
-                return Ok(false);
-            };
-            if !left.equals(&right, meter)? {
-                return Ok(false);
+            match (self.get_key(&key, meter)?, other.get_key(&key, meter)?) {
+                (Some(left), Some(right)) if left.equals(&right, meter)? => {}
+                _ => return Ok(false),
             }
         }
         Ok(true)
     }
-}
-
-fn find<'a>(object: Value<'a>, encoded_name: &str, meter: &Meter) -> Outcome<Option<Value<'a>>> {
-    for (name, value) in object.entries().into_iter().flatten() {
-        meter.charge(STEP + name.len() + value.encoded().len())?;
-        if name == encoded_name {
-            return Ok(Some(value));
-        }
-    }
-    Ok(None)
 }

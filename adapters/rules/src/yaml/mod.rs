@@ -3,13 +3,10 @@
 //! The parser gives events; the tree is made here rather than by a deserializer, which would stop
 //! at the first error of a rule and make numbers of digits.
 
-mod json;
 mod node;
-mod offsets;
 mod scalar;
 mod tree;
 
-pub(crate) use json::write_json;
 pub(crate) use node::{Content, Entry, Node};
 pub(crate) use scalar::{Scalar, ScalarKind};
-pub(crate) use tree::{Budget, parse};
+pub(crate) use tree::{MOST_VALUES, parse};

@@ -1,40 +1,34 @@
-//! A value of a YAML document and its place.
+//! A value of a YAML document and its location.
 
 use std::sync::Arc;
 
-use super::Scalar;
+use domain::json::push_string;
+
+use super::{Scalar, ScalarKind};
 use crate::error::Location;
 
 /// A value. Aliases share the value they stand for.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// Where it begins.
     pub place: Location,
-    /// The content of the value.
     pub content: Content,
     /// How many levels of lists and mappings it has.
     pub depth: usize,
 }
 
-/// The content of a value.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// Neither a list nor a mapping.
     Scalar(Scalar),
-    /// A sequence.
     List(Vec<Arc<Node>>),
-    /// A mapping whose keys are different texts, in the order written.
+    /// The keys are different strings, in the order written.
     Mapping(Vec<Entry>),
 }
 
-/// A key and its value.
+/// A key of a mapping and its value.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// The key.
     pub key: String,
-    /// Where the key stands.
     pub place: Location,
-    /// The value.
     pub value: Arc<Node>,
 }
 
@@ -54,5 +48,56 @@ impl Node {
             Content::List(_) => "a list",
             Content::Mapping(_) => "a mapping",
         }
+    }
+
+    /// Appends the value as compact JSON, every digit of a number kept.
+    ///
+    /// # Errors
+    /// The part that JSON cannot express, or that exceeds `most_bytes`: aliases let a short text
+    /// stand for a long one.
+    pub fn write_json(
+        &self,
+        most_bytes: usize,
+        out: &mut String,
+    ) -> Result<(), (Location, String)> {
+        if out.len() > most_bytes {
+            let reason =
+                format!("the items of all cases together are larger than {most_bytes} bytes");
+            return Err((self.place, reason));
+        }
+        match &self.content {
+            Content::Scalar(scalar) => match scalar.kind() {
+                ScalarKind::Null => out.push_str("null"),
+                ScalarKind::Boolean => out.push_str(&scalar.text.to_ascii_lowercase()),
+                ScalarKind::Number => out.push_str(&scalar.text),
+                ScalarKind::OddNumber => {
+                    let reason = format!(
+                        "JSON does not write a number as `{}`; write it as JSON does, or in quotes if it is a string",
+                        scalar.text
+                    );
+                    return Err((self.place, reason));
+                }
+                ScalarKind::String => push_string(out, &scalar.text),
+            },
+            Content::List(elements) => {
+                out.push('[');
+                for (index, element) in elements.iter().enumerate() {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    element.write_json(most_bytes, out)?;
+                }
+                out.push(']');
+            }
+            Content::Mapping(entries) => {
+                out.push('{');
+                for (index, entry) in entries.iter().enumerate() {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    push_string(out, &entry.key);
+                    out.push(':');
+                    entry.value.write_json(most_bytes, out)?;
+                }
+                out.push('}');
+            }
+        }
+        Ok(())
     }
 }

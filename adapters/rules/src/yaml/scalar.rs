@@ -1,19 +1,22 @@
 //! A scalar as it is written, and what it stands for in the core schema of YAML 1.2 (section
 //! 10.3.2).
 
-use super::offsets::Source;
+use std::ops::Range;
+use std::sync::Arc;
+
+use granit_parser::ScalarStyle;
+
 use crate::error::Location;
 
-/// A scalar.
 #[derive(Debug)]
 pub(crate) struct Scalar {
     /// Its characters, without quotes, indentation and the like.
     pub text: String,
-    /// True when the scalar has neither quotes nor a block indicator. Such a scalar may stand for
-    /// something other than a string.
-    pub is_plain: bool,
-    /// How it stands in the file.
-    pub source: Source,
+    pub style: ScalarStyle,
+    pub place: Location,
+    /// The bytes that it takes up in the file, with its quotes.
+    pub range: Range<usize>,
+    pub file: Arc<str>,
 }
 
 /// The type that a scalar stands for.
@@ -45,63 +48,88 @@ impl Scalar {
     }
 
     pub fn kind(&self) -> ScalarKind {
-        if self.is_plain { kind_of_plain(&self.text) } else { ScalarKind::String }
+        match self.style {
+            ScalarStyle::Plain => kind_of_plain(&self.text),
+            _ => ScalarKind::String,
+        }
     }
 
-    /// Where in the file the byte of the text stands.
+    /// Returns where in the file the byte of the text stands.
+    ///
+    /// Whatever the style, a string and its source differ in white space, quotes and escapes only.
+    /// So the byte's character is the one that has as many before it that are no white space.
     pub fn place_of(&self, offset: usize) -> Location {
-        self.source.place_of(&self.text, offset)
+        let before = self.text.char_indices().take_while(|(index, _)| *index < offset);
+        let mut before = before.filter(|(_, character)| !character.is_whitespace()).count();
+        let raw = self.file.get(self.range.clone()).unwrap_or_default();
+        let is_quoted = matches!(self.style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted);
+        let (mut at, mut end) = (usize::from(is_quoted), 0);
+        while let Some(rest) = raw.get(at..).filter(|rest| !rest.is_empty()) {
+            let (length, is_visible) = self.first_character(rest);
+            if is_visible && before == 0 {
+                return self.after(&raw[..at]);
+            }
+            at += length;
+            if is_visible {
+                before -= 1;
+                end = at;
+            }
+        }
+        // Past the last character: what is missing there.
+        self.after(&raw[..end])
+    }
+
+    /// Returns how many bytes the first character takes in the source, and whether it is more than
+    /// white space.
+    fn first_character(&self, source: &str) -> (usize, bool) {
+        let mut characters = source.chars();
+        let first = characters.next().unwrap_or(' ');
+        match (self.style, first, characters.next()) {
+            (ScalarStyle::SingleQuoted, '\'', second) => (2, second == Some('\'')),
+            (ScalarStyle::DoubleQuoted, '"', _) => (1, false),
+            (ScalarStyle::DoubleQuoted, '\\', Some(escape)) => match escape {
+                'x' => (4, true),
+                'u' => (6, true),
+                'U' => (10, true),
+                't' | 'n' | 'v' | 'f' | 'r' | 'N' | '_' | 'L' | 'P' => (2, false),
+                _ => (1 + escape.len_utf8(), !escape.is_whitespace()),
+            },
+            _ => (first.len_utf8(), !first.is_whitespace()),
+        }
+    }
+
+    /// Returns the location after so much of the source.
+    fn after(&self, passed: &str) -> Location {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let Location { line, column } = self.place;
+        let last = passed.rsplit('\n').next().unwrap_or_default();
+        let characters = number(last.chars().count());
+        match number(passed.matches('\n').count()) {
+            0 => Location { line, column: column + characters },
+            lines => Location { line: line + lines, column: characters + 1 },
+        }
     }
 }
 
 fn kind_of_plain(text: &str) -> ScalarKind {
+    let is_number = |text: &str| {
+        text.contains(|character: char| character.is_ascii_digit()) && text.parse::<f64>().is_ok()
+    };
+    let has_radix = |prefix: &str, radix| {
+        let digits = text.strip_prefix(prefix).filter(|digits| !digits.is_empty());
+        digits.is_some_and(|digits| digits.chars().all(|digit| digit.is_digit(radix)))
+    };
     match text {
         "" | "~" | "null" | "Null" | "NULL" => ScalarKind::Null,
         "true" | "True" | "TRUE" | "false" | "False" | "FALSE" => ScalarKind::Boolean,
-        _ if is_json_number(text) => ScalarKind::Number,
-        _ if is_odd_number(text) => ScalarKind::OddNumber,
-        _ => ScalarKind::String,
+        ".nan" | ".NaN" | ".NAN" => ScalarKind::OddNumber,
+        _ if is_number(text) && domain::json::read(text.as_bytes()).is_ok() => ScalarKind::Number,
+        _ if is_number(text) || has_radix("0x", 16) || has_radix("0o", 8) => ScalarKind::OddNumber,
+        _ => match text.strip_prefix(['+', '-']).unwrap_or(text) {
+            ".inf" | ".Inf" | ".INF" => ScalarKind::OddNumber,
+            _ => ScalarKind::String,
+        },
     }
-}
-
-/// Takes the digits off the front; `None` when there are none.
-fn digits(text: &str) -> Option<&str> {
-    let rest = text.trim_start_matches(|character: char| character.is_ascii_digit());
-    (rest.len() < text.len()).then_some(rest)
-}
-
-/// `[eE][-+]?[0-9]+` or nothing, and then the end.
-fn is_exponent(text: &str) -> bool {
-    let Some(exponent) = text.strip_prefix(['e', 'E']) else { return text.is_empty() };
-    digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)) == Some("")
-}
-
-/// The grammar of RFC 8259.
-fn is_json_number(text: &str) -> bool {
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let Some(after) = digits(text) else { return false };
-    let has_leading_zero = text.starts_with('0') && text.len() - after.len() > 1;
-    let after = after.strip_prefix('.').map_or(Some(after), digits);
-    !has_leading_zero && after.is_some_and(is_exponent)
-}
-
-/// Returns `true` for the other notations that the core schema accepts as numbers.
-fn is_odd_number(text: &str) -> bool {
-    let is_of = |digits: &str, radix| {
-        !digits.is_empty() && digits.chars().all(|character| character.is_digit(radix))
-    };
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let after = match unsigned.strip_prefix('.') {
-        Some(fraction) => digits(fraction),
-        None => digits(unsigned).map(|after| {
-            after.strip_prefix('.').map_or(after, |fraction| digits(fraction).unwrap_or(fraction))
-        }),
-    };
-    after.is_some_and(is_exponent)
-        || matches!(unsigned, ".inf" | ".Inf" | ".INF")
-        || matches!(text, ".nan" | ".NaN" | ".NAN")
-        || text.strip_prefix("0x").is_some_and(|digits| is_of(digits, 16))
-        || text.strip_prefix("0o").is_some_and(|digits| is_of(digits, 8))
 }
 
 #[cfg(test)]

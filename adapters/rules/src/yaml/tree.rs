@@ -4,97 +4,36 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::json::MAX_DEPTH;
-use granit_parser::{Event, Parser, ScalarStyle, Span, options};
+use granit_parser::{Event, Parser, Span, StrInput, options};
 
-use super::offsets::{Quotes, Source};
 use super::{Content, Entry, Node, Scalar};
 use crate::error::{FileErrors, Location};
 
-/// How many values may still be read: what bounds the memory of trees, which are many times the
+/// Most values of all files together: what bounds the memory of trees, which are many times the
 /// size of their texts.
-pub(crate) struct Budget {
-    values: usize,
-}
+pub(crate) const MOST_VALUES: usize = 300_000;
 
-impl Budget {
-    /// Most values of all files together.
-    pub const VALUES: usize = 300_000;
+/// An error that nothing can be read after.
+type YamlError = (Location, String);
 
-    pub const fn new() -> Self {
-        Self { values: Self::VALUES }
-    }
-
-    fn spend(&mut self) -> Result<(), String> {
-        self.values = self
-            .values
-            .checked_sub(1)
-            .ok_or_else(|| format!("there are more than {} values in the files", Self::VALUES))?;
-        Ok(())
-    }
-}
-
-/// Reads the one document of a file. `None` when it holds nothing, or has an error that nothing can
-/// be read after.
+/// Reads the one document of a file, taking its values off `values_left`. `None` when it holds
+/// nothing, or has an error that nothing can be read after.
 pub(crate) fn parse(
     text: &str,
-    budget: &mut Budget,
+    values_left: &mut usize,
     errors: &mut FileErrors<'_>,
 ) -> Option<Arc<Node>> {
-    let (tree, duplicates) = match read(&text.into(), budget) {
-        Ok(read) => read,
-        Err(YamlError { place, reason }) => {
-            errors.add(place, reason);
-            return None;
-        }
-    };
-    let has_duplicates = !duplicates.is_empty();
-    for YamlError { place, reason } in duplicates {
-        errors.add(place, reason);
-    }
-    tree.or_else(|| {
-        if !has_duplicates {
-            errors.add_to_file(
-                "the file is empty; write the list `rules:`, the list `cases:`, or both",
-            );
-        }
-        None
-    })
-}
-
-/// An error that keeps a file from being a tree.
-struct YamlError {
-    place: Location,
-    reason: String,
-}
-
-type Read = (Option<Arc<Node>>, Vec<YamlError>);
-
-fn read(text: &Arc<str>, budget: &mut Budget) -> Result<Read, YamlError> {
-    let mut builder = Builder {
-        text: text.clone(),
-        open: Vec::new(),
-        anchors: HashMap::new(),
-        root: None,
-        duplicates: Vec::new(),
-    };
+    let file = text.into();
     let limits = options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
-    for event in Parser::new_from_str_with_options(text, limits) {
-        match event {
-            Ok((event, span)) => {
-                let place = place(&span);
-                builder.take(event, &span, budget).map_err(|reason| YamlError { place, reason })?;
-            }
-            Err(error) => {
-                let place = place(&Span::empty(*error.marker()));
-                let line = text.lines().nth(place.line as usize - 1).unwrap_or_default();
-                return Err(YamlError {
-                    place,
-                    reason: format!("no YAML: {}{}", error.info(), hint(line)),
-                });
-            }
-        }
+    let events = Parser::new_from_str_with_options(text, limits);
+    let mut builder = Builder { file, events, anchors: HashMap::new(), values_left, errors };
+    match builder.document() {
+        Ok(Some(tree)) => return Some(tree),
+        Ok(None) => errors
+            .add_to_file("the file is empty; write the list `rules:`, the list `cases:`, or both"),
+        Err((place, reason)) => errors.add(place, reason),
     }
-    Ok((builder.root, builder.duplicates))
+    None
 }
 
 fn place(span: &Span) -> Location {
@@ -126,152 +65,119 @@ fn hint(line: &str) -> &'static str {
     }
 }
 
-/// A list or mapping that is not at its end.
-enum Open {
-    List {
-        place: Location,
-        anchor: usize,
-        elements: Vec<Arc<Node>>,
-    },
-    Mapping {
-        place: Location,
-        anchor: usize,
-        entries: Vec<Entry>,
-        names: HashMap<String, u32>,
-        key: Option<(String, Location)>,
-    },
-}
-
-struct Builder {
-    text: Arc<str>,
-    open: Vec<Open>,
+struct Builder<'t, 'b, 'e> {
+    file: Arc<str>,
+    events: Parser<'t, StrInput<'t>>,
     anchors: HashMap<usize, Arc<Node>>,
-    root: Option<Arc<Node>>,
-    duplicates: Vec<YamlError>,
+    values_left: &'b mut usize,
+    errors: &'b mut FileErrors<'e>,
 }
 
-impl Builder {
-    fn take(&mut self, event: Event<'_>, span: &Span, budget: &mut Budget) -> Result<(), String> {
+impl<'t> Builder<'t, '_, '_> {
+    fn next(&mut self) -> Result<Option<(Event<'t>, Span)>, YamlError> {
+        self.events.next().transpose().map_err(|error| {
+            let place = place(&Span::empty(*error.marker()));
+            let line = self.file.lines().nth(place.line as usize - 1).unwrap_or_default();
+            (place, format!("this is not YAML: {}{}", error.info(), hint(line)))
+        })
+    }
+
+    fn document(&mut self) -> Result<Option<Arc<Node>>, YamlError> {
+        let mut root = None;
+        while let Some((event, span)) = self.next()? {
+            match event {
+                Event::DocumentStart(..) if root.is_some() => {
+                    let reason = "a file holds one YAML document; remove what follows `---`";
+                    return Err((place(&span), reason.to_owned()));
+                }
+                Event::StreamStart
+                | Event::StreamEnd
+                | Event::DocumentStart(..)
+                | Event::DocumentEnd => {}
+                event => root = Some(self.node(event, &span)?),
+            }
+        }
+        Ok(root)
+    }
+
+    /// Reads the value that begins with an event.
+    fn node(&mut self, event: Event<'t>, span: &Span) -> Result<Arc<Node>, YamlError> {
         let place = place(span);
         if let Some(tag) = event.tag() {
-            return Err(format!(
+            let reason = format!(
                 "the tag `{}` has no meaning here; write a string that begins with `!` in quotes, or in the lines below `|`",
                 tag.original()
-            ));
+            );
+            return Err((place, reason));
         }
-        match event {
-            Event::Scalar(value, style, anchor, _) => {
-                budget.spend()?;
-                let node = Node {
-                    place,
-                    content: Content::Scalar(self.scalar(&value, style, span, place)),
-                    depth: 0,
-                };
-                self.close(Arc::new(node), anchor)
+        *self.values_left = self.values_left.checked_sub(1).ok_or_else(|| {
+            (place, format!("there are more than {MOST_VALUES} values in the files"))
+        })?;
+        let (content, anchor) = match event {
+            Event::Scalar(text, style, anchor, _) => {
+                let range = span.byte_range().unwrap_or_default();
+                let file = self.file.clone();
+                let scalar = Scalar { text: text.into_owned(), style, place, range, file };
+                (Content::Scalar(scalar), anchor)
             }
+            Event::SequenceStart(_, anchor, _) => (Content::List(self.elements()?), anchor),
+            Event::MappingStart(_, anchor, _) => (Content::Mapping(self.entries()?), anchor),
             Event::Alias(anchor) => {
-                budget.spend()?;
-                let node = self
-                    .anchors
-                    .get(&anchor)
-                    .cloned()
-                    .ok_or("the alias stands within the value that it names; write it out")?;
-                self.close(node, 0)
-            }
-            Event::SequenceStart(_, anchor, _) => {
-                budget.spend()?;
-                self.refuse_as_key()?;
-                self.open.push(Open::List { place, anchor, elements: Vec::new() });
-                Ok(())
-            }
-            Event::MappingStart(_, anchor, _) => {
-                budget.spend()?;
-                self.refuse_as_key()?;
-                self.open.push(Open::Mapping {
-                    place,
-                    anchor,
-                    entries: Vec::new(),
-                    names: HashMap::new(),
-                    key: None,
+                return self.anchors.get(&anchor).cloned().ok_or_else(|| {
+                    let reason = "the alias stands within the value that it names; write it out";
+                    (place, reason.to_owned())
                 });
-                Ok(())
             }
-            Event::SequenceEnd | Event::MappingEnd => self.end(),
-            Event::DocumentStart(..) if self.root.is_some() => {
-                Err("a file holds one YAML document; remove what follows `---`".to_owned())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn scalar(&self, value: &str, style: ScalarStyle, span: &Span, place: Location) -> Scalar {
-        let quotes = match style {
-            ScalarStyle::SingleQuoted => Quotes::Single,
-            ScalarStyle::DoubleQuoted => Quotes::Double,
-            _ => Quotes::None,
+            _ => return Err((place, "a value is expected here".to_owned())),
         };
-        let range = span.byte_range().unwrap_or_default();
-        let source =
-            Source { file: self.text.clone(), start: range.start, end: range.end, place, quotes };
-        Scalar { text: value.to_owned(), is_plain: style == ScalarStyle::Plain, source }
-    }
-
-    /// Only scalars are keys.
-    fn refuse_as_key(&self) -> Result<(), String> {
-        match self.open.last() {
-            Some(Open::Mapping { key: None, .. }) => {
-                Err("a key is a string, not a list or a mapping".to_owned())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn end(&mut self) -> Result<(), String> {
-        let (place, anchor, content, depth) = match self.open.pop() {
-            Some(Open::List { place, anchor, elements }) => {
-                let depth = elements.iter().map(|element| element.depth).max();
-                (place, anchor, Content::List(elements), depth)
-            }
-            Some(Open::Mapping { place, anchor, entries, .. }) => {
-                let depth = entries.iter().map(|entry| entry.value.depth).max();
-                (place, anchor, Content::Mapping(entries), depth)
-            }
-            None => return Ok(()),
+        let depth = match &content {
+            Content::Scalar(_) => 0,
+            Content::List(of) => 1 + of.iter().map(|element| element.depth).max().unwrap_or(0),
+            Content::Mapping(of) => 1 + of.iter().map(|entry| entry.value.depth).max().unwrap_or(0),
         };
         // Aliases can nest deeper than any text.
-        let depth = depth.unwrap_or_default() + 1;
         if depth > MAX_DEPTH {
-            return Err(format!("lists and mappings are nested more than {MAX_DEPTH} deep"));
+            let reason = format!("lists and mappings are nested more than {MAX_DEPTH} deep");
+            return Err((place, reason));
         }
-        self.close(Arc::new(Node { place, content, depth }), anchor)
-    }
-
-    /// Puts a whole value where it belongs.
-    fn close(&mut self, node: Arc<Node>, anchor: usize) -> Result<(), String> {
+        let node = Arc::new(Node { place, content, depth });
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
         }
-        match self.open.last_mut() {
-            None => self.root = Some(node),
-            Some(Open::List { elements, .. }) => elements.push(node),
-            Some(Open::Mapping { key: key @ None, .. }) => {
-                let text =
-                    node.scalar().ok_or("a key is a string, not a list or a mapping")?.text.clone();
-                *key = Some((text, node.place));
-            }
-            Some(Open::Mapping { entries, names, key, .. }) => {
-                let Some((key, place)) = key.take() else { return Ok(()) };
-                if let Some(line) = names.get(&key) {
-                    let reason = format!(
-                        "the key `{key}` stands here a second time, first in line {line}; remove one of the two"
-                    );
-                    self.duplicates.push(YamlError { place, reason });
-                } else {
-                    names.insert(key.clone(), place.line);
-                    entries.push(Entry { key, place, value: node });
-                }
+        Ok(node)
+    }
+
+    fn elements(&mut self) -> Result<Vec<Arc<Node>>, YamlError> {
+        let mut elements = Vec::new();
+        while let Some((event, span)) = self.next()?
+            && event != Event::SequenceEnd
+        {
+            elements.push(self.node(event, &span)?);
+        }
+        Ok(elements)
+    }
+
+    fn entries(&mut self) -> Result<Vec<Entry>, YamlError> {
+        let (mut entries, mut lines) = (Vec::new(), HashMap::new());
+        while let Some((event, span)) = self.next()?
+            && event != Event::MappingEnd
+        {
+            let (place, name) = (place(&span), self.node(event, &span)?);
+            let Some(Scalar { text: key, .. }) = name.scalar() else {
+                return Err((place, "a key is a string, not a list or a mapping".to_owned()));
+            };
+            let Some((event, span)) = self.next()? else { break };
+            let value = self.node(event, &span)?;
+            if let Some(line) = lines.get(key) {
+                let reason = format!(
+                    "the key `{key}` stands here a second time, first in line {line}; remove one of the two"
+                );
+                self.errors.add(place, reason);
+            } else {
+                lines.insert(key.clone(), place.line);
+                entries.push(Entry { key: key.clone(), place, value });
             }
         }
-        Ok(())
+        Ok(entries)
     }
 }

@@ -1,16 +1,15 @@
 //! Functions, and the macros on lists and maps.
 
 use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators as signs};
-use domain::nearest;
 
-use super::super::evaluate::Evaluation;
-use super::super::functions::{self, FUNCTIONS, Function, Style};
-use super::super::kinds::Kinds;
+use super::super::functions::{self, FUNCTIONS, Function, MOST_PARAMETERS, Style};
+use super::super::kinds::{ANY, BOOLEAN, LIST, MAP, STRING};
 use super::super::meter::{Budget, Meter};
-use super::super::node::{Constant, Loop, Macro, Node};
+use super::super::node::{Loop, Macro, Node};
 use super::super::pattern::Pattern;
+use super::super::value::Val;
 use super::super::{EvaluationError, mistakes, shorten};
-use super::{Compiler, Outcome, Typed, did_you_mean};
+use super::{Compiler, Outcome, Typed, constants, did_you_mean};
 
 impl Compiler<'_> {
     /// `range.all(variable, body)` and its like; `map` may have a condition between the two.
@@ -23,68 +22,36 @@ impl Compiler<'_> {
         rest: &[IdedExpr],
     ) -> Outcome<Typed> {
         let macro_ = Macro::named(name).unwrap_or(Macro::All);
-        let (filter, body) =
-            match rest {
-                [body] => (None, body),
-                [filter, body] if macro_ == Macro::Map => (Some(filter), body),
-                _ => return self.refuse(
-                    at,
-                    format!(
-                        "{name}() takes a variable and an expression, such as x.{name}(e, e > 0)"
-                    ),
-                ),
-            };
+        let (filter, body) = match rest {
+            [body] => (None, body),
+            [filter, body] if macro_ == Macro::Map => (Some(filter), body),
+            _ => {
+                let example = format!("such as x.{name}(e, e > 0)");
+                let reason = format!("{name}() takes a variable and an expression, {example}");
+                return self.refuse(at, reason);
+            }
+        };
         let Expr::Ident(variable_name) = &variable.expr else {
-            return self.refuse(
-                variable,
-                format!("the first argument of {name}() is a name for the element"),
-            );
+            let reason = format!("the first argument of {name}() is a name for the element");
+            return self.refuse(variable, reason);
         };
-        let range_part = self.expression(range)?;
-        let range_part = self.demand(
-            range_part,
-            Kinds::LIST.or(Kinds::MAP),
-            range,
-            &format!("what {name}() goes through"),
-        )?;
-        let kinds = if range_part.kinds.and(Kinds::MAP).is_none() {
-            range_part.elements
-        } else {
-            Kinds::ANY
-        };
+        let range = self.demanded(range, LIST.or(MAP), &format!("what {name}() goes through"))?;
+        let kinds = if range.kinds.and(MAP).is_none() { range.elements } else { ANY };
         let local = self.locals.len();
         self.locals.push((variable_name.clone(), kinds));
-        let parts = self.loop_parts(macro_, name, filter, body);
-        self.locals.truncate(local);
-        let (filter, body) = parts?;
-        let (kinds, elements) = match macro_ {
-            Macro::Map => (Kinds::LIST, body.kinds),
-            Macro::Filter => (Kinds::LIST, kinds),
-            _ => (Kinds::BOOLEAN, Kinds::ANY),
-        };
-        let node = Node::Loop(Box::new(Loop {
-            macro_,
-            range: range_part.node,
-            local,
-            filter,
-            body: body.node,
-        }));
-        Ok(Typed { node, kinds, elements })
-    }
-
-    pub(super) fn loop_parts(
-        &mut self,
-        macro_: Macro,
-        name: &str,
-        filter: Option<&IdedExpr>,
-        body: &IdedExpr,
-    ) -> Outcome<(Option<Node>, Typed)> {
         let condition = format!("the condition of {name}()");
-        let filter =
-            filter.map(|filter| self.demanded(filter, Kinds::BOOLEAN, &condition)).transpose()?;
-        let typed = self.expression(body)?;
-        let wanted = if macro_ == Macro::Map { Kinds::ANY } else { Kinds::BOOLEAN };
-        Ok((filter, self.demand(typed, wanted, body, &condition)?))
+        let filter = filter.map(|filter| self.demanded(filter, BOOLEAN, &condition)).transpose();
+        let wanted = if macro_ == Macro::Map { ANY } else { BOOLEAN };
+        let body = self.demanded(body, wanted, &condition);
+        self.locals.truncate(local);
+        let (filter, body) = (filter?.map(|filter| filter.node), body?);
+        let (kinds, elements) = match macro_ {
+            Macro::Map => (LIST, body.kinds),
+            Macro::Filter => (LIST, kinds),
+            _ => (BOOLEAN, ANY),
+        };
+        let of = Loop { macro_, range: range.node, local, filter, body: body.node };
+        Ok(Typed { node: Node::Loop(Box::new(of)), kinds, elements })
     }
 
     pub(super) fn function(&mut self, at: &IdedExpr, call: &CallExpr) -> Outcome<Typed> {
@@ -101,82 +68,71 @@ impl Compiler<'_> {
         let most = function.parameters.len();
         let least = most - usize::from(function.is_last_optional);
         if !is_styled || !(least..=most).contains(&arguments.len()) {
-            return self
-                .refuse(at, format!("{name}() is not called so; write {}", usage(function)));
+            let reason = format!("{name}() is not called so; write {}", usage(function));
+            return self.refuse(at, reason);
         }
-        let mut nodes = Vec::with_capacity(arguments.len());
-        for (argument, parameter) in arguments.into_iter().zip(function.parameters) {
-            nodes.push(self.demanded(argument, *parameter, &format!("what {name}() takes"))?);
-        }
-        self.fold(at, function, nodes)
+        let what = format!("what {name}() takes");
+        let nodes = arguments
+            .into_iter()
+            .zip(function.parameters)
+            .map(|(argument, parameter)| Ok(self.demanded(argument, *parameter, &what)?.node));
+        let nodes: Vec<_> = nodes.collect::<Outcome<_>>()?;
+        self.called(at, function, nodes)
     }
 
     /// A call whose arguments are known now is made now.
-    pub(super) fn fold(
+    fn called(
         &self,
         at: &IdedExpr,
         function: &'static Function,
         nodes: Vec<Node>,
     ) -> Outcome<Typed> {
-        if !nodes.is_empty() && nodes.iter().all(|node| matches!(node, Node::Constant(_))) {
-            let meter = Meter::of(Budget::Verdict);
-            let constant = Evaluation::without_scope(&meter)
-                .call(function, &nodes)
-                .map(|value| Constant::of(&value));
-            match constant {
-                Ok(Some(constant)) => {
-                    return Ok(Typed::new(Node::Constant(constant), function.result));
-                }
+        let mut arguments = [const { Val::Null }; MOST_PARAMETERS];
+        let known = constants(&nodes).unwrap_or_default();
+        if !known.is_empty() {
+            for (argument, constant) in arguments.iter_mut().zip(known) {
+                *argument = constant;
+            }
+            match (function.run)(&arguments, &Meter::of(Budget::Verdict)) {
+                Ok(Val::List(_) | Val::Map(_)) | Err(EvaluationError::BudgetExhausted) => {}
+                Ok(constant) => return Ok(Typed::new(Node::Constant(constant), function.result)),
                 Err(EvaluationError::Failed(reason)) => return self.refuse(at, reason),
-                _ => {}
             }
         }
         Ok(Typed::new(Node::Call(function, nodes.into()), function.result))
     }
 
-    pub(super) fn matches(&mut self, at: &IdedExpr, arguments: &[&IdedExpr]) -> Outcome<Typed> {
+    fn matches(&mut self, at: &IdedExpr, arguments: &[&IdedExpr]) -> Outcome<Typed> {
         let [text, pattern] = arguments else {
-            return self.refuse(
-                at,
-                "matches() is not called so; write text.matches('pattern')".to_owned(),
-            );
+            return self.refuse(at, "matches() is not called so; write text.matches('pattern')");
         };
         let Expr::Literal(LiteralValue::String(source)) = &pattern.expr else {
-            return self.refuse(
-                pattern,
-                "the regular expression of matches() is a string in quotes; it cannot be computed"
-                    .to_owned(),
-            );
+            let reason =
+                "the regular expression of matches() is a string in quotes; it cannot be computed";
+            return self.refuse(pattern, reason);
         };
-        let text = self.demanded(text, Kinds::TEXT, "what matches() looks at")?;
+        let text = self.demanded(text, STRING, "what matches() looks at")?;
         let pattern =
             Pattern::new(source.inner()).or_else(|reason| self.refuse(pattern, reason))?;
-        Ok(Typed::new(Node::Matches(Box::new(text), pattern), Kinds::BOOLEAN))
+        Ok(Typed::new(Node::Matches(Box::new(text.node), pattern), BOOLEAN))
     }
 
-    pub(super) fn unknown_function<T>(&self, at: &IdedExpr, call: &CallExpr) -> Outcome<T> {
+    fn unknown_function<T>(&self, at: &IdedExpr, call: &CallExpr) -> Outcome<T> {
         let name = call.func_name.as_str();
-        if Macro::named(name).is_some() {
-            return self.refuse(
-                at,
-                format!(
-                    "{name}() is not called so; write x.{name}(e, …) with a name for the element"
-                ),
-            );
-        }
-        if name == signs::HAS {
-            return self.refuse(at, "has() is not called so; write has(self.title)".to_owned());
-        }
-        if let Some(instead) = mistakes::in_call(name) {
-            return self.refuse(at, format!("there is no function {name}(); {instead}"));
-        }
-        let macros = ["has", "all", "exists", "exists_one", "map", "filter", "matches"];
-        let known = FUNCTIONS.iter().map(|function| function.name).chain(macros);
-        let hint = nearest(name, known.clone()).map_or_else(
-            || format!("known are {}", known.collect::<Vec<_>>().join(", ")),
-            did_you_mean,
-        );
-        self.refuse(at, format!("there is no function {}(); {hint}", shorten(name)))
+        let reason = if Macro::named(name).is_some() {
+            format!("{name}() is not called so; write x.{name}(e, …) with a name for the element")
+        } else if name == signs::HAS {
+            "has() is not called so; write has(self.title)".to_owned()
+        } else if let Some(instead) = mistakes::in_call(name) {
+            format!("there is no function {name}(); {instead}")
+        } else {
+            let macros = ["has", "all", "exists", "exists_one", "map", "filter", "matches"];
+            let known: Vec<_> =
+                FUNCTIONS.iter().map(|function| function.name).chain(macros).collect();
+            let hint = did_you_mean(name, &known);
+            format!("there is no function {}(); {hint}", shorten(name))
+        };
+        self.refuse(at, reason)
     }
 }
 

@@ -7,17 +7,19 @@ mod operators;
 mod source;
 
 use cel::common::ast::{CallExpr, Expr, IdedExpr, SourceInfo, operators as signs};
+use domain::nearest;
 
-use super::kinds::Kinds;
-use super::node::{Constant, Macro, Node};
+use super::kinds::{ANY, BOOLEAN, DURATION, Kinds, NUMBER};
+use super::node::{Macro, Node};
 use super::operator::Operator;
-use super::{ExpressionFault, Shape, shorten};
+use super::value::Val;
+use super::{Expression, ExpressionError, Shape, shorten};
 pub(super) use names::is_taken;
 
 /// Most levels of an expression.
 const MOST_LEVELS: usize = 64;
 
-type Outcome<T> = Result<T, ExpressionFault>;
+type Outcome<T> = Result<T, ExpressionError>;
 
 /// A compiled part, and what is known of its value.
 struct Typed {
@@ -29,18 +31,8 @@ struct Typed {
 
 impl Typed {
     const fn new(node: Node, kinds: Kinds) -> Self {
-        Self { node, kinds, elements: Kinds::ANY }
+        Self { node, kinds, elements: ANY }
     }
-}
-
-/// A compiled expression.
-#[derive(Debug)]
-pub(super) struct Compiled {
-    pub root: Node,
-    /// The kinds that its value may have.
-    #[cfg(test)]
-    pub kinds: Kinds,
-    pub uses_lookups: bool,
 }
 
 /// Reads and checks a source whose value is to be of these kinds.
@@ -48,13 +40,12 @@ pub(super) fn compile(
     source: &str,
     wanted: Kinds,
     lookups: &[(String, Shape)],
-) -> Outcome<Compiled> {
+) -> Outcome<Expression> {
     source::read(source, |root, places| {
         let mut compiler =
             Compiler { places, lookups, locals: Vec::new(), level: 0, uses_lookups: false };
-        let typed = compiler.expression(root)?;
-        let typed = compiler.demand(typed, wanted, root, "the expression")?;
-        Ok(Compiled {
+        let typed = compiler.demanded(root, wanted, "the expression")?;
+        Ok(Expression {
             root: typed.node,
             #[cfg(test)]
             kinds: typed.kinds,
@@ -63,8 +54,8 @@ pub(super) fn compile(
     })
 }
 
-fn error(offset: usize, reason: String) -> ExpressionFault {
-    ExpressionFault { offset, reason }
+fn error(offset: usize, reason: String) -> ExpressionError {
+    ExpressionError { offset, reason }
 }
 
 struct Compiler<'s> {
@@ -79,12 +70,10 @@ struct Compiler<'s> {
 impl Compiler<'_> {
     fn expression(&mut self, expression: &IdedExpr) -> Outcome<Typed> {
         if self.level == MOST_LEVELS {
-            return self.refuse(
-                expression,
-                format!(
-                    "the expression has more than {MOST_LEVELS} levels; split it into several rules"
-                ),
+            let reason = format!(
+                "the expression has more than {MOST_LEVELS} levels; split it into several rules"
             );
+            return self.refuse(expression, reason);
         }
         self.level += 1;
         let typed = self.part(expression);
@@ -100,21 +89,20 @@ impl Compiler<'_> {
             Expr::Call(call) => self.call(expression, call),
             Expr::List(list) => self.list(&list.elements),
             Expr::Map(map) => self.map(map.entries.iter().map(|entry| &entry.expr)),
-            Expr::Struct(of) => self.refuse(
-                expression,
-                format!(
-                    "`{}{{…}}` is not known here; write a map: {{'name': value}}",
-                    shorten(&of.type_name)
-                ),
-            ),
+            Expr::Struct(of) => {
+                let name = shorten(&of.type_name);
+                let reason =
+                    format!("`{name}{{…}}` is not known here; write a map: {{'name': value}}");
+                self.refuse(expression, reason)
+            }
             Expr::Comprehension(_) | Expr::Unspecified => {
-                self.refuse(expression, "this cannot be read".to_owned())
+                self.refuse(expression, "this cannot be read")
             }
         }
     }
 
-    fn refuse<T>(&self, at: &IdedExpr, reason: String) -> Outcome<T> {
-        Err(error(self.offset(at), reason))
+    fn refuse<T>(&self, at: &IdedExpr, reason: impl Into<String>) -> Outcome<T> {
+        Err(error(self.offset(at), reason.into()))
     }
 
     /// Where a part begins; of a chain and of an operator, where its first part does.
@@ -136,17 +124,13 @@ impl Compiler<'_> {
         }
     }
 
-    /// The part, whose value must be able to be of these kinds.
-    fn demand(&self, typed: Typed, wanted: Kinds, at: &IdedExpr, what: &str) -> Outcome<Typed> {
+    /// Compiles a part whose value must be able to be of these kinds.
+    fn demanded(&mut self, part: &IdedExpr, wanted: Kinds, what: &str) -> Outcome<Typed> {
+        let typed = self.expression(part)?;
         if typed.kinds.and(wanted).is_none() {
-            return self.refuse(at, format!("{what} must be {wanted}, and is {}", typed.kinds));
+            return self.refuse(part, format!("{what} must be {wanted}, and is {}", typed.kinds));
         }
         Ok(typed)
-    }
-
-    fn demanded(&mut self, expression: &IdedExpr, wanted: Kinds, what: &str) -> Outcome<Node> {
-        let typed = self.expression(expression)?;
-        self.demand(typed, wanted, expression, what).map(|typed| typed.node)
     }
 
     fn call(&mut self, at: &IdedExpr, call: &CallExpr) -> Outcome<Typed> {
@@ -164,14 +148,13 @@ impl Compiler<'_> {
                 self.choice(condition, then, otherwise)
             }
             (None, [of]) if name == signs::LOGICAL_NOT => {
-                let node = self.demanded(of, Kinds::BOOLEAN, "what `!` turns round")?;
-                Ok(Typed::new(Node::Not(Box::new(node)), Kinds::BOOLEAN))
+                let of = self.demanded(of, BOOLEAN, "what `!` turns round")?;
+                Ok(Typed::new(Node::Not(Box::new(of.node)), BOOLEAN))
             }
             (None, [of]) if name == signs::NEGATE => {
-                let negated = Kinds::NUMBER.or(Kinds::DURATION);
-                let typed = self.expression(of)?;
-                let typed = self.demand(typed, negated, of, "what `-` negates")?;
-                Ok(Typed::new(Node::Negate(Box::new(typed.node)), typed.kinds.and(negated)))
+                let negated = NUMBER.or(DURATION);
+                let of = self.demanded(of, negated, "what `-` negates")?;
+                Ok(Typed::new(Node::Negate(Box::new(of.node)), of.kinds.and(negated)))
             }
             (None, [of]) if name == signs::HAS => self.has(of),
             (Some(target), [variable, rest @ ..])
@@ -184,11 +167,23 @@ impl Compiler<'_> {
     }
 }
 
-fn did_you_mean(name: &str) -> String {
-    format!("did you mean `{name}`?")
+/// The likeliest of the names that are known, else all of them.
+fn did_you_mean(name: &str, known: &[&str]) -> String {
+    match nearest(name, known.iter().copied()) {
+        Some(guess) => format!("did you mean `{guess}`?"),
+        None => format!("known are {}", known.join(", ")),
+    }
 }
 
-fn constant_of(constant: Constant) -> Typed {
-    let kinds = Kinds::of(constant.value().kind());
+fn constant_of(constant: Val<'static>) -> Typed {
+    let kinds = Kinds::of(constant.kind());
     Typed::new(Node::Constant(constant), kinds)
+}
+
+fn constants(nodes: &[Node]) -> Option<Box<[Val<'static>]>> {
+    let constant = |node: &Node| match node {
+        Node::Constant(constant) => Some(constant.clone()),
+        _ => None,
+    };
+    nodes.iter().map(constant).collect()
 }

@@ -1,22 +1,22 @@
 //! Variables, and the members of what they stand for.
 
 use cel::common::ast::{Expr, IdedExpr, SelectExpr};
-use domain::nearest;
 
 use super::super::evaluate::described;
-use super::super::kinds::{Kind, Kinds};
-use super::super::node::{Constant, Member, Node, Variable};
+use super::super::kinds::{ANY, BOOLEAN, JSON, Kind, Kinds, LIST, MAP, NULL, STRING, TIMESTAMP};
+use super::super::node::{Member, Node, Variable};
+use super::super::value::Val;
 use super::super::{Shape, shorten};
 use super::{Compiler, Outcome, Typed, constant_of, did_you_mean};
 
 /// The variables of every expression, and the kinds of their values.
 const VARIABLES: &[(&str, Variable, Kinds)] = &[
-    ("self", Variable::After, Kinds::MAP),
-    ("old", Variable::Before, Kinds::MAP.or(Kinds::NULL)),
-    ("caller", Variable::Caller, Kinds::MAP),
-    ("now", Variable::Now, Kinds::TIMESTAMP),
-    ("today", Variable::Today, Kinds::TEXT),
-    ("parent", Variable::Parent, Kinds::TEXT.or(Kinds::NULL)),
+    ("self", Variable::After, MAP),
+    ("old", Variable::Before, MAP.or(NULL)),
+    ("caller", Variable::Caller, MAP),
+    ("now", Variable::Now, TIMESTAMP),
+    ("today", Variable::Today, STRING),
+    ("parent", Variable::Parent, STRING.or(NULL)),
 ];
 
 /// Returns whether every expression knows a name, so that no lookup may have it.
@@ -31,33 +31,23 @@ impl Compiler<'_> {
         }
         if let Some(place) = self.lookups.iter().position(|(lookup, _)| lookup == name) {
             self.uses_lookups = true;
-            let kinds = if self.lookups[place].1 == Shape::One {
-                Kinds::MAP.or(Kinds::NULL)
-            } else {
-                Kinds::LIST
+            let (kinds, elements) = match self.lookups[place].1 {
+                Shape::One => (MAP.or(NULL), STRING),
+                Shape::Many => (LIST, MAP),
             };
-            let elements =
-                if self.lookups[place].1 == Shape::One { Kinds::TEXT } else { Kinds::MAP };
             return Ok(Typed { node: Node::Variable(Variable::Lookup(place)), kinds, elements });
         }
         if let Some((_, variable, kinds)) = VARIABLES.iter().find(|(known, ..)| *known == name) {
-            return Ok(Typed {
-                node: Node::Variable(*variable),
-                kinds: *kinds,
-                elements: Kinds::TEXT,
-            });
+            let node = Node::Variable(*variable);
+            return Ok(Typed { node, kinds: *kinds, elements: STRING });
         }
         if let Some(kind) = Kind::of_type(name) {
-            return Ok(constant_of(Constant::Type(kind)));
+            return Ok(constant_of(Val::Type(kind)));
         }
-        let known = VARIABLES
-            .iter()
-            .map(|(name, ..)| *name)
-            .chain(self.lookups.iter().map(|(name, _)| name.as_str()));
-        let known: Vec<_> =
-            known.chain(self.locals.iter().map(|(name, _)| name.as_str())).collect();
-        let hint = nearest(name, known.iter().copied())
-            .map_or_else(|| format!("known are {}", known.join(", ")), did_you_mean);
+        let lookups = self.lookups.iter().map(|(name, _)| name.as_str());
+        let locals = self.locals.iter().map(|(name, _)| name.as_str());
+        let known = VARIABLES.iter().map(|(name, ..)| *name).chain(lookups).chain(locals);
+        let hint = did_you_mean(name, &known.collect::<Vec<_>>());
         self.refuse(at, format!("there is no variable `{}`; {hint}", shorten(name)))
     }
 
@@ -71,23 +61,20 @@ impl Compiler<'_> {
             None
         };
         match kind {
-            Some(kind) => Ok(constant_of(Constant::Type(kind))),
+            Some(kind) => Ok(constant_of(Val::Type(kind))),
             None => self.select(select).map(Self::member),
         }
     }
 
     fn select(&mut self, select: &SelectExpr) -> Outcome<Member> {
-        let of = self.expression(&select.operand)?;
-        let of = self.demand(of, Kinds::MAP, &select.operand, "what has members")?;
+        let of = self.demanded(&select.operand, MAP, "what has members")?;
         self.member_of(of.node, &select.field, &select.operand)
     }
 
     pub(super) fn member_of(&mut self, of: Node, name: &str, at: &IdedExpr) -> Outcome<Member> {
         if matches!(of, Node::Variable(Variable::Caller)) && name != "id" {
-            return self.refuse(
-                at,
-                format!("`caller` has an `id` and nothing else, no `{}`", shorten(name)),
-            );
+            let name = shorten(name);
+            return self.refuse(at, format!("`caller` has an `id` and nothing else, no `{name}`"));
         }
         let quoted = domain::json::encode_string(name);
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -109,23 +96,20 @@ impl Compiler<'_> {
     pub(super) fn member(member: Member) -> Typed {
         let is_id = &*member.name == "id";
         let kinds = match member.of {
-            Node::Variable(Variable::After | Variable::Before) if is_id => Kinds::TEXT,
-            Node::Variable(Variable::Caller) => Kinds::TEXT.or(Kinds::NULL),
+            Node::Variable(Variable::After | Variable::Before) if is_id => STRING,
+            Node::Variable(Variable::Caller) => STRING.or(NULL),
             // A map that was written out may hold anything.
-            Node::Variable(_) => Kinds::JSON,
-            _ => Kinds::ANY,
+            Node::Variable(_) => JSON,
+            _ => ANY,
         };
         Typed::new(Node::Member(Box::new(member)), kinds)
     }
 
     pub(super) fn has(&mut self, of: &IdedExpr) -> Outcome<Typed> {
         let Expr::Select(select) = &of.expr else {
-            return self.refuse(
-                of,
-                "has() takes a member by its name, such as has(self.title)".to_owned(),
-            );
+            return self.refuse(of, "has() takes a member by its name, such as has(self.title)");
         };
         let member = self.select(select)?;
-        Ok(Typed::new(Node::Has(Box::new(member)), Kinds::BOOLEAN))
+        Ok(Typed::new(Node::Has(Box::new(member)), BOOLEAN))
     }
 }

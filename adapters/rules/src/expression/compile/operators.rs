@@ -2,42 +2,38 @@
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
-use super::super::kinds::Kinds;
-use super::super::node::{Constant, Node};
+use super::super::kinds::{ANY, BOOLEAN, INTEGER, LIST, MAP, NONE, NUMBER, STRING};
+use super::super::node::Node;
 use super::super::operator::Operator;
-use super::{Compiler, Outcome, Typed, constant_of};
+use super::super::value::{StringValue, Val};
+use super::{Compiler, Outcome, Typed, constant_of, constants};
 
 impl Compiler<'_> {
     pub(super) fn literal(&self, at: &IdedExpr, literal: &LiteralValue) -> Outcome<Typed> {
-        let constant = match literal {
-            LiteralValue::Boolean(boolean) => Constant::Boolean(*boolean.inner()),
-            LiteralValue::Double(double) => Constant::Double(*double.inner()),
-            LiteralValue::Int(integer) => Constant::Integer(*integer.inner()),
-            LiteralValue::Null => Constant::Null,
-            LiteralValue::String(text) => Constant::String(text.inner().into()),
+        Ok(constant_of(match literal {
+            LiteralValue::Boolean(boolean) => Val::Boolean(*boolean.inner()),
+            LiteralValue::Double(double) => Val::Double(*double.inner()),
+            LiteralValue::Int(integer) => Val::Integer(*integer.inner()),
+            LiteralValue::Null => Val::Null,
+            LiteralValue::String(text) => Val::String(StringValue::Made(text.inner().into())),
             LiteralValue::UInt(_) => {
-                return self.refuse(
-                    at,
-                    "there are no unsigned numbers here; write it without `u`".to_owned(),
-                );
+                return self.refuse(at, "there are no unsigned numbers here; write it without `u`");
             }
             LiteralValue::Bytes(_) => {
-                return self
-                    .refuse(at, "there are no bytes here; write a string without `b`".to_owned());
+                return self.refuse(at, "there are no bytes here; write a string without `b`");
             }
-        };
-        Ok(constant_of(constant))
+        }))
     }
 
     pub(super) fn list(&mut self, elements: &[IdedExpr]) -> Outcome<Typed> {
         let elements: Vec<_> =
             elements.iter().map(|element| self.expression(element)).collect::<Result<_, _>>()?;
-        let kinds = elements.iter().fold(Kinds::NONE, |all, element| all.or(element.kinds));
+        let kinds = elements.iter().fold(NONE, |all, element| all.or(element.kinds));
         let nodes = elements.into_iter().map(|element| element.node).collect();
         Ok(Typed {
             node: Node::List(nodes),
-            kinds: Kinds::LIST,
-            elements: if kinds.is_none() { Kinds::ANY } else { kinds },
+            kinds: LIST,
+            elements: if kinds.is_none() { ANY } else { kinds },
         })
     }
 
@@ -48,13 +44,11 @@ impl Compiler<'_> {
         let mut nodes = Vec::new();
         for entry in entries {
             let EntryExpr::MapEntry(entry) = entry else { continue };
-            let keys = Kinds::TEXT.or(Kinds::INTEGER).or(Kinds::BOOLEAN);
-            nodes.push([
-                self.demanded(&entry.key, keys, "the key of a map")?,
-                self.expression(&entry.value)?.node,
-            ]);
+            let keys = STRING.or(INTEGER).or(BOOLEAN);
+            let key = self.demanded(&entry.key, keys, "the key of a map")?;
+            nodes.push([key.node, self.expression(&entry.value)?.node]);
         }
-        Ok(Typed::new(Node::Map(nodes.into()), Kinds::MAP))
+        Ok(Typed::new(Node::Map(nodes.into()), MAP))
     }
 
     pub(super) fn condition(
@@ -63,9 +57,9 @@ impl Compiler<'_> {
         left: &IdedExpr,
         right: &IdedExpr,
     ) -> Outcome<Typed> {
-        let sides = [left, right].map(|side| self.demanded(side, Kinds::BOOLEAN, "a condition"));
+        let sides = [left, right].map(|side| self.demanded(side, BOOLEAN, "a condition"));
         let [left, right] = sides;
-        Ok(Typed::new(make(Box::new([left?, right?])), Kinds::BOOLEAN))
+        Ok(Typed::new(make(Box::new([left?.node, right?.node])), BOOLEAN))
     }
 
     pub(super) fn choice(
@@ -74,47 +68,42 @@ impl Compiler<'_> {
         then: &IdedExpr,
         otherwise: &IdedExpr,
     ) -> Outcome<Typed> {
-        let condition = self.demanded(condition, Kinds::BOOLEAN, "the condition before `?`")?;
+        let condition = self.demanded(condition, BOOLEAN, "the condition before `?`")?;
         let (then, otherwise) = (self.expression(then)?, self.expression(otherwise)?);
         let (kinds, elements) =
             (then.kinds.or(otherwise.kinds), then.elements.or(otherwise.elements));
         Ok(Typed {
-            node: Node::Choice(Box::new([condition, then.node, otherwise.node])),
+            node: Node::Choice(Box::new([condition.node, then.node, otherwise.node])),
             kinds,
             elements,
         })
     }
 
     pub(super) fn index(&mut self, of: &IdedExpr, key: &IdedExpr) -> Outcome<Typed> {
-        let holder = self.expression(of)?;
-        let holder = self.demand(holder, Kinds::LIST.or(Kinds::MAP), of, "what is indexed")?;
+        let holder = self.demanded(of, LIST.or(MAP), "what is indexed")?;
         if let Expr::Literal(LiteralValue::String(name)) = &key.expr
-            && holder.kinds.and(Kinds::LIST).is_none()
+            && holder.kinds.and(LIST).is_none()
         {
             return self.member_of(holder.node, name.inner(), of).map(Self::member);
         }
-        let key =
-            self.demanded(key, Kinds::INTEGER.or(Kinds::TEXT).or(Kinds::BOOLEAN), "an index")?;
-        Ok(Typed::new(Node::Index(Box::new([holder.node, key])), Kinds::ANY))
+        let key = self.demanded(key, INTEGER.or(STRING).or(BOOLEAN), "an index")?;
+        Ok(Typed::new(Node::Index(Box::new([holder.node, key.node])), ANY))
     }
 
     pub(super) fn is_in(&mut self, wanted: &IdedExpr, holder: &IdedExpr) -> Outcome<Typed> {
-        let wanted_part = self.expression(wanted)?;
-        let holder_part = self.expression(holder)?;
-        let holder_part =
-            self.demand(holder_part, Kinds::LIST.or(Kinds::MAP), holder, "what follows `in`")?;
-        if holder_part.kinds == Kinds::LIST && !wanted_part.kinds.may_equal(holder_part.elements) {
-            let reason =
-                format!("{} is never in a list of {}", wanted_part.kinds, holder_part.elements);
+        let value = self.expression(wanted)?;
+        let holder = self.demanded(holder, LIST.or(MAP), "what follows `in`")?;
+        if holder.kinds == LIST && !value.kinds.may_equal(holder.elements) {
+            let reason = format!("{} is never in a list of {}", value.kinds, holder.elements);
             return self.refuse(wanted, reason);
         }
         let constants =
-            if let Node::List(elements) = &holder_part.node { constants(elements) } else { None };
+            if let Node::List(elements) = &holder.node { constants(elements) } else { None };
         let node = match constants {
-            Some(constants) => Node::Among(Box::new(wanted_part.node), constants),
-            None => Node::In(Box::new([wanted_part.node, holder_part.node])),
+            Some(constants) => Node::Among(Box::new(value.node), constants),
+            None => Node::In(Box::new([value.node, holder.node])),
         };
-        Ok(Typed::new(node, Kinds::BOOLEAN))
+        Ok(Typed::new(node, BOOLEAN))
     }
 
     pub(super) fn binary(
@@ -125,7 +114,7 @@ impl Compiler<'_> {
         right: &IdedExpr,
     ) -> Outcome<Typed> {
         let Some(operator) = Operator::named(name) else {
-            return self.refuse(at, "this operator is not known".to_owned());
+            return self.refuse(at, "this operator is not known");
         };
         let (left, right) = (self.expression(left)?, self.expression(right)?);
         let kinds = operator.results(left.kinds, right.kinds);
@@ -153,17 +142,10 @@ fn sum_hint(operator: Operator, left: &Typed, right: &Typed) -> &'static str {
     let is_sum = |operator| matches!(operator, Operator::Add | Operator::Subtract);
     let sides = [left, right];
     let of_sum = sides.iter().any(|side| matches!(&side.node, Node::Binary(of, _) if is_sum(*of)));
-    let is_either = |side: &&Typed| side.kinds.and(Kinds::TEXT.or(Kinds::NUMBER)) == side.kinds;
+    let is_either = |side: &&Typed| side.kinds.and(STRING.or(NUMBER)) == side.kinds;
     if (is_sum(operator) || of_sum) && sides.iter().all(is_either) {
         "; write a later date with add_days(date, n), and a number in a string with string(n)"
     } else {
         ""
     }
-}
-
-fn constants(nodes: &[Node]) -> Option<Box<[Constant]>> {
-    nodes
-        .iter()
-        .map(|node| if let Node::Constant(constant) = node { Some(constant.clone()) } else { None })
-        .collect()
 }

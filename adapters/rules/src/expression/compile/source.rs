@@ -42,7 +42,7 @@ fn parse(source: &str) -> Outcome<(IdedExpr, SourceInfo)> {
     let parser = parser.enable_ident_escape_syntax(true).error_recovery_limit(1);
     parser.parse_with_source_info(source).map_err(|errors| {
         if let Some((offset, instead)) = mistakes::in_source(source) {
-            return error(offset, format!("this is no CEL: {instead}"));
+            return error(offset, format!("this is not CEL: {instead}"));
         }
         let first = errors.errors.first();
         let (line, column) = first.map_or((1, 0), |first| first.pos);
@@ -64,7 +64,7 @@ fn offset_of(source: &str, line: isize, column: isize) -> usize {
 fn syntax_reason(message: &str) -> String {
     let message = message.trim_start_matches("Syntax error: ");
     if message.starts_with("OtherError") {
-        return "this is no CEL: it cannot be read, perhaps because it is nested too deeply"
+        return "this is not CEL: it cannot be read, perhaps because it is nested too deeply"
             .to_owned();
     }
     // What follows is a list of all that could have stood there, or how the parser sees its own
@@ -77,5 +77,5 @@ fn syntax_reason(message: &str) -> String {
         .next()
         .unwrap_or_default();
     let message = message.replace("'<EOF>'", "the end");
-    format!("this is no CEL: {}", shorten(&message))
+    format!("this is not CEL: {}", shorten(&message))
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::super::compile;
 use super::super::evaluate::Evaluation;
-use super::super::kinds::Kinds;
+use super::super::kinds::ANY;
 use super::super::meter::{Budget, Meter};
 use super::super::value::Val;
+use super::super::{Scope, compile};
+use super::{context, members};
 
 const TABLE: &str = include_str!("../../../tests/conformance/cel-spec.json");
 
@@ -98,9 +99,10 @@ fn difference(test: &Value) -> Option<(&str, String)> {
 /// Returns the value of an expression in the notation of the table, or the reason why it is refused
 /// or fails.
 fn evaluate(source: &str) -> Result<Value, String> {
-    let compiled = compile::compile(source, Kinds::ANY, &[]).map_err(|refusal| refusal.reason)?;
-    let meter = Meter::of(Budget::Verdict);
-    let value = Evaluation::without_scope(&meter).value(&compiled.root);
+    let compiled = compile::compile(source, ANY, &[]).map_err(|refusal| refusal.reason)?;
+    let (meter, context, after) = (Meter::of(Budget::Verdict), context(), members("{}"));
+    let scope = Scope { after: &after, before: None, context: &context, lookups: &[], found: &[] };
+    let value = Evaluation::new(&scope, &meter).value(&compiled.root);
     value.map(|value| shown(&value, &meter)).map_err(|error| format!("{error:?}"))
 }
 

@@ -14,8 +14,8 @@ fn texts() {
         "int(decimal('3.9')) == 3 && double(3) == 3.0 && double(decimal('0.5')) == 0.5",
     ]);
     all_fail(&[
-        ("int(self.title) == 1", "is no integer"),
-        ("double(self.title) == 1.0", "is no number"),
+        ("int(self.title) == 1", "is not an integer"),
+        ("double(self.title) == 1.0", "is not a number"),
         ("bool(self.title)", "is neither true nor false"),
         ("int(self.budget * 1e300) == 1", "too large for an integer"),
     ]);
@@ -48,7 +48,7 @@ fn days() {
         "date(now) == '2026-02-01' && today == date(now)",
     ]);
     all_fail(&[
-        ("days_between(self.title, today) > 0", "is no day of the form YYYY-MM-DD"),
+        ("days_between(self.title, today) > 0", "is not a date of the form YYYY-MM-DD"),
         (
             "days_between(self.count, today) > 0",
             "days_between() takes a string, and `self.count` is an integer",
@@ -77,8 +77,8 @@ fn times() {
         "timestamp('9999-12-31T23:59:59Z').getHours('UTC') == 23 && now.getMilliseconds() == 0",
     ]);
     all_fail(&[
-        ("timestamp(self.title) > now", "is no time such as"),
-        ("duration(self.title) > duration('1h')", "is no duration such as"),
+        ("timestamp(self.title) > now", "is not a time such as"),
+        ("duration(self.title) > duration('1h')", "is not a duration such as"),
         ("timestamp(self.count * 1000000000000) > now", "beyond the range of times"),
         ("timestamp('9999-12-31T23:59:59Z') + duration('1s') > now", "beyond the range of times"),
         ("timestamp('0001-01-01T00:00:00Z') - duration('1s') > now", "beyond the range of times"),
@@ -86,7 +86,7 @@ fn times() {
             "duration('2500000h') + duration('2500000h') > duration('1h')",
             "beyond the range of times",
         ),
-        ("now.getHours(self.title) > 1", "is no time zone such as Asia/Manila or +08:00"),
+        ("now.getHours(self.title) > 1", "is not a time zone such as Asia/Manila or +08:00"),
         ("duration('1h').getHours(self.title) == 1", "a timestamp is needed here, not a duration"),
     ]);
 }
@@ -99,7 +99,7 @@ fn lists() {
         "unique(self.tags) == ['rice', 'feed'] && size(unique([1, 1.0, 2])) == 2 && unique([]) == []",
     ]);
     all_fail(&[
-        ("sum(self.tags) > 0", "the text \"rice\" is no decimal number"),
+        ("sum(self.tags) > 0", "the string \"rice\" is not a decimal number"),
         ("sum([1, null]) > 0", "a number or a string that is one is needed here, not null"),
         ("min([]) == 1", "min() of an empty list"),
         ("max(self.amounts) == 1", "max() cannot order a string and a double"),

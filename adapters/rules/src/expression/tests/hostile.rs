@@ -10,8 +10,9 @@ use domain::{Found, Item, Members};
 use proptest::prelude::*;
 
 use super::super::{
-    EvaluationError, Expression, ResultKind, Scope, Shape, compile, evaluate::Evaluation,
-    kinds::Kinds,
+    EvaluationError, Expression, ResultKind, Scope, Shape, compile,
+    evaluate::Evaluation,
+    kinds::{ANY, Kinds},
 };
 use super::{context, item, lookups, members};
 
@@ -272,7 +273,7 @@ fn evaluate_any(
     let found = [Found::Items(vec![item(r#"{"name": "P"}"#)]), Found::Items(vec![item("{}")])];
     let scope =
         Scope { after: &after, before: None, context: &context, lookups: &lookups, found: &found };
-    let compiled = compile::compile(source, Kinds::ANY, &lookups).ok()?;
+    let compiled = compile::compile(source, ANY, &lookups).ok()?;
     let meter = Meter::of(Budget::Verdict);
     let kind = Evaluation::new(&scope, &meter).value(&compiled.root).map(|value| value.kind());
     Some((compiled.kinds, kind))

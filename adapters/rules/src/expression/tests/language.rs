@@ -150,7 +150,7 @@ fn texts_and_keys_are_results_too() {
     let text = |source: &str| {
         Expression::compile(source, ResultKind::String, &[])
             .unwrap()
-            .text(&scope, &Meter::of(Budget::Verdict))
+            .string(&scope, &Meter::of(Budget::Verdict))
     };
     assert_eq!(text("'has ' + string(words(self.title)) + ' words'"), Ok("has 5 words".to_owned()));
     assert!(matches!(text("self.count"), Err(EvaluationError::Failed(_))));
@@ -191,9 +191,9 @@ fn what_it_reads_is_known() {
     let (one, many) = (Variable::Lookup(0), Variable::Lookup(1));
     let expected = [(one, "x"), (many, "a"), (many, "b"), (Variable::After, "id")];
     assert_eq!(reads, expected.map(|(of, name)| (of, name.to_owned())));
-    assert!(!expression.uses_lookups());
-    assert!(compile("lib.size() > 0").unwrap().uses_lookups());
-    assert!(!compile("[1].all(lib, lib > 0)").unwrap().uses_lookups());
+    assert!(!expression.uses_lookups);
+    assert!(compile("lib.size() > 0").unwrap().uses_lookups);
+    assert!(!compile("[1].all(lib, lib > 0)").unwrap().uses_lookups);
     assert!(
         Expression::is_taken("self")
             && Expression::is_taken("int")

@@ -9,7 +9,7 @@ use crate::expression::{Budget, Meter};
 use domain::{Found, Item, ItemId, Members, Version, WriteContext, WriteOperation};
 use jiff::Timestamp;
 
-use super::{EvaluationError, Expression, ExpressionFault, ResultKind, Scope, Shape};
+use super::{EvaluationError, Expression, ExpressionError, ResultKind, Scope, Shape};
 
 const ITEM: &str = r#"{
     "title": "Rice straw as a feed", "empty": "", "nothing": null, "yes": true, "count": 3, "budget": 1250.5, "large": 12345678901234567890.12,
@@ -52,7 +52,7 @@ pub(super) fn lookups() -> Vec<(String, Shape)> {
     vec![("program".to_owned(), Shape::One), ("lib".to_owned(), Shape::Many)]
 }
 
-pub(super) fn compile(source: &str) -> Result<Expression, ExpressionFault> {
+pub(super) fn compile(source: &str) -> Result<Expression, ExpressionError> {
     Expression::compile(source, ResultKind::Boolean, &lookups())
 }
 

@@ -15,7 +15,7 @@ fn decimals_are_exact() {
         "self.large > 1e19 && self.large == decimal('12345678901234567890.12')",
     ]);
     all_fail(&[
-        ("decimal(self.title) > 1", "is no decimal number such as 12.10"),
+        ("decimal(self.title) > 1", "is not a decimal number such as 12.10"),
         (
             "decimal('79228162514264337593543950335') + self.count > 0",
             "too large for a decimal, which has 28 digits",
@@ -28,7 +28,7 @@ fn decimals_are_exact() {
         ("decimal(self.count) / (self.count - 3) > 0", "cannot be divided by zero"),
         ("self.large % 2 == 1", "`%` takes integers only"),
         ("round(self.budget, 30 * self.count) > 0", "round() takes 0 to 28 digits, not 90"),
-        ("decimal(self.budget * 1e300) > 0", "is no decimal of 28 digits"),
+        ("decimal(self.budget * 1e300) > 0", "is not a decimal of 28 digits"),
     ]);
 }
 

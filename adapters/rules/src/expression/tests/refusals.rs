@@ -21,12 +21,12 @@ fn refused(cases: &[(&str, &str)]) {
 #[test]
 fn what_is_no_cel() {
     refused(&[
-        ("1 +§", "this is no CEL: "),
-        ("'é' == §== 'a'", "this is no CEL"),
-        ("true &&\n  self.a == §)", "this is no CEL"),
-        ("§", "this is no CEL"),
-        ("self.title §title", "this is no CEL"),
-        ("§'abc", "this is no CEL"),
+        ("1 +§", "this is not CEL: "),
+        ("'é' == §== 'a'", "this is not CEL"),
+        ("true &&\n  self.a == §)", "this is not CEL"),
+        ("§", "this is not CEL"),
+        ("self.title §title", "this is not CEL"),
+        ("§'abc", "this is not CEL"),
     ]);
 }
 
@@ -35,7 +35,7 @@ fn mistakes_of_other_languages() {
     refused(&[
         (
             "self.status §= 'draft'",
-            "this is no CEL: two values are compared with `==`, not with `=`",
+            "this is not CEL: two values are compared with `==`, not with `=`",
         ),
         ("self.a §<> 1", "`<>` is written `!=`"),
         ("self.title §=~ '^A'", "`=~` is written `.matches()`"),
@@ -118,11 +118,11 @@ fn kinds_that_cannot_work() {
 #[test]
 fn constants_that_fail() {
     refused(&[
-        ("§decimal('x') > 1", "is no decimal number"),
-        ("§days_between('2026-02-30', '2026-01-01') > 1", "is no day of the form"),
-        ("§timestamp('yesterday') < now", "is no time such as"),
-        ("§timestamp('0000-12-31T00:00:00Z') < now", "is no time such as"),
-        ("§duration('2600000h') > duration('1h')", "is no duration such as"),
+        ("§decimal('x') > 1", "is not a decimal number"),
+        ("§days_between('2026-02-30', '2026-01-01') > 1", "is not a date of the form"),
+        ("§timestamp('yesterday') < now", "is not a time such as"),
+        ("§timestamp('0000-12-31T00:00:00Z') < now", "is not a time such as"),
+        ("§duration('2600000h') > duration('1h')", "is not a duration such as"),
         ("§timestamp('9999-12-31T23:59:59Z').getHours('+01:00') == 0", "beyond the year 9999"),
         ("§now.getHours('UTC', 'UTC') == 0", "write x.getHours(), where x is a timestamp"),
     ]);
@@ -132,10 +132,10 @@ fn constants_that_fail() {
 fn regular_expressions() {
     refused(&[
         ("self.a.matches(§self.b)", "it cannot be computed"),
-        ("self.a.matches(§'(')", "this is no regular expression: unclosed group"),
+        ("self.a.matches(§'(')", "this is not a regular expression: unclosed group"),
         ("self.a.matches(§'\\\\bword')", "write (?-u:\\b) instead of \\b"),
         ("self.a.matches(§'(\\\\w{1,50}){1,50}')", "too large"),
         ("self.a.matches(§'[ab]*a[ab]{30}')", "too large"),
-        ("self.a.matches(§'(a)\\\\1')", "this is no regular expression: backreferences"),
+        ("self.a.matches(§'(a)\\\\1')", "this is not a regular expression: backreferences"),
     ]);
 }
