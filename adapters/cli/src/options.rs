@@ -217,7 +217,7 @@ pub struct AuditOptions {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// An entry for each refused or warned item as text, JSON or CSV
-    #[arg(long = "format", value_name = "FORMAT", value_enum, default_value_t = AuditFormat::Text)]
+    #[arg(long = "format", value_name = "FORMAT", value_enum, default_value_t = AuditFormat::Plain)]
     pub output: AuditFormat,
     /// Only an entry for each rule, with the number of items it applied to, refused and warned of
     #[arg(long)]
@@ -290,7 +290,8 @@ pub enum MigrateMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AuditFormat {
     /// For people
-    Text,
+    #[value(name = "text")]
+    Plain,
     /// A JSON array of objects
     Json,
     /// Comma-separated values (RFC 4180) with a header

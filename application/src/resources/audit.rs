@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{ItemId, Members, Resource, Rule, Transition, Verdict, WriteOperation};
+use domain::{ItemId, Resource, Transition, Verdict, WriteOperation};
 
 use super::ResourceService;
 use super::read_set::DecisionContext;
@@ -71,7 +71,7 @@ impl<R: Resource> ResourceService<R> {
         let members = stored_members(shown)?;
         let mut verdict = Verdict::default();
         for rule in decision.book.clone().iter() {
-            let Some(operation) = audited_operation(rule.as_ref()) else { continue };
+            let Some(operation) = audited_operation(rule.operations()) else { continue };
             let mut context =
                 decision.context(options, operation, shown.item.id, shown.item.parent);
             // What is to come into force is audited for its first day.
@@ -90,11 +90,11 @@ impl<R: Resource> ResourceService<R> {
     }
 }
 
-/// Returns the operation that a rule is evaluated for when stored items are audited. This is a
-/// replacement if the rule judges replacements, else the first operation that it judges.
+/// Returns the operation that a rule that judges these is evaluated for when stored items are
+/// audited. This is a replacement if the rule judges replacements, else the first operation that it
+/// judges.
 #[must_use]
-pub fn audited_operation(rule: &dyn Rule<Members>) -> Option<WriteOperation> {
-    let judged = rule.operations();
+pub fn audited_operation(judged: &[WriteOperation]) -> Option<WriteOperation> {
     judged
         .iter()
         .copied()

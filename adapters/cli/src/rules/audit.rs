@@ -2,13 +2,14 @@
 //! force.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use application::query::SortPosition;
 use application::{
-    ApplicationError, Audited, Caller, Ports, ResourceLimits, Scope, WriteOptions,
-    audited_operation, resource_use_cases,
+    Audited, Caller, PageRequest, Ports, PublishedRule, ResourceLimits, ResourceUseCases,
+    RuleCatalog, RuleHome, WriteOptions, audited_operation, resource_use_cases,
 };
-use domain::{Collection, ItemId, Members, Rule, Severity, Verdict, Violation, WriteOperation};
+use domain::{Collection, ItemId, Severity, Verdict, Violation, WriteOperation};
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -35,17 +36,17 @@ pub async fn audit(options: &AuditOptions, wiring: &Wiring) -> Result<(), Comman
     let Opened { ports, store } = (wiring.open_to_audit)(options).await?;
     let mut audit = Audit::begin(&ports, options).await?;
     let outcome = tokio::select! {
-        outcome = audit.run(&ports) => outcome,
+        outcome = audit.run() => outcome,
         signal = signals.next() => Err(CommandError::Stopped(signal)),
     };
     audit.meter.end();
     outcome?;
     audit.entries.end()?;
-    drop(ports);
-    crate::close(store).await;
-    if options.summary || options.output == AuditFormat::Text {
+    if options.summary || options.output == AuditFormat::Plain {
         audit.summarize(options.output)?;
     }
+    drop((audit, ports));
+    crate::close(store).await;
     Ok(())
 }
 
@@ -53,16 +54,21 @@ pub async fn audit(options: &AuditOptions, wiring: &Wiring) -> Result<(), Comman
 struct Audit {
     meter: Meter,
     is_summary: bool,
-    /// The collections that there are rules about, and how many of their items were looked at.
-    examined: Vec<(Collection, u64)>,
+    groups: Vec<Group>,
     counts: BTreeMap<String, Count>,
     entries: Entries,
 }
 
+/// A collection that there are rules about.
+struct Group {
+    collection: Collection,
+    use_cases: Arc<dyn ResourceUseCases>,
+    examined: u64,
+}
+
 /// A rule, and the number of items that it would refuse or warn of.
 struct Count {
-    collection: Collection,
-    severity: Severity,
+    rule: PublishedRule,
     /// The audited operation: an item may break a rule about creates and be sound.
     operation: WriteOperation,
     applied: u64,
@@ -70,9 +76,9 @@ struct Count {
 }
 
 impl Count {
-    fn of(collection: Collection, rule: &dyn Rule<Members>) -> Self {
-        let operation = audited_operation(rule).unwrap_or(WriteOperation::Replace);
-        Self { collection, severity: rule.severity(), operation, applied: 0, remarked: 0 }
+    fn of(rule: PublishedRule) -> Self {
+        let operation = audited_operation(&rule.operations).unwrap_or(WriteOperation::Replace);
+        Self { rule, operation, applied: 0, remarked: 0 }
     }
 
     /// The audited operation, where that is not a replacement.
@@ -86,55 +92,49 @@ impl Count {
 
 impl Audit {
     async fn begin(ports: &Ports, options: &AuditOptions) -> Result<Self, CommandError> {
-        let (mut examined, mut counts, mut total) = (Vec::new(), BTreeMap::new(), 0);
-        for collection in Collection::all() {
-            let rules = ports.rules.rules(collection);
-            if rules.is_empty() {
-                continue;
-            }
-            counts.extend(
-                rules
-                    .iter()
-                    .map(|rule| (rule.code().to_owned(), Count::of(collection, rule.as_ref()))),
-            );
-            total += ports
-                .items
-                .totals(Scope { collection, parent: None }, &[])
-                .await
-                .map_err(ApplicationError::from)?
-                .items;
-            examined.push((collection, 0));
+        let rules = RuleCatalog::new(Arc::clone(&ports.rules)).list(&Caller::Anonymous);
+        let rules = rules.into_iter().filter(|rule| rule.home == RuleHome::File);
+        let counts: BTreeMap<_, _> = rules.map(|rule| (rule.id.clone(), Count::of(rule))).collect();
+        let has_rule = |of: &Collection| counts.values().any(|count| count.rule.collection == *of);
+        // Nothing is written, so nothing is limited.
+        let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
+        let (mut groups, mut total) = (Vec::new(), 0);
+        for collection in Collection::all().filter(has_rule) {
+            let use_cases = resource_use_cases(collection, ports, limits);
+            // There are as many pages of one item as items.
+            let one = PageRequest::plain(1, 1);
+            let listing = use_cases.list(&Caller::Anonymous, None, &one).await?;
+            total += listing.page_count.unwrap_or_default();
+            groups.push(Group { collection, use_cases, examined: 0 });
         }
         // A summary is one table alone.
-        let format = if options.summary { AuditFormat::Text } else { options.output };
+        let format = if options.summary { AuditFormat::Plain } else { options.output };
         let entries = Entries::new(format, ITEM)?;
         let meter = Meter::start(Some(total), BAR, "looking at items")?;
-        Ok(Self { meter, is_summary: options.summary, examined, counts, entries })
+        Ok(Self { meter, is_summary: options.summary, groups, counts, entries })
     }
 
-    async fn run(&mut self, ports: &Ports) -> Result<(), CommandError> {
-        for index in 0..self.examined.len() {
-            self.look_at(index, ports).await?;
+    async fn run(&mut self) -> Result<(), CommandError> {
+        for index in 0..self.groups.len() {
+            self.look_at(index).await?;
         }
         Ok(())
     }
 
-    async fn look_at(&mut self, index: usize, ports: &Ports) -> Result<(), CommandError> {
-        let collection = self.examined[index].0;
-        // Nothing is written, so nothing is limited.
-        let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
-        let service = resource_use_cases(collection, ports, limits);
+    async fn look_at(&mut self, index: usize) -> Result<(), CommandError> {
+        let Group { collection, ref use_cases, .. } = self.groups[index];
+        let use_cases = Arc::clone(use_cases);
         let mut after: Option<SortPosition> = None;
         loop {
             let Audited { remarked, examined, applied, next } =
-                service.audit(&WriteOptions::by(Caller::Anonymous), after).await?;
+                use_cases.audit(&WriteOptions::by(Caller::Anonymous), after).await?;
             for (id, verdict) in &remarked {
                 self.tell(collection, *id, verdict)?;
             }
             for (rule, items) in applied {
                 self.counts.entry(rule).and_modify(|count| count.applied += items);
             }
-            self.examined[index].1 += examined;
+            self.groups[index].examined += examined;
             self.meter.bar().inc(examined);
             match next {
                 Some(place) => after = Some(place),
@@ -157,7 +157,7 @@ impl Audit {
                 continue;
             }
             let (group, severity, how) =
-                (collection.name(), count.severity.name(), count.looked_at_as());
+                (collection.name(), count.rule.severity.name(), count.looked_at_as());
             let (id, pointer) = (id.to_string(), pointer.to_string());
             let line = format!("{group}/{id}: {severity} {code} at {pointer:?}{how}: {detail}");
             let operation = count.operation.name();
@@ -169,25 +169,25 @@ impl Audit {
 
     /// Writes an entry for each rule.
     fn summarize(&self, format: AuditFormat) -> Result<(), CommandError> {
-        let total: u64 = self.examined.iter().map(|(_, items)| items).sum();
         let mut entries = Entries::new(format, RULE)?;
-        if format == AuditFormat::Text {
+        if format == AuditFormat::Plain {
+            let total: u64 = self.groups.iter().map(|group| group.examined).sum();
             let line = format!("looked at {total} items in {:.1} s", self.meter.seconds());
             entries.write(&line, Vec::new())?;
         }
-        for (rule, count) in &self.counts {
-            let Count { collection, severity, operation, applied, remarked } = count;
-            let of_collection = self.examined.iter().find(|(of, _)| of == collection);
-            let examined = of_collection.map_or(0, |(_, items)| *items);
-            let (refused, warned, does) = match severity {
+        for (id, count) in &self.counts {
+            let Count { rule, operation, applied, remarked } = count;
+            let group = self.groups.iter().find(|group| group.collection == rule.collection);
+            let examined = group.map_or(0, |group| group.examined);
+            let (refused, warned, does) = match rule.severity {
                 Severity::Error => (*remarked, 0, "refuse"),
                 Severity::Warning => (0, *remarked, "warn of"),
             };
             let line = format!(
-                "  {rule} applies to {applied} of {examined}, would {does} {remarked}{}",
+                "  {id} applies to {applied} of {examined}, would {does} {remarked}{}",
                 count.looked_at_as()
             );
-            let words = [rule, collection.name(), severity.name(), operation.name()];
+            let words = [id, rule.collection.name(), rule.severity.name(), operation.name()];
             let numbers = [examined, *applied, refused, warned].map(Value::from);
             entries.write(&line, words.map(Value::from).into_iter().chain(numbers).collect())?;
         }

@@ -14,7 +14,7 @@ pub struct Entries {
 }
 
 enum Writer {
-    Text(BufWriter<Stdout>),
+    Plain(BufWriter<Stdout>),
     /// With the number of entries so far.
     Json(BufWriter<Stdout>, usize),
     Csv(Box<csv::Writer<Stdout>>),
@@ -28,7 +28,7 @@ impl Entries {
     ) -> Result<Self, CommandError> {
         let out = || BufWriter::new(io::stdout());
         let writer = match format {
-            AuditFormat::Text => Writer::Text(out()),
+            AuditFormat::Plain => Writer::Plain(out()),
             AuditFormat::Json => Writer::Json(out(), 0),
             AuditFormat::Csv => {
                 let mut writer = csv::Writer::from_writer(io::stdout());
@@ -42,7 +42,7 @@ impl Entries {
     /// Writes an entry: its line as text, or its values in the order of the columns.
     pub fn write(&mut self, text: &str, values: Vec<Value>) -> Result<(), CommandError> {
         match &mut self.writer {
-            Writer::Text(out) => writeln!(out, "{text}").map_err(CommandError::Output),
+            Writer::Plain(out) => writeln!(out, "{text}").map_err(CommandError::Output),
             Writer::Json(out, count) => {
                 let object: Map<_, _> =
                     self.columns.iter().map(ToString::to_string).zip(values).collect();
@@ -61,7 +61,7 @@ impl Entries {
     /// Ends the table.
     pub fn end(&mut self) -> Result<(), CommandError> {
         let ended = match &mut self.writer {
-            Writer::Text(out) => out.flush(),
+            Writer::Plain(out) => out.flush(),
             Writer::Json(out, 0) => writeln!(out, "[]").and_then(|()| out.flush()),
             Writer::Json(out, _) => writeln!(out, "]").and_then(|()| out.flush()),
             Writer::Csv(writer) => writer.flush(),
