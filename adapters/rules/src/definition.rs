@@ -6,15 +6,14 @@ use domain::{Collection, Lookup, Severity, WriteOperation};
 use jiff::civil::Date;
 
 use crate::error::FileErrors;
-use crate::expression::{Expression, ResultKind, Shape};
+use crate::expression::{BOOLEAN, Expression, STRING, Shape, is_taken};
 use crate::file_format::{EFFECTIVE, RULE};
 use crate::file_rule::{Field, FileRule, Message};
 use crate::keys::{self, Keys, LONGEST_NAME};
-use crate::lookup_target::{LookupTarget, ParsedLookup};
+use crate::lookup_target::LookupTarget;
 use crate::notes::Notes;
 use crate::yaml::{Entry, Node};
 
-/// The default of `on`.
 const ON: [WriteOperation; 3] =
     [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch];
 
@@ -43,10 +42,10 @@ pub(crate) fn read(
         notes.add(&expression, scalar, 0);
         Some(expression)
     };
-    let when = compile("when", ResultKind::Boolean);
-    let check = compile("check", ResultKind::Boolean);
+    let when = compile("when", BOOLEAN);
+    let check = compile("check", BOOLEAN);
     let message = match keys.string("message_expression") {
-        Some(source) => compile("message_expression", ResultKind::String)
+        Some(source) => compile("message_expression", STRING)
             .map(|expression| Message::Computed { expression, source: source.trim_end().into() }),
         None => keys.string("message").map(|message| Message::Fixed(message.trim_end().into())),
     };
@@ -133,12 +132,10 @@ fn lookups(
             errors.add(*place, reason);
         }
         let scalar = errors.take(keys::expression(value, key));
-        let parsed = scalar.and_then(|scalar| ParsedLookup::read(scalar, errors));
-        let shape = parsed.as_ref().map_or(Shape::Many, |parsed| parsed.by.shape());
+        let (shape, target) = scalar
+            .map_or((Shape::Many, None), |scalar| LookupTarget::read(scalar, &mut notes, errors));
         variables.push((key.clone(), shape));
-        if let Some(target) = parsed.and_then(|parsed| parsed.compile(&mut notes, errors)) {
-            targets.push(target);
-        }
+        targets.extend(target);
     }
     (variables, targets, notes)
 }
@@ -148,7 +145,7 @@ fn misnamed(name: &str) -> Option<String> {
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let is_word = WORDS.split_whitespace().any(|word| word == name);
-    if KEYS_OF_CASES.contains(&name) || is_word || Expression::is_taken(name) {
+    if KEYS_OF_CASES.contains(&name) || is_word || is_taken(name) {
         Some(format!(
             "a lookup cannot be named `{name}`, which has a meaning already; choose another name"
         ))

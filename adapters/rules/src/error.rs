@@ -4,22 +4,19 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Where something stands in a file: line and column, both from 1. Columns count characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Location {
-    /// The line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Location {
     pub line: u32,
-    /// The character within the line.
     pub column: u32,
 }
 
 /// One error. It displays as `FILE:LINE:COLUMN: REASON`, which editors make a link of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RuleFileError {
+pub(crate) struct RuleFileError {
     /// The file, as it was named; the folder where the error is in none of its files.
     pub file: Arc<str>,
     /// Where in the file; `None` when it is the file as a whole.
     pub place: Option<Location>,
-    /// The error and how to fix it.
     pub reason: String,
 }
 
@@ -45,17 +42,6 @@ pub struct RuleFileErrors {
 impl RuleFileErrors {
     /// Most errors that are told.
     pub const LIMIT: usize = 100;
-
-    /// Those that are told.
-    pub fn iter(&self) -> impl Iterator<Item = &RuleFileError> {
-        self.kept.iter()
-    }
-
-    /// How many there are beyond those told.
-    #[must_use]
-    pub const fn omitted(&self) -> usize {
-        self.omitted
-    }
 
     pub(crate) const fn is_empty(&self) -> bool {
         self.kept.is_empty()

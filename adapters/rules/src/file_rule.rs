@@ -18,7 +18,6 @@ use crate::expression::{
 use crate::lookup_target::LookupTarget;
 use crate::notes::Notes;
 
-/// Most characters of a message.
 const LONGEST_MESSAGE: usize = 2_000;
 
 /// A rule that was read from a file.
@@ -43,7 +42,6 @@ pub struct FileRule {
     pub(crate) notes: Notes,
 }
 
-/// The place of a rule's error in the item.
 #[derive(Debug)]
 pub(crate) struct Field {
     /// As it is written.
@@ -54,7 +52,6 @@ pub(crate) struct Field {
     pub place: Location,
 }
 
-/// The message of a violation of a rule.
 #[derive(Debug)]
 pub(crate) enum Message {
     Fixed(Box<str>),
@@ -68,12 +65,6 @@ struct Rejection {
 }
 
 impl FileRule {
-    /// Its `id`: the code of its violations.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
     /// The file it is in.
     #[must_use]
     pub fn file(&self) -> &str {
@@ -226,7 +217,6 @@ impl FileRule {
     }
 }
 
-/// A detail that fits into an answer.
 fn shortened(detail: String) -> String {
     match detail.char_indices().nth(LONGEST_MESSAGE) {
         None => detail,

@@ -9,16 +9,12 @@ use sha2::{Digest, Sha256};
 
 use crate::error::RuleFileErrors;
 
-/// Most bytes of a file.
 pub(crate) const MOST_BYTES_OF_A_FILE: u64 = 1 << 20;
-/// Most bytes of all files together.
 pub(crate) const MOST_BYTES: u64 = 16 << 20;
-/// Most files.
 pub(crate) const MOST_FILES: usize = 1_000;
 
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
-/// A file as it is now.
 pub(crate) struct RuleFile {
     /// Its name in messages.
     pub name: Arc<str>,
@@ -52,61 +48,29 @@ impl Fingerprint {
 /// Reads a file, or those of a folder that are rule files, in the order of their names. What cannot
 /// be read is an error.
 pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, RuleFileErrors) {
-    let mut errors = RuleFileErrors::default();
-    let files = match paths(path) {
-        Ok(paths) if paths.len() > MOST_FILES => {
-            errors.push(
-                &name(path),
-                None,
-                format!("the folder has {} rule files; at most {MOST_FILES} are read", paths.len()),
-            );
-            Vec::new()
-        }
-        // A folder that was not mounted, or is being filled, must not put every rule out of force.
-        Ok(paths) if paths.is_empty() => {
-            errors.push(
-                &name(path),
-                None,
-                "the folder has no rule files; their names end in .yaml, .yml or .json".to_owned(),
-            );
-            Vec::new()
-        }
-        Ok(paths) => read_all(paths, &mut errors),
-        Err(error) => {
-            errors.push(&name(path), None, format!("cannot be read: {error}"));
-            Vec::new()
-        }
-    };
-    (files, errors)
-}
-
-fn read_all(paths: Vec<PathBuf>, errors: &mut RuleFileErrors) -> Vec<RuleFile> {
-    let (mut files, mut bytes) = (Vec::with_capacity(paths.len()), 0);
+    let (mut files, mut errors, mut size) = (Vec::new(), RuleFileErrors::default(), 0);
+    let name = |path: &Path| path.display().to_string().into();
+    let paths = paths(path).unwrap_or_else(|error| {
+        errors.push(&name(path), None, format!("cannot be read: {error}"));
+        Vec::new()
+    });
     for path in paths {
-        let name = name(&path);
+        let name: Arc<str> = name(&path);
         match read_file(&path) {
-            Ok(content) => {
-                bytes += content.len() as u64;
-                if bytes > MOST_BYTES {
-                    errors.push(
-                        &name,
-                        None,
-                        format!(
-                            "the files up to this one are together larger than {MOST_BYTES} bytes"
-                        ),
-                    );
-                    break;
-                }
-                files.push(RuleFile { name, bytes: content });
+            Ok(bytes) => {
+                size += bytes.len() as u64;
+                files.push(RuleFile { name: name.clone(), bytes });
             }
             Err(error) => errors.push(&name, None, format!("cannot be read: {error}")),
         }
+        if size > MOST_BYTES {
+            let reason =
+                format!("the files up to this one are together larger than {MOST_BYTES} bytes");
+            errors.push(&name, None, reason);
+            break;
+        }
     }
-    files
-}
-
-fn name(path: &Path) -> Arc<str> {
-    path.display().to_string().into()
+    (files, errors)
 }
 
 fn paths(path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -121,7 +85,16 @@ fn paths(path: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     paths.sort();
-    Ok(paths)
+    match paths.len() {
+        // A folder that was not mounted, or is being filled, must not put every rule out of force.
+        0 => Err(io::Error::other(
+            "the folder has no rule files; their names end in .yaml, .yml or .json",
+        )),
+        count if count > MOST_FILES => Err(io::Error::other(format!(
+            "the folder has {count} rule files; at most {MOST_FILES} are read"
+        ))),
+        _ => Ok(paths),
+    }
 }
 
 /// Hidden files are not ours: editors and Kubernetes keep their own there. Links count as what they
@@ -142,9 +115,8 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES_OF_A_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES_OF_A_FILE {
-        return Err(io::Error::other(format!(
-            "it is larger than {MOST_BYTES_OF_A_FILE} bytes; split it"
-        )));
+        let reason = format!("it is larger than {MOST_BYTES_OF_A_FILE} bytes; split it");
+        return Err(io::Error::other(reason));
     }
     Ok(bytes)
 }

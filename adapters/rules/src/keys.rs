@@ -23,7 +23,6 @@ pub(crate) struct Table {
     pub is_open: bool,
 }
 
-/// A key of a mapping.
 pub(crate) struct Key {
     pub name: &'static str,
     pub presence: Presence,
@@ -32,7 +31,6 @@ pub(crate) struct Key {
     pub description: &'static str,
 }
 
-/// Most characters of a name.
 pub(crate) const LONGEST_NAME: usize = 64;
 /// The ids of rules, as a regular expression.
 pub(crate) const ID_PATTERN: &str = "^[a-z][a-z0-9_]{0,63}$";
@@ -48,16 +46,13 @@ pub(crate) enum Presence {
     Alternative,
 }
 
-/// The values that a key takes.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     Null,
     /// A string of at most so many characters.
     String(usize),
-    /// The id of a rule.
     Id,
     Expression,
-    /// A JSON Pointer (RFC 6901).
     Pointer,
     Date,
     Time,
@@ -71,7 +66,6 @@ pub(crate) enum Form {
     OneOf(&'static [Self]),
 }
 
-/// One of several words.
 #[derive(Clone, Copy)]
 pub(crate) struct Word {
     /// The kind of thing that the word names: "group".
@@ -81,7 +75,6 @@ pub(crate) struct Word {
 
 /// A mapping and those of its entries that are as its table says.
 pub(crate) struct Keys<'a> {
-    /// Where it begins.
     pub place: Location,
     entries: Vec<&'a Entry>,
 }
@@ -127,7 +120,6 @@ impl<'a> Keys<'a> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &*entry.value)
     }
 
-    /// The elements of a list; none without the key.
     pub fn elements(&self, key: &str) -> &'a [Arc<Node>] {
         match self.get(key).map(|node| &node.content) {
             Some(Content::List(elements)) => elements,
@@ -295,7 +287,6 @@ pub(crate) fn is_id(text: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Reads an RFC 6901 JSON Pointer.
 pub(crate) fn pointer(text: &str) -> Result<Pointer, String> {
     let mut tokens = text.split('/');
     if tokens.next().is_some_and(|before| !before.is_empty()) {

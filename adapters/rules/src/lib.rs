@@ -66,7 +66,7 @@ mod warnings;
 mod watch;
 mod yaml;
 
-pub use error::{Location, RuleFileError, RuleFileErrors};
+pub use error::RuleFileErrors;
 pub use file_rule::FileRule;
 pub use files::Fingerprint;
 pub use reloadable::ReloadableRules;

@@ -7,13 +7,10 @@ use domain::proposal::FIELDS;
 use domain::{Collection, ItemId, LookupKey};
 
 use crate::error::FileErrors;
-use crate::expression::{EvaluationError, Expression, Meter, ResultKind, Scope, Shape};
+use crate::expression::{EvaluationError, Expression, KEY, Meter, Scope, Shape};
 use crate::keys::{did_you_mean, known_words};
 use crate::notes::Notes;
 use crate::yaml::Scalar;
-
-/// The member that stands for the item one belongs to.
-const PARENT: &str = "parent";
 
 /// Where a rule looks, by what, and for which value.
 #[derive(Debug)]
@@ -23,94 +20,29 @@ pub(crate) struct LookupTarget {
     pub value: Expression,
 }
 
-/// By what a lookup finds items.
 #[derive(Debug)]
 pub(crate) enum LookupBy {
-    /// By its id: one item or none.
     Id,
     /// All items that belong to one.
     Parent,
-    /// All items with a value of a member.
-    Member {
-        name: Box<str>,
-        /// True when the stores have an index on the member. Without an index, they scan the whole
-        /// collection on every write.
-        is_indexed: bool,
-    },
+    /// All items with a value of this member.
+    Member(Box<str>),
 }
 
-impl LookupBy {
-    pub const fn shape(&self) -> Shape {
-        match self {
-            Self::Id => Shape::One,
-            Self::Parent | Self::Member { .. } => Shape::Many,
-        }
-    }
-}
-
-impl fmt::Display for LookupBy {
+impl fmt::Display for LookupTarget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Id => formatter.write_str("by id"),
-            Self::Parent => formatter.write_str("by parent"),
-            Self::Member { name, is_indexed: true } => write!(formatter, "by `{name}`, indexed"),
-            Self::Member { name, is_indexed: false } => {
-                write!(formatter, "by `{name}`, which looks through the whole collection")
+        let collection = self.collection.name();
+        match &self.by {
+            LookupBy::Id => write!(formatter, "{collection} by id"),
+            LookupBy::Parent => write!(formatter, "{collection} by parent"),
+            LookupBy::Member(name) => {
+                let is_indexed = self.collection.spec().indexed.contains(&&**name);
+                // Without an index, the stores scan the collection on every write.
+                let how =
+                    if is_indexed { "indexed" } else { "which looks through the whole collection" };
+                write!(formatter, "{collection} by `{name}`, {how}")
             }
         }
-    }
-}
-
-/// The parts of a lookup, before its expression is compiled.
-pub(crate) struct ParsedLookup<'a> {
-    /// `None` where there is no such collection.
-    collection: Option<Collection>,
-    pub by: LookupBy,
-    value: &'a str,
-    /// Where the value begins: bytes into the scalar.
-    offset: usize,
-    scalar: &'a Scalar,
-}
-
-impl<'a> ParsedLookup<'a> {
-    /// Takes a lookup apart.
-    pub fn read(scalar: &'a Scalar, errors: &mut FileErrors<'_>) -> Option<Self> {
-        let text = scalar.text.as_str();
-        let end = text.trim_end().strip_suffix(']');
-        let Some((name, inside)) = end.and_then(|text| text.split_once('[')) else {
-            let reason = format!(
-                "`{text}` is not a lookup; write `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`"
-            );
-            errors.add(scalar.place, reason);
-            return None;
-        };
-        let collection = Collection::named(name.trim());
-        if collection.is_none() {
-            let (name, words) = (name.trim(), known_words(name.trim(), &Collection::names()));
-            errors.add(scalar.place, format!("there is no collection `{name}`; {words}"));
-        }
-        let (member, value) = split_member(inside);
-        let is_indexed = |name| collection.is_some_and(|of| of.spec().indexed.contains(&name));
-        let by = match member {
-            None => LookupBy::Id,
-            Some(PARENT) => LookupBy::Parent,
-            Some(name) => LookupBy::Member { name: name.into(), is_indexed: is_indexed(name) },
-        };
-        if let Some(reason) = collection.and_then(|collection| impossible(collection, &by)) {
-            errors.add(scalar.place_of(name.len() + 1), reason);
-        }
-        let offset = name.len() + 1 + inside.len() - value.len();
-        Some(Self { collection, by, value, offset, scalar })
-    }
-
-    /// Compiles the value to look for. Other lookups are no variables there.
-    pub fn compile(self, notes: &mut Notes, errors: &mut FileErrors<'_>) -> Option<LookupTarget> {
-        let Self { collection, by, value, offset, scalar } = self;
-        let value = Expression::compile(value, ResultKind::Key, &[])
-            .map_err(|error| (scalar.place_of(offset + error.offset), error.reason));
-        let value = errors.take(value)?;
-        notes.add(&value, scalar, offset);
-        Some(LookupTarget { collection: collection?, by, value })
     }
 }
 
@@ -138,26 +70,65 @@ fn split_member(inside: &str) -> (Option<&str>, &str) {
 
 /// Why nothing could ever be found so.
 fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
-    let collection_name = collection.name();
-    match by {
-        LookupBy::Parent if collection.parent().is_none() => Some(format!(
-            "items of `{collection_name}` belong to no other; only those of `lib` do, to proposals"
-        )),
-        LookupBy::Member { name, .. } if &**name == "id" => {
-            Some(format!("an item is found by its id as `{collection_name}[ID]`, without `id =`"))
+    let group = collection.name();
+    let has_field = |name: &str| FIELDS.iter().any(|field| field.name == name);
+    Some(match by {
+        LookupBy::Parent if collection.parent().is_none() => {
+            format!("items of `{group}` belong to no other; only those of `lib` do, to proposals")
         }
-        LookupBy::Member { name, .. }
-            if collection == Collection::known("proposals")
-                && FIELDS.iter().all(|field| field.name != &**name) =>
-        {
+        LookupBy::Member(name) if &**name == "id" => {
+            format!("an item is found by its id as `{group}[ID]`, without `id =`")
+        }
+        LookupBy::Member(name) if !collection.is_open() && !has_field(name) => {
             let guess = did_you_mean(name, FIELDS.iter().map(|field| field.name));
-            Some(format!("a proposal has no field `{name}`{guess}"))
+            format!("a proposal has no field `{name}`{guess}")
         }
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
 impl LookupTarget {
+    /// Reads a lookup: its shape, as far as it can be told, and its target, if nothing is wrong with
+    /// it.
+    pub fn read(
+        scalar: &Scalar,
+        notes: &mut Notes,
+        errors: &mut FileErrors<'_>,
+    ) -> (Shape, Option<Self>) {
+        let text = scalar.text.as_str();
+        let end = text.trim_end().strip_suffix(']');
+        let Some((name, inside)) = end.and_then(|text| text.split_once('[')) else {
+            let reason = format!(
+                "`{text}` is not a lookup; write `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`"
+            );
+            errors.add(scalar.place, reason);
+            return (Shape::Many, None);
+        };
+        let collection = Collection::named(name.trim());
+        if collection.is_none() {
+            let (name, words) = (name.trim(), known_words(name.trim(), &Collection::names()));
+            errors.add(scalar.place, format!("there is no collection `{name}`; {words}"));
+        }
+        let (member, value) = split_member(inside);
+        let (by, shape) = match member {
+            None => (LookupBy::Id, Shape::One),
+            Some("parent") => (LookupBy::Parent, Shape::Many),
+            Some(name) => (LookupBy::Member(name.into()), Shape::Many),
+        };
+        if let Some(reason) = collection.and_then(|collection| impossible(collection, &by)) {
+            errors.add(scalar.place_of(name.len() + 1), reason);
+        }
+        let offset = name.len() + 1 + inside.len() - value.len();
+        // Other lookups are no variables there.
+        let value = Expression::compile(value, KEY, &[])
+            .map_err(|error| (scalar.place_of(offset + error.offset), error.reason));
+        let target = errors.take(value).zip(collection).map(|(value, collection)| {
+            notes.add(&value, scalar, offset);
+            Self { collection, by, value }
+        });
+        (shape, target)
+    }
+
     /// Returns the key to look for in a scope.
     pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<LookupKey, EvaluationError> {
         let Some(value) = self.value.key(scope, meter)? else { return Ok(LookupKey::Nothing) };
@@ -166,9 +137,7 @@ impl LookupTarget {
         Ok(match &self.by {
             LookupBy::Id => of_id(LookupKey::Id),
             LookupBy::Parent => of_id(LookupKey::Parent),
-            LookupBy::Member { name, .. } => {
-                LookupKey::Member { name: name.clone(), value: value.into() }
-            }
+            LookupBy::Member(name) => LookupKey::Member { name: name.clone(), value: value.into() },
         })
     }
 }

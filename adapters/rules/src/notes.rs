@@ -1,11 +1,10 @@
 //! Notes on the expressions of a rule, taken while their places in the file are known.
 
 use crate::error::Location;
-use crate::expression::{DateOperand, DateUse, Expression, MemberRead, Variable};
+use crate::expression::{DateUse, Expression, MemberRead, Variable};
 use crate::keys::date;
 use crate::yaml::Scalar;
 
-/// The notes on all expressions of a rule.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// The members that they read. `id` is none.
@@ -14,7 +13,6 @@ pub(crate) struct Notes {
     pub dates: Vec<DateMisuse>,
 }
 
-/// A member that is read.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub of: Variable,
@@ -40,25 +38,22 @@ impl Notes {
             name: name.into(),
             place: scalar.place_of(start + offset),
         }));
-        for (operand, used) in expression.date_uses() {
-            let reason = match used {
-                DateUse::Compared(text) if date(text).is_some() => continue,
-                DateUse::Compared(text) => {
-                    format!(
-                        "a date is compared with `{text}`, which is not a date; write it as YYYY-MM-DD"
-                    )
-                }
-                DateUse::PlusNumber => {
+        for DateUse { member, compared } in expression.date_uses() {
+            let reason = match compared {
+                Some(text) if date(text).is_some() => continue,
+                Some(text) => format!(
+                    "a date is compared with `{text}`, which is not a date; write it as YYYY-MM-DD"
+                ),
+                None => {
                     "a date takes no `+` or `-` with a number; write add_days(date, n)".to_owned()
                 }
             };
-            let (member, offset) = match (operand, used) {
-                (DateOperand::Member(read), _) => (Some((read.of, read.name.into())), read.offset),
-                (DateOperand::Always, DateUse::Compared(text)) => {
-                    (None, scalar.text.find(text).unwrap_or(start) - start)
-                }
-                (DateOperand::Always, DateUse::PlusNumber) => (None, 0),
+            let offset = match (member, compared) {
+                (Some(read), _) => read.offset,
+                (None, Some(text)) => scalar.text.find(text).unwrap_or(start) - start,
+                (None, None) => 0,
             };
+            let member = member.map(|read| (read.of, read.name.into()));
             self.dates.push(DateMisuse { member, place: scalar.place_of(start + offset), reason });
         }
     }

@@ -18,9 +18,7 @@ use crate::keys::{self, Keys};
 use crate::warnings::warnings;
 use crate::yaml::{self, MOST_VALUES, Node};
 
-/// Most rules of all files together.
 const MOST_RULES: usize = 1_000;
-/// Most cases of all files together.
 const MOST_CASES: usize = 10_000;
 
 /// The rules and cases of some files.
@@ -117,7 +115,7 @@ impl RuleSet {
 
 impl RuleFiles for RuleSet {
     fn ids(&self) -> Vec<String> {
-        self.rules.iter().map(|rule| rule.id().to_owned()).collect()
+        self.rules.iter().map(|rule| rule.id.to_string()).collect()
     }
 
     fn summaries(&self, today: Date) -> Vec<String> {
@@ -137,7 +135,6 @@ impl RuleFiles for RuleSet {
     }
 }
 
-/// The state of a reader of rule files.
 #[derive(Default)]
 struct Reader<'a> {
     reserved: &'a [&'a str],

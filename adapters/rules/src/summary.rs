@@ -46,7 +46,7 @@ impl FileRule {
             add("reads", &format!("{}{of}", members.join(", ")));
         }
         for ((name, _), target) in self.variables.iter().zip(&self.targets) {
-            add("looks up", &format!("{name}: {} {}", target.collection.name(), target.by));
+            add("looks up", &format!("{name}: {target}"));
         }
         if let Some(source) = about.source {
             add("source", source.trim());

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use application::RuleFiles;
+use domain::Rule;
 use domain::proposal::rules::RULES;
 use rules_adapter::RuleSet;
 
@@ -35,9 +36,9 @@ fn every_rule_has_a_case_that_passes_and_one_that_fails() {
         // Every case has the verdict that it expects.
         for verdict in ["pass", "fail"] {
             let has_one = reports.iter().any(|report| {
-                report.rule == rule.id() && verdict_of(&report.line).starts_with(verdict)
+                report.rule == rule.code() && verdict_of(&report.line).starts_with(verdict)
             });
-            assert!(has_one, "`{}` has no case that is to {verdict}", rule.id());
+            assert!(has_one, "`{}` has no case that is to {verdict}", rule.code());
         }
     }
 }
@@ -84,7 +85,7 @@ fn every_rule_says_what_it_is_for_and_where_its_error_is() {
         assert!(
             about.description.is_some() && about.source.is_some() && about.pointer.is_some(),
             "{}",
-            rule.id()
+            rule.code()
         );
     }
 }
@@ -97,8 +98,8 @@ fn the_page_names_every_rule_in_its_table() {
         let file = PathBuf::from(rule.file());
         let file = file.file_name().unwrap().to_string_lossy();
         let is_named = table.iter().any(|line| {
-            line.contains(&format!("`{}`", rule.id())) && line.contains(&format!("]({file})"))
+            line.contains(&format!("`{}`", rule.code())) && line.contains(&format!("]({file})"))
         });
-        assert!(is_named, "`{}` of {file}", rule.id());
+        assert!(is_named, "`{}` of {file}", rule.code());
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use application::RuleFiles;
 use rules_adapter::{RuleFileErrors, RuleSet};
 use tempfile::TempDir;
 
@@ -295,10 +296,7 @@ fn only_rule_files_of_the_folder_itself_are_read() {
     fs::create_dir(folder.path().join("d.yaml")).expect("a folder");
     fs::write(folder.path().join("d.yaml/e.yaml"), "rules: [").expect("a file");
     let rules = load(folder.path()).expect("sound rules");
-    assert_eq!(
-        rules.rules().map(rules_adapter::FileRule::id).collect::<Vec<_>>(),
-        ["first", "second", "third"]
-    );
+    assert_eq!(rules.ids(), ["first", "second", "third"]);
 }
 
 #[test]

@@ -199,7 +199,7 @@ impl<'a> CaseReader<'a, '_, '_> {
                 vec![self.stored(value, *collection, lookup, 0)]
             }
             (_, LookupBy::Id) if value.is_null() => Vec::new(),
-            (Content::List(nodes), LookupBy::Parent | LookupBy::Member { .. }) => nodes
+            (Content::List(nodes), LookupBy::Parent | LookupBy::Member(_)) => nodes
                 .iter()
                 .enumerate()
                 .map(|(index, node)| self.stored(node, *collection, lookup, index))

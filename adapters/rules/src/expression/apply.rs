@@ -10,7 +10,6 @@ use super::{EvaluationError, dates, failed, numbers};
 type Outcome<T> = Result<T, EvaluationError>;
 
 impl Operator {
-    /// Applies it.
     pub(super) fn apply<'a>(
         self,
         left: &Val<'a>,

@@ -43,7 +43,6 @@ pub(super) fn integer(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
     }
 }
 
-/// A double from a number, or from a string that is one.
 pub(super) fn double(value: &Val<'_>, meter: &Meter) -> Outcome<f64> {
     meter.charge(CONVERSION)?;
     let Val::String(text) = value else {
@@ -54,7 +53,6 @@ pub(super) fn double(value: &Val<'_>, meter: &Meter) -> Outcome<f64> {
     text.as_str().parse().map_err(|_| is_not(text.as_str(), "not a number"))
 }
 
-/// A string that shows a value.
 pub(super) fn string<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
     let text = match value {
@@ -73,7 +71,6 @@ pub(super) fn string<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     Val::made_string(meter, &text)
 }
 
-/// A boolean from a string that is one.
 pub(super) fn boolean(value: &Val<'_>) -> Outcome<bool> {
     if let Val::Boolean(boolean) = value {
         return Ok(*boolean);
@@ -101,7 +98,6 @@ pub(super) fn timestamp(value: &Val<'_>, meter: &Meter) -> Outcome<Time> {
     }
 }
 
-/// A duration from its text.
 pub(super) fn duration(value: &Val<'_>, meter: &Meter) -> Outcome<SignedDuration> {
     meter.charge(CONVERSION)?;
     if let Val::Duration(duration) = value {

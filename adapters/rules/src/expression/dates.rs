@@ -19,7 +19,10 @@ pub(super) fn parse(text: &str) -> Option<Date> {
 
 pub(super) fn day(text: &str) -> Outcome<Date> {
     parse(text).ok_or_else(|| {
-        failed(format_args!("the string \"{}\" is not a date of the form YYYY-MM-DD", shorten(text)))
+        failed(format_args!(
+            "the string \"{}\" is not a date of the form YYYY-MM-DD",
+            shorten(text)
+        ))
     })
 }
 

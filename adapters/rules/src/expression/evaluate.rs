@@ -47,15 +47,6 @@ impl<'a> Evaluation<'a> {
                 operator.apply(&left, &right, self.meter)
             }
             Node::In(sides) => self.is_in(sides).map(Val::Boolean),
-            Node::Among(of, constants) => {
-                let wanted = self.value(of)?;
-                for constant in constants {
-                    if constant.equals(&wanted, self.meter)? {
-                        return Ok(Val::Boolean(true));
-                    }
-                }
-                Ok(Val::Boolean(false))
-            }
             Node::List(elements) => self.list(elements),
             Node::Map(entries) => self.map(entries),
             Node::Call(function, arguments) => self.call(function, arguments),

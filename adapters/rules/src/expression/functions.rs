@@ -19,7 +19,6 @@ use Style::{Both, Global, Method};
 
 type Outcome<T> = Result<T, EvaluationError>;
 
-/// The ways to call a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// `size(x)`
@@ -42,7 +41,6 @@ pub(super) struct Function {
     pub run: Run,
 }
 
-/// Most parameters of a function.
 pub(super) const MOST_PARAMETERS: usize = 2;
 
 /// The arguments of a call; null where there are fewer.
@@ -170,7 +168,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("unique", Both, &[LIST], LIST, unique),
 ];
 
-/// The function of a name.
 pub(super) fn named(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == name)
 }

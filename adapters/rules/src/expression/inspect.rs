@@ -4,11 +4,11 @@
 use std::slice::from_ref;
 
 use super::Expression;
+use super::kinds::Kind;
 use super::node::{Macro, Member, Node, Variable};
 use super::operator::Operator;
-use super::value::Val;
+use super::value::{List, Val};
 
-/// A member that is read by its name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemberRead<'a> {
     /// The variable whose member it is; of the elements of a lookup the lookup.
@@ -18,22 +18,13 @@ pub(crate) struct MemberRead<'a> {
     pub offset: usize,
 }
 
-/// A value that is a date, as far as the expression alone tells.
+/// A use of a date, or of a member, which may be one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum DateOperand<'a> {
-    /// It is one: `today`, or the result of a function.
-    Always,
-    /// It is one if the member is.
-    Member(MemberRead<'a>),
-}
-
-/// A use of a value that makes no sense for a date.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum DateUse<'a> {
-    /// It is compared with this string.
-    Compared(&'a str),
-    /// It is added to, or subtracted from, a number.
-    PlusNumber,
+pub(crate) struct DateUse<'a> {
+    /// The member; `None` for what is a date whatever the item: `today`, or the result of a function.
+    pub member: Option<MemberRead<'a>>,
+    /// The string that it is compared with; `None` where a number is added to it or subtracted.
+    pub compared: Option<&'a str>,
 }
 
 /// The variable that each loop around goes through the items of.
@@ -52,21 +43,33 @@ impl Expression {
         reads
     }
 
-    /// The values that are dates, each with a constant that it is compared with or added to.
-    pub fn date_uses(&self) -> Vec<(DateOperand<'_>, DateUse<'_>)> {
+    /// The dates that are compared with a constant, or to which one is added.
+    pub fn date_uses(&self) -> Vec<DateUse<'_>> {
         let mut uses = Vec::new();
-        self.root.visit(&mut Vec::new(), &mut |node, ranges| match node {
-            Node::Binary(operator, sides) => {
-                for (date, other) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
-                    uses.extend(date.as_date(ranges).zip(operator.date_use(other)));
+        self.root.visit(&mut Vec::new(), &mut |node, ranges| {
+            let mut add = |date, compared| uses.extend(date_use(date, compared, ranges));
+            match node {
+                Node::Binary(operator, sides) => {
+                    let compares =
+                        operator.result(Kind::String, Kind::String) == Some(Kind::Boolean);
+                    let adds = matches!(operator, Operator::Add | Operator::Subtract);
+                    for (date, other) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
+                        match other {
+                            Node::Constant(Val::Integer(_)) if adds => add(date, None),
+                            Node::Constant(Val::String(string)) if compares => {
+                                add(date, Some(string.as_str()));
+                            }
+                            _ => {}
+                        }
+                    }
                 }
+                Node::In(sides) => {
+                    let Node::Constant(Val::List(List::Made(elements))) = &sides[1] else { return };
+                    let strings = elements.iter().filter_map(|element| element.as_string().ok());
+                    strings.for_each(|string| add(&sides[0], Some(string)));
+                }
+                _ => {}
             }
-            Node::Among(date, constants) => {
-                let Some(date) = date.as_date(ranges) else { return };
-                let strings = constants.iter().filter_map(|constant| constant.as_string().ok());
-                uses.extend(strings.map(|string| (date, DateUse::Compared(string))));
-            }
-            _ => {}
         });
         uses
     }
@@ -78,17 +81,16 @@ impl Expression {
     }
 }
 
-impl Operator {
-    fn date_use(self, other: &Node) -> Option<DateUse<'_>> {
-        let Node::Constant(constant) = other else { return None };
-        match (self, constant) {
-            (Self::Add | Self::Subtract, Val::Integer(_)) => Some(DateUse::PlusNumber),
-            (Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::Remainder, _) => {
-                None
-            }
-            (_, constant) => constant.as_string().ok().map(DateUse::Compared),
+fn date_use<'n>(date: &'n Node, compared: Option<&'n str>, ranges: &Ranges) -> Option<DateUse<'n>> {
+    let (member, is_date) = match date {
+        Node::Variable(Variable::Today) => (None, true),
+        Node::Call(function, _) => {
+            (None, ["date", "add_days", "add_months"].contains(&function.name))
         }
-    }
+        Node::Member(member) => (member.read(ranges), false),
+        _ => (None, false),
+    };
+    (is_date || member.is_some()).then_some(DateUse { member, compared })
 }
 
 impl Member {
@@ -105,15 +107,12 @@ impl Member {
 }
 
 impl Node {
-    /// Calls `visitor` with this part and each part of it.
     fn visit<'n>(&'n self, ranges: &mut Ranges, visitor: &mut dyn FnMut(&'n Self, &Ranges)) {
         visitor(self, ranges);
         let parts = match self {
             Self::Constant(_) | Self::Variable(_) | Self::Local(_) => &[],
             Self::Member(member) | Self::Has(member) => from_ref(&member.of),
-            Self::Not(of) | Self::Negate(of) | Self::Among(of, _) | Self::Matches(of, _) => {
-                from_ref(&**of)
-            }
+            Self::Not(of) | Self::Negate(of) | Self::Matches(of, _) => from_ref(&**of),
             Self::Index(sides)
             | Self::And(sides)
             | Self::Or(sides)
@@ -138,19 +137,6 @@ impl Node {
         match self {
             Self::Variable(variable @ Variable::Lookup(_)) => Some(*variable),
             Self::Loop(of) if of.macro_ == Macro::Filter => of.range.items(),
-            _ => None,
-        }
-    }
-
-    fn as_date(&self, ranges: &Ranges) -> Option<DateOperand<'_>> {
-        match self {
-            Self::Variable(Variable::Today) => Some(DateOperand::Always),
-            Self::Call(function, _)
-                if ["date", "add_days", "add_months"].contains(&function.name) =>
-            {
-                Some(DateOperand::Always)
-            }
-            Self::Member(member) => member.read(ranges).map(DateOperand::Member),
             _ => None,
         }
     }

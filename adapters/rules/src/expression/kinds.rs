@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Null,
@@ -34,7 +33,6 @@ const KINDS: [(Kind, &str, &str); 11] = [
 ];
 
 impl Kind {
-    /// The kind in a message, with its article.
     pub(super) const fn with_article(self) -> &'static str {
         KINDS[self as usize].1
     }
@@ -44,7 +42,6 @@ impl Kind {
         KINDS[self as usize].2
     }
 
-    /// The kind of this type.
     pub(super) fn of_type(name: &str) -> Option<Self> {
         KINDS.iter().map(|(kind, ..)| *kind).find(|kind| kind.type_name() == name)
     }
@@ -54,18 +51,17 @@ impl Kind {
     }
 }
 
-/// A set of kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kinds(u16);
+pub(crate) struct Kinds(u16);
 
 pub(super) const NONE: Kinds = Kinds(0);
 pub(super) const ANY: Kinds = Kinds(u16::MAX);
 pub(super) const NULL: Kinds = Kinds::of(Kind::Null);
-pub(super) const BOOLEAN: Kinds = Kinds::of(Kind::Boolean);
+pub(crate) const BOOLEAN: Kinds = Kinds::of(Kind::Boolean);
 pub(super) const INTEGER: Kinds = Kinds::of(Kind::Integer);
 pub(super) const DOUBLE: Kinds = Kinds::of(Kind::Double);
 pub(super) const DECIMAL: Kinds = Kinds::of(Kind::Decimal);
-pub(super) const STRING: Kinds = Kinds::of(Kind::String);
+pub(crate) const STRING: Kinds = Kinds::of(Kind::String);
 pub(super) const LIST: Kinds = Kinds::of(Kind::List);
 pub(super) const MAP: Kinds = Kinds::of(Kind::Map);
 pub(super) const TIMESTAMP: Kinds = Kinds::of(Kind::Timestamp);
@@ -96,7 +92,6 @@ impl Kinds {
         self.0 & Self::of(kind).0 != 0
     }
 
-    /// The kinds in it.
     pub(super) fn iter(self) -> impl Iterator<Item = Kind> {
         KINDS.iter().map(|(kind, ..)| *kind).filter(move |kind| self.has(*kind))
     }

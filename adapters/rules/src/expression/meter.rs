@@ -61,7 +61,6 @@ impl Meter {
         }
     }
 
-    /// Returns whether the limit was reached.
     pub(crate) const fn is_exhausted(&self) -> bool {
         self.is_exhausted.get()
     }

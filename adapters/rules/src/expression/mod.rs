@@ -28,9 +28,11 @@ use std::fmt;
 
 use domain::{Found, Item, Lookup, Members, WriteContext};
 
+pub(crate) use compile::is_taken;
 use evaluate::Evaluation;
-pub(crate) use inspect::{DateOperand, DateUse, MemberRead};
-use kinds::{BOOLEAN, INTEGER, Kinds, NULL, STRING};
+pub(crate) use inspect::{DateUse, MemberRead};
+pub(crate) use kinds::{BOOLEAN, Kinds, STRING};
+use kinds::{INTEGER, NULL};
 pub(crate) use meter::{Budget, Meter};
 use node::Node;
 pub(crate) use node::Variable;
@@ -46,18 +48,9 @@ pub(crate) struct Expression {
     pub uses_lookups: bool,
 }
 
-/// The result that an expression must have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ResultKind {
-    /// A condition.
-    Boolean,
-    /// A message.
-    String,
-    /// The value to look for: a string, an integer or null.
-    Key,
-}
+/// The value to look for.
+pub(crate) const KEY: Kinds = STRING.or(INTEGER).or(NULL);
 
-/// The shape of a lookup's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// One item or null.
@@ -66,7 +59,6 @@ pub(crate) enum Shape {
     Many,
 }
 
-/// An error in an expression, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExpressionError {
     /// Bytes into the source.
@@ -90,49 +82,18 @@ pub(crate) struct Scope<'a> {
     pub found: &'a [Found],
 }
 
-/// The reasons for having no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EvaluationError {
-    /// With a message for people.
     Failed(String),
     /// It would take too much time or memory.
     BudgetExhausted,
 }
 
-impl ResultKind {
-    const fn kinds(self) -> Kinds {
-        match self {
-            Self::Boolean => BOOLEAN,
-            Self::String => STRING,
-            Self::Key => STRING.or(INTEGER).or(NULL),
-        }
-    }
-}
-
 impl Expression {
-    /// Reads and checks an expression.
-    ///
-    /// # Errors
-    /// The first error, and where it is.
-    pub fn compile(
-        source: &str,
-        wanted: ResultKind,
-        lookups: &[(String, Shape)],
-    ) -> Result<Self, ExpressionError> {
-        compile::compile(source, wanted.kinds(), lookups)
-    }
-
-    /// Returns whether every expression knows a name, so that no lookup may have it.
-    pub fn is_taken(name: &str) -> bool {
-        compile::is_taken(name)
-    }
-
-    /// Its result, when a boolean was wanted.
     pub fn boolean(&self, scope: &Scope<'_>, meter: &Meter) -> Result<bool, EvaluationError> {
         Evaluation::new(scope, meter).boolean(&self.root)
     }
 
-    /// Its result, when a string was wanted.
     pub fn string(&self, scope: &Scope<'_>, meter: &Meter) -> Result<String, EvaluationError> {
         let value = Evaluation::new(scope, meter).value(&self.root)?;
         let string = value.as_string()?;
@@ -140,7 +101,7 @@ impl Expression {
         Ok(string.to_owned())
     }
 
-    /// Its result, when a key was wanted; `None` is null.
+    /// The value to look for; `None` is null.
     pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Option<String>, EvaluationError> {
         match Evaluation::new(scope, meter).value(&self.root)? {
             Val::Null => Ok(None),
@@ -172,7 +133,6 @@ fn failed(reason: fmt::Arguments<'_>) -> EvaluationError {
     EvaluationError::Failed(reason.to_string())
 }
 
-/// The beginning of a string, for messages.
 fn shorten(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {

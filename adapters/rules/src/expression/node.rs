@@ -5,7 +5,6 @@ use super::operator::Operator;
 use super::pattern::Pattern;
 use super::value::Val;
 
-/// A part of an expression.
 #[derive(Debug)]
 pub(super) enum Node {
     Constant(Val<'static>),
@@ -26,8 +25,6 @@ pub(super) enum Node {
     Binary(Operator, Box<[Node; 2]>),
     /// `x in y`, where `y` is a list, or a map whose keys are searched.
     In(Box<[Node; 2]>),
-    /// `x in [1, 2]`, where all elements are constants.
-    Among(Box<Node>, Box<[Val<'static>]>),
     List(Box<[Node]>),
     Map(Box<[[Node; 2]]>),
     Call(&'static Function, Box<[Node]>),
@@ -35,7 +32,6 @@ pub(super) enum Node {
     Loop(Box<Loop>),
 }
 
-/// A variable that every expression has, or a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
     /// `self`
@@ -50,7 +46,6 @@ pub(crate) enum Variable {
     Lookup(usize),
 }
 
-/// The member of a name.
 #[derive(Debug)]
 pub(super) struct Member {
     pub of: Node,
@@ -75,7 +70,6 @@ pub(super) struct Loop {
     pub body: Node,
 }
 
-/// The macros on lists and maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Macro {
     All,

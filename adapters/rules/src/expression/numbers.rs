@@ -15,7 +15,6 @@ const DIGITS_OF_A_DOUBLE: usize = 15;
 
 const TOO_LARGE: &str = "the result is too large for a decimal, which has 28 digits";
 
-/// A number of any kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Number {
     Integer(i64),
@@ -112,7 +111,6 @@ impl Number {
         self.truncated().filter(|_| !has_fraction)
     }
 
-    /// The nearest double.
     #[expect(clippy::cast_precision_loss, reason = "beyond 2^53 a double is the nearest there is")]
     pub(super) fn to_double(self) -> f64 {
         match self {
@@ -225,7 +223,6 @@ pub(super) fn decimals(
         .ok_or_else(|| failed(format_args!("{TOO_LARGE}")))
 }
 
-/// The number with the sign turned.
 pub(super) fn negate(number: Number) -> Outcome<Number> {
     Ok(match number {
         Number::Integer(integer) => Number::Integer(

@@ -80,7 +80,7 @@ impl Compiler<'_> {
         self.called(at, function, nodes)
     }
 
-    /// A call whose arguments are known now is made now.
+    /// A call whose arguments are known now is made now; lists wait, as other lists do.
     fn called(
         &self,
         at: &IdedExpr,
@@ -89,7 +89,7 @@ impl Compiler<'_> {
     ) -> Outcome<Typed> {
         let mut arguments = [const { Val::Null }; MOST_PARAMETERS];
         let known = constants(&nodes).unwrap_or_default();
-        if !known.is_empty() {
+        if !known.is_empty() && !known.iter().any(|of| matches!(of, Val::List(_))) {
             for (argument, constant) in arguments.iter_mut().zip(known) {
                 *argument = constant;
             }
@@ -136,7 +136,6 @@ impl Compiler<'_> {
     }
 }
 
-/// A call of a function, for messages.
 fn usage(function: &Function) -> String {
     let needed = function.parameters.len() - usize::from(function.is_last_optional);
     let parameters: Vec<_> =

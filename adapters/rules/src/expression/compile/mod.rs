@@ -14,9 +14,8 @@ use super::node::{Macro, Node};
 use super::operator::Operator;
 use super::value::Val;
 use super::{Expression, ExpressionError, Shape, shorten};
-pub(super) use names::is_taken;
+pub(crate) use names::is_taken;
 
-/// Most levels of an expression.
 const MOST_LEVELS: usize = 64;
 
 type Outcome<T> = Result<T, ExpressionError>;
@@ -35,23 +34,28 @@ impl Typed {
     }
 }
 
-/// Reads and checks a source whose value is to be of these kinds.
-pub(super) fn compile(
-    source: &str,
-    wanted: Kinds,
-    lookups: &[(String, Shape)],
-) -> Outcome<Expression> {
-    source::read(source, |root, places| {
-        let mut compiler =
-            Compiler { places, lookups, locals: Vec::new(), level: 0, uses_lookups: false };
-        let typed = compiler.demanded(root, wanted, "the expression")?;
-        Ok(Expression {
-            root: typed.node,
-            #[cfg(test)]
-            kinds: typed.kinds,
-            uses_lookups: compiler.uses_lookups,
+impl Expression {
+    /// Reads and checks a source whose value is to be of these kinds.
+    ///
+    /// # Errors
+    /// The first error, and where it is.
+    pub fn compile(
+        source: &str,
+        wanted: Kinds,
+        lookups: &[(String, Shape)],
+    ) -> Result<Self, ExpressionError> {
+        source::read(source, |root, places| {
+            let mut compiler =
+                Compiler { places, lookups, locals: Vec::new(), level: 0, uses_lookups: false };
+            let typed = compiler.demanded(root, wanted, "the expression")?;
+            Ok(Self {
+                root: typed.node,
+                #[cfg(test)]
+                kinds: typed.kinds,
+                uses_lookups: compiler.uses_lookups,
+            })
         })
-    })
+    }
 }
 
 fn error(offset: usize, reason: String) -> ExpressionError {
@@ -180,7 +184,7 @@ fn constant_of(constant: Val<'static>) -> Typed {
     Typed::new(Node::Constant(constant), kinds)
 }
 
-fn constants(nodes: &[Node]) -> Option<Box<[Val<'static>]>> {
+fn constants(nodes: &[Node]) -> Option<Vec<Val<'static>>> {
     let constant = |node: &Node| match node {
         Node::Constant(constant) => Some(constant.clone()),
         _ => None,

@@ -20,7 +20,7 @@ const VARIABLES: &[(&str, Variable, Kinds)] = &[
 ];
 
 /// Returns whether every expression knows a name, so that no lookup may have it.
-pub(in super::super) fn is_taken(name: &str) -> bool {
+pub(crate) fn is_taken(name: &str) -> bool {
     VARIABLES.iter().any(|(known, ..)| *known == name) || Kind::of_type(name).is_some()
 }
 

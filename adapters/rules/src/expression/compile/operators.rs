@@ -29,12 +29,13 @@ impl Compiler<'_> {
         let elements: Vec<_> =
             elements.iter().map(|element| self.expression(element)).collect::<Result<_, _>>()?;
         let kinds = elements.iter().fold(NONE, |all, element| all.or(element.kinds));
-        let nodes = elements.into_iter().map(|element| element.node).collect();
-        Ok(Typed {
-            node: Node::List(nodes),
-            kinds: LIST,
-            elements: if kinds.is_none() { ANY } else { kinds },
-        })
+        let nodes: Vec<_> = elements.into_iter().map(|element| element.node).collect();
+        let node = match constants(&nodes) {
+            Some(constants) => Node::Constant(Val::made_list(constants)),
+            None => Node::List(nodes.into()),
+        };
+        let elements = if kinds.is_none() { ANY } else { kinds };
+        Ok(Typed { node, kinds: LIST, elements })
     }
 
     pub(super) fn map<'e>(
@@ -97,12 +98,7 @@ impl Compiler<'_> {
             let reason = format!("{} is never in a list of {}", value.kinds, holder.elements);
             return self.refuse(wanted, reason);
         }
-        let constants =
-            if let Node::List(elements) = &holder.node { constants(elements) } else { None };
-        let node = match constants {
-            Some(constants) => Node::Among(Box::new(value.node), constants),
-            None => Node::In(Box::new([value.node, holder.node])),
-        };
+        let node = Node::In(Box::new([value.node, holder.node]));
         Ok(Typed::new(node, BOOLEAN))
     }
 

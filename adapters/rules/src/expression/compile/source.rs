@@ -6,7 +6,6 @@ use cel::common::ast::{IdedExpr, SourceInfo};
 use super::super::{mistakes, shorten};
 use super::{Outcome, error};
 
-/// Most bytes of a source.
 const MOST_SOURCE: usize = 16 << 10;
 /// The stack for reading a source. The parser recurses for each term of a sum, of which there may
 /// be as many as fit the source.

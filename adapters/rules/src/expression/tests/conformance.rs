@@ -9,7 +9,7 @@ use super::super::evaluate::Evaluation;
 use super::super::kinds::ANY;
 use super::super::meter::{Budget, Meter};
 use super::super::value::Val;
-use super::super::{Scope, compile};
+use super::super::{Expression, Scope};
 use super::{context, members};
 
 const TABLE: &str = include_str!("../../../tests/conformance/cel-spec.json");
@@ -99,7 +99,7 @@ fn difference(test: &Value) -> Option<(&str, String)> {
 /// Returns the value of an expression in the notation of the table, or the reason why it is refused
 /// or fails.
 fn evaluate(source: &str) -> Result<Value, String> {
-    let compiled = compile::compile(source, ANY, &[]).map_err(|refusal| refusal.reason)?;
+    let compiled = Expression::compile(source, ANY, &[]).map_err(|refusal| refusal.reason)?;
     let (meter, context, after) = (Meter::of(Budget::Verdict), context(), members("{}"));
     let scope = Scope { after: &after, before: None, context: &context, lookups: &[], found: &[] };
     let value = Evaluation::new(&scope, &meter).value(&compiled.root);

@@ -10,7 +10,7 @@ use domain::{Found, Item, Members};
 use proptest::prelude::*;
 
 use super::super::{
-    EvaluationError, Expression, ResultKind, Scope, Shape, compile,
+    EvaluationError, Expression, STRING, Scope, Shape,
     evaluate::Evaluation,
     kinds::{ANY, Kinds},
 };
@@ -273,7 +273,7 @@ fn evaluate_any(
     let found = [Found::Items(vec![item(r#"{"name": "P"}"#)]), Found::Items(vec![item("{}")])];
     let scope =
         Scope { after: &after, before: None, context: &context, lookups: &lookups, found: &found };
-    let compiled = compile::compile(source, ANY, &lookups).ok()?;
+    let compiled = Expression::compile(source, ANY, &lookups).ok()?;
     let meter = Meter::of(Budget::Verdict);
     let kind = Evaluation::new(&scope, &meter).value(&compiled.root).map(|value| value.kind());
     Some((compiled.kinds, kind))
@@ -295,7 +295,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_compiler_panic(source in "[a-z0-9 .,()\\[\\]{}'\"+*/%<>=!?:&|\\\\é\n-]{0,60}") {
-        if let Err(error) = Expression::compile(&source, ResultKind::String, &[("lib".to_owned(), Shape::Many)]) {
+        if let Err(error) = Expression::compile(&source, STRING, &[("lib".to_owned(), Shape::Many)]) {
             prop_assert!(source.is_char_boundary(error.offset), "{error:?}");
             prop_assert!(error.reason != "the expression cannot be read", "{source}");
         }

@@ -3,7 +3,7 @@
 use crate::expression::{Budget, Meter};
 use domain::Found;
 
-use super::super::{EvaluationError, Expression, ResultKind, Scope, Variable};
+use super::super::{BOOLEAN, EvaluationError, Expression, KEY, STRING, Scope, Variable, is_taken};
 use super::{
     ID, ITEM, OTHER_ID, all_fail, all_hold, compile, context, item, judge, lookups, members,
 };
@@ -82,7 +82,7 @@ fn the_state_before_and_the_caller_are_known() {
         "old.status == 'DRAFT' && self.status != old.status && old.id == self.id && caller.id == null && parent == '{OTHER_ID}'"
     );
     assert_eq!(
-        Expression::compile(&source, ResultKind::Boolean, &[])
+        Expression::compile(&source, BOOLEAN, &[])
             .unwrap()
             .boolean(&scope, &Meter::of(Budget::Verdict)),
         Ok(true)
@@ -148,16 +148,14 @@ fn texts_and_keys_are_results_too() {
     let (after, context) = (members(ITEM), context());
     let scope = Scope { after: &after, before: None, context: &context, lookups: &[], found: &[] };
     let text = |source: &str| {
-        Expression::compile(source, ResultKind::String, &[])
+        Expression::compile(source, STRING, &[])
             .unwrap()
             .string(&scope, &Meter::of(Budget::Verdict))
     };
     assert_eq!(text("'has ' + string(words(self.title)) + ' words'"), Ok("has 5 words".to_owned()));
     assert!(matches!(text("self.count"), Err(EvaluationError::Failed(_))));
     let key = |source: &str| {
-        Expression::compile(source, ResultKind::Key, &[])
-            .unwrap()
-            .key(&scope, &Meter::of(Budget::Verdict))
+        Expression::compile(source, KEY, &[]).unwrap().key(&scope, &Meter::of(Budget::Verdict))
     };
     assert_eq!(key("self.title"), Ok(Some("Rice straw as a feed".to_owned())));
     assert_eq!((key("self.count"), key("self.nothing")), (Ok(Some("3".to_owned())), Ok(None)));
@@ -194,11 +192,7 @@ fn what_it_reads_is_known() {
     assert!(!expression.uses_lookups);
     assert!(compile("lib.size() > 0").unwrap().uses_lookups);
     assert!(!compile("[1].all(lib, lib > 0)").unwrap().uses_lookups);
-    assert!(
-        Expression::is_taken("self")
-            && Expression::is_taken("int")
-            && !Expression::is_taken("program")
-    );
+    assert!(is_taken("self") && is_taken("int") && !is_taken("program"));
 }
 
 #[test]
@@ -225,15 +219,15 @@ fn conditions_that_are_always_the_same_are_known() {
 fn dates_and_what_they_are_used_with_are_known() {
     let uses = |source: &str| format!("{:?}", compile(source).unwrap().date_uses());
     for (source, found) in [
-        ("today > 'soon'", "[(Always, Compared(\"soon\"))]"),
-        ("'soon' != date(now)", "[(Always, Compared(\"soon\"))]"),
+        ("today > 'soon'", "[DateUse { member: None, compared: Some(\"soon\") }]"),
+        ("'soon' != date(now)", "[DateUse { member: None, compared: Some(\"soon\") }]"),
         (
             "add_days(self.a, 1) in ['x', 'y']",
-            "[(Always, Compared(\"x\")), (Always, Compared(\"y\"))]",
+            "[DateUse { member: None, compared: Some(\"x\") }, DateUse { member: None, compared: Some(\"y\") }]",
         ),
         (
             "self.a + 30 > self.b",
-            "[(Member(MemberRead { of: After, name: \"a\", offset: 0 }), PlusNumber)]",
+            "[DateUse { member: Some(MemberRead { of: After, name: \"a\", offset: 0 }), compared: None }]",
         ),
         ("self.a > today && self.b * 2 > 1 && today.startsWith('2026')", "[]"),
     ] {

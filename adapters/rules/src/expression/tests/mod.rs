@@ -9,7 +9,7 @@ use crate::expression::{Budget, Meter};
 use domain::{Found, Item, ItemId, Members, Version, WriteContext, WriteOperation};
 use jiff::Timestamp;
 
-use super::{EvaluationError, Expression, ExpressionError, ResultKind, Scope, Shape};
+use super::{BOOLEAN, EvaluationError, Expression, ExpressionError, Scope, Shape};
 
 const ITEM: &str = r#"{
     "title": "Rice straw as a feed", "empty": "", "nothing": null, "yes": true, "count": 3, "budget": 1250.5, "large": 12345678901234567890.12,
@@ -53,7 +53,7 @@ pub(super) fn lookups() -> Vec<(String, Shape)> {
 }
 
 pub(super) fn compile(source: &str) -> Result<Expression, ExpressionError> {
-    Expression::compile(source, ResultKind::Boolean, &lookups())
+    Expression::compile(source, BOOLEAN, &lookups())
 }
 
 /// Returns the result of a condition for an item that has no previous state.

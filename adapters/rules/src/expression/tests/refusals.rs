@@ -1,6 +1,6 @@
 //! Expressions that are refused before they are evaluated, and the reported places of their errors.
 
-use super::super::{Expression, ResultKind};
+use super::super::{Expression, KEY, STRING};
 use super::compile;
 
 /// Each is refused at the place of the first `§`, for a reason with these words.
@@ -110,9 +110,9 @@ fn kinds_that_cannot_work() {
         ("§1u == 1", "no unsigned numbers"),
         ("§b'a' == b'a'", "there are no bytes here"),
     ]);
-    assert!(Expression::compile("1 + 1", ResultKind::String, &[]).is_err());
-    assert!(Expression::compile("true", ResultKind::Key, &[]).is_err());
-    assert!(Expression::compile("self.a", ResultKind::Key, &[]).is_ok());
+    assert!(Expression::compile("1 + 1", STRING, &[]).is_err());
+    assert!(Expression::compile("true", KEY, &[]).is_err());
+    assert!(Expression::compile("self.a", KEY, &[]).is_ok());
 }
 
 #[test]
