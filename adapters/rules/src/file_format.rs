@@ -2,7 +2,6 @@
 
 use domain::{Collection, Severity, WriteOperation};
 
-use crate::cases::{FAIL, PASS};
 use crate::keys::Form::{
     self, Date, Expression, Id, Item, List, Mapping, Named, Null, OneOf, Pointer, Time,
 };
@@ -27,6 +26,9 @@ const OPERATION: Form = Form::Word(Word {
 });
 const SEVERITY: Form =
     Form::Word(Word { of: "severity", known: || Severity::ALL.map(Severity::name).to_vec() });
+/// The verdicts that a case may expect.
+pub(crate) const PASS: &str = "pass";
+pub(crate) const FAIL: &str = "fail";
 const VERDICT: Form = Form::Word(Word { of: "verdict", known: || vec![PASS, FAIL] });
 const FOUND: Form = OneOf(&[Null, Item, List(&Item)]);
 

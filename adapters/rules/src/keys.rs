@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::error::{FileErrors, Location};
+use crate::expression::date;
 use crate::yaml::{Content, Entry, Node, Scalar, ScalarKind};
 
 /// An error, and where it is.
@@ -258,11 +259,6 @@ pub(crate) fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Loc
         Content::List(elements) => Ok(elements),
         _ => Err((node.place, format!("`{key}` is a list, not {}", node.with_article()))),
     }
-}
-
-/// Reads a day as RFC 3339 writes it.
-pub(crate) fn date(text: &str) -> Option<Date> {
-    (text.len() == "YYYY-MM-DD".len()).then(|| text.parse().ok()).flatten()
 }
 
 /// The likeliest of the known words, if one is, and all of them.

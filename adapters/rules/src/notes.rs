@@ -1,8 +1,7 @@
 //! Notes on the expressions of a rule, taken while their places in the file are known.
 
 use crate::error::Location;
-use crate::expression::{DateUse, Expression, MemberRead, Variable};
-use crate::keys::date;
+use crate::expression::{DateUse, Expression, MemberRead, Variable, date};
 use crate::yaml::Scalar;
 
 #[derive(Debug, Default)]

@@ -15,7 +15,6 @@ use crate::file_format::{FILE, OPEN_GROUP};
 use crate::file_rule::FileRule;
 use crate::files::{self, Fingerprint, RuleFile};
 use crate::keys::{self, Keys};
-use crate::warnings::warnings;
 use crate::yaml::{self, MOST_VALUES, Node};
 
 const MOST_RULES: usize = 1_000;
@@ -123,7 +122,7 @@ impl RuleFiles for RuleSet {
     }
 
     fn warnings(&self, today: Date) -> Vec<String> {
-        warnings(self, today).iter().map(RuleFileError::to_string).collect()
+        self.likely_mistakes(today).iter().map(RuleFileError::to_string).collect()
     }
 
     fn case_count(&self) -> usize {

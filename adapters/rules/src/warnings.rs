@@ -4,35 +4,34 @@ use domain::{Collection, WriteOperation, nearest};
 use jiff::civil::Date;
 
 use crate::error::{Location, RuleFileError};
-use crate::expression::Variable;
+use crate::expression::{Variable, date};
 use crate::file_rule::FileRule;
-use crate::keys::date;
 use crate::rule_set::RuleSet;
 
-/// Returns everything about the rules that is likely a mistake, in the order of the files and of
-/// the places in them.
-pub(crate) fn warnings(rules: &RuleSet, today: Date) -> Vec<RuleFileError> {
-    let mut all = Vec::new();
-    for rule in rules.rules() {
-        let mut warnings = unknown_members(rule, rules);
-        warnings.extend(unknown_field(rule, rules));
-        warnings.extend(without_effect(rule, today));
-        warnings.extend(date_misuses(rule));
-        if !rules.has_case(rule) {
-            let reason = format!("`{}` has no case; add one to `cases`", rule.id);
-            warnings.push((rule.place, reason));
-        }
-        warnings.sort();
-        all.extend(warnings.into_iter().map(|(place, reason)| RuleFileError {
-            file: rule.file.clone(),
-            place: Some(place),
-            reason: format!("warning: {reason}"),
-        }));
-    }
-    all
-}
-
 impl RuleSet {
+    /// Returns everything about the rules that is likely a mistake, in the order of the files and of
+    /// the places in them.
+    pub(crate) fn likely_mistakes(&self, today: Date) -> Vec<RuleFileError> {
+        let mut all = Vec::new();
+        for rule in self.rules() {
+            let mut warnings = unknown_members(rule, self);
+            warnings.extend(unknown_field(rule, self));
+            warnings.extend(without_effect(rule, today));
+            warnings.extend(date_misuses(rule));
+            if !self.has_case(rule) {
+                let reason = format!("`{}` has no case; add one to `cases`", rule.id);
+                warnings.push((rule.place, reason));
+            }
+            warnings.sort();
+            all.extend(warnings.into_iter().map(|(place, reason)| RuleFileError {
+                file: rule.file.clone(),
+                place: Some(place),
+                reason: format!("warning: {reason}"),
+            }));
+        }
+        all
+    }
+
     /// The names of the members that items of a collection have.
     fn members_of(&self, collection: Collection) -> Vec<&str> {
         let known = collection.known_members().map(|(name, _)| name);

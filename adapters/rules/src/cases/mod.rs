@@ -9,13 +9,10 @@ use application::CaseReport;
 use domain::{Found, Members, Transition, WriteContext};
 
 use crate::error::Location;
+use crate::file_format::{FAIL, PASS};
 use crate::file_rule::FileRule;
 
 pub(crate) use read::{KnownRules, MOST_BYTES, read};
-
-/// The verdicts that a case may expect.
-pub(crate) const PASS: &str = "pass";
-pub(crate) const FAIL: &str = "fail";
 
 /// A write, and what its rule is to say.
 #[derive(Debug)]
@@ -28,7 +25,7 @@ pub(crate) struct Case {
     before: Option<Members>,
     after: Members,
     found: Vec<Found>,
-    expected: &'static str,
+    expected: Box<str>,
 }
 
 impl Case {
@@ -38,7 +35,7 @@ impl Case {
         let judged = self.judge();
         let verdict = if judged.is_ok() { PASS } else { FAIL };
         let Self { file, place, rule, name, expected, .. } = self;
-        let passed = verdict == *expected;
+        let passed = verdict == &**expected;
         let outcome = if passed { "ok" } else { "WRONG" };
         let mut line = format!("{outcome} {file}:{}: {}: {name}: {verdict}", place.line, rule.id);
         // Writing to a String cannot fail.

@@ -9,7 +9,7 @@ use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
-use super::{Case, FAIL, PASS};
+use super::Case;
 use crate::error::FileErrors;
 use crate::file_format::{CALLER, CASE, CASE_LOOKUP};
 use crate::file_rule::FileRule;
@@ -43,7 +43,7 @@ pub(crate) fn read(
     let keys = Keys::of(node, &CASE, variables.as_deref(), errors)?;
     let rule = rule?;
     let name = keys.string("name").unwrap_or_default().into();
-    let expected = keys.string("expect");
+    let expected = keys.string("expect").unwrap_or_default().into();
     let mut reader = CaseReader { keys, rule: &rule, bytes_left, errors };
     let after = reader.keys.get("self").and_then(|node| reader.written(node));
     let old = reader.keys.get("old").filter(|node| !node.is_null());
@@ -65,7 +65,7 @@ pub(crate) fn read(
         before,
         after: after.members,
         found,
-        expected: if expected? == PASS { PASS } else { FAIL },
+        expected,
     };
     (errors.count() == errors_before).then_some(case)
 }

@@ -1,4 +1,4 @@
-//! Days as texts of the form `YYYY-MM-DD`, and times.
+//! Days as strings of the form `YYYY-MM-DD`, and times.
 
 use jiff::civil::{Date, DateTime};
 use jiff::fmt::temporal::{DateTimeParser, Pieces};
@@ -10,7 +10,7 @@ use super::{EvaluationError, failed, shorten};
 type Outcome<T> = Result<T, EvaluationError>;
 
 /// The day of a string, which has exactly the form `YYYY-MM-DD`.
-pub(super) fn parse(text: &str) -> Option<Date> {
+pub(crate) fn date(text: &str) -> Option<Date> {
     // The library also reads other forms of ISO 8601, and times.
     let has_form = matches!(text.as_bytes(), [b'0'..=b'9', .., b'-', _, _, b'-', _, _])
         && text.len() == "YYYY-MM-DD".len();
@@ -18,7 +18,7 @@ pub(super) fn parse(text: &str) -> Option<Date> {
 }
 
 pub(super) fn day(text: &str) -> Outcome<Date> {
-    parse(text).ok_or_else(|| {
+    date(text).ok_or_else(|| {
         failed(format_args!(
             "the string \"{}\" is not a date of the form YYYY-MM-DD",
             shorten(text)

@@ -135,7 +135,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("trim", Both, &[STRING], STRING, trim),
     // Days.
     function("is_date", Both, &[STRING], BOOLEAN, |[text, _], _| {
-        Ok(Val::Boolean(dates::parse(text.as_string()?).is_some()))
+        Ok(Val::Boolean(dates::date(text.as_string()?).is_some()))
     }),
     function("date", Both, &[TIMESTAMP], STRING, day_of),
     function("days_between", Global, STRINGS, INTEGER, |days, meter| {

@@ -29,6 +29,7 @@ use std::fmt;
 use domain::{Found, Item, Lookup, Members, WriteContext};
 
 pub(crate) use compile::is_taken;
+pub(crate) use dates::date;
 use evaluate::Evaluation;
 pub(crate) use inspect::{DateUse, MemberRead};
 pub(crate) use kinds::{BOOLEAN, Kinds, STRING};
