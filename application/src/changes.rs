@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::Collection;
 
 use crate::ports::{ChangeLog, LogPage, Sequence};
-use crate::{ApplicationError, Caller};
+use crate::{ApplicationError, Caller, Result};
 
 /// Reads the change log.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ impl ChangeService {
         after: Sequence,
         collection: Option<Collection>,
         limit: u64,
-    ) -> Result<LogPage, ApplicationError> {
+    ) -> Result<LogPage> {
         let page = self.follow(caller, after, collection, limit).await?;
         if page.changes.is_empty() && page.read_to == after && after > Sequence::default() {
             self.require_within(caller, after).await?;
@@ -49,7 +49,7 @@ impl ChangeService {
         after: Sequence,
         collection: Option<Collection>,
         limit: u64,
-    ) -> Result<LogPage, ApplicationError> {
+    ) -> Result<LogPage> {
         Ok(self.log.changes(after, collection, limit).await?)
     }
 
@@ -57,7 +57,7 @@ impl ChangeService {
     ///
     /// # Errors
     /// `Store`.
-    pub async fn last(&self, _caller: &Caller) -> Result<Sequence, ApplicationError> {
+    pub async fn last(&self, _caller: &Caller) -> Result<Sequence> {
         Ok(self.log.last().await?)
     }
 
@@ -66,22 +66,14 @@ impl ChangeService {
     ///
     /// # Errors
     /// As [`page`](Self::page).
-    pub async fn begin(
-        &self,
-        caller: &Caller,
-        after: Option<Sequence>,
-    ) -> Result<Sequence, ApplicationError> {
+    pub async fn begin(&self, caller: &Caller, after: Option<Sequence>) -> Result<Sequence> {
         match after {
             Some(after) => self.require_within(caller, after).await.map(|()| after),
             None => self.last(caller).await,
         }
     }
 
-    async fn require_within(
-        &self,
-        caller: &Caller,
-        after: Sequence,
-    ) -> Result<(), ApplicationError> {
+    async fn require_within(&self, caller: &Caller, after: Sequence) -> Result<()> {
         if after <= self.last(caller).await? { Ok(()) } else { Err(ApplicationError::BeyondLog) }
     }
 }

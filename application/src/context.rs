@@ -1,5 +1,9 @@
 //! Callers, and the options of a write.
 
+use domain::{Item, ItemId, Version};
+
+use crate::Precondition;
+
 /// The party on whose behalf a use case runs. Every use case takes one; the change log keeps its
 /// name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +21,7 @@ impl Caller {
         }
     }
 }
+
 /// The options of a write, apart from the content to be written.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
@@ -25,7 +30,7 @@ pub struct WriteOptions {
     /// True for a dry run: everything is checked, and nothing is stored.
     pub is_dry_run: bool,
     /// By what it is known when it is sent again.
-    pub key: Option<RequestKey>,
+    pub key: Option<IdempotencyKey>,
 }
 
 impl WriteOptions {
@@ -36,13 +41,49 @@ impl WriteOptions {
     }
 }
 
-/// By what a request is known when it is sent again.
+/// An item of a collection, and its parent where only the items of that parent are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemAddress {
+    /// The parent, if any.
+    pub parent: Option<ItemId>,
+    /// The item.
+    pub id: ItemId,
+}
+
+impl ItemAddress {
+    pub(crate) const fn of(item: &Item) -> Self {
+        Self { parent: item.parent, id: item.id }
+    }
+}
+
+/// A write of one item, apart from its content.
+#[derive(Clone, Copy, Debug)]
+pub struct ItemWrite<'a> {
+    /// The options.
+    pub options: &'a WriteOptions,
+    /// The item that is written, or continued.
+    pub item: ItemAddress,
+    /// The condition on its version.
+    pub precondition: &'a Precondition<Version>,
+}
+
+/// By what a request is known when it is sent again (draft-ietf-httpapi-idempotency-key-header-07).
+/// It is the caller's: two callers may use the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestKey {
-    /// Where it is sent.
+pub struct IdempotencyKey {
+    /// Where the request is sent.
     pub path: String,
     /// The key that the client chose.
     pub key: String,
     /// Tells what is sent from anything else.
     pub fingerprint: String,
+}
+
+impl IdempotencyKey {
+    /// Returns what no two requests of one caller have in common: the caller (empty for an anonymous
+    /// one), the path and the key.
+    #[must_use]
+    pub fn identity<'a>(&'a self, caller: Option<&'a str>) -> [&'a str; 3] {
+        [caller.unwrap_or_default(), &self.path, &self.key]
+    }
 }

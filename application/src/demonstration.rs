@@ -4,7 +4,7 @@ use domain::{Collection, Document, Fields, ItemId, Members, Proposal, Resource};
 use thiserror::Error;
 
 use crate::Caller;
-use crate::ports::{Change, NewItem, Ports, RepositoryError, Scope};
+use crate::ports::{NewItem, Ports, RepositoryError, Scope, WriteMetadata};
 
 /// An item of the demonstration data.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub async fn load_demonstration(
     items: Vec<DemonstrationItem>,
 ) -> Result<(), DemonstrationError> {
     for collection in Collection::all() {
-        let totals = ports.items.totals(Scope { collection, parent: None }, &[]).await?;
+        let totals = ports.items.totals(Scope::of(collection), &[]).await?;
         if totals.items > 0 {
             return Err(DemonstrationError::NotEmpty);
         }
@@ -60,13 +60,11 @@ pub async fn load_demonstration(
             members: members.into_encoded(),
             continues: None,
         };
-        let change = Change {
-            time: ports.clock.now(),
+        let metadata = WriteMetadata {
             caller: caller.name().map(Into::into),
-            key: None,
-            read_set: Vec::new(),
+            ..WriteMetadata::at(ports.clock.now())
         };
-        ports.items.insert(Scope { collection, parent }, item, change).await?;
+        ports.items.insert(Scope { collection, parent }, item, metadata).await?;
     }
     Ok(())
 }

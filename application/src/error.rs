@@ -6,14 +6,17 @@ use thiserror::Error;
 
 use crate::RepositoryError;
 
+/// The result of a use case.
+pub type Result<T, E = ApplicationError> = std::result::Result<T, E>;
+
 /// The outcomes of a use case other than success.
 #[derive(Debug, Error)]
 pub enum ApplicationError {
     /// No such item in this scope.
     #[error("no such item")]
     ItemNotFound,
-    /// The item that owns the scope, such as the proposal of a nested library, does not exist.
-    #[error("the owner of the collection does not exist")]
+    /// The parent of the scope, such as the proposal of a nested library, does not exist.
+    #[error("the parent of the collection does not exist")]
     ParentNotFound,
     /// The client's condition on the version does not hold.
     #[error("the item is at version {current}, which the request's condition excludes")]

@@ -20,22 +20,21 @@ mod resources;
 mod rule_catalog;
 
 pub use changes::ChangeService;
-pub use context::{Caller, RequestKey, WriteOptions};
+pub use context::{Caller, IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
 pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstration};
-pub use error::ApplicationError;
+pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
-    Answered, BookRule, CaseReport, Change, ChangeKind, ChangeLog, Clock, CollectionContent,
-    CollectionWrite, History, IdGenerator, IdempotencyKey, ItemRepository, Links, ListedItem,
-    ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Ports, ReadDependency,
-    Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleFiles, Rules, Scope, Sequence,
-    ShownItem, Totals,
+    Answered, BookRule, CaseReport, ChangeLog, Clock, CollectionContent, CollectionWrite, History,
+    IdGenerator, ItemRepository, Links, ListedItem, ListedPage, LogPage, LoggedChange, NewItem,
+    PastPageQuery, PastVersion, Ports, ReadDependency, Readiness, Replacement, RepositoryError,
+    Revision, RuleBook, RuleFiles, Rules, Scope, Sequence, ShownItem, Totals, WriteMetadata,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};
 pub use resources::{
-    AdjacentPage, Audited, Embedded, EmbeddedItems, Listing, MOST_EMBEDDED, Replaced,
-    ReplacementBody, ResourceLimits, ResourceService, ResourceUseCases, Restored, VersionPage,
-    Written, audited_operation, resource_use_cases,
+    AdjacentPage, AuditUseCases, Audited, Embedded, HistoryUseCases, Listing, MOST_EMBEDDED,
+    ReadUseCases, Replaced, ReplacementBody, ResourceLimits, ResourceService, ResourceUseCases,
+    Restored, VersionPage, WriteUseCases, Written, audited_operation, resource_use_cases,
 };
 pub use rule_catalog::{PublishedRule, RuleCatalog, RuleHome};

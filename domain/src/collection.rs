@@ -4,10 +4,10 @@
 //! the change log, the rules and exports may name follows from [`COLLECTIONS`].
 //! `docs/adding-a-group.md` adds one.
 
+#[rustfmt::skip] // A table: one member a line.
 mod known_members;
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 use crate::proposal::{FIELDS, Field};
 use crate::{ItemId, Members};
@@ -135,15 +135,15 @@ pub struct Reference {
     pub rel: &'static str,
 }
 
-/// A collection of the store. Groups of the interface show collections; the two libraries show the
-/// same one.
-#[derive(Clone, Copy)]
-pub struct Collection(&'static CollectionSpec);
+/// A collection of the store: a row of [`COLLECTIONS`]. Groups of the interface show collections; the
+/// two libraries show the same one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Collection(usize);
 
 impl Collection {
     /// All of them, in the order of [`COLLECTIONS`].
     pub fn all() -> impl ExactSizeIterator<Item = Self> + Clone {
-        COLLECTIONS.iter().map(Self)
+        (0..COLLECTIONS.len()).map(Self)
     }
 
     /// Their names, for messages.
@@ -167,7 +167,7 @@ impl Collection {
         let mut index = 0;
         while index < COLLECTIONS.len() {
             if is_equal(COLLECTIONS[index].name.as_bytes(), name.as_bytes()) {
-                return Self(&COLLECTIONS[index]);
+                return Self(index);
             }
             index += 1;
         }
@@ -177,31 +177,31 @@ impl Collection {
     /// Its row of the table.
     #[must_use]
     pub const fn spec(self) -> &'static CollectionSpec {
-        self.0
+        &COLLECTIONS[self.0]
     }
 
     /// Its position in [`COLLECTIONS`].
     #[must_use]
-    pub fn index(self) -> usize {
-        Self::all().position(|candidate| candidate == self).unwrap_or_default()
+    pub const fn index(self) -> usize {
+        self.0
     }
 
     /// The name under which the store keeps it.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        self.0.name
+        self.spec().name
     }
 
     /// Returns whether its items may have any members.
     #[must_use]
     pub const fn is_open(self) -> bool {
-        matches!(self.0.fields, Fields::Open(_))
+        matches!(self.spec().fields, Fields::Open(_))
     }
 
     /// The members that its items have or usually have: the name of each, and a realistic value as
     /// JSON.
     pub fn known_members(self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let (fields, members) = match self.0.fields {
+        let (fields, members) = match self.spec().fields {
             Fields::Typed(fields) => (fields, &[][..]),
             Fields::Open(members) => (&[][..], members),
         };
@@ -212,7 +212,7 @@ impl Collection {
     /// The collection whose items own the items of this one.
     #[must_use]
     pub fn parent(self) -> Option<Self> {
-        self.0.parent.map(|parent| Self::known(parent.collection))
+        self.spec().parent.map(|parent| Self::known(parent.collection))
     }
 
     /// The collections whose items belong to the items of this one.
@@ -228,7 +228,7 @@ impl Collection {
     /// The collections that its items refer to, in the order of its references. Its items show links
     /// to their items while those exist.
     pub fn referenced(self) -> impl Iterator<Item = Self> {
-        self.0.references.iter().map(|reference| Self::known(reference.to))
+        self.spec().references.iter().map(|reference| Self::known(reference.to))
     }
 
     /// The identifiers that an item's members hold, in the order of the collection's references,
@@ -236,7 +236,7 @@ impl Collection {
     #[must_use]
     pub fn references_in(self, members: &Members) -> Vec<Option<ItemId>> {
         let id = |member| ItemId::parse(&members.get_encoded(member)?.as_string()?);
-        self.0.references.iter().map(|reference| id(reference.member)).collect()
+        self.spec().references.iter().map(|reference| id(reference.member)).collect()
     }
 
     /// The relations of its items to others, in the order in which they are shown.
@@ -246,12 +246,13 @@ impl Collection {
             to: child,
             kind: RelationKind::Children,
         });
-        let references = self.0.references.iter().enumerate().map(|(index, reference)| Relation {
-            name: reference.rel,
-            to: Self::known(reference.to),
-            kind: RelationKind::Reference(index),
-        });
-        let parent = self.0.parent.map(|parent| Relation {
+        let references =
+            self.spec().references.iter().enumerate().map(|(index, reference)| Relation {
+                name: reference.rel,
+                to: Self::known(reference.to),
+                kind: RelationKind::Reference(index),
+            });
+        let parent = self.spec().parent.map(|parent| Relation {
             name: parent.rel,
             to: Self::known(parent.collection),
             kind: RelationKind::Parent,
@@ -266,21 +267,6 @@ const fn is_equal(one: &[u8], other: &[u8]) -> bool {
         ([], []) => true,
         ([first, one @ ..], [second, other @ ..]) => *first == *second && is_equal(one, other),
         _ => false,
-    }
-}
-
-// By name: the compiler may keep a copy of the table for each crate that has constants of it.
-impl PartialEq for Collection {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Collection {}
-
-impl Hash for Collection {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name().hash(state);
     }
 }
 

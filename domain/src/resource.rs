@@ -26,15 +26,6 @@ pub trait Resource: Sized + Send + Sync + 'static {
     /// The members to store.
     fn into_members(self) -> Members;
 
-    /// Makes the value, or says everything its fields have wrong.
-    ///
-    /// # Errors
-    /// All errors of the fields; business rules are not asked.
-    fn try_from_members(members: Members) -> Result<Self, Violations> {
-        let (draft, violations) = Self::draft(members);
-        if violations.is_empty() { Ok(draft) } else { Err(violations) }
-    }
-
     /// Reads members to be stored: a draft, with all that is wrong with its fields.
     #[must_use]
     fn draft_to_store(members: Members) -> (Self, Violations) {
@@ -77,7 +68,7 @@ pub fn unstorable(members: &Members) -> Violations {
                  16,383 after it can be stored; send it as a string",
             ),
         };
-        violations.push_with(|| Violation::new(pointer(), code, detail));
+        violations.push_with(|| Violation::new(pointer.clone(), code, detail));
     });
     violations
 }

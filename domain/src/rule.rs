@@ -89,21 +89,38 @@ impl WriteOperation {
     /// All there are.
     pub const ALL: [Self; 4] = [Self::Create, Self::Replace, Self::Patch, Self::Delete];
 
-    /// The word for it.
+    /// The word for it, and for the change that it makes.
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Create => ("create", "created"),
+            Self::Replace => ("replace", "replaced"),
+            Self::Patch => ("patch", "patched"),
+            Self::Delete => ("delete", "deleted"),
+        }
+    }
+
+    /// The word for it, such as `create`.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Replace => "replace",
-            Self::Patch => "patch",
-            Self::Delete => "delete",
-        }
+        self.names().0
+    }
+
+    /// The word for a change of this kind in the change log, such as `created`.
+    #[must_use]
+    pub const fn change_name(self) -> &'static str {
+        self.names().1
     }
 
     /// The operation of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+
+    /// The operation that the change log calls so.
+    #[must_use]
+    pub fn of_change(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.change_name() == name)
     }
 }
 

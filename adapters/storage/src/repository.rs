@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use application::query::{MemberNames, PageQuery, PageStart};
 use application::{
-    Answered, Change, ChangeKind, ChangeLog, CollectionContent, CollectionWrite, History,
-    ItemRepository, ListedItem, ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery,
-    PastVersion, Readiness, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem,
-    Totals,
+    Answered, ChangeLog, CollectionContent, CollectionWrite, History, ItemRepository, ListedItem,
+    ListedPage, LogPage, LoggedChange, NewItem, PastPageQuery, PastVersion, Readiness, Replacement,
+    RepositoryError, Revision, Scope, Sequence, ShownItem, Totals, WriteMetadata,
 };
 use async_trait::async_trait;
-use domain::{Collection, ItemId, Lookup, LookupKey, Version};
+use domain::{Collection, ItemId, Lookup, LookupKey, Version, WriteOperation};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
@@ -182,13 +181,13 @@ impl ItemRepository for SqlItemRepository {
     async fn belonging_to(
         &self,
         collection: Collection,
-        owners: &[ItemId],
+        parents: &[ItemId],
         limit: u64,
     ) -> Result<Vec<ShownItem>, RepositoryError> {
         self.reads
             .read(
                 "belonging_to",
-                self.reads.statements.belonging_to(collection, owners, limit),
+                self.reads.statements.belonging_to(collection, parents, limit),
                 row_mapping::shown_items,
             )
             .await
@@ -203,8 +202,8 @@ impl ItemRepository for SqlItemRepository {
         scope: Scope,
         related: &[Collection],
     ) -> Result<Totals, RepositoryError> {
-        let (totals, has_owner) = self.totals.read((scope, related.to_vec())).await?;
-        owned(scope, has_owner).map(|()| totals)
+        let (totals, has_parent) = self.totals.read((scope, related.to_vec())).await?;
+        require_parent(scope, has_parent).map(|()| totals)
     }
 
     async fn page(
@@ -219,8 +218,8 @@ impl ItemRepository for SqlItemRepository {
         if let Some(page) = self.page_cache.find(scope, query, cached_at) {
             return Ok(page);
         }
-        let (page, has_owner) = self.pages.read((scope, query.clone())).await?;
-        owned(scope, has_owner)?;
+        let (page, has_parent) = self.pages.read((scope, query.clone())).await?;
+        require_parent(scope, has_parent)?;
         // The items are at least as new as the page's own revision, and as the epoch before they
         // were read.
         let cached_at = if self.reads.engine.write_through_cache().is_some() {
@@ -236,31 +235,31 @@ impl ItemRepository for SqlItemRepository {
         &self,
         scope: Scope,
         item: NewItem,
-        change: Change,
+        metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
         let keys = Keys::of(scope.collection, &item.members);
-        left(self.write(Write::Insert { scope, item, keys, change }).await)
+        left(self.write(Write::Insert { scope, item, keys, metadata }).await)
     }
 
     async fn restore(
         &self,
         scope: Scope,
         item: NewItem,
-        change: Change,
+        metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
         let keys = Keys::of(scope.collection, &item.members);
-        left(self.write(Write::Restore { scope, item, keys, change }).await)
+        left(self.write(Write::Restore { scope, item, keys, metadata }).await)
     }
 
     async fn update(
         &self,
         scope: Scope,
         replacement: Replacement,
-        kind: ChangeKind,
-        change: Change,
+        kind: WriteOperation,
+        metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
         let keys = Keys::of(scope.collection, &replacement.members);
-        left(self.write(Write::Update { scope, replacement, keys, kind, change }).await)
+        left(self.write(Write::Update { scope, replacement, keys, kind, metadata }).await)
     }
 
     async fn delete(
@@ -268,28 +267,31 @@ impl ItemRepository for SqlItemRepository {
         scope: Scope,
         id: ItemId,
         expected: Version,
-        change: Change,
+        metadata: WriteMetadata,
     ) -> Result<(), RepositoryError> {
-        self.write(Write::Delete { scope, id, expected, change }).await.map(|_| ())
+        self.write(Write::Delete { scope, id, expected, metadata }).await.map(|_| ())
     }
 
     async fn replace_all(
         &self,
         collection: Collection,
         content: CollectionContent,
-        change: Change,
+        metadata: WriteMetadata,
     ) -> Result<CollectionWrite, RepositoryError> {
         let replaced = content.replacements.iter().map(|replacement| &replacement.members);
         let members = replaced.chain(content.additions.iter().map(|addition| &addition.members));
         let keys = members.map(|members| Keys::of(collection, members)).collect();
-        match self.write(Write::ReplaceAll { collection, content, keys, change }).await? {
+        match self.write(Write::ReplaceAll { collection, content, keys, metadata }).await? {
             Written::Collection(write) => Ok(write),
             Written::Item(_) | Written::Nothing => Err(RepositoryError::Corrupt),
         }
     }
 
-    async fn answered(&self, change: &Change) -> Result<Option<Answered>, RepositoryError> {
-        match idempotency::answered_statement(self.reads.engine.dialect(), change) {
+    async fn answered(
+        &self,
+        metadata: &WriteMetadata,
+    ) -> Result<Option<Answered>, RepositoryError> {
+        match idempotency::answered_statement(self.reads.engine.dialect(), metadata) {
             Some(statement) => self.reads.read("answered", statement, idempotency::answered).await,
             None => Ok(None),
         }
@@ -317,14 +319,6 @@ impl History for SqlItemRepository {
         version: Version,
     ) -> Result<Option<PastVersion>, RepositoryError> {
         self.reads.past_version(scope, id, VersionSelector::Numbered(version)).await
-    }
-
-    async fn last_version(
-        &self,
-        scope: Scope,
-        id: ItemId,
-    ) -> Result<Option<PastVersion>, RepositoryError> {
-        self.reads.past_version(scope, id, VersionSelector::Last).await
     }
 
     async fn version_at(
@@ -388,9 +382,13 @@ impl Readiness for SqlItemRepository {
     }
 }
 
-/// That the scope's owner exists, where it has one.
-fn owned(scope: Scope, has_owner: bool) -> Result<(), RepositoryError> {
-    if scope.parent.is_some() && !has_owner { Err(RepositoryError::ParentNotFound) } else { Ok(()) }
+/// That the scope's parent exists, where it has one.
+fn require_parent(scope: Scope, has_parent: bool) -> Result<(), RepositoryError> {
+    if scope.parent.is_some() && !has_parent {
+        Err(RepositoryError::ParentNotFound)
+    } else {
+        Ok(())
+    }
 }
 
 /// The item that an insert or an update leaves.
@@ -552,10 +550,10 @@ impl Reads {
                 None => self.items(scope, &ids).await?,
                 Some(fields) => self.items_with_fields(scope, &ids, fields).await?,
             };
-            let has_owner = rows.has_owner;
+            let has_parent = rows.has_parent;
             match listed(rows, items) {
-                Err(page) if walks == WALKS => return Ok((page, has_owner)),
-                Ok(page) => return Ok((page, has_owner)),
+                Err(page) if walks == WALKS => return Ok((page, has_parent)),
+                Ok(page) => return Ok((page, has_parent)),
                 Err(_) => walks += 1,
             }
         }
@@ -613,7 +611,7 @@ impl SharedRead for ItemReads {
     }
 }
 
-/// Totals of scopes, and whether their owners exist. All that wait are asked for at once and the
+/// Totals of scopes, and whether their parents exist. All that wait are asked for at once and the
 /// next wait for them, so that many who want to know the same are told by one small statement.
 struct TotalsReads(Arc<Reads>);
 
@@ -630,7 +628,7 @@ impl SharedRead for TotalsReads {
     }
 }
 
-/// Pages, and whether the owners of their scopes exist. The same page is read once for all who want
+/// Pages, and whether the parents of their scopes exist. The same page is read once for all who want
 /// it.
 struct PageReads(Arc<Reads>);
 

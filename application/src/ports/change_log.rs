@@ -1,45 +1,10 @@
 //! The change log.
 
 use async_trait::async_trait;
-use domain::{Collection, ItemId, Version};
+use domain::{Collection, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
 
-use super::RepositoryError;
-
-/// The kind of a write, in the change log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// The item's first version.
-    Created,
-    /// All members were replaced.
-    Replaced,
-    /// A merge patch was applied.
-    Patched,
-    /// The item was removed; the deletion takes the version after the last.
-    Deleted,
-}
-
-impl ChangeKind {
-    /// All there are.
-    pub const ALL: [Self; 4] = [Self::Created, Self::Replaced, Self::Patched, Self::Deleted];
-
-    /// The kind that the change log calls so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// The word the change log keeps.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Replaced => "replaced",
-            Self::Patched => "patched",
-            Self::Deleted => "deleted",
-        }
-    }
-}
+use super::Result;
 
 /// The number of a change in the log: it grows in the order of the commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +22,7 @@ pub struct LoggedChange {
     /// The version it was given; a deletion takes one too.
     pub version: Version,
     /// The kind of the write.
-    pub kind: ChangeKind,
+    pub kind: WriteOperation,
     /// When.
     pub time: Timestamp,
     /// By whom; `None` for an anonymous caller.
@@ -68,8 +33,8 @@ impl LoggedChange {
     /// The version before this one that has an item to show: before an item was restored it had
     /// been removed.
     #[must_use]
-    pub fn predecessor(&self) -> Option<Version> {
-        let number = self.version.number() - 1 - i64::from(self.kind == ChangeKind::Created);
+    pub fn previous_version(&self) -> Option<Version> {
+        let number = self.version.number() - 1 - i64::from(self.kind == WriteOperation::Create);
         (number > 0).then(|| Version::from_number(number))
     }
 }
@@ -96,8 +61,8 @@ pub trait ChangeLog: Send + Sync {
         after: Sequence,
         collection: Option<Collection>,
         limit: u64,
-    ) -> Result<LogPage, RepositoryError>;
+    ) -> Result<LogPage>;
 
     /// The number of the last change; 0 before the first.
-    async fn last(&self) -> Result<Sequence, RepositoryError>;
+    async fn last(&self) -> Result<Sequence>;
 }

@@ -2,6 +2,9 @@
 
 use thiserror::Error;
 
+/// The result of a step of the store.
+pub type Result<T, E = RepositoryError> = std::result::Result<T, E>;
+
 /// Why the store did not do a step. The cause was logged where it arose.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum RepositoryError {
@@ -9,7 +12,7 @@ pub enum RepositoryError {
     #[error("the item does not exist")]
     ItemNotFound,
     /// The scope's parent does not exist.
-    #[error("the owner of the collection does not exist")]
+    #[error("the parent of the collection does not exist")]
     ParentNotFound,
     /// The item is not at the expected version.
     #[error("the item was written by somebody else")]

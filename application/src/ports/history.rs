@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 
-use super::{ListedPage, LoggedChange, RepositoryError, Scope};
+use super::{ListedPage, LoggedChange, Result, Scope};
 use crate::query::PageStart;
 
 /// A version of an item, as it was.
@@ -23,8 +23,8 @@ pub struct PastVersion {
 impl PastVersion {
     /// The version before this one that has an item to show.
     #[must_use]
-    pub fn predecessor(&self) -> Option<Version> {
-        self.change.predecessor()
+    pub fn previous_version(&self) -> Option<Version> {
+        self.change.previous_version()
     }
 }
 
@@ -53,7 +53,7 @@ pub trait History: Send + Sync {
         id: ItemId,
         newest: Version,
         limit: u64,
-    ) -> Result<Vec<LoggedChange>, RepositoryError>;
+    ) -> Result<Vec<LoggedChange>>;
 
     /// One version of an item that the scope holds or held.
     async fn version(
@@ -61,14 +61,7 @@ pub trait History: Send + Sync {
         scope: Scope,
         id: ItemId,
         version: Version,
-    ) -> Result<Option<PastVersion>, RepositoryError>;
-
-    /// The last version of an item that the scope holds or held.
-    async fn last_version(
-        &self,
-        scope: Scope,
-        id: ItemId,
-    ) -> Result<Option<PastVersion>, RepositoryError>;
+    ) -> Result<Option<PastVersion>>;
 
     /// The version an item was at, if it was written by then.
     async fn version_at(
@@ -76,7 +69,7 @@ pub trait History: Send + Sync {
         scope: Scope,
         id: ItemId,
         time: Timestamp,
-    ) -> Result<Option<PastVersion>, RepositoryError>;
+    ) -> Result<Option<PastVersion>>;
 
     /// Returns a page of the items that the scope held at a time. The revision is that of no page.
     async fn page_at(
@@ -84,8 +77,8 @@ pub trait History: Send + Sync {
         scope: Scope,
         time: Timestamp,
         query: &PastPageQuery,
-    ) -> Result<ListedPage, RepositoryError>;
+    ) -> Result<ListedPage>;
 
     /// The last change there is.
-    async fn last_change(&self) -> Result<Option<LoggedChange>, RepositoryError>;
+    async fn last_change(&self) -> Result<Option<LoggedChange>>;
 }

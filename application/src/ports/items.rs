@@ -3,20 +3,29 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Collection, Found, Item, ItemId, Lookup, Version};
+use domain::{Collection, Found, Item, ItemId, Lookup, Version, WriteOperation};
 use jiff::Timestamp;
 
-use super::{ChangeKind, RepositoryError};
+use super::Result;
+use crate::IdempotencyKey;
 use crate::query::{MemberNames, PageQuery, SortPosition, Total};
 
 /// The part of the store a use case sees: a collection, or the items of it that belong to one
-/// owner.
+/// parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scope {
     /// The collection.
     pub collection: Collection,
-    /// The owner, when only its items are seen.
+    /// The parent, when only its items are seen.
     pub parent: Option<ItemId>,
+}
+
+impl Scope {
+    /// The whole collection.
+    #[must_use]
+    pub const fn of(collection: Collection) -> Self {
+        Self { collection, parent: None }
+    }
 }
 
 /// The links that an item's representation shows beside the item itself. Only items that exist now
@@ -105,6 +114,14 @@ pub struct NewItem {
     pub references: Vec<Option<ItemId>>,
 }
 
+impl NewItem {
+    /// The replacement that gives an item these members.
+    pub(crate) fn in_place_of(self, item: &Item) -> Replacement {
+        let Self { members, references, .. } = self;
+        Replacement { id: item.id, expected: item.version, members, references }
+    }
+}
+
 /// New members for an item that was read at `expected`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replacement {
@@ -141,15 +158,41 @@ pub struct CollectionWrite {
 
 /// Who writes, and when: what the change log keeps of every write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct WriteMetadata {
     /// When it was asked for (microseconds, UTC). The store may give it a later time.
     pub time: Timestamp,
     /// The caller's name; `None` for an anonymous one.
     pub caller: Option<Box<str>>,
-    /// By what the write is known when it is asked for again.
-    pub key: Option<Box<IdempotencyKey>>,
+    /// The key of the request, if it may be sent again.
+    pub key: Option<IdempotencyKey>,
+    /// Until when the key is remembered (microseconds, UTC).
+    pub key_expires: Timestamp,
+    /// The remarks in the response beside the item, as the use case wrote them; empty when there
+    /// are none.
+    pub remarks: Box<str>,
     /// The read set: the lookups that the decision is based on.
     pub read_set: Vec<ReadDependency>,
+}
+
+impl WriteMetadata {
+    /// An anonymous write at a time, without a key and based on nothing.
+    #[must_use]
+    pub fn at(time: Timestamp) -> Self {
+        Self {
+            time,
+            caller: None,
+            key: None,
+            key_expires: time,
+            remarks: Box::default(),
+            read_set: Vec::new(),
+        }
+    }
+
+    /// The [identity](IdempotencyKey::identity) of the request's key, if it has one.
+    #[must_use]
+    pub fn key_identity(&self) -> Option<[&str; 3]> {
+        self.key.as_ref().map(|key| key.identity(self.caller.as_deref()))
+    }
 }
 
 /// The result of a lookup on which the decision about a write depends.
@@ -161,30 +204,13 @@ pub struct ReadDependency {
     pub found: Vec<(ItemId, Version)>,
 }
 
-/// By what a request is known when it is sent again (draft-ietf-httpapi-idempotency-key-header-07).
-/// It is the caller's: two callers may use the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IdempotencyKey {
-    /// Where the request was sent.
-    pub path: Box<str>,
-    /// The key that the client chose.
-    pub key: Box<str>,
-    /// Tells what was sent from anything else.
-    pub fingerprint: Box<str>,
-    /// Until when it is remembered (microseconds, UTC).
-    pub expires: Timestamp,
-    /// The remarks in the response beside the item, as the use case wrote them; empty when there
-    /// are none.
-    pub remarks: Box<str>,
-}
-
 /// The response to a request with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// The fingerprint of the request that was sent.
     pub fingerprint: Box<str>,
     /// The kind of the write.
-    pub kind: ChangeKind,
+    pub kind: WriteOperation,
     /// The item as it was shown.
     pub shown: ShownItem,
     /// The remarks in the response beside the item.
@@ -199,25 +225,21 @@ pub struct Answered {
 /// the same transaction. Writes MUST become visible in the order of their times: each has a time
 /// after those of all writes that were visible before it.
 ///
-/// A change with read set MUST be made only while each of its lookups finds the same items at the
+/// A write with a read set MUST be made only while each of its lookups finds the same items at the
 /// same versions, decided in the transaction that makes it, so that no other write comes between;
 /// otherwise the write MUST return `VersionConflict`.
 ///
-/// A change with a key MUST be remembered by it, with the item the write leaves, in the same
+/// A write with a key MUST be remembered by it, with the item the write leaves, in the same
 /// transaction, until the key expires; until then inserts, updates and restorations with the same
 /// caller, path and key MUST return `AnsweredBefore`.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait ItemRepository: Send + Sync {
     /// The item, if the scope holds it.
-    async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError>;
+    async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>>;
 
     /// The items of `ids` that the scope holds, in any order.
-    async fn find_many(
-        &self,
-        scope: Scope,
-        ids: &[ItemId],
-    ) -> Result<Vec<ShownItem>, RepositoryError>;
+    async fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>>;
 
     /// The item with the named members alone, in the order they are named, if the scope holds it.
     /// MUST NOT read the other members from a database.
@@ -226,35 +248,30 @@ pub trait ItemRepository: Send + Sync {
         scope: Scope,
         id: ItemId,
         fields: &MemberNames,
-    ) -> Result<Option<ShownItem>, RepositoryError>;
+    ) -> Result<Option<ShownItem>>;
 
-    /// The items that belong to the owners, in the order of their ids, at most `limit` in all.
+    /// The items that belong to the parents, in the order of their ids, at most `limit` in all.
     async fn belonging_to(
         &self,
         collection: Collection,
-        owners: &[ItemId],
+        parents: &[ItemId],
         limit: u64,
-    ) -> Result<Vec<ShownItem>, RepositoryError>;
+    ) -> Result<Vec<ShownItem>>;
 
     /// Returns the result of a rule's lookup in the stored items. MUST NOT read the members of
     /// items beyond [`Lookup::MOST_ITEMS`] or [`Lookup::MOST_BYTES`].
-    async fn look_up(&self, lookup: &Lookup) -> Result<Found, RepositoryError>;
+    async fn look_up(&self, lookup: &Lookup) -> Result<Found>;
 
     /// How many items the scope holds, and its revision: the writes to it and to the related
     /// collections. MUST return `ParentNotFound` when the scope's parent does not exist. MUST NOT
     /// cost more in a large scope than in a small one.
-    async fn totals(&self, scope: Scope, related: &[Collection])
-    -> Result<Totals, RepositoryError>;
+    async fn totals(&self, scope: Scope, related: &[Collection]) -> Result<Totals>;
 
     /// A page of the selected items in the order asked for, those that are equal by it by id. MUST
     /// return `ParentNotFound` when the scope's parent does not exist. The items are at least as new
     /// as the revision. All items of a scope are always counted exactly; matches are counted up to
     /// [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). A page without items is no error here.
-    async fn page(
-        &self,
-        scope: Scope,
-        query: &PageQuery,
-    ) -> Result<Arc<ListedPage>, RepositoryError>;
+    async fn page(&self, scope: Scope, query: &PageQuery) -> Result<Arc<ListedPage>>;
 
     /// Stores a new item at version 1. MUST return `ParentNotFound` when the scope's parent does not
     /// exist, and `ItemNotFound` when the item it continues does not.
@@ -262,8 +279,8 @@ pub trait ItemRepository: Send + Sync {
         &self,
         scope: Scope,
         item: NewItem,
-        change: Change,
-    ) -> Result<ShownItem, RepositoryError>;
+        metadata: WriteMetadata,
+    ) -> Result<ShownItem>;
 
     /// Stores an item again that was removed, at the version after its removal, created when it was
     /// first. MUST return `ParentNotFound` when the scope's parent does not exist, `VersionConflict`
@@ -273,8 +290,8 @@ pub trait ItemRepository: Send + Sync {
         &self,
         scope: Scope,
         item: NewItem,
-        change: Change,
-    ) -> Result<ShownItem, RepositoryError>;
+        metadata: WriteMetadata,
+    ) -> Result<ShownItem>;
 
     /// Gives an item new members and the next version. MUST return `ItemNotFound` when the scope
     /// does not hold it and `VersionConflict` when it is not at the expected version. `updated_at`
@@ -283,9 +300,9 @@ pub trait ItemRepository: Send + Sync {
         &self,
         scope: Scope,
         replacement: Replacement,
-        kind: ChangeKind,
-        change: Change,
-    ) -> Result<ShownItem, RepositoryError>;
+        kind: WriteOperation,
+        metadata: WriteMetadata,
+    ) -> Result<ShownItem>;
 
     /// Removes an item and all items that belong to it. MUST return `ItemNotFound` when the scope
     /// does not hold it and `VersionConflict` when it is not at the expected version.
@@ -294,8 +311,8 @@ pub trait ItemRepository: Send + Sync {
         scope: Scope,
         id: ItemId,
         expected: Version,
-        change: Change,
-    ) -> Result<(), RepositoryError>;
+        metadata: WriteMetadata,
+    ) -> Result<()>;
 
     /// Makes the collection hold exactly the content, in one transaction: items named by
     /// replacements are updated, all others removed, additions inserted. MUST return
@@ -306,10 +323,10 @@ pub trait ItemRepository: Send + Sync {
         &self,
         collection: Collection,
         content: CollectionContent,
-        change: Change,
-    ) -> Result<CollectionWrite, RepositoryError>;
+        metadata: WriteMetadata,
+    ) -> Result<CollectionWrite>;
 
     /// Returns the result of an earlier write with the caller and the key of this change, unless
     /// the key had expired by the time of this change.
-    async fn answered(&self, change: &Change) -> Result<Option<Answered>, RepositoryError>;
+    async fn answered(&self, metadata: &WriteMetadata) -> Result<Option<Answered>>;
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Collection, ItemId, Version};
+use domain::{Collection, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
 use thiserror::Error;
 
-use super::{ChangeKind, RepositoryError, Sequence};
+use super::{RepositoryError, Sequence};
 
 /// Maintains one store, which every method reaches by itself.
 #[async_trait]
@@ -121,7 +121,7 @@ pub struct ChangeRecord {
     /// The version it was given; a deletion takes one too.
     pub version: Version,
     /// The kind of write.
-    pub kind: ChangeKind,
+    pub kind: WriteOperation,
     /// The time of the write.
     pub time: Timestamp,
     /// The caller; `None` for an anonymous one.

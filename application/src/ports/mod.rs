@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub use change_log::*;
 pub use clock::*;
-pub use error::RepositoryError;
+pub use error::{RepositoryError, Result};
 pub use history::*;
 pub use ids::*;
 pub use items::*;

@@ -62,6 +62,13 @@ pub struct PageQuery {
     pub related: Vec<Collection>,
 }
 
+impl PageQuery {
+    /// The first items of a collection, in the order of their creation, uncounted.
+    pub(crate) fn all(collection: Collection, limit: u64) -> Self {
+        Self { is_counted: false, ..PageRequest::plain(1, limit).query(collection) }
+    }
+}
+
 /// How many items there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Total {

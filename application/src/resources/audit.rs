@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
 use domain::{ItemId, Resource, Transition, Verdict, WriteOperation};
 
 use super::ResourceService;
 use super::read_set::DecisionContext;
 use super::validate::stored_members;
 use crate::ports::ShownItem;
-use crate::query::{PageQuery, PageRequest, PageStart, SortPosition};
-use crate::{ApplicationError, WriteOptions};
+use crate::query::{PageQuery, PageStart, SortPosition};
+use crate::{Caller, ItemAddress, Result};
 
 /// How many items are looked at together.
 const AT_A_TIME: u64 = 50;
@@ -27,21 +28,22 @@ pub struct Audited {
     pub next: Option<SortPosition>,
 }
 
-impl<R: Resource> ResourceService<R> {
-    /// Asks the rules of the book about the next items, as if each were replaced by itself now. A
-    /// rule that does not judge replacements is asked about the first operation it judges.
+/// The audit.
+#[async_trait]
+pub trait AuditUseCases: Send + Sync {
+    /// Evaluates the rules of the book for the next items, as if each were replaced by itself now. A
+    /// rule that does not judge replacements is evaluated for the first operation it judges.
     ///
     /// # Errors
     /// `Store`.
-    pub(super) async fn audit(
-        &self,
-        options: &WriteOptions,
-        after: Option<SortPosition>,
-    ) -> Result<Audited, ApplicationError> {
-        let plain = PageRequest { is_counted: false, ..PageRequest::plain(1, AT_A_TIME) }
-            .query(self.collection);
-        let query =
-            PageQuery { position: after.map_or(PageStart::Offset(0), PageStart::After), ..plain };
+    async fn audit(&self, caller: &Caller, after: Option<SortPosition>) -> Result<Audited>;
+}
+
+#[async_trait]
+impl<R: Resource> AuditUseCases for ResourceService<R> {
+    async fn audit(&self, caller: &Caller, after: Option<SortPosition>) -> Result<Audited> {
+        let position = after.map_or(PageStart::Offset(0), PageStart::After);
+        let query = PageQuery { position, ..PageQuery::all(self.collection, AT_A_TIME) };
         let page = self.repository.page(self.scope(None), &query).await?;
         let mut audited = Audited {
             remarked: Vec::new(),
@@ -51,29 +53,30 @@ impl<R: Resource> ResourceService<R> {
         };
         let mut decision = self.decision();
         for listed in &page.items {
-            let verdict = self
-                .audit_item(options, &listed.shown, &mut decision, &mut audited.applied)
-                .await?;
+            let shown = &listed.shown;
+            let verdict =
+                self.audit_item(caller, shown, &mut decision, &mut audited.applied).await?;
             if !(verdict.errors.is_empty() && verdict.warnings.is_empty()) {
-                audited.remarked.push((listed.shown.item.id, verdict));
+                audited.remarked.push((shown.item.id, verdict));
             }
         }
         Ok(audited)
     }
+}
 
+impl<R: Resource> ResourceService<R> {
     async fn audit_item(
         &self,
-        options: &WriteOptions,
+        caller: &Caller,
         shown: &ShownItem,
         decision: &mut DecisionContext,
         applied: &mut BTreeMap<String, u64>,
-    ) -> Result<Verdict, ApplicationError> {
-        let members = stored_members(shown)?;
+    ) -> Result<Verdict> {
+        let members = stored_members(&shown.item)?;
         let mut verdict = Verdict::default();
         for rule in decision.book.clone().iter() {
             let Some(operation) = audited_operation(rule.operations()) else { continue };
-            let mut context =
-                decision.context(options, operation, shown.item.id, shown.item.parent);
+            let mut context = decision.context(caller, operation, ItemAddress::of(&shown.item));
             // What is to come into force is audited for its first day.
             context.today =
                 rule.about().effective.0.map_or(context.today, |from| from.max(context.today));

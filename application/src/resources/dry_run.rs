@@ -7,7 +7,7 @@ use domain::{Item, ItemId, Resource, Version};
 
 use super::ResourceService;
 use super::listing::{Embedded, Listing};
-use crate::ApplicationError;
+use crate::Result;
 use crate::ports::{
     CollectionWrite, Links, ListedItem, ListedPage, NewItem, Replacement, Scope, ShownItem,
 };
@@ -19,7 +19,7 @@ impl<R: Resource> ResourceService<R> {
         &self,
         parent: Option<ItemId>,
         addition: NewItem,
-    ) -> Result<ShownItem, ApplicationError> {
+    ) -> Result<ShownItem> {
         let NewItem { id, members, continues, references } = addition;
         let now = self.clock.now();
         let item = Item {
@@ -44,7 +44,7 @@ impl<R: Resource> ResourceService<R> {
         &self,
         mut shown: ShownItem,
         replacement: Replacement,
-    ) -> Result<ShownItem, ApplicationError> {
+    ) -> Result<ShownItem> {
         shown.item.version = shown.item.version.next();
         shown.item.updated_at = self.clock.now().max(shown.item.updated_at);
         shown.item.members = replacement.members;
@@ -59,7 +59,7 @@ impl<R: Resource> ResourceService<R> {
         mut items: Vec<(Item, Vec<Option<ItemId>>)>,
         write: CollectionWrite,
         first: &PageRequest,
-    ) -> Result<Listing, ApplicationError> {
+    ) -> Result<Listing> {
         items.sort_unstable_by_key(|(item, _)| item.id);
         let total = items.len();
         let ids: HashSet<_> = items.iter().map(|(item, _)| item.id).collect();
@@ -98,14 +98,11 @@ impl<R: Resource> ResourceService<R> {
     }
 
     /// The references whose items exist.
-    async fn existing(
-        &self,
-        mut references: Vec<Option<ItemId>>,
-    ) -> Result<Vec<Option<ItemId>>, ApplicationError> {
+    async fn existing(&self, mut references: Vec<Option<ItemId>>) -> Result<Vec<Option<ItemId>>> {
         for (reference, collection) in references.iter_mut().zip(self.collection.referenced()) {
             if let Some(id) = *reference {
-                let scope = Scope { collection, parent: None };
-                *reference = self.repository.find(scope, id).await?.map(|shown| shown.item.id);
+                let found = self.repository.find(Scope::of(collection), id).await?;
+                *reference = found.map(|shown| shown.item.id);
             }
         }
         Ok(references)

@@ -4,99 +4,84 @@
 //! requests are at work now in this process; one at work in another is waited for by the store.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::{Resource, Violations};
+use jiff::Timestamp;
 
 use super::ResourceService;
 use super::result::remarks;
-use crate::ports::{Answered, Change, IdempotencyKey, ReadDependency};
-use crate::{ApplicationError, RequestKey, WriteOptions};
+use crate::ports::{Answered, ReadDependency, WriteMetadata};
+use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
 
-/// A request with a key: the caller, where it was sent, and the key.
-type Sent = (Option<Box<str>>, Box<str>, Box<str>);
-
-/// The requests with a key that are at work.
+/// The identities of the keys whose requests are at work.
 #[derive(Debug, Default)]
-pub(super) struct InFlightKeys(Arc<Mutex<HashSet<Sent>>>);
+pub(super) struct InFlightKeys(Mutex<HashSet<[String; 3]>>);
 
-/// Ends with the request.
+/// A key whose request is at work; dropped when the request ends.
 #[derive(Debug)]
-pub(super) struct InFlightKey {
-    in_flight: Arc<Mutex<HashSet<Sent>>>,
-    sent: Sent,
+pub(super) struct InFlightKey<'a> {
+    in_flight: &'a InFlightKeys,
+    identity: [String; 3],
 }
 
 impl InFlightKeys {
     /// Begins a request; without a key nothing is noted.
-    pub(super) fn begin(
-        &self,
-        options: &WriteOptions,
-    ) -> Result<Option<InFlightKey>, ApplicationError> {
-        let Some(RequestKey { path, key, .. }) = key(options) else { return Ok(None) };
-        let sent =
-            (options.caller.name().map(Into::into), path.as_str().into(), key.as_str().into());
-        if !self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Sent::clone(&sent)) {
+    pub(super) fn begin(&self, options: &WriteOptions) -> Result<Option<InFlightKey<'_>>> {
+        let Some(key) = key(options) else { return Ok(None) };
+        let identity = key.identity(options.caller.name()).map(str::to_owned);
+        if !self.lock().insert(identity.clone()) {
             return Err(ApplicationError::KeyInUse);
         }
-        Ok(Some(InFlightKey { in_flight: Arc::clone(&self.0), sent }))
+        Ok(Some(InFlightKey { in_flight: self, identity }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<[String; 3]>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for InFlightKey {
+impl Drop for InFlightKey<'_> {
     fn drop(&mut self) {
-        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.sent);
+        self.in_flight.lock().remove(&self.identity);
     }
 }
 
 /// Returns the idempotency key of a write. A dry run uses up no key.
-fn key(options: &WriteOptions) -> Option<&RequestKey> {
+fn key(options: &WriteOptions) -> Option<&IdempotencyKey> {
     options.key.as_ref().filter(|_| !options.is_dry_run)
 }
 
 impl<R: Resource> ResourceService<R> {
     /// Returns the record of a write that was decided on `read_set`, for the change log and the
     /// store of idempotency keys.
-    pub(super) fn change_on(
+    pub(super) fn metadata(
         &self,
         options: &WriteOptions,
         read_set: Vec<ReadDependency>,
         warnings: &Violations,
-    ) -> Change {
+    ) -> WriteMetadata {
         let time = self.clock.now();
-        let key = key(options).map(|RequestKey { path, key, fingerprint }| {
-            let expires =
-                time.checked_add(self.limits.key_lifetime).unwrap_or(jiff::Timestamp::MAX);
-            let [path, key, fingerprint] =
-                [path, key, fingerprint].map(|text| text.as_str().into());
-            Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks: remarks(warnings) })
-        });
-        Change { time, caller: options.caller.name().map(Into::into), key, read_set }
+        let lifetime = self.limits.key_lifetime;
+        WriteMetadata {
+            caller: options.caller.name().map(Into::into),
+            key: key(options).cloned(),
+            key_expires: time.checked_add(lifetime).unwrap_or(Timestamp::MAX),
+            remarks: remarks(warnings),
+            read_set,
+            ..WriteMetadata::at(time)
+        }
     }
 
     /// Returns the response that the request got when it was sent before, if any.
-    pub(super) async fn answered(
-        &self,
-        options: &WriteOptions,
-    ) -> Result<Option<Answered>, ApplicationError> {
+    pub(super) async fn answered(&self, options: &WriteOptions) -> Result<Option<Answered>> {
         let Some(sent) = key(options) else { return Ok(None) };
-        match self
-            .repository
-            .answered(&self.change_on(options, Vec::new(), &Violations::default()))
-            .await?
-        {
+        let metadata = self.metadata(options, Vec::new(), &Violations::default());
+        match self.repository.answered(&metadata).await? {
             Some(answered) if *answered.fingerprint != *sent.fingerprint => {
                 Err(ApplicationError::KeyReused)
             }
             answered => Ok(answered),
         }
-    }
-
-    /// Returns the response that another instance gave while this one was processing the request.
-    pub(super) async fn answered_meanwhile(
-        &self,
-        options: &WriteOptions,
-    ) -> Result<Answered, ApplicationError> {
-        self.answered(options).await?.ok_or(ApplicationError::TooManyConflicts)
     }
 }

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::{ItemId, Members, Relation, RelationKind};
+use domain::{Item, ItemId, Members, Relation, RelationKind};
 
-use crate::ApplicationError;
-use crate::ports::{ItemRepository, ListedItem, ListedPage, Revision, Scope, ShownItem};
+use crate::ports::{ItemRepository, ListedItem, ListedPage, Scope, ShownItem};
 use crate::query::{MemberNames, PageRequest, PageStart, Search, SortPosition, Total};
+use crate::{ApplicationError, Result};
 
 /// Most child items that are embedded in one answer.
 pub const MOST_EMBEDDED: u64 = 5_000;
@@ -22,69 +22,35 @@ pub struct AdjacentPage {
     pub position: PageStart,
 }
 
-/// Items embedded in others.
+/// Items embedded in others: those of each relation, by the id under which they are looked for.
+/// That is the parent's for children, and their own otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Embedded(Vec<(Relation, Related)>);
-
-/// The items of one relation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Related {
-    /// The children of items, by the id of their parent.
-    Children(HashMap<ItemId, Vec<ShownItem>>),
-    /// Items by their own id.
-    ById(HashMap<ItemId, ShownItem>),
-}
-
-/// The items of one relation that are embedded in one item.
-#[derive(Clone, Copy, Debug)]
-pub enum EmbeddedItems<'a> {
-    /// As many as there are.
-    Many(&'a [ShownItem]),
-    /// One, or none.
-    One(Option<&'a ShownItem>),
-}
-
-impl<'a> EmbeddedItems<'a> {
-    /// The items.
-    #[must_use]
-    pub fn items(self) -> &'a [ShownItem] {
-        match self {
-            Self::Many(items) => items,
-            Self::One(item) => item.map_or(&[], std::slice::from_ref),
-        }
-    }
-}
+pub struct Embedded(Vec<(Relation, HashMap<ItemId, Vec<ShownItem>>)>);
 
 impl Embedded {
     /// The items of a relation that are embedded in `shown`; `None` when it was not asked for.
     #[must_use]
-    pub fn of(&self, relation: Relation, shown: &ShownItem) -> Option<EmbeddedItems<'_>> {
-        let (_, related) = self.0.iter().find(|(asked, _)| *asked == relation)?;
-        Some(match related {
-            Related::Children(by_parent) => {
-                EmbeddedItems::Many(by_parent.get(&shown.item.id).map_or(&[], Vec::as_slice))
-            }
-            Related::ById(by_id) => {
-                EmbeddedItems::One(related_id(relation, shown).and_then(|id| by_id.get(&id)))
-            }
-        })
+    pub fn of(&self, relation: Relation, shown: &ShownItem) -> Option<&[ShownItem]> {
+        let (_, items) = self.0.iter().find(|(asked, _)| *asked == relation)?;
+        let id = match relation.kind {
+            RelationKind::Children => Some(shown.item.id),
+            _ => related_id(relation, shown),
+        };
+        Some(id.and_then(|id| items.get(&id)).map_or(&[], Vec::as_slice))
     }
 
     /// Adds the related items of one relation.
     #[must_use]
     pub fn with(mut self, relation: Relation, items: Vec<ShownItem>) -> Self {
-        let related = if relation.kind == RelationKind::Children {
-            let mut by_parent: HashMap<ItemId, Vec<ShownItem>> = HashMap::new();
-            for shown in items {
-                if let Some(parent) = shown.item.parent {
-                    by_parent.entry(parent).or_default().push(shown);
-                }
-            }
-            Related::Children(by_parent)
-        } else {
-            Related::ById(items.into_iter().map(|shown| (shown.item.id, shown)).collect())
-        };
-        self.0.push((relation, related));
+        let mut by_id: HashMap<_, Vec<_>> = HashMap::new();
+        for shown in items {
+            let id = match relation.kind {
+                RelationKind::Children => shown.item.parent,
+                _ => Some(shown.item.id),
+            };
+            by_id.entry(id.unwrap_or(ItemId::NIL)).or_default().push(shown);
+        }
+        self.0.push((relation, by_id));
         self
     }
 
@@ -93,7 +59,7 @@ impl Embedded {
         repository: &dyn ItemRepository,
         embed: &[Relation],
         items: &[&ShownItem],
-    ) -> Result<Self, ApplicationError> {
+    ) -> Result<Self> {
         let mut embedded = Self::default();
         for relation in embed {
             embedded = embedded.with(*relation, related(repository, *relation, items).await?);
@@ -120,11 +86,7 @@ pub struct Listing {
     pub page_size: u64,
     /// How many pages there are, as far as it is known; 0 for an empty collection.
     pub page_count: Option<u64>,
-    /// How many items there are.
-    pub total: Total,
-    /// The collection's revision.
-    pub revision: Revision,
-    /// The items of this page.
+    /// The items of this page, how many there are, and the collection's revision.
     pub content: Arc<ListedPage>,
     /// The page before.
     pub previous: Option<AdjacentPage>,
@@ -149,17 +111,7 @@ impl Listing {
             None => content,
         };
         let PageRequest { page, page_size, .. } = *request;
-        Self {
-            page,
-            page_size,
-            page_count,
-            total: content.total,
-            revision: content.revision,
-            content,
-            previous,
-            next,
-            embedded,
-        }
+        Self { page, page_size, page_count, content, previous, next, embedded }
     }
 
     /// The items.
@@ -169,20 +121,27 @@ impl Listing {
     }
 }
 
-/// Returns true when a page without items lies beyond the last page, rather than in an empty
-/// collection. Returns `None` when this is not yet known.
-pub(crate) fn lies_beyond(request: &PageRequest, page: &ListedPage) -> Option<bool> {
-    if !page.items.is_empty() || request.position.is_some() || request.page == 1 {
-        return Some(false);
+/// Fails when a page without items lies beyond the last page, rather than in an empty collection.
+/// Where nothing was counted, `has_items` tells whether there is a first page.
+pub(crate) async fn require_within(
+    request: &PageRequest,
+    found: &ListedPage,
+    has_items: impl Future<Output = Result<bool>> + Send,
+) -> Result<()> {
+    let PageRequest { page, page_size, .. } = *request;
+    if !found.items.is_empty() || request.position.is_some() || page == 1 {
+        return Ok(());
     }
-    match page.total {
-        Total::Exact(total) => Some(total > 0 && request.page > total.div_ceil(request.page_size)),
-        Total::AtLeast(_) => Some(true),
-        Total::NotCounted => None,
-    }
+    let page_count = page_count(found.total, page_size);
+    let lies_beyond = match found.total {
+        Total::Exact(total) => total > 0 && page_count < Some(page),
+        Total::AtLeast(_) => true,
+        Total::NotCounted => has_items.await?,
+    };
+    if lies_beyond { Err(ApplicationError::PageOutOfRange { page, page_count }) } else { Ok(()) }
 }
 
-pub(crate) const fn page_count(total: Total, page_size: u64) -> Option<u64> {
+const fn page_count(total: Total, page_size: u64) -> Option<u64> {
     match total {
         Total::Exact(total) => Some(total.div_ceil(page_size)),
         Total::AtLeast(_) | Total::NotCounted => None,
@@ -221,25 +180,30 @@ fn with_snippets(
     fields: Option<&MemberNames>,
 ) -> ListedPage {
     for listed in &mut page.items {
-        let Some(members) = Members::read(listed.shown.item.members.as_bytes()).ok().flatten()
-        else {
-            continue;
-        };
-        listed.snippet = search.snippet(&members);
-        if let Some(fields) = fields {
-            listed.shown.item.members = members
-                .retain(|name, _| fields.iter().any(|field| field.as_ref() == name))
-                .into_encoded();
+        let item = &mut listed.shown.item;
+        if let Ok(Some(members)) = Members::read(item.members.as_bytes()) {
+            listed.snippet = search.snippet(&members);
+            cut(item, fields);
         }
     }
     page
+}
+
+/// Leaves an item the named members alone.
+pub(crate) fn cut(item: &mut Item, fields: Option<&MemberNames>) {
+    let Some(fields) = fields else { return };
+    if let Ok(Some(members)) = Members::read(item.members.as_bytes()) {
+        item.members = members
+            .retain(|name, _| fields.iter().any(|field| field.as_ref() == name))
+            .into_encoded();
+    }
 }
 
 async fn related(
     repository: &dyn ItemRepository,
     relation: Relation,
     items: &[&ShownItem],
-) -> Result<Vec<ShownItem>, ApplicationError> {
+) -> Result<Vec<ShownItem>> {
     if relation.kind == RelationKind::Children {
         let parents: Vec<_> = items.iter().map(|shown| shown.item.id).collect();
         if parents.is_empty() {
@@ -254,5 +218,5 @@ async fn related(
     let mut ids: Vec<_> = items.iter().filter_map(|shown| related_id(relation, shown)).collect();
     ids.sort_unstable();
     ids.dedup();
-    Ok(repository.find_many(Scope { collection: relation.to, parent: None }, &ids).await?)
+    Ok(repository.find_many(Scope::of(relation.to), &ids).await?)
 }

@@ -13,7 +13,7 @@ use jiff::civil::Date;
 
 use super::ResourceService;
 use crate::ports::{ItemRepository, ReadDependency, Rules};
-use crate::{ApplicationError, WriteOptions};
+use crate::{Caller, ItemAddress, Result};
 
 /// Most bytes of members that are kept in case the next rule asks for the same. Beyond it they are
 /// looked up again.
@@ -62,16 +62,15 @@ impl DecisionContext {
     /// When, by whom and to which item a write is done. All of one decision have one time.
     pub fn context(
         &self,
-        options: &WriteOptions,
+        caller: &Caller,
         operation: WriteOperation,
-        id: ItemId,
-        parent: Option<ItemId>,
+        item: ItemAddress,
     ) -> WriteContext {
         WriteContext {
             operation,
-            id,
-            parent,
-            caller: options.caller.name().map(Into::into),
+            id: item.id,
+            parent: item.parent,
+            caller: caller.name().map(Into::into),
             now: self.now,
             today: self.today,
         }
@@ -90,7 +89,7 @@ impl DecisionContext {
         repository: &dyn ItemRepository,
         lookup: Lookup,
         severity: Severity,
-    ) -> Result<Found, ApplicationError> {
+    ) -> Result<Found> {
         if lookup.key == LookupKey::Nothing {
             return Ok(Found::Items(Vec::new()));
         }

@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::{Item, ItemId, Resource, Verdict, Version, Violations, WriteOperation};
+use domain::{Item, ItemId, Resource, Verdict, Version, Violation, Violations, WriteOperation};
 use futures_lite::future::yield_now;
 
 use super::rules::{has_rules, judges_removals};
 use super::validate::{Draft, draft_element, named_id};
 use super::{ReplacementBody, ResourceService};
 use crate::ports::{CollectionContent, ReadDependency, Revision, ShownItem};
-use crate::{ApplicationError, WriteOptions};
+use crate::{ApplicationError, ItemAddress, Result, WriteOptions};
 
 /// How many elements are validated before other tasks of the thread go on.
 const ELEMENTS_AT_A_TIME: usize = 32;
@@ -61,7 +61,7 @@ impl<R: Resource> ResourceService<R> {
         options: &WriteOptions,
         body: &ReplacementBody,
         expected: Option<Revision>,
-    ) -> Result<Judged, ApplicationError> {
+    ) -> Result<Judged> {
         let named: Vec<_> =
             body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
         let elements = self.drafts(body, &named).await?;
@@ -78,14 +78,15 @@ impl<R: Resource> ResourceService<R> {
         for (index, ((pointer, _), element)) in body.elements.iter().zip(elements).enumerate() {
             let element = match element {
                 Ok(element) => element,
-                Err(faults) => {
-                    verdict.errors.extend_below(pointer, faults);
+                Err(violation) => {
+                    verdict.errors.extend_below(pointer, violation.into());
                     continue;
                 }
             };
             let unjudged = element.item(decision.now);
             let (operation, Element { id, before, draft }) = (element.operation(), element);
-            let write_context = decision.context(options, operation, id, None);
+            let item = ItemAddress { parent: None, id };
+            let write_context = decision.context(&options.caller, operation, item);
             let (after, said) =
                 self.judge(&write_context, before.as_ref(), draft, &mut decision).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
@@ -98,7 +99,7 @@ impl<R: Resource> ResourceService<R> {
         }
         if judges_removals::<R>(&decision) {
             let judged_at =
-                self.judge_removals(options, &named, &mut verdict, &mut decision).await?;
+                self.judge_removals(&options.caller, &named, &mut verdict, &mut decision).await?;
             // What the client's condition was compared with must be what is replaced.
             content.expected = Some(expected.unwrap_or(judged_at));
         }
@@ -117,17 +118,13 @@ impl<R: Resource> ResourceService<R> {
         before: Option<&ShownItem>,
         after: R,
     ) -> (Arc<str>, Vec<Option<ItemId>>) {
-        if let Some(shown) = before {
-            let replacement = self.replacement_of(shown, after);
-            let added = (Arc::clone(&replacement.members), replacement.references.clone());
-            content.replacements.push(replacement);
-            added
-        } else {
-            let addition = self.new_item(id, after, None);
-            let added = (Arc::clone(&addition.members), addition.references.clone());
-            content.additions.push(addition);
-            added
+        let addition = self.new_item(id, after, None);
+        let added = (Arc::clone(&addition.members), addition.references.clone());
+        match before {
+            Some(shown) => content.replacements.push(addition.in_place_of(&shown.item)),
+            None => content.additions.push(addition),
         }
+        added
     }
 
     /// Returns the draft of each element, or the errors that prevent the element from being
@@ -136,21 +133,17 @@ impl<R: Resource> ResourceService<R> {
         &self,
         body: &ReplacementBody,
         named: &[ItemId],
-    ) -> Result<Vec<Result<Element<R>, Violations>>, ApplicationError> {
+    ) -> Result<Vec<Result<Element<R>, Violation>>> {
         let known = self.repository.find_many(self.scope(None), named).await?;
         let mut known: HashMap<_, _> =
             known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
         let mut elements = Vec::with_capacity(body.elements.len());
         for (_, element) in &body.elements {
-            elements.push(match draft_element::<R>(element.as_ref(), &mut known) {
-                Ok((before, draft)) => {
-                    let id =
-                        before.as_ref().map_or_else(|| self.ids.next_id(), |shown| shown.item.id);
-                    Ok(Element { id, before, draft })
-                }
-                Err(ApplicationError::Invalid(faults)) => Err(faults),
-                Err(error) => return Err(error),
-            });
+            let drafted = draft_element::<R>(element.as_ref(), &mut known);
+            elements.push(drafted.map(|(before, draft)| {
+                let id = before.as_ref().map_or_else(|| self.ids.next_id(), |shown| shown.item.id);
+                Element { id, before, draft }
+            }));
         }
         Ok(elements)
     }

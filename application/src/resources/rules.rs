@@ -16,8 +16,8 @@ use super::ResourceService;
 use super::read_set::DecisionContext;
 use super::validate::{Draft, stored_members};
 use crate::ports::{BookRule, ReadDependency, Revision, ShownItem};
-use crate::query::{PageQuery, PageRequest, PageStart};
-use crate::{ApplicationError, WriteOptions};
+use crate::query::{PageQuery, PageStart};
+use crate::{ApplicationError, Caller, ItemAddress, Result, WriteOptions};
 
 /// How many items are looked through at a time for those that a replacement removes.
 const REMOVALS_AT_A_TIME: u64 = 100;
@@ -33,12 +33,15 @@ impl<R: Resource> ResourceService<R> {
     /// Decides on one write.
     pub(super) async fn decide(
         &self,
-        mut decision: DecisionContext,
-        context: &WriteContext,
+        options: &WriteOptions,
+        operation: WriteOperation,
+        item: ItemAddress,
         before: Option<&ShownItem>,
         draft: Draft<R>,
-    ) -> Result<Decision<R>, ApplicationError> {
-        let (after, verdict) = self.judge(context, before, draft, &mut decision).await?;
+    ) -> Result<Decision<R>> {
+        let mut decision = self.decision();
+        let context = decision.context(&options.caller, operation, item);
+        let (after, verdict) = self.judge(&context, before, draft, &mut decision).await?;
         if verdict.errors.is_empty() {
             Ok(Decision { after, warnings: verdict.warnings, read_set: decision.into_read_set() })
         } else {
@@ -53,7 +56,7 @@ impl<R: Resource> ResourceService<R> {
         before: Option<&ShownItem>,
         draft: Draft<R>,
         decision: &mut DecisionContext,
-    ) -> Result<(R, Verdict), ApplicationError> {
+    ) -> Result<(R, Verdict)> {
         let Draft { after, errors } = draft;
         let mut verdict = Verdict { errors, warnings: Violations::default() };
         if !has_rules::<R>(decision) {
@@ -82,46 +85,33 @@ impl<R: Resource> ResourceService<R> {
         &self,
         options: &WriteOptions,
         shown: &ShownItem,
-    ) -> Result<Vec<ReadDependency>, ApplicationError> {
-        let decision = self.decision();
-        if !judges_removals::<R>(&decision) {
+    ) -> Result<Vec<ReadDependency>> {
+        if !judges_removals::<R>(&self.decision()) {
             return Ok(Vec::new());
         }
-        let context =
-            decision.context(options, WriteOperation::Delete, shown.item.id, shown.item.parent);
+        let own = ItemAddress::of(&shown.item);
         let draft = Draft { after: stored(shown)?, errors: Violations::default() };
-        Ok(self.decide(decision, &context, Some(shown), draft).await?.read_set)
+        Ok(self.decide(options, WriteOperation::Delete, own, Some(shown), draft).await?.read_set)
     }
 
     /// Judges the removal of every item of the collection that is not `kept`; gives the revision it
     /// was judged at.
     pub(super) async fn judge_removals(
         &self,
-        options: &WriteOptions,
+        caller: &Caller,
         kept: &[ItemId],
         verdict: &mut Verdict,
         decision: &mut DecisionContext,
-    ) -> Result<Revision, ApplicationError> {
+    ) -> Result<Revision> {
         let revision = self.repository.totals(self.scope(None), &self.referenced()).await?.revision;
         let kept: HashSet<_> = kept.iter().copied().collect();
-        let mut query = PageQuery {
-            limit: REMOVALS_AT_A_TIME,
-            ..PageRequest::plain(1, REMOVALS_AT_A_TIME).query(self.collection)
-        };
+        let mut query = PageQuery::all(self.collection, REMOVALS_AT_A_TIME);
         loop {
             let page = self.repository.page(self.scope(None), &query).await?;
-            for removed in page
-                .items
-                .iter()
-                .map(|listed| &listed.shown)
-                .filter(|shown| !kept.contains(&shown.item.id))
-            {
-                let context = decision.context(
-                    options,
-                    WriteOperation::Delete,
-                    removed.item.id,
-                    removed.item.parent,
-                );
+            let items = page.items.iter().map(|listed| &listed.shown);
+            for removed in items.filter(|shown| !kept.contains(&shown.item.id)) {
+                let own = ItemAddress::of(&removed.item);
+                let context = decision.context(caller, WriteOperation::Delete, own);
                 let draft = Draft { after: stored::<R>(removed)?, errors: Violations::default() };
                 let (_, said) = self.judge(&context, Some(removed), draft, decision).await?;
                 verdict.errors.extend(of_removal(removed.item.id, &said.errors));
@@ -141,7 +131,7 @@ impl<R: Resource> ResourceService<R> {
         transition: &Transition<'_, T>,
         verdict: &mut Verdict,
         decision: &mut DecisionContext,
-    ) -> Result<(), ApplicationError> {
+    ) -> Result<()> {
         if verdict.wants(rule, transition.context) {
             let outcome = match rule.lookups(transition) {
                 Ok(lookups) => {
@@ -163,7 +153,7 @@ impl<R: Resource> ResourceService<R> {
         transition: &Transition<'_, Members>,
         verdict: &mut Verdict,
         decision: &mut DecisionContext,
-    ) -> Result<Option<Vec<Found>>, ApplicationError> {
+    ) -> Result<Option<Vec<Found>>> {
         if !verdict.wants(rule, transition.context) {
             return Ok(None);
         }
@@ -184,7 +174,7 @@ impl<R: Resource> ResourceService<R> {
         lookups: Vec<Lookup>,
         severity: Severity,
         decision: &mut DecisionContext,
-    ) -> Result<Vec<Found>, ApplicationError> {
+    ) -> Result<Vec<Found>> {
         let mut found = Vec::with_capacity(lookups.len());
         for lookup in lookups {
             found.push(decision.look_up(self.repository.as_ref(), lookup, severity).await?);
@@ -217,6 +207,6 @@ fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> 
 
 /// The stored item as rules see it. Fields may have become stricter since it was written: it is
 /// what can still be read of it.
-fn stored<R: Resource>(shown: &ShownItem) -> Result<R, ApplicationError> {
-    Ok(R::draft(stored_members(shown)?).0)
+fn stored<R: Resource>(shown: &ShownItem) -> Result<R> {
+    Ok(R::draft(stored_members(&shown.item)?).0)
 }

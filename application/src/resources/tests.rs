@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use domain::{Collection, Document, Item, ItemId, Members, Pointer, Proposal, Version};
+use domain::{
+    Collection, Document, Item, ItemId, Members, Pointer, Proposal, Version, WriteOperation,
+};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
@@ -13,9 +15,9 @@ use crate::ports::{
 };
 use crate::query::{PageStart, SortPosition, Subject, Total};
 use crate::{
-    ApplicationError, Caller, ChangeKind, Links, ListedItem, ListedPage, Named, PageRequest, Ports,
-    Precondition, RepositoryError, ResourceLimits, ResourceUseCases as _, Revision, Rules, Search,
-    ShownItem, Totals, View, WriteOptions,
+    ApplicationError, Caller, ItemAddress, ItemWrite, Links, ListedItem, ListedPage, Named,
+    PageRequest, Ports, Precondition, ReadUseCases as _, RepositoryError, ResourceLimits, Revision,
+    Rules, Search, ShownItem, Totals, View, WriteOptions, WriteUseCases as _,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;
@@ -30,6 +32,14 @@ const LARGEST: usize = 200;
 
 fn id(number: u128) -> ItemId {
     ItemId::from_uuid(Uuid::from_u128(0x7000_8000_0000_0000_0000 | number))
+}
+
+fn item() -> ItemAddress {
+    ItemAddress { parent: None, id: id(1) }
+}
+
+fn write(precondition: &Precondition<Version>) -> ItemWrite<'_> {
+    ItemWrite { options: WRITE, item: item(), precondition }
 }
 
 fn members(text: &str) -> Members {
@@ -138,7 +148,7 @@ async fn a_create_stores_the_members_without_what_is_the_services_own() {
 }
 
 #[tokio::test]
-async fn a_create_for_an_unknown_owner_is_not_judged() {
+async fn a_create_for_an_unknown_parent_is_not_judged() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().once().returning(|_, _| Ok(None));
     let refused = service::<Document>(Collection::known("lib"), repository)
@@ -153,12 +163,11 @@ async fn a_failed_precondition_writes_nothing_and_tells_the_current_version() {
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, "{}"))));
     let service = service::<Document>(Collection::known("files"), repository);
     let condition = Precondition::one_of(vec![Version::from_number(2)]);
-    let replaced =
-        service.replace(WRITE, None, id(1), &condition, members(r#"{"id":"also wrong"}"#)).await;
+    let replaced = service.replace(&write(&condition), members(r#"{"id":"also wrong"}"#)).await;
     assert!(
         matches!(replaced, Err(ApplicationError::PreconditionFailed { current, .. }) if current.number() == 3)
     );
-    let deleted = service.delete(WRITE, None, id(1), &condition).await;
+    let deleted = service.delete(&write(&condition)).await;
     assert!(matches!(deleted, Err(ApplicationError::PreconditionFailed { .. })));
 }
 
@@ -179,11 +188,11 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
         .expect_update()
         .once()
         .withf(|_, replacement, kind, _| {
-            &*replacement.members == r#"{"n":3,"m":1}"# && *kind == ChangeKind::Patched
+            &*replacement.members == r#"{"n":3,"m":1}"# && *kind == WriteOperation::Patch
         })
         .returning(|_, _, _, _| Ok(stored(1, 4, "{}")));
     let patched = service::<Document>(Collection::known("files"), repository)
-        .patch(WRITE, None, id(1), &Precondition::NONE, members(r#"{"m":1}"#))
+        .patch(&write(&Precondition::NONE), members(r#"{"m":1}"#))
         .await;
     assert_eq!(patched.unwrap().shown.item.version.number(), 4);
 }
@@ -194,16 +203,10 @@ async fn a_change_gives_up_in_the_end() {
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, "{}"))));
     repository
         .expect_update()
-        .times(super::MAX_ATTEMPTS)
+        .times(super::write::MAX_ATTEMPTS)
         .returning(|_, _, _, _| Err(RepositoryError::VersionConflict));
     let replaced = service::<Document>(Collection::known("files"), repository)
-        .replace(
-            WRITE,
-            None,
-            id(1),
-            &Precondition { is: Some(Named::Any), is_not: None },
-            members("{}"),
-        )
+        .replace(&write(&Precondition { is: Some(Named::Any), is_not: None }), members("{}"))
         .await;
     assert!(matches!(replaced, Err(ApplicationError::TooManyConflicts)));
 }
@@ -214,7 +217,7 @@ async fn a_patch_that_changes_nothing_writes_nothing() {
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, r#"{"a":1}"#))));
     let service = service::<Document>(Collection::known("files"), repository);
     for patch in ["{}", r#"{"a":1}"#, r#"{"b":null}"#, r#"{"_meta":{"version":1}}"#] {
-        let patched = service.patch(WRITE, None, id(1), &Precondition::NONE, members(patch)).await;
+        let patched = service.patch(&write(&Precondition::NONE), members(patch)).await;
         assert_eq!(patched.unwrap().shown.item.version.number(), 5, "{patch}");
     }
 }
@@ -227,7 +230,7 @@ async fn patches_do_not_make_an_item_larger_than_a_body_may_be() {
     });
     let patch = members(r#"{"b":"one more member"}"#);
     let refused = service::<Document>(Collection::known("files"), repository)
-        .patch(WRITE, None, id(1), &Precondition::NONE, patch)
+        .patch(&write(&Precondition::NONE), patch)
         .await;
     assert_eq!(codes(refused.unwrap_err()), [(String::new(), "item_too_large".to_owned())]);
 }
@@ -245,10 +248,7 @@ async fn a_patch_is_judged_by_its_result() {
     let service = service::<Proposal>(Collection::known("proposals"), repository);
     let refused = service
         .patch(
-            WRITE,
-            None,
-            id(1),
-            &Precondition::NONE,
+            &write(&Precondition::NONE),
             members(r#"{"project_title":null,"end_date":"2026-04-30"}"#),
         )
         .await;
@@ -441,7 +441,7 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
     repository
         .expect_belonging_to()
         .once()
-        .withf(|_, owners, _| owners == [id(1), id(2)])
+        .withf(|_, parents, _| parents == [id(1), id(2)])
         .return_once(move |_, _, _| Ok(vec![owned]));
     let links: Vec<_> = Collection::known("proposals").relations().collect();
     let [library, program] = links[..] else { panic!("{links:?}") };
@@ -453,7 +453,7 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
         .unwrap();
     let second = &listed.items()[1].shown;
     for relation in [library, program] {
-        assert_eq!(listed.embedded.of(relation, second).unwrap().items().len(), 1);
+        assert_eq!(listed.embedded.of(relation, second).unwrap().len(), 1);
     }
 }
 

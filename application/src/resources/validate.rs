@@ -3,51 +3,15 @@
 use std::collections::HashMap;
 
 use domain::{
-    ItemId, Members, Pointer, Resource, Violation, Violations, WriteOperation, merge_patch,
+    Item, ItemId, Members, Pointer, Resource, Violation, Violations, WriteOperation, merge_patch,
 };
 
-use crate::ApplicationError;
-use crate::ports::{ChangeKind, RepositoryError, ShownItem};
+use crate::ports::{RepositoryError, ShownItem};
+use crate::{ApplicationError, Result};
 
 /// Members that carry the representation's own links and metadata: ignored in a body, so that what
 /// was fetched can be edited and sent back.
 const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
-
-/// A change to the stored members.
-pub(super) enum Edit {
-    Replace(Members),
-    Patch(Members),
-}
-
-impl Edit {
-    pub const fn kind(&self) -> ChangeKind {
-        match self {
-            Self::Replace(_) => ChangeKind::Replaced,
-            Self::Patch(_) => ChangeKind::Patched,
-        }
-    }
-
-    pub const fn operation(&self) -> WriteOperation {
-        match self {
-            Self::Replace(_) => WriteOperation::Replace,
-            Self::Patch(_) => WriteOperation::Patch,
-        }
-    }
-
-    /// Returns the item as it would be after the edit.
-    pub fn draft<R: Resource>(&self, shown: &ShownItem) -> Result<Draft<R>, ApplicationError> {
-        let identity = Identity::Named(shown.item.id);
-        match self {
-            Self::Replace(body) => Ok(Draft::of(body, identity)),
-            Self::Patch(patch) => {
-                let stored = stored_members(shown)?;
-                Ok(Draft::composed(unknown_removals::<R>(patch), patch, identity, |own| {
-                    merge_patch(&stored, &own)
-                }))
-            }
-        }
-    }
-}
 
 /// The item that results from a body, before any rule is evaluated.
 pub(super) struct Draft<R> {
@@ -57,9 +21,19 @@ pub(super) struct Draft<R> {
 }
 
 impl<R: Resource> Draft<R> {
-    /// Of a body that is the item.
-    pub fn of(body: &Members, identity: Identity) -> Self {
-        Self::composed(Violations::default(), body, identity, |own| own)
+    /// Of a body that is the item. It may name the `id`, unless the service makes it.
+    pub fn of(body: &Members, id: Option<ItemId>) -> Self {
+        Self::composed(Violations::default(), body, id, |own| own)
+    }
+
+    /// Of a stored item after a replacement or a merge patch.
+    pub fn edited(operation: WriteOperation, body: &Members, shown: &ShownItem) -> Result<Self> {
+        let id = Some(shown.item.id);
+        if operation != WriteOperation::Patch {
+            return Ok(Self::of(body, id));
+        }
+        let stored = stored_members(&shown.item)?;
+        Ok(Self::composed(unknown_removals::<R>(body), body, id, |own| merge_patch(&stored, &own)))
     }
 
     /// Of what `compose` makes of the members that are the client's to set. Its `errors` come
@@ -67,13 +41,13 @@ impl<R: Resource> Draft<R> {
     fn composed(
         mut errors: Violations,
         body: &Members,
-        identity: Identity,
+        id: Option<ItemId>,
         compose: impl FnOnce(Members) -> Members,
     ) -> Self {
         let own = body.clone().retain(|name, _| name != "id" && !IGNORED.contains(&name));
-        let (after, faults) = R::draft_to_store(compose(own));
-        errors.extend(identity.fault(body));
-        errors.extend_below(&Pointer::root(), faults);
+        let (after, of_fields) = R::draft_to_store(compose(own));
+        errors.extend(id_error(body, id));
+        errors.extend_below(&Pointer::root(), of_fields);
         Self { after, errors }
     }
 }
@@ -88,37 +62,18 @@ fn unknown_removals<R: Resource>(patch: &Members) -> Violations {
     )
 }
 
-/// Which `id` a body may name.
-#[derive(Clone, Copy)]
-pub(super) enum Identity {
-    /// None: the service makes ids.
-    New,
-    /// That of the item the request's path names, or none.
-    Named(ItemId),
-}
-
-impl Identity {
-    fn fault(self, body: &Members) -> Option<Violation> {
-        let id = body.get("id")?;
-        match self {
-            Self::New => Some(Violation::of_member(
-                "id",
-                "id_not_allowed",
-                "the service makes ids; remove the `id`",
-            )),
-            Self::Named(expected)
-                if id.as_string().as_deref() == Some(expected.to_string().as_str()) =>
-            {
-                None
-            }
-            Self::Named(expected) => {
-                let detail = format!(
-                    "the `id` must be that of the path, `{expected}`; correct or remove it"
-                );
-                Some(Violation::of_member("id", "id_mismatch", detail))
-            }
-        }
+/// The error of the `id` in a body, which must be the expected one or missing.
+fn id_error(body: &Members, expected: Option<ItemId>) -> Option<Violation> {
+    let id = body.get("id")?;
+    let Some(expected) = expected.as_ref().map(ToString::to_string) else {
+        let detail = "the service makes ids; remove the `id`";
+        return Some(Violation::of_member("id", "id_not_allowed", detail));
+    };
+    if id.as_string().is_some_and(|id| id == expected) {
+        return None;
     }
+    let detail = format!("the `id` must be that of the path, `{expected}`; correct or remove it");
+    Some(Violation::of_member("id", "id_mismatch", detail))
 }
 
 /// Reads one element of a collection's replacement. Each known item is taken out of `known`, so
@@ -126,31 +81,27 @@ impl Identity {
 pub(super) fn draft_element<R: Resource>(
     element: Option<&Members>,
     known: &mut HashMap<ItemId, Option<ShownItem>>,
-) -> Result<(Option<ShownItem>, Draft<R>), ApplicationError> {
+) -> Result<(Option<ShownItem>, Draft<R>), Violation> {
     let Some(members) = element else {
-        return Err(refused(Violation::new(
-            Pointer::root(),
-            "not_an_object",
-            "an element of a collection is an object; send one",
-        )));
+        let detail = "an element of a collection is an object; send one";
+        return Err(Violation::new(Pointer::root(), "not_an_object", detail));
     };
     if members.get("id").is_none() {
-        return Ok((None, Draft::of(members, Identity::New)));
+        return Ok((None, Draft::of(members, None)));
     }
     match named_id(members).and_then(|id| known.get_mut(&id)).map(Option::take) {
         Some(Some(shown)) => {
-            let draft = Edit::Replace(members.clone()).draft(&shown)?;
+            let draft = Draft::of(members, Some(shown.item.id));
             Ok((Some(shown), draft))
         }
-        Some(None) => Err(refused(Violation::of_member(
-            "id",
-            "duplicate_id",
-            "an earlier element has the same `id`; send each item once",
-        ))),
+        Some(None) => {
+            let detail = "an earlier element has the same `id`; send each item once";
+            Err(Violation::of_member("id", "duplicate_id", detail))
+        }
         None => {
             let detail =
                 "the collection holds no item with this `id`; remove the `id` to add a new item";
-            Err(refused(Violation::of_member("id", "unknown_id", detail)))
+            Err(Violation::of_member("id", "unknown_id", detail))
         }
     }
 }
@@ -164,10 +115,10 @@ pub(super) fn named_id(members: &Members) -> Option<ItemId> {
 }
 
 /// The members the store holds, which were judged when they were written.
-pub(super) fn stored_members(shown: &ShownItem) -> Result<Members, ApplicationError> {
-    let members = Members::read(shown.item.members.as_bytes()).ok().flatten();
+pub(super) fn stored_members(item: &Item) -> Result<Members> {
+    let members = Members::read(item.members.as_bytes()).ok().flatten();
     members.ok_or_else(|| {
-        tracing::error!(id = %shown.item.id, "the stored members are no JSON object");
+        tracing::error!(id = %item.id, "the stored members are no JSON object");
         ApplicationError::Store(RepositoryError::Corrupt)
     })
 }

@@ -1,65 +1,188 @@
-//! The read-modify-write that all writes of one item share.
+//! The writes, and the read-modify-write that all writes of one item share.
 
-use domain::{ItemId, Members, Pointer, Resource, Version, Violation, WriteOperation};
+use async_trait::async_trait;
+use domain::{ItemId, Members, Pointer, Resource, Version, Violation, Violations, WriteOperation};
 
 use super::ResourceService;
-use super::result::Written;
+use super::replace_all::Judged;
+use super::result::{Replaced, Written};
 use super::rules::Decision;
-use super::validate::{Draft, Edit, Identity, refused};
-use crate::ports::{ChangeKind, NewItem, Replacement, RepositoryError, Revision, ShownItem};
-use crate::{ApplicationError, Precondition, WriteOptions};
+use super::validate::{Draft, refused};
+use crate::ports::{CollectionWrite, NewItem, RepositoryError, Revision, ShownItem};
+use crate::query::PageRequest;
+use crate::{ApplicationError, ItemAddress, ItemWrite, Precondition, Result, WriteOptions};
 
 /// How often a write without a condition starts over when others write the same item, before it
 /// gives up.
 pub(super) const MAX_ATTEMPTS: usize = 200;
 
-pub(super) fn check(
-    precondition: &Precondition<Version>,
-    shown: &ShownItem,
-) -> Result<(), ApplicationError> {
-    if precondition.excludes(&shown.item.version) {
-        return Err(ApplicationError::PreconditionFailed {
-            current: shown.item.version,
-            links: shown.links.clone(),
-        });
+/// The elements of a collection's replacement as sent, each with its place in the body.
+#[derive(Clone, Debug)]
+pub struct ReplacementBody {
+    /// Each element's place and its members; `None` where the element is no object.
+    pub elements: Vec<(Pointer, Option<Members>)>,
+}
+
+/// The writes.
+#[async_trait]
+pub trait WriteUseCases: Send + Sync {
+    /// Makes a new item, which belongs to `parent` if there is one.
+    ///
+    /// # Errors
+    /// `ParentNotFound`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
+    async fn create(
+        &self,
+        options: &WriteOptions,
+        parent: Option<ItemId>,
+        body: Members,
+    ) -> Result<Written>;
+
+    /// Makes a new item that continues the one that is named: a second phase, a resubmission, an
+    /// amendment. The condition is on the one that is continued.
+    ///
+    /// # Errors
+    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
+    async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written>;
+
+    /// Replaces all members of an item.
+    ///
+    /// # Errors
+    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `TooManyConflicts`; `Store`.
+    async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written>;
+
+    /// Applies a merge patch (RFC 7396) to an item. A patch that changes nothing writes nothing.
+    ///
+    /// # Errors
+    /// As for [`replace`](Self::replace).
+    async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written>;
+
+    /// Removes an item and what belongs to it.
+    ///
+    /// # Errors
+    /// `ItemNotFound`; `PreconditionFailed`; `Invalid` when a rule keeps it; `TooManyConflicts`;
+    /// `Store`.
+    async fn delete(&self, write: &ItemWrite<'_>) -> Result<()>;
+
+    /// Makes the collection hold exactly the given elements: those with a known `id` keep it, the
+    /// others get one. Returns the `first` page of what this write left, whatever is written later.
+    ///
+    /// # Errors
+    /// `CollectionChanged`; `Invalid` with the errors of all elements; `TooManyConflicts`; `Store`.
+    async fn replace_all(
+        &self,
+        options: &WriteOptions,
+        precondition: &Precondition<Revision>,
+        body: &ReplacementBody,
+        first: &PageRequest,
+    ) -> Result<Replaced>;
+}
+
+#[async_trait]
+impl<R: Resource> WriteUseCases for ResourceService<R> {
+    async fn create(
+        &self,
+        options: &WriteOptions,
+        parent: Option<ItemId>,
+        body: Members,
+    ) -> Result<Written> {
+        let _in_flight = self.in_flight.begin(options)?;
+        if let Some(answered) = self.answered(options).await? {
+            return Ok(answered.into());
+        }
+        self.require_parent(parent).await?;
+        self.insert(options, parent, &body, None).await
     }
-    Ok(())
+
+    async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
+        let ItemWrite { options, item, precondition } = *write;
+        let _in_flight = self.in_flight.begin(options)?;
+        if let Some(answered) = self.answered(options).await? {
+            return Ok(answered.into());
+        }
+        check(precondition, &self.find(item).await?)?;
+        self.insert(options, item.parent, &body, Some(item.id)).await
+    }
+
+    async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
+        self.change(write, WriteOperation::Replace, &body).await
+    }
+
+    async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written> {
+        self.change(write, WriteOperation::Patch, &patch).await
+    }
+
+    async fn delete(&self, write: &ItemWrite<'_>) -> Result<()> {
+        let ItemWrite { options, item, precondition } = *write;
+        for _ in 0..MAX_ATTEMPTS {
+            let shown = self.find(item).await?;
+            check(precondition, &shown)?;
+            let read_set = self.decide_removal(options, &shown).await?;
+            if options.is_dry_run {
+                return Ok(());
+            }
+            let metadata = self.metadata(options, read_set, &Violations::default());
+            let (scope, version) = (self.scope(item.parent), shown.item.version);
+            match self.repository.delete(scope, item.id, version, metadata).await {
+                Err(RepositoryError::VersionConflict) => {}
+                done => return Ok(done?),
+            }
+        }
+        Err(ApplicationError::TooManyConflicts)
+    }
+
+    async fn replace_all(
+        &self,
+        options: &WriteOptions,
+        precondition: &Precondition<Revision>,
+        body: &ReplacementBody,
+        first: &PageRequest,
+    ) -> Result<Replaced> {
+        for _ in 0..MAX_ATTEMPTS {
+            let expected = self.expected_revision(precondition).await?;
+            let Judged { content, items, warnings, read_set } =
+                self.judge_all(options, body, expected).await?;
+            let written = if options.is_dry_run {
+                Ok(CollectionWrite { time: self.clock.now(), revision: Revision(0) })
+            } else {
+                let metadata = self.metadata(options, read_set, &warnings);
+                self.repository.replace_all(self.collection, content, metadata).await
+            };
+            match written {
+                Err(RepositoryError::VersionConflict) => {}
+                written => {
+                    let listing = self.first_page_of(items, written?, first).await?;
+                    return Ok(Replaced { listing, warnings });
+                }
+            }
+        }
+        Err(ApplicationError::TooManyConflicts)
+    }
 }
 
 impl<R: Resource> ResourceService<R> {
     /// Decides on a new item and stores it; starts over when what the decision rests on has
     /// changed.
-    pub(super) async fn insert(
+    async fn insert(
         &self,
         options: &WriteOptions,
         parent: Option<ItemId>,
         body: &Members,
         continues: Option<ItemId>,
-    ) -> Result<Written, ApplicationError> {
-        let id = self.ids.next_id();
+    ) -> Result<Written> {
+        let item = ItemAddress { parent, id: self.ids.next_id() };
         for _ in 0..MAX_ATTEMPTS {
-            let draft = Draft::of(body, continues.map_or(Identity::New, Identity::Named));
-            let decision = self.decision();
-            let context = decision.context(options, WriteOperation::Create, id, parent);
+            let draft = Draft::of(body, continues);
             let Decision { after, warnings, read_set } =
-                self.decide(decision, &context, None, draft).await?;
-            let addition = self.new_item(id, after, continues);
-            if options.is_dry_run {
-                return Ok(Written {
-                    shown: self.would_be_inserted(parent, addition).await?,
-                    warnings,
-                });
-            }
-            match self
-                .repository
-                .insert(self.scope(parent), addition, self.change_on(options, read_set, &warnings))
-                .await
-            {
-                Err(RepositoryError::VersionConflict) => {}
-                Err(RepositoryError::AnsweredBefore) => {
-                    return Ok(self.answered_meanwhile(options).await?.into());
-                }
-                done => return Ok(Written { shown: done?, warnings }),
+                self.decide(options, WriteOperation::Create, item, None, draft).await?;
+            let addition = self.new_item(item.id, after, continues);
+            let stored = if options.is_dry_run {
+                Ok(self.would_be_inserted(parent, addition).await?)
+            } else {
+                let metadata = self.metadata(options, read_set, &warnings);
+                self.repository.insert(self.scope(parent), addition, metadata).await
+            };
+            if let Some(written) = self.written(options, stored, warnings).await? {
+                return Ok(written);
             }
         }
         Err(ApplicationError::TooManyConflicts)
@@ -68,44 +191,55 @@ impl<R: Resource> ResourceService<R> {
     /// The read-modify-write that replace and patch share.
     pub(super) async fn change(
         &self,
-        options: &WriteOptions,
-        parent: Option<ItemId>,
-        id: ItemId,
-        precondition: &Precondition<Version>,
-        edit: &Edit,
-    ) -> Result<Written, ApplicationError> {
+        write: &ItemWrite<'_>,
+        operation: WriteOperation,
+        body: &Members,
+    ) -> Result<Written> {
+        let ItemWrite { options, item, precondition } = *write;
         for _ in 0..MAX_ATTEMPTS {
-            let shown = self.find(parent, id).await?;
+            let shown = self.find(item).await?;
             check(precondition, &shown)?;
-            let decision = self.decision();
-            let context = decision.context(options, edit.operation(), id, shown.item.parent);
+            let draft = Draft::edited(operation, body, &shown)?;
+            let own = ItemAddress::of(&shown.item);
             let Decision { after, warnings, read_set } =
-                self.decide(decision, &context, Some(&shown), edit.draft(&shown)?).await?;
-            let replacement = self.replacement_of(&shown, after);
-            if edit.kind() == ChangeKind::Patched && replacement.members == shown.item.members {
+                self.decide(options, operation, own, Some(&shown), draft).await?;
+            let replacement = self.new_item(item.id, after, None).in_place_of(&shown.item);
+            if operation == WriteOperation::Patch && replacement.members == shown.item.members {
                 return Ok(Written { shown, warnings });
             }
             self.refuse_growth(replacement.members.len())?;
-            if options.is_dry_run {
-                return Ok(Written {
-                    shown: self.would_be_updated(shown, replacement).await?,
-                    warnings,
-                });
-            }
-            let change = self.change_on(options, read_set, &warnings);
-            match self.repository.update(self.scope(parent), replacement, edit.kind(), change).await
-            {
-                Err(RepositoryError::VersionConflict) => {}
-                Err(RepositoryError::AnsweredBefore) => {
-                    return Ok(self.answered_meanwhile(options).await?.into());
-                }
-                done => return Ok(Written { shown: done?, warnings }),
+            let stored = if options.is_dry_run {
+                Ok(self.would_be_updated(shown, replacement).await?)
+            } else {
+                let metadata = self.metadata(options, read_set, &warnings);
+                let scope = self.scope(item.parent);
+                self.repository.update(scope, replacement, operation, metadata).await
+            };
+            if let Some(written) = self.written(options, stored, warnings).await? {
+                return Ok(written);
             }
         }
         Err(ApplicationError::TooManyConflicts)
     }
 
-    fn refuse_growth(&self, size: usize) -> Result<(), ApplicationError> {
+    /// The outcome of an attempt to write one item; `None` when it must be decided on anew.
+    pub(super) async fn written(
+        &self,
+        options: &WriteOptions,
+        stored: Result<ShownItem, RepositoryError>,
+        warnings: Violations,
+    ) -> Result<Option<Written>> {
+        match stored {
+            Err(RepositoryError::VersionConflict) => Ok(None),
+            // Another instance was faster with the same request.
+            Err(RepositoryError::AnsweredBefore) => {
+                Ok(self.answered(options).await?.map(Into::into))
+            }
+            stored => Ok(Some(Written { shown: stored?, warnings })),
+        }
+    }
+
+    fn refuse_growth(&self, size: usize) -> Result<()> {
         let largest = self.limits.largest;
         if size <= largest {
             return Ok(());
@@ -117,10 +251,10 @@ impl<R: Resource> ResourceService<R> {
     }
 
     /// The revision a replacement is decided on, if the client cares.
-    pub(super) async fn expected_revision(
+    async fn expected_revision(
         &self,
         precondition: &Precondition<Revision>,
-    ) -> Result<Option<Revision>, ApplicationError> {
+    ) -> Result<Option<Revision>> {
         if !precondition.is_conditional() {
             return Ok(None);
         }
@@ -136,13 +270,14 @@ impl<R: Resource> ResourceService<R> {
         let references = self.collection.references_in(resource.members());
         NewItem { id, members: resource.into_members().into_encoded(), continues, references }
     }
+}
 
-    pub(super) fn replacement_of(&self, shown: &ShownItem, resource: R) -> Replacement {
-        Replacement {
-            id: shown.item.id,
-            expected: shown.item.version,
-            references: self.collection.references_in(resource.members()),
-            members: resource.into_members().into_encoded(),
-        }
+fn check(precondition: &Precondition<Version>, shown: &ShownItem) -> Result<()> {
+    if precondition.excludes(&shown.item.version) {
+        return Err(ApplicationError::PreconditionFailed {
+            current: shown.item.version,
+            links: shown.links.clone(),
+        });
     }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::number::is_storable_number;
-use crate::read::{Entry, Read, read};
+use crate::read::{Entry, Read, narrow, read};
 use crate::value::{Kind, Value, decode};
 use crate::write::{encode_string, push_string};
 use crate::{JsonError, Pointer};
@@ -39,6 +39,19 @@ impl Members {
             entries: read.entries.into(),
             has_unstorable: read.has_unstorable,
         })
+    }
+
+    /// The members of an object that this crate wrote.
+    pub(crate) fn from_canonical(text: &str, has_unstorable: bool) -> Self {
+        let mut at = "{\"".len();
+        let members = Value::from_encoded(text).entries().into_iter().flatten();
+        let entries = members.map(|(name, value)| {
+            let value_at = at + name.len() + "\":".len();
+            let entry = Entry { name: narrow(at), value: narrow(value_at) };
+            at = value_at + value.encoded().len() + ",\"".len();
+            entry
+        });
+        Self { entries: entries.collect(), text: text.into(), has_unstorable }
     }
 
     /// The members of an object within a larger body that was read already; `Ok(None)` is a value
@@ -118,20 +131,21 @@ impl Members {
         if self.iter().all(|(name, value)| keep(&name, value)) {
             return self;
         }
-        let mut builder = MembersBuilder::new(self.has_unstorable, self.text.len());
+        let mut text = String::with_capacity(self.text.len());
+        text.push('{');
         for (name, value) in self.encoded_entries() {
             if keep(&decode(name), value) {
-                builder.push_encoded(name, |out| out.push_str(value.encoded()));
+                push_member(&mut text, name, |out| out.push_str(value.encoded()));
             }
         }
-        builder.finish()
+        text.push('}');
+        Self::from_canonical(&text, self.has_unstorable)
     }
 
-    /// Calls `found` with each part that PostgreSQL cannot store, and a function that says where it
-    /// is: pointers are only made for those that are reported.
-    pub fn each_unstorable(&self, found: &mut dyn FnMut(Unstorable, &dyn Fn() -> Pointer)) {
+    /// Calls `found` with each part that PostgreSQL cannot store, and where it is.
+    pub fn each_unstorable(&self, found: &mut dyn FnMut(Unstorable, &Pointer)) {
         if self.has_unstorable {
-            find_unstorable(Value::from_encoded(&self.text), &Path::Body, found);
+            find_unstorable(Value::from_encoded(&self.text), &mut Pointer::root(), found);
         }
     }
 
@@ -146,23 +160,6 @@ impl fmt::Debug for Members {
     }
 }
 
-/// Where a search is, written out only when something is found there.
-enum Path<'a> {
-    Body,
-    Member(&'a Self, &'a str),
-    Element(&'a Self, usize),
-}
-
-impl Path<'_> {
-    fn pointer(&self) -> Pointer {
-        match self {
-            Self::Body => Pointer::root(),
-            Self::Member(outer, name) => outer.pointer().member(name),
-            Self::Element(outer, index) => outer.pointer().index(*index),
-        }
-    }
-}
-
 /// Why a part of a value cannot be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unstorable {
@@ -174,89 +171,58 @@ pub enum Unstorable {
 
 fn find_unstorable(
     value: Value<'_>,
-    place: &Path<'_>,
-    found: &mut dyn FnMut(Unstorable, &dyn Fn() -> Pointer),
+    at: &mut Pointer,
+    found: &mut dyn FnMut(Unstorable, &Pointer),
 ) {
     match value.kind() {
         Kind::String
             if value.encoded().contains("\\u0000")
                 && value.as_string().is_some_and(|text| text.contains('\0')) =>
         {
-            found(Unstorable::Nul, &|| place.pointer());
+            found(Unstorable::Nul, at);
         }
-        Kind::Number if !is_storable_number(value.encoded()) => {
-            found(Unstorable::OutOfRange, &|| place.pointer());
-        }
+        Kind::Number if !is_storable_number(value.encoded()) => found(Unstorable::OutOfRange, at),
         Kind::Array => {
             for (index, element) in value.elements().into_iter().flatten().enumerate() {
-                find_unstorable(element, &Path::Element(place, index), found);
+                at.within(&index.to_string(), |at| find_unstorable(element, at, found));
             }
         }
         Kind::Object => {
             for (name, member) in value.entries().into_iter().flatten() {
                 let name = decode(name);
-                let at = Path::Member(place, &name);
-                if name.contains('\0') {
-                    found(Unstorable::Nul, &|| at.pointer());
-                }
-                find_unstorable(member, &at, found);
+                at.within(&name, |at| {
+                    if name.contains('\0') {
+                        found(Unstorable::Nul, at);
+                    }
+                    find_unstorable(member, at, found);
+                });
             }
         }
         _ => {}
     }
 }
 
-/// Writes an object member by member. Names must be unique; the callers take them from objects that
-/// were read.
-pub(crate) struct MembersBuilder {
-    text: String,
-    entries: Vec<Entry>,
-    has_unstorable: bool,
-}
-
-impl MembersBuilder {
-    /// A builder of an object of at most so many bytes.
-    pub(crate) fn new(has_unstorable: bool, bytes: usize) -> Self {
-        let mut text = String::with_capacity(bytes);
-        text.push('{');
-        Self { text, entries: Vec::new(), has_unstorable }
+/// Appends a member to an object that is written: its name is in canonical escaping, and `write`
+/// appends its value. Names must be unique; the callers take them from objects that were read.
+pub(crate) fn push_member(out: &mut String, name: &str, write: impl FnOnce(&mut String)) {
+    if !out.ends_with('{') {
+        out.push(',');
     }
-
-    /// Appends a member whose name is in canonical escaping; `write` appends its value.
-    pub(crate) fn push_encoded(&mut self, name: &str, write: impl FnOnce(&mut String)) {
-        if !self.entries.is_empty() {
-            self.text.push(',');
-        }
-        self.text.push('"');
-        let start = self.position();
-        self.text.push_str(name);
-        self.text.push_str("\":");
-        self.entries.push(Entry { name: start, value: self.position() });
-        write(&mut self.text);
-    }
-
-    pub(crate) fn finish(mut self) -> Members {
-        self.text.push('}');
-        Members {
-            text: self.text.into(),
-            entries: self.entries.into(),
-            has_unstorable: self.has_unstorable,
-        }
-    }
-
-    fn position(&self) -> u32 {
-        u32::try_from(self.text.len()).unwrap_or(u32::MAX)
-    }
+    out.push('"');
+    out.push_str(name);
+    out.push_str("\":");
+    write(out);
 }
 
 /// Builds members from names and texts: for examples and tests, not for input.
 impl<'a> FromIterator<(&'a str, &'a str)> for Members {
     fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(texts: I) -> Self {
-        let mut builder = MembersBuilder::new(false, 0);
+        let mut object = String::from("{");
         for (name, text) in texts {
             let quoted = encode_string(name);
-            builder.push_encoded(&quoted[1..quoted.len() - 1], |out| push_string(out, text));
+            push_member(&mut object, &quoted[1..quoted.len() - 1], |out| push_string(out, text));
         }
-        builder.finish()
+        object.push('}');
+        Self::from_canonical(&object, false)
     }
 }

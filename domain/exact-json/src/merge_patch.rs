@@ -2,76 +2,40 @@
 
 use std::collections::HashMap;
 
-use crate::Members;
-use crate::members::MembersBuilder;
-use crate::value::{Kind, Value};
+use crate::members::push_member;
+use crate::{Members, Value};
 
 /// `target` with `patch` applied: a `null` removes a member, an object is merged into an object,
 /// all else replaces. Members keep their place; new ones follow in the patch's order.
 #[must_use]
 pub fn merge_patch(target: &Members, patch: &Members) -> Members {
-    let bytes = target.encoded().len() + patch.encoded().len();
-    let mut builder = MembersBuilder::new(target.has_unstorable() || patch.has_unstorable(), bytes);
-    merge(target.encoded_entries(), patch.encoded_entries(), &mut |name, value| {
-        builder.push_encoded(name, |out| value.write(out));
-    });
-    builder.finish()
+    let mut out = String::with_capacity(target.encoded().len() + patch.encoded().len());
+    let [before, changes] = [target, patch].map(|members| Value::from_encoded(members.encoded()));
+    push_merged(&mut out, Some(before), changes);
+    Members::from_canonical(&out, target.has_unstorable() || patch.has_unstorable())
 }
 
-/// The result of a merge for one member.
-enum Merged<'a> {
-    Kept(Value<'a>),
-    Patched { before: Option<Value<'a>>, patch: Value<'a> },
-}
-
-impl Merged<'_> {
-    fn write(&self, out: &mut String) {
-        match *self {
-            Self::Kept(value) => out.push_str(value.encoded()),
-            Self::Patched { before, patch } => match patch.entries() {
-                None => out.push_str(patch.encoded()),
-                Some(patch_entries) => {
-                    let before = before
-                        .filter(|value| value.kind() == Kind::Object)
-                        .and_then(Value::entries);
-                    out.push('{');
-                    let mut is_first = true;
-                    merge(before.into_iter().flatten(), patch_entries, &mut |name, value| {
-                        if !std::mem::take(&mut is_first) {
-                            out.push(',');
-                        }
-                        out.push('"');
-                        out.push_str(name);
-                        out.push_str("\":");
-                        value.write(out);
-                    });
-                    out.push('}');
-                }
-            },
+/// Appends what a patch makes of a value.
+fn push_merged(out: &mut String, before: Option<Value<'_>>, patch: Value<'_>) {
+    let Some(changes) = patch.entries() else {
+        out.push_str(patch.encoded());
+        return;
+    };
+    let mut by_name: HashMap<_, _> = changes.clone().collect();
+    out.push('{');
+    for (name, old) in before.and_then(Value::entries).into_iter().flatten() {
+        match by_name.remove(name) {
+            None => push_member(out, name, |out| out.push_str(old.encoded())),
+            Some(new) if new.is_null() => {}
+            Some(new) => push_member(out, name, |out| push_merged(out, Some(old), new)),
         }
     }
-}
-
-fn merge<'a>(
-    target: impl Iterator<Item = (&'a str, Value<'a>)>,
-    patch: impl Iterator<Item = (&'a str, Value<'a>)>,
-    emit: &mut dyn FnMut(&'a str, Merged<'a>),
-) {
-    let patch: Vec<_> = patch.collect();
-    let mut position: HashMap<&str, usize> =
-        patch.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
-    for (name, before) in target {
-        match position.remove(name).map(|index| patch[index].1) {
-            None => emit(name, Merged::Kept(before)),
-            Some(value) if value.is_null() => {}
-            Some(value) => emit(name, Merged::Patched { before: Some(before), patch: value }),
+    for (name, new) in changes {
+        if by_name.contains_key(name) && !new.is_null() {
+            push_member(out, name, |out| push_merged(out, None, new));
         }
     }
-    for (name, value) in patch {
-        if position.contains_key(name) && !value.is_null() {
-            emit(name, Merged::Patched { before: None, patch: value });
-        }
-    }
+    out.push('}');
 }
 
 #[cfg(test)]

@@ -26,7 +26,28 @@ impl Pointer {
     /// The pointer to a member of what this one points to. A name of absurd length is cut short.
     #[must_use]
     pub fn member(&self, name: &str) -> Self {
-        Self(format!("{}/{}", self.0, shorten(name).replace('~', "~0").replace('/', "~1")))
+        let mut pointer = self.clone();
+        pointer.push(name);
+        pointer
+    }
+
+    /// Does something one step further down.
+    pub(crate) fn within(&mut self, name: &str, work: impl FnOnce(&mut Self)) {
+        let length = self.0.len();
+        self.push(name);
+        work(self);
+        self.0.truncate(length);
+    }
+
+    fn push(&mut self, name: &str) {
+        self.0.push('/');
+        for character in shorten(name).chars() {
+            match character {
+                '~' => self.0.push_str("~0"),
+                '/' => self.0.push_str("~1"),
+                _ => self.0.push(character),
+            }
+        }
     }
 
     /// The pointer to an element of what this one points to, from 0.

@@ -66,14 +66,8 @@ pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
 /// The first error met.
 pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonError> {
     let input = std::str::from_utf8(bytes).map_err(|error| {
-        let kind = JsonErrorKind::NotUtf8;
-        let valid = &bytes[..error.valid_up_to()];
-        fault_at(
-            valid,
-            valid.len(),
-            kind,
-            "the body is not UTF-8 from here on; send it as UTF-8".to_owned(),
-        )
+        let detail = "the body is not UTF-8 from here on; send it as UTF-8".to_owned();
+        error_at(bytes, error.valid_up_to(), JsonErrorKind::NotUtf8, detail)
     })?;
     let mut reader = Reader {
         input,
@@ -162,7 +156,7 @@ impl Reader<'_> {
     fn enter(&mut self, depth: usize, bracket: char) -> Result<(), JsonError> {
         if depth > self.max_depth {
             let detail = format!("the body is nested deeper than {} levels", self.max_depth);
-            return Err(fault_at(self.bytes, self.at, JsonErrorKind::TooDeep, detail));
+            return Err(error_at(self.bytes, self.at, JsonErrorKind::TooDeep, detail));
         }
         self.at += 1;
         self.out.push(bracket);
@@ -210,12 +204,8 @@ impl Reader<'_> {
                     "the member \"{}\" stands twice in one object; send it once",
                     shorten(name_of(&members[index]))
                 );
-                Err(fault_at(
-                    self.bytes,
-                    members[index].at as usize,
-                    JsonErrorKind::DuplicateMember,
-                    detail,
-                ))
+                let (at, kind) = (members[index].at as usize, JsonErrorKind::DuplicateMember);
+                Err(error_at(self.bytes, at, kind, detail))
             }
         }
     }
@@ -241,16 +231,10 @@ impl Reader<'_> {
                 }
                 Some(b'\\') => self.escape()?,
                 Some(_) => {
-                    return Err(self.error(
-                        JsonErrorKind::Malformed,
-                        "a control character stands bare in a string; escape it",
-                    ));
+                    let detail = "a control character stands bare in a string; escape it";
+                    return Err(self.malformed(detail));
                 }
-                None => {
-                    return Err(
-                        self.error(JsonErrorKind::Malformed, "the body ends within a string")
-                    );
-                }
+                None => return Err(self.malformed("the body ends within a string")),
             }
         }
     }
@@ -266,12 +250,7 @@ impl Reader<'_> {
             Some(b'n') => '\n',
             Some(b'r') => '\r',
             Some(b't') => '\t',
-            _ => {
-                return Err(self.error(
-                    JsonErrorKind::Malformed,
-                    "a backslash is followed by no known escape",
-                ));
-            }
+            _ => return Err(self.malformed("a backslash is followed by no known escape")),
         };
         self.at += 2;
         self.push_character(character);
@@ -301,8 +280,7 @@ impl Reader<'_> {
 
     /// The value of the `\uXXXX` at `at`.
     fn code_unit(&self, at: usize) -> Result<u32, JsonError> {
-        let malformed =
-            || self.error(JsonErrorKind::Malformed, "`\\u` needs four hexadecimal digits");
+        let malformed = || self.malformed("`\\u` needs four hexadecimal digits");
         let escape = self
             .bytes
             .get(at..at + 6)
@@ -385,15 +363,19 @@ impl Reader<'_> {
             Some(found) => format!("expected {wanted}, found `{}`", found.escape_debug()),
             None => format!("expected {wanted}, but the body ends here"),
         };
-        fault_at(self.bytes, self.at, JsonErrorKind::Malformed, detail)
+        error_at(self.bytes, self.at, JsonErrorKind::Malformed, detail)
+    }
+
+    fn malformed(&self, detail: &str) -> JsonError {
+        self.error(JsonErrorKind::Malformed, detail)
     }
 
     fn error(&self, kind: JsonErrorKind, detail: &str) -> JsonError {
-        fault_at(self.bytes, self.at, kind, detail.to_owned())
+        error_at(self.bytes, self.at, kind, detail.to_owned())
     }
 }
 
-fn fault_at(bytes: &[u8], at: usize, kind: JsonErrorKind, detail: String) -> JsonError {
+fn error_at(bytes: &[u8], at: usize, kind: JsonErrorKind, detail: String) -> JsonError {
     let before = String::from_utf8_lossy(&bytes[..at]);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
@@ -401,6 +383,6 @@ fn fault_at(bytes: &[u8], at: usize, kind: JsonErrorKind, detail: String) -> Jso
 }
 
 /// Bodies are limited far below 4 GiB, so four bytes are enough and halve the index.
-fn narrow(at: usize) -> u32 {
+pub(crate) fn narrow(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -1,6 +1,7 @@
 //! A view of a value within compact JSON text.
 
 use std::borrow::Cow;
+use std::iter;
 
 /// A value as [`super::read()`] wrote it: valid, compact, canonical strings. Nothing is decoded
 /// before it is asked for.
@@ -99,62 +100,34 @@ impl<'a> Value<'a> {
         self.entries()?.find(|(candidate, _)| *candidate == name).map(|(_, value)| value)
     }
 
-    /// The elements, if it is an array.
+    /// The elements in order, if it is an array.
     #[must_use]
-    pub fn elements(self) -> Option<Elements<'a>> {
-        (self.kind() == Kind::Array).then(|| Elements { rest: &self.0[1..] })
+    pub fn elements(self) -> Option<impl Iterator<Item = Self> + Clone> {
+        let mut rest = self.0.strip_prefix('[')?;
+        Some(iter::from_fn(move || take_value(&mut rest).map(Self)))
     }
 
-    /// The members, if it is an object: names in canonical escaping without quotes, and values.
+    /// The members in order, if it is an object: names in canonical escaping without quotes, and
+    /// values.
     #[must_use]
-    pub fn entries(self) -> Option<Entries<'a>> {
-        (self.kind() == Kind::Object).then(|| Entries { rest: &self.0[1..] })
+    pub fn entries(self) -> Option<impl Iterator<Item = (&'a str, Self)> + Clone> {
+        let mut rest = self.0.strip_prefix('{')?;
+        Some(iter::from_fn(move || {
+            let name = take_value(&mut rest)?;
+            let value = take_value(&mut rest)?;
+            Some((&name[1..name.len() - 1], Self(value)))
+        }))
     }
 }
 
-/// The elements of an array in order.
-#[derive(Clone, Debug)]
-pub struct Elements<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for Elements<'a> {
-    type Item = Value<'a>;
-
-    fn next(&mut self) -> Option<Value<'a>> {
-        self.rest = self.rest.strip_prefix(',').unwrap_or(self.rest);
-        if self.rest.starts_with(']') {
-            return None;
-        }
-        take_value(&mut self.rest).map(Value)
-    }
-}
-
-/// The members of an object in order.
-#[derive(Clone, Debug)]
-pub struct Entries<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for Entries<'a> {
-    type Item = (&'a str, Value<'a>);
-
-    fn next(&mut self) -> Option<(&'a str, Value<'a>)> {
-        self.rest = self.rest.strip_prefix(',').unwrap_or(self.rest);
-        if self.rest.starts_with('}') {
-            return None;
-        }
-        let name = take_value(&mut self.rest)?;
-        self.rest = self.rest.strip_prefix(':')?;
-        let value = take_value(&mut self.rest)?;
-        Some((&name[1..name.len() - 1], Value(value)))
-    }
-}
-
-/// Splits the value off the front of `rest`.
+/// Splits the next value off the front of `rest`, which may begin with a comma or a colon; `None` at
+/// the closing bracket.
 fn take_value<'a>(rest: &mut &'a str) -> Option<&'a str> {
-    let length = value_length(rest.as_bytes())?;
-    let (value, after) = rest.split_at_checked(length)?;
+    let text = rest.strip_prefix([',', ':']).unwrap_or(rest);
+    if text.starts_with([']', '}']) {
+        return None;
+    }
+    let (value, after) = text.split_at_checked(value_length(text.as_bytes())?)?;
     *rest = after;
     Some(value)
 }
@@ -192,32 +165,10 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Undoes the canonical escaping.
+/// Undoes the canonical escaping, which is valid JSON.
 pub(crate) fn decode(escaped: &str) -> Cow<'_, str> {
     if !escaped.contains('\\') {
         return Cow::Borrowed(escaped);
     }
-    let mut out = String::with_capacity(escaped.len());
-    let mut rest = escaped;
-    while let Some((clean, after)) = rest.split_once('\\') {
-        out.push_str(clean);
-        let (character, length) = match after.as_bytes().first() {
-            Some(b'n') => ('\n', 1),
-            Some(b'r') => ('\r', 1),
-            Some(b't') => ('\t', 1),
-            Some(b'b') => ('\u{8}', 1),
-            Some(b'f') => ('\u{c}', 1),
-            Some(b'u') => {
-                let code_point =
-                    after.get(1..5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                (code_point.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
-            }
-            Some(&byte) => (char::from(byte), 1),
-            None => break,
-        };
-        out.push(character);
-        rest = after.get(length..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
+    serde_json::from_str(&format!("\"{escaped}\"")).map_or_else(|_| escaped.into(), Cow::Owned)
 }

@@ -38,46 +38,26 @@ impl FieldKind {
 pub(super) trait FieldType: Sized {
     const KIND: FieldKind;
 
-    /// The value, or everything that is wrong with it.
-    fn read(value: Value<'_>) -> Result<Self, Vec<FieldError>>;
-}
+    /// The value of the field `at` a pointer, or everything that is wrong with it.
+    fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>>;
 
-/// Why a value is not of a field's type.
-pub(super) struct FieldError {
-    code: &'static str,
-    detail: String,
-    element: Option<usize>,
-}
-
-impl FieldError {
-    fn wrong_kind<T: FieldType>(code: &'static str, value: Value<'_>) -> Vec<Self> {
-        let detail = format!(
-            "{} is not accepted here; send {}",
-            value.kind().with_article(),
-            T::KIND.wanted()
-        );
-        vec![Self { code, detail, element: None }]
-    }
-
-    fn wrong_element(index: usize, element: Value<'_>) -> Self {
-        let detail =
-            format!("{} is not accepted in this list; send strings", element.kind().with_article());
-        Self { code: "not_a_string", detail, element: Some(index) }
-    }
-
-    pub(super) fn in_member(self, name: &str) -> Violation {
-        let member = Pointer::to_member(name);
-        let pointer = self.element.map_or(member.clone(), |index| member.index(index));
-        Violation::new(pointer, self.code, self.detail)
+    fn wrong_kind<T>(
+        code: &'static str,
+        value: Value<'_>,
+        at: &Pointer,
+    ) -> Result<T, Vec<Violation>> {
+        let (found, wanted) = (value.kind().with_article(), Self::KIND.wanted());
+        let detail = format!("{found} is not accepted here; send {wanted}");
+        Err(vec![Violation::new(at.clone(), code, detail)])
     }
 }
 
 impl FieldType for Date {
     const KIND: FieldKind = FieldKind::Date;
 
-    fn read(value: Value<'_>) -> Result<Self, Vec<FieldError>> {
+    fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>> {
         let Some(text) = value.as_string() else {
-            return Err(FieldError::wrong_kind::<Self>("invalid_date", value));
+            return Self::wrong_kind("invalid_date", value, at);
         };
         let has_form = text.len() == 10
             && text.bytes().enumerate().all(|(at, byte)| {
@@ -87,11 +67,8 @@ impl FieldType for Date {
         day.ok_or_else(|| {
             let error =
                 if has_form { "there is no such day in the calendar" } else { "this is not a day" };
-            vec![FieldError {
-                code: "invalid_date",
-                detail: format!("{error}; send {}", Self::KIND.wanted()),
-                element: None,
-            }]
+            let detail = format!("{error}; send {}", Self::KIND.wanted());
+            vec![Violation::new(at.clone(), "invalid_date", detail)]
         })
     }
 }
@@ -108,14 +85,20 @@ impl StringValue {
     }
 }
 
+impl AsRef<str> for StringValue {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
 impl FieldType for StringValue {
     const KIND: FieldKind = FieldKind::String;
 
-    fn read(value: Value<'_>) -> Result<Self, Vec<FieldError>> {
-        let text = value
-            .as_string()
-            .ok_or_else(|| FieldError::wrong_kind::<Self>("not_a_string", value))?;
-        Ok(Self(text.into_owned()))
+    fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>> {
+        match value.as_string() {
+            Some(text) => Ok(Self(text.into_owned())),
+            None => Self::wrong_kind("not_a_string", value, at),
+        }
     }
 }
 
@@ -128,10 +111,17 @@ pub enum StringOrInteger {
     Integer(String),
 }
 
+impl AsRef<str> for StringOrInteger {
+    fn as_ref(&self) -> &str {
+        let (Self::String(text) | Self::Integer(text)) = self;
+        text
+    }
+}
+
 impl FieldType for StringOrInteger {
     const KIND: FieldKind = FieldKind::StringOrInteger;
 
-    fn read(value: Value<'_>) -> Result<Self, Vec<FieldError>> {
+    fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>> {
         if let Some(text) = value.as_string() {
             return Ok(Self::String(text.into_owned()));
         }
@@ -139,7 +129,7 @@ impl FieldType for StringOrInteger {
             Some(digits) if !digits.contains(['.', 'e', 'E']) => {
                 Ok(Self::Integer(digits.to_owned()))
             }
-            _ => Err(FieldError::wrong_kind::<Self>("not_string_or_integer", value)),
+            _ => Self::wrong_kind("not_string_or_integer", value, at),
         }
     }
 }
@@ -164,49 +154,27 @@ impl StringOrList {
 impl FieldType for StringOrList {
     const KIND: FieldKind = FieldKind::StringOrList;
 
-    fn read(value: Value<'_>) -> Result<Self, Vec<FieldError>> {
+    fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>> {
         let kept = || Self { encoded: value.encoded().into() };
         match value.kind() {
             Kind::String => Ok(kept()),
             Kind::Array => {
                 let elements = value.elements().into_iter().flatten().enumerate();
-                let wrong = elements
-                    .filter(|(_, element)| element.kind() != Kind::String)
-                    .take(Violations::LIMIT);
-                let errors: Vec<_> = wrong
-                    .map(|(index, element)| FieldError::wrong_element(index, element))
-                    .collect();
+                let wrong = elements.filter(|(_, element)| element.kind() != Kind::String);
+                let error = |(index, element): (usize, Value<'_>)| {
+                    let found = element.kind().with_article();
+                    let detail = format!("{found} is not accepted in this list; send strings");
+                    Violation::new(at.index(index), "not_a_string", detail)
+                };
+                let errors: Vec<_> = wrong.take(Violations::LIMIT).map(error).collect();
                 if errors.is_empty() { Ok(kept()) } else { Err(errors) }
             }
-            _ => Err(FieldError::wrong_kind::<Self>("not_string_or_list", value)),
+            _ => Self::wrong_kind("not_string_or_list", value, at),
         }
     }
 }
 
-/// A value that may be blank.
-pub(super) trait Blank {
-    fn is_blank(&self) -> bool;
-}
-
-impl<B: Blank> Blank for &B {
-    fn is_blank(&self) -> bool {
-        (*self).is_blank()
-    }
-}
-
-impl Blank for StringValue {
-    fn is_blank(&self) -> bool {
-        self.0.trim().is_empty()
-    }
-}
-
-impl Blank for StringOrInteger {
-    fn is_blank(&self) -> bool {
-        matches!(self, Self::String(text) if text.trim().is_empty())
-    }
-}
-
-/// A `validator` function: refuses texts of nothing but white space.
-pub(super) fn not_blank(value: &impl Blank) -> Result<(), ValidationError> {
-    if value.is_blank() { Err(ValidationError::new("blank")) } else { Ok(()) }
+/// A `validator` function: refuses strings of nothing but white space.
+pub(super) fn not_blank(value: &impl AsRef<str>) -> Result<(), ValidationError> {
+    if value.as_ref().trim().is_empty() { Err(ValidationError::new("blank")) } else { Ok(()) }
 }

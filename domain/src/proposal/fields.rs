@@ -9,7 +9,7 @@ use validator::Validate;
 use super::field_types::{
     FieldKind, FieldType, StringOrInteger, StringOrList, StringValue, not_blank,
 };
-use crate::{Members, Violation, Violations};
+use crate::{Members, Pointer, Violation, Violations};
 
 /// The properties of a field other than its value.
 #[derive(Clone, Copy, Debug)]
@@ -28,18 +28,12 @@ pub struct Field {
 
 impl Field {
     pub(super) fn violation(&self, code: &str) -> Violation {
-        match code {
-            "required" => Violation::of_member(
-                self.name,
-                "required",
-                format!("`{}` is required; send {}", self.name, self.kind.wanted()),
-            ),
-            _ => Violation::of_member(
-                self.name,
-                "blank",
-                format!("`{}` must not be blank; send {}", self.name, self.kind.wanted()),
-            ),
-        }
+        let (code, error) = match code {
+            "required" => ("required", "is required"),
+            _ => ("blank", "must not be blank"),
+        };
+        let detail = format!("`{}` {error}; send {}", self.name, self.kind.wanted());
+        Violation::of_member(self.name, code, detail)
     }
 }
 
@@ -126,10 +120,10 @@ fn read_field<T: FieldType>(
     name: &str,
     violations: &mut Violations,
 ) -> Option<T> {
-    match T::read(members.get(name)?) {
+    match T::read(members.get(name)?, &Pointer::to_member(name)) {
         Ok(value) => Some(value),
         Err(errors) => {
-            violations.extend(errors.into_iter().map(|error| error.in_member(name)));
+            violations.extend(errors);
             None
         }
     }

@@ -1,7 +1,7 @@
 //! The change log: what every write leaves behind.
 
-use application::{Change, ChangeKind};
-use domain::Collection;
+use application::WriteMetadata;
+use domain::{Collection, WriteOperation};
 
 use crate::store::{NOW, TestStore, all, at, content, lib_of, new_item, replacement};
 
@@ -23,7 +23,7 @@ async fn every_write_is_logged_with_what_it_superseded(store: &TestStore) {
     let second = store.update(scope, &first, r#"{"b":2.0}"#).await.unwrap();
     let patched = store
         .items
-        .update(scope, replacement(&second, r#"{"b":3.0}"#), ChangeKind::Patched, at(NOW))
+        .update(scope, replacement(&second, r#"{"b":3.0}"#), WriteOperation::Patch, at(NOW))
         .await
         .unwrap();
     store.delete(scope, &patched).await.unwrap();
@@ -47,12 +47,12 @@ async fn every_write_is_logged_with_what_it_superseded(store: &TestStore) {
 }
 
 async fn the_log_names_the_caller(store: &TestStore) {
-    let by = |name: &str| Change { caller: Some(name.into()), ..at(NOW) };
+    let by = |name: &str| WriteMetadata { caller: Some(name.into()), ..at(NOW) };
     let scope = all(Collection::known("files"));
     let shown = store.items.insert(scope, new_item("{}"), by("ana")).await.unwrap();
     let shown = store
         .items
-        .update(scope, replacement(&shown, "{}"), ChangeKind::Replaced, by("ben"))
+        .update(scope, replacement(&shown, "{}"), WriteOperation::Replace, by("ben"))
         .await
         .unwrap();
     store.items.delete(scope, shown.item.id, shown.item.version, by("carla")).await.unwrap();

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use application::{ChangeKind, ItemRepository, NewItem, RepositoryError, ShownItem};
-use domain::Collection;
+use application::{ItemRepository, NewItem, RepositoryError, ShownItem};
+use domain::{Collection, WriteOperation};
 use tokio::task::JoinSet;
 
 use crate::store::{NOW, TestStore, all, at, content, ids, lib_of, new_item, replacement};
@@ -41,7 +41,10 @@ async fn increment(items: Arc<dyn ItemRepository>, counter: ShownItem) {
     loop {
         let shown = items.find(scope, counter.item.id).await.unwrap().unwrap();
         let next = format!(r#"{{"n":{}}}"#, shown.item.version.number());
-        match items.update(scope, replacement(&shown, &next), ChangeKind::Replaced, at(NOW)).await {
+        match items
+            .update(scope, replacement(&shown, &next), WriteOperation::Replace, at(NOW))
+            .await
+        {
             Err(RepositoryError::VersionConflict) => {}
             done => break drop(done.unwrap()),
         }

@@ -2,8 +2,8 @@
 //! nothing behind, reads go on, and writes too when there is room again. A full disk under an
 //! `SQLite` file is a test of the real binary.
 
-use application::{ChangeKind, RepositoryError};
-use domain::Collection;
+use application::RepositoryError;
+use domain::{Collection, WriteOperation};
 use tests::stores::TestDatabase;
 
 use crate::store::{NOW, TestStore, all, at, content, new_item, replacement};
@@ -29,7 +29,7 @@ async fn on_a_full_disk_of_postgresql_writes_are_refused_as_such_and_leave_nothi
     assert_eq!(
         store
             .items
-            .update(files, replacement(&kept, "{}"), ChangeKind::Replaced, at(NOW))
+            .update(files, replacement(&kept, "{}"), WriteOperation::Replace, at(NOW))
             .await
             .err(),
         full

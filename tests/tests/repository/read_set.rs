@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use application::{
-    Change, ChangeKind, IdempotencyKey, ItemRepository, NewItem, ReadDependency, RepositoryError,
-    Scope, ShownItem,
+    IdempotencyKey, ItemRepository, NewItem, ReadDependency, RepositoryError, Scope, ShownItem,
+    WriteMetadata,
 };
-use domain::{Collection, Found, Item, ItemId, Lookup, LookupKey};
+use domain::{Collection, Found, Item, ItemId, Lookup, LookupKey, WriteOperation};
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
@@ -79,7 +79,7 @@ async fn found_ids(store: &TestStore, lookup: &Lookup) -> Vec<ItemId> {
 }
 
 /// A change that is decided on what the lookups find now.
-async fn decided_on(items: &Arc<dyn ItemRepository>, lookups: &[Lookup]) -> Change {
+async fn decided_on(items: &Arc<dyn ItemRepository>, lookups: &[Lookup]) -> WriteMetadata {
     let mut change = at(NOW);
     for lookup in lookups {
         let found = found(items, lookup).await.iter().map(|item| (item.id, item.version)).collect();
@@ -434,7 +434,7 @@ async fn four_mebibytes_are_found_and_no_more(store: &TestStore) {
 /// look in.
 async fn each_write(
     store: &TestStore,
-    change: &Change,
+    change: &WriteMetadata,
 ) -> Vec<(&'static str, Result<(), RepositoryError>)> {
     let scope = all(Collection::known("status"));
     let (shown, removed) = (store.insert(scope, "{}").await, store.insert(scope, "{}").await);
@@ -448,7 +448,7 @@ async fn each_write(
         (
             "update",
             items
-                .update(scope, replacement(&shown, "{}"), ChangeKind::Replaced, change.clone())
+                .update(scope, replacement(&shown, "{}"), WriteOperation::Replace, change.clone())
                 .await
                 .map(drop),
         ),
@@ -472,7 +472,7 @@ async fn each_write(
     done
 }
 
-async fn assert_refused(store: &TestStore, change: &Change) {
+async fn assert_refused(store: &TestStore, change: &WriteMetadata) {
     for (kind, done) in each_write(store, change).await {
         assert_eq!(done, Err(RepositoryError::VersionConflict), "{kind}");
     }
@@ -601,7 +601,7 @@ async fn what_is_left_out_may_change(store: &TestStore) {
         .update(
             all(CASH),
             replacement(&shown, r#"{"m":"x"}"#),
-            ChangeKind::Replaced,
+            WriteOperation::Replace,
             change.clone(),
         )
         .await
@@ -611,17 +611,12 @@ async fn what_is_left_out_may_change(store: &TestStore) {
     );
 }
 
-fn keyed(change: Change, remarks: &str) -> Change {
+fn keyed(change: WriteMetadata, remarks: &str) -> WriteMetadata {
     let [path, key, fingerprint] = ["/v1/status", "k", "f"].map(Into::into);
-    let expires = change.time + jiff::SignedDuration::from_hours(1);
-    Change {
-        key: Some(Box::new(IdempotencyKey {
-            path,
-            key,
-            fingerprint,
-            expires,
-            remarks: remarks.into(),
-        })),
+    WriteMetadata {
+        key: Some(IdempotencyKey { path, key, fingerprint }),
+        key_expires: change.time + jiff::SignedDuration::from_hours(1),
+        remarks: remarks.into(),
         ..change
     }
 }
@@ -725,7 +720,7 @@ async fn a_default_isolation_of_the_database_changes_nothing() {
 /// Asks for the inserts at a time when no write goes through, so that they wait for each other.
 async fn together(
     store: &TestStore,
-    inserts: Vec<(Scope, NewItem, Change)>,
+    inserts: Vec<(Scope, NewItem, WriteMetadata)>,
 ) -> Vec<Result<ShownItem, RepositoryError>> {
     let mut writers = Vec::new();
     tokio::task::block_in_place(|| {
@@ -824,7 +819,7 @@ async fn updates_that_are_done_together_with_what_was_decided_on_them_come_one_a
             writers.spawn(async move {
                 if writer == WRITERS / 2 {
                     let away = replacement(&shown, r#"{"program_id":"y"}"#);
-                    return items.update(proposals, away, ChangeKind::Replaced, at(NOW)).await;
+                    return items.update(proposals, away, WriteOperation::Replace, at(NOW)).await;
                 }
                 items.insert(all(Collection::known("status")), new_item("{}"), change).await
             });

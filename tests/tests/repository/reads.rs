@@ -1,6 +1,6 @@
 //! `find` and `find_many`: what comes back, and what a scope hides.
 
-use application::{Change, IdempotencyKey, Links, NewItem, Replacement, Scope, ShownItem};
+use application::{IdempotencyKey, Links, NewItem, Replacement, Scope, ShownItem, WriteMetadata};
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 
@@ -236,11 +236,10 @@ async fn a_replaced_collection_has_its_links(store: &TestStore) {
 async fn an_answer_that_is_given_again_has_its_links(store: &TestStore) {
     for (scope, index, member, targets) in references() {
         let target = store.insert(targets, "{}").await;
-        let [path, key, fingerprint, remarks] =
-            [scope.collection.name(), "k", "f", ""].map(Into::into);
-        let expires = at(NOW + 1_000_000).time;
-        let key = IdempotencyKey { path, key, fingerprint, expires, remarks };
-        let change = Change { key: Some(Box::new(key)), ..at(NOW) };
+        let [path, key, fingerprint] = [scope.collection.name(), "k", "f"].map(Into::into);
+        let key = IdempotencyKey { path, key, fingerprint };
+        let key_expires = at(NOW + 1_000_000).time;
+        let change = WriteMetadata { key: Some(key), key_expires, ..at(NOW) };
         let item = referring(index, member, target.item.id);
         let shown = store.items.insert(scope, item, change.clone()).await.unwrap();
         assert_eq!(shown.links.reference(index), Some(target.item.id), "{scope:?}");

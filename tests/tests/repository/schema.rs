@@ -5,7 +5,7 @@ use std::time::Duration;
 use application::query::{
     Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total,
 };
-use application::{Change, IdempotencyKey, NewItem, RepositoryError, Search};
+use application::{IdempotencyKey, NewItem, RepositoryError, Search, WriteMetadata};
 use domain::proposal::FieldKind;
 use domain::proposal::fields::FIELDS;
 use domain::{Collection, Members};
@@ -167,10 +167,10 @@ async fn a_store_of_the_first_schema_is_brought_up_to_date(store: &TestStore) {
 /// A service that was stopped and started again, in a newer version, answers what it was asked
 /// before.
 async fn keys_of_the_fourth_schema_are_kept(store: &TestStore) {
-    let [path, key, fingerprint, remarks] = ["/v1/files", "k", "f", ""].map(Into::into);
-    let expires = at(NOW + 1_000_000).time;
-    let change = Change {
-        key: Some(Box::new(IdempotencyKey { path, key, fingerprint, expires, remarks })),
+    let [path, key, fingerprint] = ["/v1/files", "k", "f"].map(Into::into);
+    let change = WriteMetadata {
+        key: Some(IdempotencyKey { path, key, fingerprint }),
+        key_expires: at(NOW + 1_000_000).time,
         ..at(NOW)
     };
     let shown = store

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use application::Scope;
 use application::query::{
     Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total,
 };
-use application::{ChangeKind, Scope};
-use domain::Collection;
 use domain::proposal::{FIELDS, FieldKind};
+use domain::{Collection, WriteOperation};
 
 use crate::store::{NOW, TestStore, all, at, everything, lib_of, replacement};
 
@@ -348,7 +348,7 @@ async fn times_are_compared(store: &TestStore) {
         .update(
             COLLECTION,
             replacement(&items[1], r#"{"n":1}"#),
-            ChangeKind::Replaced,
+            WriteOperation::Replace,
             later.clone(),
         )
         .await

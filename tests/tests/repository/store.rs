@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use application::query::{PageQuery, PageStart, Selection, Total};
 use application::{
-    Change, ChangeKind, CollectionContent, ItemRepository, ListedPage, NewItem, Replacement,
-    RepositoryError, Revision, Scope, ShownItem,
+    CollectionContent, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError, Revision,
+    Scope, ShownItem, WriteMetadata,
 };
-use domain::{Collection, ItemId};
+use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;
 use storage_adapter::{Store, StoreOptions};
 use tests::stores::TestDatabase;
@@ -37,13 +37,8 @@ pub fn next_id() -> ItemId {
 }
 
 /// A change made at a microsecond, by nobody in particular.
-pub fn at(microsecond: i64) -> Change {
-    Change {
-        time: Timestamp::from_microsecond(microsecond).unwrap(),
-        caller: None,
-        key: None,
-        read_set: Vec::new(),
-    }
+pub fn at(microsecond: i64) -> WriteMetadata {
+    WriteMetadata::at(Timestamp::from_microsecond(microsecond).unwrap())
 }
 
 /// A new item that refers to nothing.
@@ -128,7 +123,9 @@ impl TestStore {
         shown: &ShownItem,
         members: &str,
     ) -> Result<ShownItem, RepositoryError> {
-        self.items.update(scope, replacement(shown, members), ChangeKind::Replaced, at(NOW)).await
+        self.items
+            .update(scope, replacement(shown, members), WriteOperation::Replace, at(NOW))
+            .await
     }
 
     pub async fn delete(&self, scope: Scope, shown: &ShownItem) -> Result<(), RepositoryError> {

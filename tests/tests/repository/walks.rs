@@ -1,8 +1,8 @@
 //! Walking a collection page by page while others write, and jumping into it.
 
 use application::query::{PageQuery, PageStart};
-use application::{Change, NewItem};
-use domain::Collection;
+use application::{NewItem, WriteMetadata};
+use domain::{Collection, WriteOperation};
 use tokio::task::JoinSet;
 
 use crate::store::{NOW, TestStore, all, at, content, everything, ids, new_item, replacement};
@@ -118,16 +118,11 @@ async fn nobody_who_was_answered_reads_what_was_before(store: &TestStore) {
         let items = std::sync::Arc::clone(&store.items);
         let mut shown = store.insert(scope, "{\"n\":0}").await;
         tasks.spawn(async move {
-            let change = || -> Change { at(NOW) };
+            let change = || -> WriteMetadata { at(NOW) };
             for number in 1..60 {
                 let members = format!("{{\"n\":{number}}}");
                 shown = items
-                    .update(
-                        scope,
-                        replacement(&shown, &members),
-                        application::ChangeKind::Replaced,
-                        change(),
-                    )
+                    .update(scope, replacement(&shown, &members), WriteOperation::Replace, change())
                     .await
                     .unwrap();
                 assert_eq!(items.find(scope, shown.item.id).await.unwrap().as_ref(), Some(&shown));

@@ -1,7 +1,7 @@
 //! `insert`, `update` and `delete`: what they do, and what they refuse.
 
-use application::{ChangeKind, NewItem, RepositoryError, Scope};
-use domain::{Collection, Version};
+use application::{NewItem, RepositoryError, Scope};
+use domain::{Collection, Version, WriteOperation};
 
 use crate::store::{NOW, TestStore, all, at, lib_of, new_item, next_id, replacement};
 
@@ -60,7 +60,7 @@ async fn an_update_gives_the_next_version(store: &TestStore) {
     let later = at(NOW + 1_000_001);
     let second = store
         .items
-        .update(scope, replacement(&first, r#"{"a":2}"#), ChangeKind::Patched, later.clone())
+        .update(scope, replacement(&first, r#"{"a":2}"#), WriteOperation::Patch, later.clone())
         .await
         .unwrap();
     assert_eq!(
@@ -122,7 +122,7 @@ async fn time_never_goes_back(store: &TestStore) {
     let first = store.insert(scope, "{}").await;
     let early = store
         .items
-        .update(scope, replacement(&first, "{}"), ChangeKind::Replaced, at(NOW - 5_000_000))
+        .update(scope, replacement(&first, "{}"), WriteOperation::Replace, at(NOW - 5_000_000))
         .await
         .unwrap();
     assert!(early.item.updated_at > first.item.updated_at);

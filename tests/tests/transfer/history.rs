@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Change, ChangeKind, ItemRepository, NewItem, Replacement, Scope, ShownItem};
-use domain::{Collection, ItemId, Members};
+use application::{ItemRepository, NewItem, Replacement, Scope, ShownItem, WriteMetadata};
+use domain::{Collection, ItemId, Members, WriteOperation};
 use jiff::Timestamp;
 use storage_adapter::{Store, StoreOptions};
 use tests::stores::TestDatabase;
@@ -140,8 +140,11 @@ impl Author {
         for change in 0..number % 4 {
             let members = members(number + 31 * change, is_proposal, program);
             let replacement = replacement(collection, &shown, &members);
-            let kind =
-                if change.is_multiple_of(2) { ChangeKind::Replaced } else { ChangeKind::Patched };
+            let kind = if change.is_multiple_of(2) {
+                WriteOperation::Replace
+            } else {
+                WriteOperation::Patch
+            };
             shown = self
                 .items
                 .update(all(collection), replacement, kind, by(number + change))
@@ -194,7 +197,7 @@ impl Author {
                 .update(
                     scope,
                     replacement(collection, &restored, ODD[1]),
-                    ChangeKind::Patched,
+                    WriteOperation::Patch,
                     by(number),
                 )
                 .await
@@ -250,14 +253,10 @@ fn all(collection: Collection) -> Scope {
 }
 
 /// Two of three writes have a caller.
-fn by(number: usize) -> Change {
+fn by(number: usize) -> WriteMetadata {
     let caller = (!number.is_multiple_of(3)).then(|| format!("Ana \"{}\" Ñ\\", number % 10).into());
-    Change {
-        time: Timestamp::from_microsecond(BEGINNING + i64::try_from(number).unwrap()).unwrap(),
-        caller,
-        key: None,
-        read_set: Vec::new(),
-    }
+    let time = Timestamp::from_microsecond(BEGINNING + i64::try_from(number).unwrap()).unwrap();
+    WriteMetadata { caller, ..WriteMetadata::at(time) }
 }
 
 /// Rows of a store that must be the same in every copy of it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use application::query::SortPosition;
 use application::{
     Audited, Caller, PageRequest, Ports, PublishedRule, ResourceLimits, ResourceUseCases,
-    RuleCatalog, RuleHome, WriteOptions, audited_operation, resource_use_cases,
+    RuleCatalog, RuleHome, audited_operation, resource_use_cases,
 };
 use domain::{Collection, ItemId, Severity, Verdict, Violation, WriteOperation};
 use jiff::SignedDuration;
@@ -127,7 +127,7 @@ impl Audit {
         let mut after: Option<SortPosition> = None;
         loop {
             let Audited { remarked, examined, applied, next } =
-                use_cases.audit(&WriteOptions::by(Caller::Anonymous), after).await?;
+                use_cases.audit(&Caller::Anonymous, after).await?;
             for (id, verdict) in &remarked {
                 self.tell(collection, *id, verdict)?;
             }

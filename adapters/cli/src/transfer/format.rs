@@ -1,10 +1,10 @@
 //! The form of an export, as `docs/backup.md` describes it: a header, a line for each change, a
 //! trailer. Here its lines are written and read; the order of changes is not checked here.
 
+use application::Sequence;
 use application::maintenance::ChangeRecord;
-use application::{ChangeKind, Sequence};
 use domain::json::{self, MAX_DEPTH, Read, encode_string};
-use domain::{Collection, ItemId, Members, Value, Version, nearest};
+use domain::{Collection, ItemId, Members, Value, Version, WriteOperation, nearest};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 use sha2::{Digest as _, Sha256};
@@ -76,7 +76,7 @@ pub fn change(change: &ChangeRecord) -> String {
         change.collection.name(),
         change.item,
         change.version,
-        change.kind.name(),
+        change.kind.change_name(),
         TIME.timestamp_to_string(&change.time),
         string(change.caller.clone()),
         id(change.parent),
@@ -122,7 +122,7 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
     }
     let [sequence, group, item, version, kind, time, caller, parent, continues, members] =
         fields(&read, FIELDS)?;
-    let kind = kind.read(|value| ChangeKind::named(&value.as_string()?))?;
+    let kind = kind.read(|value| WriteOperation::of_change(&value.as_string()?))?;
     Ok(Entry::Change(Box::new(ChangeRecord {
         sequence: Sequence(sequence.read(positive)?),
         collection: group.read(|value| Collection::named(&value.as_string()?))?,
@@ -135,7 +135,7 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
         })?,
         parent: parent.read_unless_null(id)?,
         continues: continues.read_unless_null(id)?,
-        members: if kind == ChangeKind::Deleted {
+        members: if kind == WriteOperation::Delete {
             members.read(|value| value.is_null().then_some(None))?
         } else {
             let object = members.read(|value| value.encoded().starts_with('{').then_some(value))?;
@@ -204,7 +204,7 @@ fn expected(name: &str) -> String {
             "a UUID of version 7 as a string of 36 characters in lower case"
         }
         "group" => return one_of(&Collection::names()),
-        "kind" => return one_of(&ChangeKind::ALL.map(ChangeKind::name)),
+        "kind" => return one_of(&WriteOperation::ALL.map(WriteOperation::change_name)),
         "time" => "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\"",
         "caller" => "null or a string without U+0000",
         "changes" => "a number",

@@ -187,9 +187,9 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use application::{ChangeKind, ChangeLog, LogPage, RepositoryError};
+    use application::{ChangeLog, LogPage, RepositoryError};
     use async_trait::async_trait;
-    use domain::{Collection, ItemId, Version};
+    use domain::{Collection, ItemId, Version, WriteOperation};
     use jiff::Timestamp;
     use uuid::Uuid;
 
@@ -223,7 +223,7 @@ mod tests {
             collection: Collection::known("files"),
             item: ItemId::from_uuid(Uuid::nil()),
             version: Version::FIRST,
-            kind: ChangeKind::Created,
+            kind: WriteOperation::Create,
             time: Timestamp::UNIX_EPOCH,
             caller: None,
         }

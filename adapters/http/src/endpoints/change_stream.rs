@@ -111,7 +111,7 @@ impl Streaming {
             "specversion": "1.0",
             "id": id,
             "source": format!("{}{}", self.base_url, CHANGES),
-            "type": format!("research-proposal-service.item.{}", change.kind.name()),
+            "type": format!("research-proposal-service.item.{}", change.kind.change_name()),
             "subject": format!("{}/{}", GroupSpec::of(change.collection).path, change.item),
             "time": TIME.timestamp_to_string(&change.time),
             "datacontenttype": "application/json",

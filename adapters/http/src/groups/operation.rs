@@ -27,7 +27,9 @@ impl PathForm {
         [Self::Collection, Self::Item, Self::Versions, Self::Version, Self::Difference];
 }
 
-/// An operation of a group.
+/// An operation of a group. Unlike the verbs of a write
+/// ([`WriteOperation`](domain::WriteOperation)), these include reads, and some write several items:
+/// which verbs each performs is listed once, beside the rules that judge them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// GET on the collection.

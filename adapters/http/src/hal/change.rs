@@ -97,7 +97,7 @@ impl Change {
             group: GroupName(change.collection.name().into()),
             item_id: Uuid(change.item.to_string().into()),
             version: Number(change.version.number().into()),
-            kind: Kind(change.kind.name().into()),
+            kind: Kind(change.kind.change_name().into()),
             time: DateTime(TIME.timestamp_to_string(&change.time).into()),
             caller: StringOrNull(change.caller.clone().into()),
             cursor: change_cursor::write(change.sequence),

@@ -65,8 +65,8 @@ pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Stri
     }
     out.push_str("]}");
     push_counts(&mut out, listing);
-    let is_at_least =
-        matches!(listing.total, Total::AtLeast(_)).then(|| "\"total\":\"at_least\"".to_owned());
+    let is_at_least = matches!(listing.content.total, Total::AtLeast(_))
+        .then(|| "\"total\":\"at_least\"".to_owned());
     let is_dry_run = matches!(snapshot, Snapshot::DryRun).then(|| DRY_RUN.to_owned());
     let warned = (!page.warnings.is_empty())
         .then(|| format!("\"warnings\":{}", remarks(base_url, page.warnings)));
@@ -100,12 +100,12 @@ fn push_page_links(out: &mut String, url: &str, page: &PageView<'_>) {
 
 /// Appends what is known of how many items and pages there are.
 fn push_counts(out: &mut String, listing: &Listing) {
-    let Listing { page, page_size, page_count, total, .. } = listing;
+    let Listing { page, page_size, page_count, content, .. } = listing;
     if let Some(page_count) = page_count {
         let _ = write!(out, ",\"page_count\":{page_count}");
     }
     let _ = write!(out, ",\"page_size\":{page_size}");
-    if let Total::Exact(count) | Total::AtLeast(count) = total {
+    if let Total::Exact(count) | Total::AtLeast(count) = content.total {
         let _ = write!(out, ",\"total_items\":{count}");
     }
     let _ = write!(out, ",\"page\":{page}");

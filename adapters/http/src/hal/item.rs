@@ -3,9 +3,7 @@
 
 use std::fmt::Write;
 
-use application::{
-    Embedded, EmbeddedItems, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions,
-};
+use application::{Embedded, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions};
 use domain::json::push_string;
 use domain::{Item, ItemId, RelationKind, Verdict, Version, Violations};
 
@@ -115,10 +113,7 @@ pub fn embedded_items<'a>(
     shown: &'a ShownItem,
     embedded: &'a Embedded,
 ) -> impl Iterator<Item = &'a ShownItem> {
-    ItemLink::of(group)
-        .iter()
-        .filter_map(|link| embedded.of(link.relation, shown))
-        .flat_map(EmbeddedItems::items)
+    ItemLink::of(group).iter().filter_map(|link| embedded.of(link.relation, shown)).flatten()
 }
 
 /// About how many bytes an item's representation has.
@@ -219,7 +214,7 @@ fn push_own_links(out: &mut String, collection_url: &str, view: ItemView<'_>) {
     }
     push_link(out, "collection", &collection_url);
     push_link(out, "version-history", &format_args!("{item}/versions"));
-    let mut predecessor = Some(version.number() - 1).filter(|number| *number > 0);
+    let mut previous = Some(version.number() - 1).filter(|number| *number > 0);
     match view.snapshot {
         Snapshot::Now | Snapshot::DryRun => push_link(out, "latest-version", &item),
         Snapshot::At(_) => {}
@@ -229,24 +224,20 @@ fn push_own_links(out: &mut String, collection_url: &str, view: ItemView<'_>) {
             } else {
                 push_link(out, "latest-version", &at(past.latest.number() - 1));
             }
-            predecessor = past.predecessor().map(Version::number);
+            previous = past.previous_version().map(Version::number);
         }
     }
-    if let Some(predecessor) = predecessor {
-        push_link(out, "predecessor-version", &at(predecessor));
+    if let Some(previous) = previous {
+        push_link(out, "predecessor-version", &at(previous));
         if let Snapshot::Version(_) = view.snapshot {
-            push_link(
-                out,
-                "diff",
-                &format_args!("{}/diff?from={predecessor}", at(version.number())),
-            );
+            push_link(out, "diff", &format_args!("{}/diff?from={previous}", at(version.number())));
         }
     }
 }
 
 /// Appends what made a version.
 fn push_change(out: &mut String, change: &LoggedChange) {
-    let _ = write!(out, ",\"kind\":\"{}\",\"caller\":", change.kind.name());
+    let _ = write!(out, ",\"kind\":\"{}\",\"caller\":", change.kind.change_name());
     match &change.caller {
         Some(caller) => push_string(out, caller),
         None => out.push_str("null"),
@@ -300,22 +291,18 @@ fn push_embedded(
             out.push(',');
         };
         let name = link.relation.name;
-        match items {
-            EmbeddedItems::One(None) => {}
-            EmbeddedItems::One(Some(item)) => {
-                let _ = write!(out, "\"{name}\":");
+        if link.relation.kind == RelationKind::Children {
+            let _ = write!(out, "\"{name}\":[");
+            for item in items {
                 push(out, item);
             }
-            EmbeddedItems::Many(items) => {
-                let _ = write!(out, "\"{name}\":[");
-                for item in items {
-                    push(out, item);
-                }
-                if !items.is_empty() {
-                    out.pop();
-                }
-                out.push_str("],");
+            if !items.is_empty() {
+                out.pop();
             }
+            out.push_str("],");
+        } else if let [item] = items {
+            let _ = write!(out, "\"{name}\":");
+            push(out, item);
         }
     }
     if !is_first {

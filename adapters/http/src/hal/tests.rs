@@ -97,8 +97,6 @@ fn page(total: Total, page_count: Option<u64>) -> Value {
         page: 1,
         page_size: 25,
         page_count,
-        total,
-        revision: Revision(1),
         content: content.into(),
         previous: None,
         next: None,

@@ -1,6 +1,7 @@
 //! The versions of an item as HAL: values of the types that the document describes.
 
-use application::{ChangeKind, LoggedChange, VersionPage};
+use application::{LoggedChange, VersionPage};
+use domain::WriteOperation;
 use poem_openapi::Object;
 
 use crate::openapi::values::{CollectionLinks, DateTime, Kind, Link, Number, StringOrNull};
@@ -52,7 +53,7 @@ pub struct VersionLinks {
     #[oai(rename = "self")]
     own: Link,
     #[oai(rename = "predecessor-version")]
-    predecessor: Option<Link>,
+    previous_version: Option<Link>,
     diff: Option<Link>,
 }
 
@@ -86,15 +87,15 @@ impl VersionHistory {
 impl VersionEntry {
     fn of(url: &str, version: &LoggedChange) -> Self {
         let own = format!("{url}/{}", version.version);
-        let predecessor = version.predecessor();
-        let diff = predecessor.filter(|_| version.kind != ChangeKind::Deleted);
+        let previous = version.previous_version();
+        let diff = previous.filter(|_| version.kind != WriteOperation::Delete);
         Self {
             version: Number(version.version.number().into()),
             time: DateTime(TIME.timestamp_to_string(&version.time).into()),
-            kind: Kind(version.kind.name().into()),
+            kind: Kind(version.kind.change_name().into()),
             caller: StringOrNull(version.caller.clone().into()),
             links: VersionLinks {
-                predecessor: predecessor.map(|number| Link::to(format!("{url}/{number}"))),
+                previous_version: previous.map(|number| Link::to(format!("{url}/{number}"))),
                 diff: diff.map(|from| Link::to(format!("{own}/diff?from={from}"))),
                 own: Link::to(own),
             },

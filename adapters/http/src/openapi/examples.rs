@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use application::query::{Total, tokenizer};
 use application::{
-    ChangeKind, Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange, PastVersion,
-    Revision, Sequence, ShownItem, VersionPage,
+    Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange, PastVersion, Revision,
+    Sequence, ShownItem, VersionPage,
 };
-use domain::{Item, ItemId, Members, Proposal, Resource, Version, Violations};
+use domain::{Item, ItemId, Members, Proposal, Resource, Version, Violations, WriteOperation};
 use jiff::Timestamp;
 use poem::http::StatusCode;
 use poem_openapi::types::ToJSON;
@@ -88,7 +88,7 @@ fn change(group: Group, shown: &ShownItem) -> LoggedChange {
         collection: group.collection,
         item: shown.item.id,
         version: shown.item.version,
-        kind: ChangeKind::Created,
+        kind: WriteOperation::Create,
         time: shown.item.updated_at,
         caller: None,
     }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use application::ChangeKind;
 use domain::{Collection, Severity, WriteOperation};
 use poem_openapi::Object;
 use poem_openapi::registry::{MetaSchema, MetaSchemaRef};
@@ -62,7 +61,7 @@ values! {
     Number = integer_from(1);
     True = MetaSchema { enum_items: vec![true.into()], ..MetaSchema::new("boolean") };
     AtLeast = one_of(["at_least"]);
-    Kind = one_of(ChangeKind::ALL.map(ChangeKind::name));
+    Kind = one_of(WriteOperation::ALL.map(WriteOperation::change_name));
     GroupName = one_of(Collection::names());
     WriteName = one_of(WriteOperation::ALL.map(WriteOperation::name));
     SeverityName = one_of(Severity::ALL.map(Severity::name));

@@ -41,7 +41,7 @@ impl From<ApplicationError> for Problem {
         use ApplicationError as Error;
         let (kind, detail) = match error {
             Error::ItemNotFound => return Self::item_not_found(),
-            Error::ParentNotFound => return Self::owner_not_found(),
+            Error::ParentNotFound => return Self::parent_not_found(),
             Error::PreconditionFailed { current, links } => {
                 let detail = format!("The item is at version {current} now");
                 return Self::changed(&detail, &EntityTag::of_item(current, &links));

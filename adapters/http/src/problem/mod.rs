@@ -159,7 +159,7 @@ impl Problem {
 
     /// 404 for the library of a proposal that does not exist.
     #[must_use]
-    pub fn owner_not_found() -> Self {
+    pub fn parent_not_found() -> Self {
         Self::new(&kinds::OWNER_NOT_FOUND, "No proposal has the identifier in this path.")
     }
 }

@@ -14,11 +14,11 @@ pub struct Fingerprint(pub u64);
 
 impl Fingerprint {
     /// That of a collection's query. The order in which filters were written does not matter.
-    pub fn of(collection: Collection, owner: Option<ItemId>, parameters: &Parameters<'_>) -> Self {
+    pub fn of(collection: Collection, parent: Option<ItemId>, parameters: &Parameters<'_>) -> Self {
         let mut hash = Sha256::new();
         add(&mut hash, collection.name().as_bytes());
-        match owner {
-            Some(owner) => add(&mut hash, owner.uuid().as_bytes()),
+        match parent {
+            Some(parent) => add(&mut hash, parent.uuid().as_bytes()),
             None => add(&mut hash, &[]),
         }
         for name in ["q", "sort", "as_of"] {
@@ -48,9 +48,9 @@ mod tests {
     use super::Fingerprint;
     use crate::query::parameters::Parameters;
 
-    fn of(collection: Collection, owner: Option<ItemId>, query: &str) -> Fingerprint {
+    fn of(collection: Collection, parent: Option<ItemId>, query: &str) -> Fingerprint {
         let known = ["filter", "sort", "q", "page", "page_size", "fields"];
-        Fingerprint::of(collection, owner, &Parameters::read(query, &known).unwrap())
+        Fingerprint::of(collection, parent, &Parameters::read(query, &known).unwrap())
     }
 
     #[test]
@@ -64,10 +64,10 @@ mod tests {
         assert_eq!(plain, of(Collection::known("lib"), None, "page=2&page_size=5&fields=a"));
         let both = of(Collection::known("lib"), None, "filter[a]=1&filter[b]=2");
         assert_eq!(both, of(Collection::known("lib"), None, "filter[b]=2&page=3&filter%5Ba%5D=1"));
-        let owner = ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8050");
+        let parent = ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8050");
         let others = [
             of(Collection::known("files"), None, ""),
-            of(Collection::known("lib"), owner, ""),
+            of(Collection::known("lib"), parent, ""),
             of(Collection::known("lib"), None, "sort=a"),
             of(Collection::known("lib"), None, "q=a"),
             of(Collection::known("lib"), None, "filter[a]=1"),

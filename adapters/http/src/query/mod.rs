@@ -139,8 +139,8 @@ pub struct CollectionQuery<'a> {
 impl<'a> CollectionQuery<'a> {
     /// The first page of all items.
     #[must_use]
-    pub fn plain(group: Group, owner: Option<ItemId>) -> Self {
-        let fingerprint = Fingerprint::of(group.collection, owner, &Parameters::default());
+    pub fn plain(group: Group, parent: Option<ItemId>) -> Self {
+        let fingerprint = Fingerprint::of(group.collection, parent, &Parameters::default());
         Self {
             request: PageRequest::plain(1, DEFAULT_PAGE_SIZE),
             as_of: None,
@@ -149,13 +149,13 @@ impl<'a> CollectionQuery<'a> {
         }
     }
 
-    /// Reads the query of a collection, or of the part of it that belongs to `owner`.
+    /// Reads the query of a collection, or of the part of it that belongs to `parent`.
     ///
     /// # Errors
     /// 400 naming the parameter and the values it takes.
-    pub fn read(group: Group, raw: &'a str, owner: Option<ItemId>) -> Result<Self, Problem> {
+    pub fn read(group: Group, raw: &'a str, parent: Option<ItemId>) -> Result<Self, Problem> {
         if raw.is_empty() {
-            return Ok(Self::plain(group, owner));
+            return Ok(Self::plain(group, parent));
         }
         let parameters = Parameters::read(raw, known(Operation::List))?;
         let names = Names::of(group);
@@ -168,7 +168,7 @@ impl<'a> CollectionQuery<'a> {
         request.order = sort::read(&parameters, names)?;
         request.is_counted = paging::is_counted(&parameters)?;
         request.view = view::read(group, &parameters)?;
-        let fingerprint = Fingerprint::of(group.collection, owner, &parameters);
+        let fingerprint = Fingerprint::of(group.collection, parent, &parameters);
         if let Some(cursor) = parameters.get("cursor") {
             request.position = Some(cursor::read(cursor, fingerprint, &remembered(&request))?);
         }

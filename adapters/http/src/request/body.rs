@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use application::ReplacementBody;
 use bytes::{Bytes, BytesMut};
-use domain::json::{Elements, Kind, MAX_DEPTH, Read, Value};
+use domain::json::{Kind, MAX_DEPTH, Read, Value};
 use domain::{Members, Pointer, Violation};
 use futures_util::StreamExt;
 use poem::http::header::{self, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -263,7 +263,10 @@ impl SentCollection {
 }
 
 /// The elements of a collection, and where they stand.
-fn elements_of<'a>(collection: Value<'a>, name: &str) -> Option<(Elements<'a>, Pointer)> {
+fn elements_of<'a>(
+    collection: Value<'a>,
+    name: &str,
+) -> Option<(impl Iterator<Item = Value<'a>> + use<'a>, Pointer)> {
     match collection.kind() {
         Kind::Object => {
             let elements = collection.member("_embedded")?.member(name)?.elements()?;

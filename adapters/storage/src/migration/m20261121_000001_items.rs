@@ -29,8 +29,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// `predecessor` and `program` may outlive what they name, so they are no foreign keys; reads show
-/// what exists.
+/// An item may outlive the item it continues and its programme, so they are no foreign keys; reads
+/// show what exists.
 fn items(Dialect { uuid, json, .. }: &Dialect) -> String {
     format!(
         "CREATE TABLE items (

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::postgres::writes::{commit_lock, recorded};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
-use crate::sql::statements::{item_columns, owner_name, shown_columns};
+use crate::sql::statements::{item_columns, parent_collection, shown_columns};
 use crate::sql::{references, row_mapping};
 use crate::write::batch::{RowWrite, RowWriteKind};
 use crate::write::command::{Answer, Written, not_written};
@@ -83,7 +83,7 @@ fn unanswered(write: &RowWrite<'_>) -> DbErr {
 /// `$1` the least time; then one array each of the columns of [`given`].
 fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
     let time =
-        writes.iter().map(|write| write.change.time.as_microsecond()).max().unwrap_or_default();
+        writes.iter().map(|write| write.metadata.time.as_microsecond()).max().unwrap_or_default();
     let mut values = vec![
         time.into(),
         texts(writes.iter().map(|write| write.id.to_string())),
@@ -93,7 +93,7 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
         texts(
             writes
                 .iter()
-                .map(|write| write.change.caller.as_deref().unwrap_or_default().to_owned()),
+                .map(|write| write.metadata.caller.as_deref().unwrap_or_default().to_owned()),
         ),
     ];
     values.extend((0..references::COLUMNS.len()).map(|index| {
@@ -108,21 +108,21 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
 }
 
 fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
-    let (mut names, mut predecessors, mut versions) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut names, mut continued, mut versions) = (Vec::new(), Vec::new(), Vec::new());
     for write in writes {
         match write.how {
             RowWriteKind::Insert { continues } | RowWriteKind::Restore { continues } => {
-                names.push(owner_name(write.scope.collection).unwrap_or_default());
-                predecessors.push(id_text(continues));
+                names.push(parent_collection(write.scope.collection).unwrap_or_default());
+                continued.push(id_text(continues));
             }
             RowWriteKind::Update { expected, kind } => {
-                names.push(kind.name().to_owned());
+                names.push(kind.change_name().to_owned());
                 versions.push(expected.number());
             }
         }
     }
     let last = if versions.is_empty() {
-        texts(predecessors.into_iter())
+        texts(continued.into_iter())
     } else {
         integers(versions.into_iter())
     };
@@ -168,10 +168,10 @@ fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
         let item = row_mapping::written_item(row, write.members.clone())?;
         return Ok(Ok(Written::Item(item)));
     }
-    let lacks_owner = write.adds()
+    let lacks_parent = write.adds()
         && write.scope.parent.is_some()
-        && !row_mapping::get::<bool>(row, "has_owner")?;
-    Ok(Err(if lacks_owner {
+        && !row_mapping::get::<bool>(row, "has_parent")?;
+    Ok(Err(if lacks_parent {
         RepositoryError::ParentNotFound
     } else {
         not_written(row_mapping::get(row, "found")?)
@@ -228,14 +228,14 @@ const RESTORE: Addition = Addition {
 fn add(Addition { version, created_at, condition, found }: &Addition) -> String {
     format!(
         "WITH {given}, \
-         owners AS (SELECT o.id, o.collection FROM items o WHERE o.id IN (SELECT parent FROM given) ORDER BY o.id FOR KEY SHARE), \
+         parents AS (SELECT o.id, o.collection FROM items o WHERE o.id IN (SELECT parent FROM given) ORDER BY o.id FOR KEY SHARE), \
          written AS (INSERT INTO items AS i ({columns}) \
          SELECT g.id, g.collection, g.parent, {version}, {created_at}, g.time, g.predecessor, g.members{links}{keys} FROM given g \
-         WHERE (g.parent IS NULL OR EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner)) \
+         WHERE (g.parent IS NULL OR EXISTS (SELECT 1 FROM parents o WHERE o.id = g.parent AND o.collection = g.parent_collection)) \
          AND ({condition}) RETURNING {written}, NULL::json AS superseded), {recorded} \
-         SELECT g.id AS asked, EXISTS (SELECT 1 FROM owners o WHERE o.id = g.parent AND o.collection = g.owner) AS has_owner, \
+         SELECT g.id AS asked, EXISTS (SELECT 1 FROM parents o WHERE o.id = g.parent AND o.collection = g.parent_collection) AS has_parent, \
          {found} AS found, {shown} FROM given g LEFT JOIN written i ON i.id = g.id",
-        given = given(["owner", "predecessor"], "NULLIF(predecessor, '')::uuid"),
+        given = given(["parent_collection", "predecessor"], "NULLIF(predecessor, '')::uuid"),
         columns = item_columns(),
         links = references::columns(),
         keys = indexed_columns::columns(),

@@ -8,7 +8,7 @@ use sea_orm::{ConnectionTrait, DbErr, Value};
 
 use crate::postgres::batch::{id_text, integers, texts};
 use crate::sql::dialect::POSTGRES;
-use crate::sql::idempotency::{self, KnownBy, continued_by};
+use crate::sql::idempotency::{self, continued_by};
 use crate::sql::{references, row_mapping};
 use crate::write::batch::RowWrite;
 use crate::write::command::Answer;
@@ -22,21 +22,21 @@ pub(crate) async fn answered(
     connection: &impl ConnectionTrait,
     writes: &[RowWrite<'_>],
 ) -> Result<Vec<bool>, DbErr> {
-    let known: Vec<_> = writes.iter().filter_map(|write| KnownBy::of(write.change)).collect();
+    let known: Vec<_> = writes.iter().filter_map(|write| write.metadata.key_identity()).collect();
     if known.is_empty() {
         return Ok(vec![false; writes.len()]);
     }
     let now =
-        writes.iter().map(|write| write.change.time.as_microsecond()).max().unwrap_or_default();
+        writes.iter().map(|write| write.metadata.time.as_microsecond()).max().unwrap_or_default();
     let values = known_values(&known).into_iter().chain([now.into()]);
-    let mut answered: HashSet<KnownBy<'_>> = HashSet::new();
+    let mut answered: HashSet<[&str; 3]> = HashSet::new();
     for row in connection.query_all_raw(POSTGRES.statement(ANSWERED, values)).await? {
         let place = usize::try_from(row_mapping::get::<i64>(&row, "place")?).unwrap_or_default();
         answered.extend(known.get(place.wrapping_sub(1)));
     }
     Ok(writes
         .iter()
-        .map(|write| KnownBy::of(write.change).is_some_and(|known| answered.contains(&known)))
+        .map(|write| write.metadata.key_identity().is_some_and(|known| answered.contains(&known)))
         .collect())
 }
 
@@ -51,14 +51,13 @@ pub(crate) async fn remember(
         .zip(answers)
         .filter_map(|(write, answer)| Some((write, answer.as_ref().ok()?.item()?)));
     let done: Vec<_> = done
-        .filter_map(|(write, shown)| {
-            Some((KnownBy::of(write.change)?, write.change.key.as_deref()?, shown))
-        })
+        .filter_map(|(write, shown)| Some((write.metadata.key.as_ref()?, write.metadata, shown)))
         .collect();
     if done.is_empty() {
         return Ok(());
     }
-    let known: Vec<_> = done.iter().map(|(known, ..)| *known).collect();
+    let known: Vec<_> =
+        done.iter().filter_map(|(_, metadata, _)| metadata.key_identity()).collect();
     let column = |text: &dyn Fn(&ShownItem, &Links) -> String| {
         texts(
             done.iter()
@@ -68,13 +67,13 @@ pub(crate) async fn remember(
         )
     };
     let values = known_values(&known).into_iter().chain([
-        texts(done.iter().map(|(_, key, _)| key.fingerprint.to_string())),
-        integers(done.iter().map(|(_, key, _)| key.expires.as_microsecond())),
+        texts(done.iter().map(|(key, ..)| key.fingerprint.clone())),
+        integers(done.iter().map(|(_, metadata, _)| metadata.key_expires.as_microsecond())),
         column(&|shown, _| shown.item.id.to_string()),
         integers(done.iter().map(|(.., shown)| shown.item.version.number())),
         column(&|_, links| id_text(links.continues)),
         column(&|_, links| continued_by(links)),
-        texts(done.iter().map(|(_, key, _)| key.remarks.to_string())),
+        texts(done.iter().map(|(_, metadata, _)| metadata.remarks.to_string())),
     ]);
     let links = (0..references::COLUMNS.len())
         .map(|index| column(&|_, links| id_text(links.reference(index))));
@@ -95,13 +94,7 @@ pub(crate) async fn remember(
     connection.execute_raw(POSTGRES.statement(&text, values)).await.map(|_| ())
 }
 
-fn known_values(known: &[KnownBy<'_>]) -> [Value; 3] {
-    let column = |part: fn(&KnownBy<'_>) -> String| {
-        texts(known.iter().map(part).collect::<Vec<_>>().into_iter())
-    };
-    [
-        column(|known| known.caller.to_owned()),
-        column(|known| known.path.to_owned()),
-        column(|known| known.key.to_owned()),
-    ]
+fn known_values(known: &[[&str; 3]]) -> [Value; 3] {
+    let column = |part: usize| texts(known.iter().map(|known| known[part].to_owned()));
+    [column(0), column(1), column(2)]
 }

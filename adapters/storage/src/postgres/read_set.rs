@@ -1,7 +1,7 @@
 //! The read set of writes on `PostgreSQL`, looked up in the transaction that holds the commit
 //! lock.
 
-use application::Change;
+use application::WriteMetadata;
 use domain::Version;
 use sea_orm::{ConnectionTrait, DbErr, QueryResult};
 
@@ -12,7 +12,7 @@ use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
 /// What the read set of the changes rest on, as it is now.
 pub(crate) async fn current_reads<'a>(
     connection: &impl ConnectionTrait,
-    changes: impl Iterator<Item = &'a Change>,
+    changes: impl Iterator<Item = &'a WriteMetadata>,
 ) -> Result<CurrentReads, DbErr> {
     let mut current_reads = CurrentReads::default();
     let mut looks = looks(changes);

@@ -7,7 +7,9 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use application::{Change, CollectionContent, CollectionWrite, RepositoryError, Revision, Scope};
+use application::{
+    CollectionContent, CollectionWrite, RepositoryError, Revision, Scope, WriteMetadata,
+};
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 use sea_orm::{
@@ -25,7 +27,7 @@ use crate::sql::row_mapping;
 use crate::sql::statements::{CHANGE_COLUMNS, REVISION, listed};
 use crate::write::batch::{RowWrite, RowWriteKind, in_rows, together};
 use crate::write::command::{
-    Answer, Write, Written, change_values, counted_with, delete_values, not_written, removed_by,
+    Answer, Write, Written, counted_with, delete_values, metadata_values, not_written, removed_by,
     versions,
 };
 
@@ -92,8 +94,8 @@ impl PostgresWrites {
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, DbErr> {
         let looks_up = |write: &RowWrite<'_>| {
-            write.change.key.is_some()
-                || !write.change.read_set.is_empty()
+            write.metadata.key.is_some()
+                || !write.metadata.read_set.is_empty()
                 || matches!(write.how, RowWriteKind::Restore { .. })
         };
         if writes.iter().any(looks_up) {
@@ -113,7 +115,7 @@ impl PostgresWrites {
         let transaction = pool.begin().await?;
         acquire_commit_lock(
             &transaction,
-            writes.iter().map(|write| write.change.time).max().unwrap_or_default(),
+            writes.iter().map(|write| write.metadata.time).max().unwrap_or_default(),
         )
         .await?;
         let refusals = refusals(&transaction, writes).await?;
@@ -144,21 +146,21 @@ impl PostgresWrites {
 
     async fn attempt(&self, pool: &DatabaseConnection, write: &Write) -> Result<Answer, DbErr> {
         match write {
-            Write::Delete { scope, id, expected, change } if change.read_set.is_empty() => {
-                self.delete(pool, *scope, *id, *expected, change).await
+            Write::Delete { scope, id, expected, metadata } if metadata.read_set.is_empty() => {
+                self.delete(pool, *scope, *id, *expected, metadata).await
             }
-            Write::Delete { scope, id, expected, change } => {
+            Write::Delete { scope, id, expected, metadata } => {
                 let transaction = pool.begin().await?;
-                acquire_commit_lock(&transaction, change.time).await?;
-                if !hold(&transaction, change).await? {
+                acquire_commit_lock(&transaction, metadata.time).await?;
+                if !hold(&transaction, metadata).await? {
                     return Ok(Err(RepositoryError::VersionConflict));
                 }
-                let answer = self.delete(&transaction, *scope, *id, *expected, change).await?;
+                let answer = self.delete(&transaction, *scope, *id, *expected, metadata).await?;
                 transaction.commit().await?;
                 Ok(answer)
             }
-            Write::ReplaceAll { collection, content, keys, change } => {
-                self.replace_all(pool, *collection, content, keys, change).await
+            Write::ReplaceAll { collection, content, keys, metadata } => {
+                self.replace_all(pool, *collection, content, keys, metadata).await
             }
             Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
                 let row: Vec<_> = write.as_row().into_iter().collect();
@@ -174,12 +176,14 @@ impl PostgresWrites {
         scope: Scope,
         id: ItemId,
         expected: Version,
-        change: &Change,
+        metadata: &WriteMetadata,
     ) -> Result<Answer, DbErr> {
         let rows = run(
             connection,
-            POSTGRES
-                .statement(&self.delete, delete_values(scope, id, expected, change.time, change)),
+            POSTGRES.statement(
+                &self.delete,
+                delete_values(scope, id, expected, metadata.time, metadata),
+            ),
         )
         .await?;
         let found = found_version(&rows)?;
@@ -197,11 +201,11 @@ impl PostgresWrites {
         collection: Collection,
         content: &CollectionContent,
         keys: &[Keys],
-        change: &Change,
+        metadata: &WriteMetadata,
     ) -> Result<Answer, DbErr> {
         let transaction = pool.begin().await?;
-        let time = acquire_commit_lock(&transaction, change.time).await?;
-        if !hold(&transaction, change).await? {
+        let time = acquire_commit_lock(&transaction, metadata.time).await?;
+        if !hold(&transaction, metadata).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
         let rows = run(&transaction, POSTGRES.statement(LOCK_VERSIONS, [collection.name().into()]))
@@ -213,7 +217,7 @@ impl PostgresWrites {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        for step in in_rows(collection, content, keys, change).chunks(ROWS_AT_A_TIME) {
+        for step in in_rows(collection, content, keys, metadata).chunks(ROWS_AT_A_TIME) {
             for answer in self.rows.perform(&transaction, step).await? {
                 answer.map_err(|refusal| {
                     DbErr::Custom(format!("a step of a replacement was refused: {refusal}"))
@@ -222,7 +226,7 @@ impl PostgresWrites {
         }
         if !removed.is_empty() {
             let ids = listed(removed.iter().map(|(id, _)| *id));
-            let values = change_values(change.time, change)
+            let values = metadata_values(metadata.time, metadata)
                 .into_iter()
                 .chain([collection.name().into(), ids]);
             run(&transaction, POSTGRES.statement(&self.delete_all, values)).await?;
@@ -259,19 +263,19 @@ async fn refusals(
         .iter()
         .zip(&answered)
         .filter(|(_, answered)| !**answered)
-        .map(|(write, _)| write.change);
+        .map(|(write, _)| write.metadata);
     let current_reads = read_set::current_reads(connection, unanswered).await?;
     let refusal = |(write, answered): (&RowWrite<'_>, bool)| {
         let changed =
-            || (!current_reads.holds(write.change)).then_some(RepositoryError::VersionConflict);
+            || (!current_reads.holds(write.metadata)).then_some(RepositoryError::VersionConflict);
         if answered { Some(RepositoryError::AnsweredBefore) } else { changed() }
     };
     Ok(writes.iter().zip(answered).map(refusal).collect())
 }
 
 /// Whether what a change was decided on is as it was. The commit lock must be held.
-async fn hold(connection: &impl ConnectionTrait, change: &Change) -> Result<bool, DbErr> {
-    Ok(read_set::current_reads(connection, std::iter::once(change)).await?.holds(change))
+async fn hold(connection: &impl ConnectionTrait, metadata: &WriteMetadata) -> Result<bool, DbErr> {
+    Ok(read_set::current_reads(connection, std::iter::once(metadata)).await?.holds(metadata))
 }
 
 /// Acquires the commit lock, which is released with the transaction, and returns the time of the

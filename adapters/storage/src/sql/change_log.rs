@@ -1,7 +1,7 @@
 //! Reading the change log, as both engines do.
 
-use application::{ChangeKind, LogPage, LoggedChange, Sequence};
-use domain::{Collection, Version};
+use application::{LogPage, LoggedChange, Sequence};
+use domain::{Collection, Version, WriteOperation};
 use sea_orm::{DbErr, QueryResult, Statement, Value};
 
 use crate::sql::dialect::Dialect;
@@ -71,7 +71,8 @@ pub(crate) fn change(row: &QueryResult) -> Result<LoggedChange, DbErr> {
             .ok_or_else(|| row_mapping::not_understood("collection", collection))?,
         item: row_mapping::item_id(row, "item_id")?,
         version: Version::from_number(row_mapping::get(row, "version")?),
-        kind: ChangeKind::named(&kind).ok_or_else(|| row_mapping::not_understood("kind", kind))?,
+        kind: WriteOperation::of_change(&kind)
+            .ok_or_else(|| row_mapping::not_understood("kind", kind))?,
         time: row_mapping::timestamp(row, "time")?,
         caller: row_mapping::get(row, "caller")?,
     })

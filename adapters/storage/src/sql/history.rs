@@ -40,8 +40,6 @@ pub(crate) enum VersionSelector {
     Numbered(Version),
     /// The one it was at.
     At(Timestamp),
-    /// The last one.
-    Last,
 }
 
 /// Looks for one version.
@@ -51,20 +49,17 @@ pub(crate) fn version_statement(
     id: ItemId,
     selector: VersionSelector,
 ) -> Statement {
-    let (condition, value): (_, Option<Value>) = match selector {
-        VersionSelector::Numbered(version) => ("= $4", Some(version.number().into())),
+    let (condition, value): (_, Value) = match selector {
+        VersionSelector::Numbered(version) => ("= $4", version.number().into()),
         VersionSelector::At(time) => (
             "= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1 AND t.time <= $4)",
-            Some(time.as_microsecond().into()),
+            time.as_microsecond().into(),
         ),
-        VersionSelector::Last => {
-            ("= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1)", None)
-        }
     };
     let text = format!(
         "SELECT {COLUMNS} FROM changes c {JOINS} WHERE {IN_SCOPE} AND c.version {condition}"
     );
-    dialect.statement(&text, scope_values(scope, id).into_iter().chain(value))
+    dialect.statement(&text, scope_values(scope, id).into_iter().chain([value]))
 }
 
 /// Looks for the versions of an item, the newest first.
@@ -127,9 +122,9 @@ pub(crate) fn page_statement(
     let mut text = SqlText::new(dialect);
     let time = text.bind(time.as_microsecond());
     let collection = literal(scope.collection.name());
-    let owner = parent(scope).map(|parent| text.bind(parent));
+    let parent = parent(scope).map(|parent| text.bind(parent));
     let held_by = |row: &str| {
-        owner.as_ref().map(|owner| format!(" AND {row}.parent = {owner}")).unwrap_or_default()
+        parent.as_ref().map(|parent| format!(" AND {row}.parent = {parent}")).unwrap_or_default()
     };
     let held = |beyond: &dyn Fn(&str) -> String| {
         format!(

@@ -3,7 +3,7 @@
 //! The row is written in the transaction of the write it belongs to. It names the version that was
 //! written and the links it was shown with; what else was shown is in the change log.
 
-use application::{Answered, Change, IdempotencyKey, Links, ShownItem};
+use application::{Answered, Links, ShownItem, WriteMetadata};
 use domain::ItemId;
 use sea_orm::{DbErr, QueryResult, Statement, Value};
 
@@ -22,31 +22,14 @@ pub(crate) fn columns() -> String {
 pub(crate) const FORGET: &str = "DELETE FROM idempotency_keys WHERE (caller, path, key) IN \
                                  (SELECT caller, path, key FROM idempotency_keys WHERE expires_at <= $1 LIMIT $2)";
 
-/// By what a request is known to the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct KnownBy<'a> {
-    /// Empty for an anonymous one.
-    pub caller: &'a str,
-    pub path: &'a str,
-    pub key: &'a str,
-}
-
-impl<'a> KnownBy<'a> {
-    /// By what the request of a change is known, if it may be sent again.
-    pub fn of(change: &'a Change) -> Option<Self> {
-        let IdempotencyKey { path, key, .. } = change.key.as_deref()?;
-        Some(Self { caller: change.caller.as_deref().unwrap_or_default(), path, key })
-    }
-}
-
 /// The text of links to those that continue an item.
 pub(crate) fn continued_by(links: &Links) -> String {
     links.continued_by.iter().map(ItemId::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Looks for what the request of a change was answered before.
-pub(crate) fn answered_statement(dialect: &Dialect, change: &Change) -> Option<Statement> {
-    let KnownBy { caller, path, key } = KnownBy::of(change)?;
+/// Looks for what the request of a write was answered before.
+pub(crate) fn answered_statement(dialect: &Dialect, metadata: &WriteMetadata) -> Option<Statement> {
+    let [caller, path, key] = metadata.key_identity()?;
     let text = format!(
         "SELECT k.fingerprint, k.continues, k.continued_by, k.remarks{links}, {columns} FROM idempotency_keys k \
          JOIN changes c ON c.item_id = k.item_id AND c.version = k.version {joins} \
@@ -56,7 +39,7 @@ pub(crate) fn answered_statement(dialect: &Dialect, change: &Change) -> Option<S
         joins = history::JOINS,
     );
     let values: [Value; 4] =
-        [caller.into(), path.into(), key.into(), change.time.as_microsecond().into()];
+        [caller.into(), path.into(), key.into(), metadata.time.as_microsecond().into()];
     Some(dialect.statement(&text, values))
 }
 

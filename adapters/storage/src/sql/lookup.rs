@@ -1,4 +1,4 @@
-//! What rules look for, as SQL: the items of an id, of an owner, or with a member of some value.
+//! What rules look for, as SQL: the items of an id, of a parent, or with a member of some value.
 //!
 //! What is looked up is found again where a write is decided (`write/read_set.rs`), so both are the
 //! same condition on the row `w`.
@@ -220,7 +220,7 @@ pub(crate) fn known(lookup: &Lookup, ShownItem { item, .. }: ShownItem) -> Found
 
 #[cfg(test)]
 mod tests {
-    use application::{Change, ReadDependency};
+    use application::{ReadDependency, WriteMetadata};
     use domain::{Collection, ItemId, Lookup, LookupKey};
     use jiff::Timestamp;
     use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, Statement};
@@ -275,9 +275,9 @@ mod tests {
                     "{name}: {first}"
                 );
                 let read_set = vec![ReadDependency { lookup, found: Vec::new() }];
-                let change =
-                    Change { time: Timestamp::UNIX_EPOCH, caller: None, key: None, read_set };
-                for look in looks(std::iter::once(&change)) {
+                let metadata =
+                    WriteMetadata { read_set, ..WriteMetadata::at(Timestamp::UNIX_EPOCH) };
+                for look in looks(std::iter::once(&metadata)) {
                     let second = plan(&database, look.statement(&SQLITE)).await;
                     assert!(
                         second.contains(&index) && !second.contains("items_by_collection"),

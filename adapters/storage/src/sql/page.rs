@@ -13,7 +13,7 @@ use crate::sql::full_text;
 use crate::sql::row_mapping;
 use crate::sql::sort::Order;
 use crate::sql::sql_text::{SqlText, literal};
-use crate::sql::statements::{owner_name, parent};
+use crate::sql::statements::{parent, parent_collection};
 
 /// The statement that finds out which items are on a page, and how its rows are understood.
 pub(crate) struct PageStatement {
@@ -38,7 +38,7 @@ enum Count {
 pub(crate) struct PageRows {
     pub total: Total,
     pub revision: Revision,
-    pub has_owner: bool,
+    pub has_parent: bool,
     /// The items in order.
     pub found: Vec<Found>,
     pub has_more: bool,
@@ -127,7 +127,7 @@ impl PageStatement {
         Ok(PageRows {
             total: self.total(first)?,
             revision: Revision(row_mapping::get(first, "revision")?),
-            has_owner: row_mapping::get(first, "has_owner")?,
+            has_parent: row_mapping::get(first, "has_parent")?,
             found,
             has_more,
         })
@@ -265,14 +265,14 @@ pub(crate) fn totals_statement(
     text.finish(&totals)
 }
 
-/// What is counted of a scope: `total_items`, `revision`, `has_owner`, in one row.
+/// What is counted of a scope: `total_items`, `revision`, `has_parent`, in one row.
 ///
 /// A page shows what writes to related collections make and break, so those count in its revision
 /// too.
 fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
     let own = literal(scope.collection.name());
     let parent = text.bind(scope.parent.map_or_else(Uuid::nil, ItemId::uuid));
-    let owner = text.bind(owner_name(scope.collection));
+    let parent_name = text.bind(parent_collection(scope.collection));
     let mut names: Vec<_> = related.iter().map(|collection| literal(collection.name())).collect();
     let counted = if scope.parent.is_none() {
         // Said so that the engine looks into the primary key once for each.
@@ -290,7 +290,7 @@ fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
     format!(
         "SELECT CAST(COALESCE(SUM(CASE WHEN c.collection = {own} THEN c.items ELSE 0 END), 0) AS BIGINT) AS total_items, \
          CAST(COALESCE(SUM(c.writes), 0) AS BIGINT) AS revision, \
-         EXISTS (SELECT 1 FROM items o WHERE o.id = {parent} AND o.collection = {owner}) AS has_owner \
+         EXISTS (SELECT 1 FROM items o WHERE o.id = {parent} AND o.collection = {parent_name}) AS has_parent \
          FROM collection_totals c WHERE {counted}"
     )
 }

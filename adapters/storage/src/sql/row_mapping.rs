@@ -79,7 +79,7 @@ pub(crate) fn totals(rows: &[QueryResult]) -> Result<(Totals, bool), DbErr> {
         rows.first().ok_or_else(|| DbErr::RecordNotFound("totals without a row".to_owned()))?;
     Ok((
         Totals { items: count(row, "total_items")?, revision: Revision(get(row, "revision")?) },
-        get(row, "has_owner")?,
+        get(row, "has_parent")?,
     ))
 }
 

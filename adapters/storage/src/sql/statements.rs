@@ -108,11 +108,16 @@ impl Statements {
         ))
     }
 
-    pub fn belonging_to(&self, collection: Collection, owners: &[ItemId], limit: u64) -> Statement {
+    pub fn belonging_to(
+        &self,
+        collection: Collection,
+        parents: &[ItemId],
+        limit: u64,
+    ) -> Statement {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.dialect.statement(
             &self.belonging_to,
-            [listed(owners.iter().copied()), collection.name().into(), limit.into()],
+            [listed(parents.iter().copied()), collection.name().into(), limit.into()],
         )
     }
 
@@ -133,6 +138,6 @@ pub(crate) fn parent(scope: Scope) -> Option<Uuid> {
 }
 
 /// The name of the collection that owns the items of this one.
-pub(crate) fn owner_name(collection: Collection) -> Option<String> {
-    collection.parent().map(|owner| owner.name().to_owned())
+pub(crate) fn parent_collection(collection: Collection) -> Option<String> {
+    collection.parent().map(|parent| parent.name().to_owned())
 }

@@ -77,7 +77,7 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
         let file = file(&options.url)?;
-        let lock = sole_owner(&file)?;
+        let lock = sole_process(&file)?;
         let connect_error = |error: DbErr| StoreError::open_pool(&file, &error);
         // It comes first: it makes the file and turns the write-ahead log on, which readers cannot.
         let preparing = SqlxSqliteConnector::connect(preparing_options(options))
@@ -156,7 +156,7 @@ impl Engine for Sqlite {
                 tracing::warn!(%error, "an SQLite connection did not close cleanly");
             }
         }
-        // The next owner need not wait until the last who knows of this store has forgotten it.
+        // The next process need not wait until the last who knows of this store has forgotten it.
         if let Err(error) = self.lock.unlock() {
             tracing::warn!(%error, "the lock on the SQLite file was not let go");
         }
@@ -197,7 +197,7 @@ fn file(url: &str) -> Result<Arc<Path>, StoreError> {
 ///
 /// The lock is on a file beside it. One on the file itself would end `SQLite`'s own locks when it
 /// is let go.
-fn sole_owner(file: &Path) -> Result<File, StoreError> {
+fn sole_process(file: &Path) -> Result<File, StoreError> {
     let mut path = file.as_os_str().to_owned();
     path.push(".lock");
     let path = PathBuf::from(path);

@@ -1,6 +1,6 @@
 //! The read set of writes on `SQLite`, looked up in the transaction that writes.
 
-use application::Change;
+use application::WriteMetadata;
 use domain::{ItemId, Version};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Row, Transaction};
@@ -10,12 +10,15 @@ use crate::sql::dialect::SQLITE;
 use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
 
 /// Whether what the read set of a change rest on is as it was.
-pub(crate) fn hold(transaction: &Transaction<'_>, change: &Change) -> rusqlite::Result<bool> {
-    if change.read_set.is_empty() {
+pub(crate) fn hold(
+    transaction: &Transaction<'_>,
+    metadata: &WriteMetadata,
+) -> rusqlite::Result<bool> {
+    if metadata.read_set.is_empty() {
         return Ok(true);
     }
     let mut current_reads = CurrentReads::default();
-    let mut looks = looks(std::iter::once(change));
+    let mut looks = looks(std::iter::once(metadata));
     while let Some(look) = looks.pop() {
         let found = found(transaction, &look)?;
         match look.apart(found.len()) {
@@ -23,7 +26,7 @@ pub(crate) fn hold(transaction: &Transaction<'_>, change: &Change) -> rusqlite::
             None => current_reads.note(&look, found),
         }
     }
-    Ok(current_reads.holds(change))
+    Ok(current_reads.holds(metadata))
 }
 
 fn found(transaction: &Transaction<'_>, look: &Look<'_>) -> rusqlite::Result<Vec<LookedUp>> {

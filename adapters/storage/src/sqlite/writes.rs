@@ -8,17 +8,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use application::{
-    Change, ChangeKind, CollectionContent, CollectionWrite, Links, RepositoryError, Revision,
-    Scope, ShownItem,
+    CollectionContent, CollectionWrite, Links, RepositoryError, Revision, Scope, ShownItem,
+    WriteMetadata,
 };
-use domain::{Collection, Item, ItemId, Version};
+use domain::{Collection, Item, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
 use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Params, Row, ToSql, Transaction, params};
 use uuid::Uuid;
 
 use crate::sql::dialect::SQLITE;
-use crate::sql::idempotency::{self, KnownBy, continued_by};
+use crate::sql::idempotency::{self, continued_by};
 use crate::sql::indexed_columns::{self, Keys};
 use crate::sql::statements::{CHANGE_COLUMNS, REVISION, item_columns, parent, shown_columns};
 use crate::sql::{references, row_mapping};
@@ -135,35 +135,38 @@ impl Performing<'_> {
                 let row = write.as_row().map(|row| self.write_once(&row)).transpose()?;
                 Ok(row.unwrap_or(Err(RepositoryError::Corrupt)).map(Written::Item))
             }
-            Write::Delete { change, .. } | Write::ReplaceAll { change, .. }
-                if !read_set::hold(self.transaction, change)? =>
+            Write::Delete { metadata, .. } | Write::ReplaceAll { metadata, .. }
+                if !read_set::hold(self.transaction, metadata)? =>
             {
                 Ok(Err(RepositoryError::VersionConflict))
             }
-            Write::Delete { scope, id, expected, change } => {
-                self.delete(*scope, *id, *expected, change)
+            Write::Delete { scope, id, expected, metadata } => {
+                self.delete(*scope, *id, *expected, metadata)
             }
-            Write::ReplaceAll { collection, content, keys, change } => {
-                self.replace_all(*collection, content, keys, change)
+            Write::ReplaceAll { collection, content, keys, metadata } => {
+                self.replace_all(*collection, content, keys, metadata)
             }
         }
     }
 
     /// Does a write unless the request was answered before, and remembers it.
     fn write_once(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
-        let (Some(KnownBy { caller, path, key }), Some(own)) =
-            (KnownBy::of(write.change), write.change.key.as_deref())
+        let (Some([caller, path, key]), Some(own)) =
+            (write.metadata.key_identity(), &write.metadata.key)
         else {
             return self.write_on_grounds(write);
         };
-        let known = params![caller, path, key, write.change.time.as_microsecond()];
+        let known = params![caller, path, key, write.metadata.time.as_microsecond()];
         if self.transaction.prepare_cached(ANSWERED)?.exists(known)? {
             return Ok(Err(RepositoryError::AnsweredBefore));
         }
         let written = self.write_on_grounds(write)?;
         if let Ok(ShownItem { item, links }) = &written {
-            let (fingerprint, expires, by) =
-                (&own.fingerprint, own.expires.as_microsecond(), continued_by(links));
+            let (fingerprint, expires, by) = (
+                &own.fingerprint,
+                write.metadata.key_expires.as_microsecond(),
+                continued_by(links),
+            );
             let (id, version, continues) =
                 (item.id.uuid(), item.version.number(), links.continues.map(ItemId::uuid));
             let links = references::values(&links.references);
@@ -177,7 +180,7 @@ impl Performing<'_> {
                 version,
                 continues,
                 by,
-                own.remarks
+                write.metadata.remarks
             ];
             self.run(&self.texts.remember, row_values(answer, &links, &[], &[]).as_slice())?;
         }
@@ -186,7 +189,7 @@ impl Performing<'_> {
 
     /// Does a write unless what it was decided on has changed.
     fn write_on_grounds(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
-        if read_set::hold(self.transaction, write.change)? {
+        if read_set::hold(self.transaction, write.metadata)? {
             self.write_row(write)
         } else {
             Ok(Err(RepositoryError::VersionConflict))
@@ -258,19 +261,19 @@ impl Performing<'_> {
         created_at: Timestamp,
         continues: Option<ItemId>,
     ) -> Outcome<Item> {
-        let RowWrite { scope, id, members, change, .. } = write;
+        let RowWrite { scope, id, members, metadata, .. } = write;
         let (collection, parent, time) =
             (scope.collection.name(), parent(*scope), self.time.as_microsecond());
-        let (predecessor, references) =
+        let (continued, references) =
             (continues.map(ItemId::uuid), references::values(write.references));
         let (number, created) = (version.number(), created_at.as_microsecond());
         let item =
-            params![id.uuid(), collection, parent, number, created, time, predecessor, members];
+            params![id.uuid(), collection, parent, number, created, time, continued, members];
         let item = row_values(item, &references, write.keys.columns(), &[]);
         self.run(&self.texts.insert, item.as_slice())?;
         self.run(
             &self.texts.created,
-            params![collection, id.uuid(), number, time, change.caller, parent, predecessor],
+            params![collection, id.uuid(), number, time, metadata.caller, parent, continued],
         )?;
         let (members, parent) = (Arc::clone(members), scope.parent);
         Ok(Item { id: *id, version, created_at, updated_at: self.time, members, parent, continues })
@@ -280,7 +283,7 @@ impl Performing<'_> {
         &self,
         write: &RowWrite<'_>,
         expected: Version,
-        kind: ChangeKind,
+        kind: WriteOperation,
     ) -> Outcome<Judged<ShownItem>> {
         let Some((mut shown, has_keys)) = self.found(write)? else {
             return Ok(Err(RepositoryError::ItemNotFound));
@@ -291,7 +294,7 @@ impl Performing<'_> {
         let time = self.time.as_microsecond();
         self.run(
             &self.texts.superseded,
-            params![write.id.uuid(), kind.name(), time, write.change.caller],
+            params![write.id.uuid(), kind.change_name(), time, write.metadata.caller],
         )?;
         let (id, references) = (write.id.uuid(), references::values(write.references));
         let (text, keys): (_, &[_]) = if has_keys {
@@ -351,7 +354,7 @@ impl Performing<'_> {
         scope: Scope,
         id: ItemId,
         expected: Version,
-        change: &Change,
+        metadata: &WriteMetadata,
     ) -> Outcome<Answer> {
         let mut statement = self.transaction.prepare_cached(VERSION)?;
         let values = params![id.uuid(), scope.collection.name(), parent(scope)];
@@ -359,16 +362,16 @@ impl Performing<'_> {
         if version != Some(expected.number()) {
             return Ok(Err(not_written(version)));
         }
-        self.remove(id, change)?;
+        self.remove(id, metadata)?;
         Ok(Ok(Written::Nothing))
     }
 
     /// Removes an item that is known to be there, and what belongs to it.
-    fn remove(&mut self, id: ItemId, change: &Change) -> Outcome<()> {
-        let kind = ChangeKind::Deleted.name();
+    fn remove(&mut self, id: ItemId, metadata: &WriteMetadata) -> Outcome<()> {
+        let kind = WriteOperation::Delete.change_name();
         self.run(
             &self.texts.deleted,
-            params![id.uuid(), kind, self.time.as_microsecond(), change.caller],
+            params![id.uuid(), kind, self.time.as_microsecond(), metadata.caller],
         )?;
         for text in REMOVE {
             let mut statement = self.transaction.prepare_cached(text)?;
@@ -385,7 +388,7 @@ impl Performing<'_> {
         collection: Collection,
         content: &CollectionContent,
         keys: &[Keys],
-        change: &Change,
+        metadata: &WriteMetadata,
     ) -> Outcome<Answer> {
         let removed = match removed_by(
             &self.versions(collection)?,
@@ -395,7 +398,7 @@ impl Performing<'_> {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        for row in in_rows(collection, content, keys, change) {
+        for row in in_rows(collection, content, keys, metadata) {
             if let Err(refusal) = self.write_row(&row)? {
                 // It was found possible, so something is wrong: the transaction must not go on.
                 tracing::error!(%refusal, "a step of a replacement was refused");
@@ -403,7 +406,7 @@ impl Performing<'_> {
             }
         }
         for (id, _) in removed {
-            self.remove(id, change)?;
+            self.remove(id, metadata)?;
         }
         let revision = Revision(self.revision(collection)?);
         Ok(Ok(Written::Collection(CollectionWrite { time: self.time, revision })))

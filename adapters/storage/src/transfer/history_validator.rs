@@ -6,11 +6,11 @@
 //! in the folder for temporary files and is gone with the process: memory does not grow with the
 //! number of items.
 
+use application::Sequence;
 use application::maintenance::{
     ChangeRecord, CheckedChange, CollectionSummary, HistoryValidator, MaintenanceError,
 };
-use application::{ChangeKind, Sequence};
-use domain::{Collection, ItemId, Version};
+use domain::{Collection, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
@@ -116,7 +116,7 @@ impl SqliteHistoryValidator {
         // What belongs to an item that is deleted is deleted in the same transaction, and so at the
         // same time, in any order.
         let is_there = |ended: i64| {
-            record.kind == ChangeKind::Deleted && ended == record.time.as_microsecond()
+            record.kind == WriteOperation::Delete && ended == record.time.as_microsecond()
         };
         let may_belong = known.is_some_and(|known| known.ended.is_none_or(is_there));
         Ok((!may_belong).then(|| format!(
@@ -135,7 +135,7 @@ impl SqliteHistoryValidator {
     }
 
     fn keep(&self, line: u64, record: &ChangeRecord, since: i64) -> rusqlite::Result<usize> {
-        let ended = (record.kind == ChangeKind::Deleted).then_some(record.time.as_microsecond());
+        let ended = (record.kind == WriteOperation::Delete).then_some(record.time.as_microsecond());
         let links = [record.parent, record.continues].map(|id| id.map(ItemId::uuid));
         let (id, collection) = (record.item.uuid(), record.collection.name());
         self.scratch.prepare_cached(KEEP)?.execute(params![
@@ -203,13 +203,13 @@ fn item_error(record: &ChangeRecord, known: Option<&Known>) -> Option<String> {
         ));
     }
     let is_there = known.is_some_and(|known| known.ended.is_none());
-    if kind == ChangeKind::Deleted && !is_there {
+    if kind == WriteOperation::Delete && !is_there {
         return Some(format!(
             "{item} is deleted where it does not exist; remove the line, or put back the one that created it"
         ));
     }
-    if (kind == ChangeKind::Created) == is_there && kind != ChangeKind::Deleted {
-        let kind = kind.name();
+    if (kind == WriteOperation::Create) == is_there && kind != WriteOperation::Delete {
+        let kind = kind.change_name();
         return Some(format!(
             "`kind` {kind} of {item} does not go with what was before: it is `created` where the item does not exist, another where it does"
         ));
@@ -234,8 +234,8 @@ fn item_error(record: &ChangeRecord, known: Option<&Known>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use application::{ChangeKind, Sequence};
-    use domain::{Collection, ItemId, Version};
+    use application::Sequence;
+    use domain::{Collection, ItemId, Version, WriteOperation};
     use jiff::Timestamp;
     use uuid::Uuid;
 
@@ -247,7 +247,7 @@ mod tests {
         ItemId::from_uuid(Uuid::from_u128(number))
     }
 
-    fn change(sequence: i64, item: u128, version: i64, kind: ChangeKind) -> ChangeRecord {
+    fn change(sequence: i64, item: u128, version: i64, kind: WriteOperation) -> ChangeRecord {
         ChangeRecord {
             sequence: Sequence(sequence),
             collection: Collection::known("proposals"),
@@ -258,11 +258,11 @@ mod tests {
             caller: None,
             parent: None,
             continues: None,
-            members: (kind != ChangeKind::Deleted).then(|| "{}".into()),
+            members: (kind != WriteOperation::Delete).then(|| "{}".into()),
         }
     }
 
-    fn library_item(sequence: i64, item: u128, version: i64, kind: ChangeKind) -> ChangeRecord {
+    fn library_item(sequence: i64, item: u128, version: i64, kind: WriteOperation) -> ChangeRecord {
         ChangeRecord {
             collection: Collection::known("lib"),
             parent: Some(id(1)),
@@ -289,16 +289,16 @@ mod tests {
         assert!(error.contains(words), "{error}");
     }
 
-    use ChangeKind::{Created, Deleted, Patched, Replaced};
+    use WriteOperation::{Create, Delete, Patch, Replace};
 
     #[test]
     fn a_deleted_item_may_exist_again_and_is_as_old_as_before() {
         let mut validator = SqliteHistoryValidator::new().unwrap();
         let history = [
-            change(1, 1, 1, Created),
-            change(2, 1, 2, Deleted),
-            change(3, 1, 3, Created),
-            change(4, 1, 4, Patched),
+            change(1, 1, 1, Create),
+            change(2, 1, 2, Delete),
+            change(3, 1, 3, Create),
+            change(4, 1, 4, Patch),
         ];
         let [.., last] = history.map(|change| validator.check(1, change).unwrap().unwrap());
         assert_eq!(last.created_at.as_microsecond(), TIME + 1);
@@ -306,21 +306,21 @@ mod tests {
 
     #[test]
     fn an_item_is_created_where_it_does_not_exist() {
-        for (kind, is_there) in [(Created, true), (Replaced, false), (Patched, false)] {
-            let second = if is_there { change(2, 1, 2, Patched) } else { change(2, 1, 2, Deleted) };
-            let history = vec![change(1, 1, 1, Created), second, change(3, 1, 3, kind)];
-            refused(history, &format!("`kind` {} of {}", kind.name(), id(1)));
+        for (kind, is_there) in [(Create, true), (Replace, false), (Patch, false)] {
+            let second = if is_there { change(2, 1, 2, Patch) } else { change(2, 1, 2, Delete) };
+            let history = vec![change(1, 1, 1, Create), second, change(3, 1, 3, kind)];
+            refused(history, &format!("`kind` {} of {}", kind.change_name(), id(1)));
         }
-        refused(vec![change(1, 1, 1, Replaced)], "`kind` replaced of");
+        refused(vec![change(1, 1, 1, Replace)], "`kind` replaced of");
     }
 
     #[test]
     fn numbers_and_times_do_not_go_back() {
-        let created = || change(5, 1, 1, Created);
-        refused(vec![created(), change(5, 2, 1, Created)], "`sequence` 5 comes after 5");
+        let created = || change(5, 1, 1, Create);
+        refused(vec![created(), change(5, 2, 1, Create)], "`sequence` 5 comes after 5");
         let earlier = ChangeRecord {
             time: Timestamp::from_microsecond(TIME).unwrap(),
-            ..change(6, 2, 1, Created)
+            ..change(6, 2, 1, Create)
         };
         let words = format!("`time` {} is before {} of", earlier.time, created().time);
         refused(vec![created(), earlier.clone()], &words);
@@ -333,61 +333,61 @@ mod tests {
         let words = |found: i64, expected| {
             format!("`version` {found} of {} comes where version {expected} is expected", id(1))
         };
-        refused(vec![change(1, 1, 2, Created)], &words(2, 1));
-        let created = || change(1, 1, 1, Created);
-        refused(vec![created(), change(2, 1, 3, Replaced)], &words(3, 2));
-        refused(vec![created(), change(2, 1, 3, Replaced)], "a line is missing");
-        refused(vec![created(), change(2, 1, 1, Replaced)], &words(1, 2));
-        refused(vec![created(), change(2, 1, 1, Replaced)], "the line stands twice");
+        refused(vec![change(1, 1, 2, Create)], &words(2, 1));
+        let created = || change(1, 1, 1, Create);
+        refused(vec![created(), change(2, 1, 3, Replace)], &words(3, 2));
+        refused(vec![created(), change(2, 1, 3, Replace)], "a line is missing");
+        refused(vec![created(), change(2, 1, 1, Replace)], &words(1, 2));
+        refused(vec![created(), change(2, 1, 1, Replace)], "the line stands twice");
         let highest =
-            ChangeRecord { version: Version::from_number(i64::MAX), ..change(1, 1, 1, Created) };
+            ChangeRecord { version: Version::from_number(i64::MAX), ..change(1, 1, 1, Create) };
         refused(vec![highest], &words(i64::MAX, 1));
     }
 
     #[test]
     fn only_what_is_there_is_deleted() {
         let words = "is deleted where it does not exist";
-        refused(vec![change(1, 1, 1, Deleted)], words);
+        refused(vec![change(1, 1, 1, Delete)], words);
         let history =
-            vec![change(1, 1, 1, Created), change(2, 1, 2, Deleted), change(3, 1, 3, Deleted)];
+            vec![change(1, 1, 1, Create), change(2, 1, 2, Delete), change(3, 1, 3, Delete)];
         refused(history, words);
     }
 
     #[test]
     fn an_item_stays_where_it_is() {
         let moved =
-            ChangeRecord { collection: Collection::known("files"), ..change(2, 1, 2, Replaced) };
+            ChangeRecord { collection: Collection::known("files"), ..change(2, 1, 2, Replace) };
         let words = "is in the group `proposals` before; an item cannot move to `files`";
-        refused(vec![change(1, 1, 1, Created), moved], words);
-        let orphan = ChangeRecord { parent: None, ..library_item(3, 2, 2, Replaced) };
-        let history = vec![change(1, 1, 1, Created), library_item(2, 2, 1, Created), orphan];
+        refused(vec![change(1, 1, 1, Create), moved], words);
+        let orphan = ChangeRecord { parent: None, ..library_item(3, 2, 2, Replace) };
+        let history = vec![change(1, 1, 1, Create), library_item(2, 2, 1, Create), orphan];
         refused(history, &format!("`parent` of {} differs", id(2)));
     }
 
     #[test]
     fn a_parent_is_there_and_of_the_owning_group() {
         let words = "does not exist there as an item of `proposals`";
-        refused(vec![library_item(1, 2, 1, Created)], words);
+        refused(vec![library_item(1, 2, 1, Create)], words);
         let of_another =
-            ChangeRecord { collection: Collection::known("files"), ..change(1, 1, 1, Created) };
-        refused(vec![of_another, library_item(2, 2, 1, Created)], words);
-        let deleted = [change(1, 1, 1, Created), change(2, 1, 2, Deleted)];
-        refused([&deleted[..], &[library_item(3, 2, 1, Created)]].concat(), words);
-        let owned = ChangeRecord { parent: Some(id(1)), ..change(2, 2, 1, Created) };
+            ChangeRecord { collection: Collection::known("files"), ..change(1, 1, 1, Create) };
+        refused(vec![of_another, library_item(2, 2, 1, Create)], words);
+        let deleted = [change(1, 1, 1, Create), change(2, 1, 2, Delete)];
+        refused([&deleted[..], &[library_item(3, 2, 1, Create)]].concat(), words);
+        let owned = ChangeRecord { parent: Some(id(1)), ..change(2, 2, 1, Create) };
         let words = "items of `proposals` belong to no other item";
-        refused(vec![change(1, 1, 1, Created), owned], words);
+        refused(vec![change(1, 1, 1, Create), owned], words);
     }
 
     #[test]
     fn what_belongs_to_an_item_is_deleted_with_it_in_any_order() {
-        let begun = || vec![change(1, 1, 1, Created), library_item(2, 2, 1, Created)];
+        let begun = || vec![change(1, 1, 1, Create), library_item(2, 2, 1, Create)];
         let at = |change: ChangeRecord| ChangeRecord {
             time: Timestamp::from_microsecond(TIME + 9).unwrap(),
             ..change
         };
-        let deletions = [at(change(3, 1, 2, Deleted)), at(library_item(4, 2, 2, Deleted))];
+        let deletions = [at(change(3, 1, 2, Delete)), at(library_item(4, 2, 2, Delete))];
         assert_eq!(error([begun(), deletions.to_vec()].concat()), None);
-        let later = library_item(11, 2, 2, Deleted);
+        let later = library_item(11, 2, 2, Delete);
         let history = [begun(), vec![deletions[0].clone(), later]].concat();
         refused(history, "does not exist there as an item of `proposals`");
         let mut validator = SqliteHistoryValidator::new().unwrap();
@@ -400,15 +400,15 @@ mod tests {
     }
 
     #[test]
-    fn a_predecessor_is_another_item_of_the_group_that_was_once_there() {
+    fn a_continued_item_is_another_item_of_the_group_that_was_once_there() {
         let continuing =
-            |continues| ChangeRecord { continues: Some(id(continues)), ..change(3, 2, 1, Created) };
+            |continues| ChangeRecord { continues: Some(id(continues)), ..change(3, 2, 1, Create) };
         assert_eq!(
-            error(vec![change(1, 1, 1, Created), change(2, 1, 2, Deleted), continuing(1)]),
+            error(vec![change(1, 1, 1, Create), change(2, 1, 2, Delete), continuing(1)]),
             None
         );
         let words = "which no earlier line creates in `proposals`";
-        refused(vec![change(1, 1, 1, Created), continuing(3)], words);
+        refused(vec![change(1, 1, 1, Create), continuing(3)], words);
         refused(vec![continuing(2)], words);
     }
 
@@ -416,10 +416,10 @@ mod tests {
     fn the_summary_counts_by_group() {
         let mut validator = SqliteHistoryValidator::new().unwrap();
         for change in [
-            change(1, 1, 1, Created),
-            library_item(2, 2, 1, Created),
-            change(3, 3, 1, Created),
-            change(4, 3, 2, Deleted),
+            change(1, 1, 1, Create),
+            library_item(2, 2, 1, Create),
+            change(3, 3, 1, Create),
+            change(4, 3, 2, Delete),
         ] {
             validator.check(1, change).unwrap().unwrap();
         }

@@ -7,10 +7,10 @@
 
 use std::collections::HashMap;
 
-use application::ChangeKind;
 use application::maintenance::{CheckedChange, HistoryImport, MaintenanceError};
 use async_trait::async_trait;
 use domain::ItemId;
+use domain::WriteOperation;
 use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Statement, Value};
 
@@ -94,7 +94,7 @@ impl Import {
         let last: HashMap<ItemId, &CheckedChange> =
             changes.iter().map(|change| (change.record.item, change)).collect();
         let (gone, left): (Vec<_>, Vec<_>) =
-            last.into_values().partition(|change| change.record.kind == ChangeKind::Deleted);
+            last.into_values().partition(|change| change.record.kind == WriteOperation::Delete);
         let gone: Vec<_> = gone.into_iter().map(|change| change.record.item).collect();
         if !left.is_empty() {
             self.transaction.execute_raw(self.put(&left, &gone)).await?;
@@ -124,7 +124,7 @@ impl Import {
                 record.collection.name().into(),
                 record.item.uuid().into(),
                 record.version.number().into(),
-                record.kind.name().into(),
+                record.kind.change_name().into(),
                 record.time.as_microsecond().into(),
                 record.caller.clone().into(),
                 record.parent.map(ItemId::uuid).into(),

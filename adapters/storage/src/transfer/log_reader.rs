@@ -10,7 +10,8 @@
 //! in the order of the commits, and none comes later that is smaller.
 
 use application::maintenance::{ChangeRecord, HistoryReader, MaintenanceError};
-use application::{ChangeKind, LoggedChange, Sequence};
+use application::{LoggedChange, Sequence};
+use domain::WriteOperation;
 use futures_util::TryStreamExt;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, QueryResult, StreamTrait};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -129,8 +130,8 @@ fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
     let LoggedChange { sequence, collection, item, version, kind, time, caller } =
         change_log::change(row).map_err(&failed)?;
     let members: Option<String> = row_mapping::get(row, "members").map_err(&failed)?;
-    let members = members.filter(|_| kind != ChangeKind::Deleted);
-    if kind != ChangeKind::Deleted && members.is_none() {
+    let members = members.filter(|_| kind != WriteOperation::Delete);
+    if kind != WriteOperation::Delete && members.is_none() {
         let (item, version) = (item.to_string(), version.number());
         return Err(TransferError::Incomplete { item, version });
     }

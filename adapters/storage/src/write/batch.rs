@@ -4,10 +4,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use application::{Change, ChangeKind, CollectionContent, NewItem, Replacement, Scope};
-use domain::{Collection, ItemId, Version};
+use application::{CollectionContent, NewItem, Replacement, Scope, WriteMetadata};
+use domain::{Collection, ItemId, Version, WriteOperation};
 
-use crate::sql::idempotency::KnownBy;
 use crate::sql::indexed_columns::Keys;
 use crate::write::command::Write;
 use crate::write::read_set::touches;
@@ -20,7 +19,7 @@ pub(crate) struct RowWrite<'a> {
     pub references: &'a [Option<ItemId>],
     pub members: &'a Arc<str>,
     pub keys: &'a Keys,
-    pub change: &'a Change,
+    pub metadata: &'a WriteMetadata,
     pub how: RowWriteKind,
 }
 
@@ -36,7 +35,7 @@ pub(crate) enum RowWriteKind {
     },
     Update {
         expected: Version,
-        kind: ChangeKind,
+        kind: WriteOperation,
     },
 }
 
@@ -44,14 +43,14 @@ impl Write {
     /// The write as one that leaves a row, if it is one.
     pub fn as_row(&self) -> Option<RowWrite<'_>> {
         match self {
-            Self::Insert { scope, item, keys, change } => {
-                Some(RowWrite::insert(*scope, item, keys, change))
+            Self::Insert { scope, item, keys, metadata } => {
+                Some(RowWrite::insert(*scope, item, keys, metadata))
             }
-            Self::Restore { scope, item, keys, change } => {
-                Some(RowWrite::restore(*scope, item, keys, change))
+            Self::Restore { scope, item, keys, metadata } => {
+                Some(RowWrite::restore(*scope, item, keys, metadata))
             }
-            Self::Update { scope, replacement, keys, kind, change } => {
-                Some(RowWrite::update(*scope, replacement, keys, *kind, change))
+            Self::Update { scope, replacement, keys, kind, metadata } => {
+                Some(RowWrite::update(*scope, replacement, keys, *kind, metadata))
             }
             Self::Delete { .. } | Self::ReplaceAll { .. } => None,
         }
@@ -59,7 +58,12 @@ impl Write {
 }
 
 impl<'a> RowWrite<'a> {
-    fn insert(scope: Scope, item: &'a NewItem, keys: &'a Keys, change: &'a Change) -> Self {
+    fn insert(
+        scope: Scope,
+        item: &'a NewItem,
+        keys: &'a Keys,
+        metadata: &'a WriteMetadata,
+    ) -> Self {
         let NewItem { id, members, continues, references } = item;
         Self {
             scope,
@@ -67,15 +71,20 @@ impl<'a> RowWrite<'a> {
             references,
             members,
             keys,
-            change,
+            metadata,
             how: RowWriteKind::Insert { continues: *continues },
         }
     }
 
-    fn restore(scope: Scope, item: &'a NewItem, keys: &'a Keys, change: &'a Change) -> Self {
+    fn restore(
+        scope: Scope,
+        item: &'a NewItem,
+        keys: &'a Keys,
+        metadata: &'a WriteMetadata,
+    ) -> Self {
         Self {
             how: RowWriteKind::Restore { continues: item.continues },
-            ..Self::insert(scope, item, keys, change)
+            ..Self::insert(scope, item, keys, metadata)
         }
     }
 
@@ -83,8 +92,8 @@ impl<'a> RowWrite<'a> {
         scope: Scope,
         replacement: &'a Replacement,
         keys: &'a Keys,
-        kind: ChangeKind,
-        change: &'a Change,
+        kind: WriteOperation,
+        metadata: &'a WriteMetadata,
     ) -> Self {
         let Replacement { id, expected, members, references } = replacement;
         Self {
@@ -93,7 +102,7 @@ impl<'a> RowWrite<'a> {
             references,
             members,
             keys,
-            change,
+            metadata,
             how: RowWriteKind::Update { expected: *expected, kind },
         }
     }
@@ -109,19 +118,19 @@ pub(crate) fn in_rows<'a>(
     collection: Collection,
     content: &'a CollectionContent,
     keys: &'a [Keys],
-    change: &'a Change,
+    metadata: &'a WriteMetadata,
 ) -> Vec<RowWrite<'a>> {
     let scope = Scope { collection, parent: None };
     let (of_replacements, of_additions) = keys.split_at(content.replacements.len());
     let replaced = content.replacements.iter().zip(of_replacements);
     let replaced = replaced.map(|(replacement, keys)| {
-        RowWrite::update(scope, replacement, keys, ChangeKind::Replaced, change)
+        RowWrite::update(scope, replacement, keys, WriteOperation::Replace, metadata)
     });
     let added = content
         .additions
         .iter()
         .zip(of_additions)
-        .map(|(item, keys)| RowWrite::insert(scope, item, keys, change));
+        .map(|(item, keys)| RowWrite::insert(scope, item, keys, metadata));
     replaced.chain(added).collect()
 }
 
@@ -130,11 +139,11 @@ pub(crate) fn in_rows<'a>(
 pub(crate) fn together<'a>(writes: &[RowWrite<'a>]) -> usize {
     let (mut items, mut keys) = (HashSet::with_capacity(writes.len()), HashSet::new());
     let may_join = |(place, write): (usize, &RowWrite<'a>)| {
-        let RowWrite { id, change, .. } = *write;
-        (change.read_set.is_empty()
-            || !writes[..place].iter().any(|before| touches(before, &change.read_set)))
+        let RowWrite { id, metadata, .. } = *write;
+        (metadata.read_set.is_empty()
+            || !writes[..place].iter().any(|before| touches(before, &metadata.read_set)))
             && items.insert(id)
-            && KnownBy::of(change).is_none_or(|key| keys.insert(key))
+            && metadata.key_identity().is_none_or(|key| keys.insert(key))
     };
     writes.iter().enumerate().map(may_join).take_while(|may_join| *may_join).count()
 }

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use application::{
-    Change, ChangeKind, CollectionContent, CollectionWrite, NewItem, Replacement, RepositoryError,
-    Scope, ShownItem,
+    CollectionContent, CollectionWrite, NewItem, Replacement, RepositoryError, Scope, ShownItem,
+    WriteMetadata,
 };
-use domain::{Collection, ItemId, Version};
+use domain::{Collection, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Value};
 use uuid::Uuid;
@@ -23,46 +23,46 @@ pub(crate) enum Write {
         scope: Scope,
         item: NewItem,
         keys: Keys,
-        change: Change,
+        metadata: WriteMetadata,
     },
     /// The item was removed before.
     Restore {
         scope: Scope,
         item: NewItem,
         keys: Keys,
-        change: Change,
+        metadata: WriteMetadata,
     },
     Update {
         scope: Scope,
         replacement: Replacement,
         keys: Keys,
-        kind: ChangeKind,
-        change: Change,
+        kind: WriteOperation,
+        metadata: WriteMetadata,
     },
     Delete {
         scope: Scope,
         id: ItemId,
         expected: Version,
-        change: Change,
+        metadata: WriteMetadata,
     },
     /// The keys are those of the replacements, then of the additions.
     ReplaceAll {
         collection: Collection,
         content: CollectionContent,
         keys: Vec<Keys>,
-        change: Change,
+        metadata: WriteMetadata,
     },
 }
 
 impl Write {
     /// Who writes, and when.
-    pub const fn change(&self) -> &Change {
+    pub const fn metadata(&self) -> &WriteMetadata {
         match self {
-            Self::Insert { change, .. }
-            | Self::Restore { change, .. }
-            | Self::Update { change, .. }
-            | Self::Delete { change, .. }
-            | Self::ReplaceAll { change, .. } => change,
+            Self::Insert { metadata, .. }
+            | Self::Restore { metadata, .. }
+            | Self::Update { metadata, .. }
+            | Self::Delete { metadata, .. }
+            | Self::ReplaceAll { metadata, .. } => metadata,
         }
     }
 
@@ -125,8 +125,8 @@ pub(crate) fn counted_with(collection: Collection) -> Vec<Collection> {
 }
 
 /// `$1` time, `$2` caller: what every deletion begins its parameters with.
-pub(crate) fn change_values(time: Timestamp, change: &Change) -> [Value; 2] {
-    [time.as_microsecond().into(), change.caller.as_deref().map(str::to_owned).into()]
+pub(crate) fn metadata_values(time: Timestamp, metadata: &WriteMetadata) -> [Value; 2] {
+    [time.as_microsecond().into(), metadata.caller.as_deref().map(str::to_owned).into()]
 }
 
 /// `$3` id, `$4` collection, `$5` parent, `$6` expected version.
@@ -135,7 +135,7 @@ pub(crate) fn delete_values(
     id: ItemId,
     expected: Version,
     time: Timestamp,
-    change: &Change,
+    metadata: &WriteMetadata,
 ) -> Vec<Value> {
     let own: [Value; 4] = [
         id.uuid().into(),
@@ -143,7 +143,7 @@ pub(crate) fn delete_values(
         parent(scope).into(),
         expected.number().into(),
     ];
-    change_values(time, change).into_iter().chain(own).collect()
+    metadata_values(time, metadata).into_iter().chain(own).collect()
 }
 
 /// Why an item that should have been at a version was not written.

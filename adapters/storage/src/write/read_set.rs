@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use application::{Change, ReadDependency};
+use application::{ReadDependency, WriteMetadata};
 use domain::{Collection, ItemId, LookupKey, Version};
 use sea_orm::Statement;
 
@@ -36,9 +36,9 @@ pub(crate) struct LookedUp {
 pub(crate) struct CurrentReads(HashMap<Collection, HashMap<LookupKey, Vec<(ItemId, Version)>>>);
 
 /// What is to be looked for: every key once, whatever is left out of what it finds.
-pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Look<'a>> {
+pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a WriteMetadata>) -> Vec<Look<'a>> {
     let mut keys: HashMap<_, HashMap<&LookupKey, usize>> = HashMap::new();
-    for ReadDependency { lookup, found } in changes.flat_map(|change| &change.read_set) {
+    for ReadDependency { lookup, found } in changes.flat_map(|metadata| &metadata.read_set) {
         if let Some(shape) = Shape::of(lookup.collection, &lookup.key) {
             let most =
                 keys.entry((lookup.collection, shape)).or_default().entry(&lookup.key).or_default();
@@ -101,8 +101,8 @@ impl CurrentReads {
     }
 
     /// Whether every lookup of a change finds what it found.
-    pub fn holds(&self, change: &Change) -> bool {
-        change.read_set.iter().all(|ReadDependency { lookup, found }| {
+    pub fn holds(&self, metadata: &WriteMetadata) -> bool {
+        metadata.read_set.iter().all(|ReadDependency { lookup, found }| {
             let current_reads = self
                 .0
                 .get(&lookup.collection)
@@ -125,7 +125,7 @@ pub(crate) fn touches(write: &RowWrite<'_>, read_set: &[ReadDependency]) -> bool
     let RowWrite { scope, id, keys, .. } = write;
     let would_be_found = |collection, key: &LookupKey| match (key, Shape::of(collection, key)) {
         (LookupKey::Id(sought), _) => sought == id,
-        (LookupKey::Parent(owner), _) => scope.parent == Some(*owner),
+        (LookupKey::Parent(parent), _) => scope.parent == Some(*parent),
         (
             LookupKey::Member { value, .. },
             Some(Shape::Member { column: Some((column, _)), .. }),

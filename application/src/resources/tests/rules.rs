@@ -7,12 +7,12 @@ use domain::{
     Version, Violation, WriteOperation,
 };
 
-use super::{ANYONE, FIRST, WRITE, codes, id, members, ruled_service, stored};
+use super::{ANYONE, FIRST, WRITE, codes, id, item, members, ruled_service, stored, write};
 use crate::ports::{ListedPage, MockItemRepository};
 use crate::query::Total;
 use crate::{
-    BookRule, Precondition, ReadDependency, ReplacementBody, RepositoryError,
-    ResourceUseCases as _, Rules, View,
+    BookRule, Precondition, ReadDependency, ReadUseCases as _, ReplacementBody, RepositoryError,
+    Rules, View, WriteUseCases as _,
 };
 
 /// Refuses what has a member `bad`, or what finds any other item.
@@ -76,26 +76,18 @@ async fn a_rule_of_the_book_refuses_every_kind_of_write() {
     let bad = || members(r#"{"bad":2}"#);
     assert_eq!(codes(service.create(WRITE, None, bad()).await.unwrap_err()), refused());
     assert_eq!(
-        codes(service.continue_from(WRITE, id(1), &Precondition::NONE, bad()).await.unwrap_err()),
+        codes(service.continue_from(&write(&Precondition::NONE), bad()).await.unwrap_err()),
         refused()
     );
     assert_eq!(
-        codes(service.replace(WRITE, None, id(1), &Precondition::NONE, bad()).await.unwrap_err()),
+        codes(service.replace(&write(&Precondition::NONE), bad()).await.unwrap_err()),
         refused()
     );
     assert_eq!(
-        codes(
-            service
-                .patch(WRITE, None, id(1), &Precondition::NONE, members("{}"))
-                .await
-                .unwrap_err()
-        ),
+        codes(service.patch(&write(&Precondition::NONE), members("{}")).await.unwrap_err()),
         refused()
     );
-    assert_eq!(
-        codes(service.delete(WRITE, None, id(1), &Precondition::NONE).await.unwrap_err()),
-        refused()
-    );
+    assert_eq!(codes(service.delete(&write(&Precondition::NONE)).await.unwrap_err()), refused());
 }
 
 #[tokio::test]
@@ -125,7 +117,7 @@ async fn an_operation_that_a_rule_does_not_name_is_not_judged() {
         repository,
         book(Test { operations: &[WriteOperation::Create], ..REFUSING }),
     );
-    service.delete(WRITE, None, id(1), &Precondition::NONE).await.unwrap();
+    service.delete(&write(&Precondition::NONE)).await.unwrap();
 }
 
 #[tokio::test]
@@ -308,8 +300,7 @@ async fn an_examination_tells_what_a_replacement_would_meet_and_writes_nothing()
             repository,
             book(Test { severity, ..REFUSING }),
         );
-        let (shown, _, verdict) =
-            service.examine(ANYONE, None, id(1), &View::default()).await.unwrap();
+        let (shown, _, verdict) = service.examine(ANYONE, item(), &View::default()).await.unwrap();
         assert_eq!(shown.item.version, Version::from_number(3));
         assert_eq!(
             (verdict.errors.is_empty(), verdict.warnings.is_empty()),

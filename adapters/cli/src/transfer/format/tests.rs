@@ -1,9 +1,9 @@
 //! Lines that are read and refused.
 
+use application::Sequence;
 use application::maintenance::ChangeRecord;
-use application::{ChangeKind, Sequence};
 use domain::json::encode_string;
-use domain::{Collection, ItemId, Version};
+use domain::{Collection, ItemId, Version, WriteOperation};
 use sha2::{Digest as _, Sha256};
 
 use super::{Entry, checksum, header, read_entry, read_header, trailer};
@@ -54,7 +54,7 @@ fn a_line_is_read_as_it_was_written() {
         collection: Collection::known("lib"),
         item: ItemId::parse(ID).unwrap(),
         version: Version::from_number(9),
-        kind: ChangeKind::Patched,
+        kind: WriteOperation::Patch,
         time: "-000044-03-15T12:00:00.5Z".parse().unwrap(),
         caller: Some("Ana \"the\"\nfirst".to_owned()),
         parent: ItemId::parse(ID),
@@ -62,7 +62,7 @@ fn a_line_is_read_as_it_was_written() {
         members: Some(odd.into()),
     };
     let deleted = ChangeRecord {
-        kind: ChangeKind::Deleted,
+        kind: WriteOperation::Delete,
         caller: None,
         parent: None,
         continues: None,

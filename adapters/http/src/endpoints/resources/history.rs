@@ -1,7 +1,7 @@
 //! The past of items: their versions, the difference between two, the state at a time, and the way
 //! back.
 
-use application::{Caller, Links, ShownItem, View, WriteOptions};
+use application::{Caller, ItemAddress, ItemWrite, Links, ShownItem, View, WriteOptions};
 use domain::{Item, ItemId, Value, Version, Violations, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;
@@ -24,29 +24,29 @@ const COMPARED: usize = 16 << 20;
 impl GroupEndpoint {
     pub(super) async fn list_versions(&self, request: &Request) -> Result<Response, Problem> {
         let query = VersionsQuery::read(query_of(request))?;
-        let (parent, id) = self.target(request)?;
+        let item = self.target(request)?;
         let (number, size) = (query.page, query.page_size);
-        let page = self.service.versions(&Caller::Anonymous, parent, id, number, size).await?;
-        let item = links::item(&self.context.base_url, self.group, parent, id);
+        let page = self.service.versions(&Caller::Anonymous, item, number, size).await?;
+        let item = links::item(&self.context.base_url, self.group, item.parent, item.id);
         let body = VersionHistory::of(&item, &query, &page).to_json_string();
         self.content(request, body.len(), || body).await
     }
 
     pub(super) async fn get_version(&self, request: &Request) -> Result<Response, Problem> {
         refuse_parameters(query_of(request))?;
-        let (parent, id) = self.target(request)?;
+        let address = self.target(request)?;
         let (past, item) =
-            self.service.version(&Caller::Anonymous, parent, id, version_of(request)?).await?;
-        self.show_past(request, parent, item, Snapshot::Version(&past)).await
+            self.service.version(&Caller::Anonymous, address, version_of(request)?).await?;
+        self.show_past(request, address.parent, item, Snapshot::Version(&past)).await
     }
 
     pub(super) async fn compare(&self, request: &Request) -> Result<Response, Problem> {
         let from = difference_from(query_of(request))?;
-        let (parent, id) = self.target(request)?;
+        let item = self.target(request)?;
         let _reservation = self.context.comparisons.reserve(COMPARED).await?;
         let [from, to] = self
             .service
-            .versions_to_compare(&Caller::Anonymous, parent, id, from, version_of(request)?)
+            .versions_to_compare(&Caller::Anonymous, item, from, version_of(request)?)
             .await?;
         let compare = move || json_patch(Value::from_encoded(&from), Value::from_encoded(&to));
         // Large values keep no other request waiting.
@@ -62,31 +62,30 @@ impl GroupEndpoint {
         options: &WriteOptions,
     ) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
-        let (parent, id) = self.target(request)?;
+        let item = self.target(request)?;
         // What was removed cannot be overwritten.
         if self.context.requires_condition
-            && self.service.versions(&Caller::Anonymous, parent, id, 1, 1).await?.exists
+            && self.service.versions(&Caller::Anonymous, item, 1, 1).await?.exists
         {
             self.required(condition.clone())?;
         }
-        let restored =
-            self.service.restore(options, parent, id, version_of(request)?, &condition).await?;
+        let write = ItemWrite { options, item, precondition: &condition };
+        let restored = self.service.restore(&write, version_of(request)?).await?;
         let status = if restored.is_created { StatusCode::CREATED } else { StatusCode::OK };
-        self.show_written(status, parent, &restored.written, options).await
+        self.show_written(status, item.parent, &restored.written, options).await
     }
 
     pub(super) async fn get_at(
         &self,
         request: &Request,
-        parent: Option<ItemId>,
-        id: ItemId,
+        address: ItemAddress,
         time: Timestamp,
         view: &View,
     ) -> Result<Response, Problem> {
         let fields = view.fields.as_ref();
-        let (_, item) = self.service.get_at(&Caller::Anonymous, parent, id, time, fields).await?;
+        let (_, item) = self.service.get_at(&Caller::Anonymous, address, time, fields).await?;
         let time = TIME.timestamp_to_string(&time);
-        self.show_past(request, parent, item, Snapshot::At(&time)).await
+        self.show_past(request, address.parent, item, Snapshot::At(&time)).await
     }
 
     pub(super) async fn list_at(

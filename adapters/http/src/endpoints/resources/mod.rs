@@ -11,7 +11,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ReplacementBody, ResourceUseCases};
+use application::{ItemAddress, ReplacementBody, ResourceUseCases};
 use domain::{ItemId, Members};
 use poem::endpoint::BoxEndpoint;
 use poem::http::Method;
@@ -175,14 +175,14 @@ impl GroupEndpoint {
             None => Ok(None),
             Some(parent) => identifier(request, parent.item_parameter)
                 .map(Some)
-                .ok_or_else(Problem::owner_not_found),
+                .ok_or_else(Problem::parent_not_found),
         }
     }
 
-    fn target(&self, request: &Request) -> Result<(Option<ItemId>, ItemId), Problem> {
+    fn target(&self, request: &Request) -> Result<ItemAddress, Problem> {
         let parent = self.parent_in(request)?;
         let id = identifier(request, self.group.item_parameter);
-        Ok((parent, id.ok_or_else(Problem::item_not_found)?))
+        Ok(ItemAddress { parent, id: id.ok_or_else(Problem::item_not_found)? })
     }
 
     /// The path of a request, whichever way it was written.

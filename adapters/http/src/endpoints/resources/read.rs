@@ -1,6 +1,6 @@
 //! Reads of what there is now.
 
-use application::{Caller, View};
+use application::{Caller, ItemAddress, View};
 use domain::{ItemId, Violations};
 use poem::http::StatusCode;
 use poem::http::header::IF_NONE_MATCH;
@@ -27,7 +27,7 @@ impl GroupEndpoint {
             return Ok(not_modified(&known));
         }
         let listing = self.service.list(&Caller::Anonymous, parent, &query.request).await?;
-        let tag = EntityTag::of_collection(listing.revision);
+        let tag = EntityTag::of_collection(listing.content.revision);
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
@@ -60,22 +60,21 @@ impl GroupEndpoint {
 
     pub(super) async fn get(&self, request: &Request) -> Result<Response, Problem> {
         let query = ItemQuery::read(self.group, query_of(request))?;
-        let (parent, id) = self.target(request)?;
+        let item = self.target(request)?;
         if let Some(time) = query.as_of {
-            return self.get_at(request, parent, id, time, &query.view).await;
+            return self.get_at(request, item, time, &query.view).await;
         }
         if query.is_checked {
-            return self.examine(request, parent, id, &query.view).await;
+            return self.examine(request, item, &query.view).await;
         }
-        let (shown, embedded) =
-            self.service.get(&Caller::Anonymous, parent, id, &query.view).await?;
+        let (shown, embedded) = self.service.get(&Caller::Anonymous, item, &query.view).await?;
         let beside = hal::embedded_items(self.group, &shown, &embedded);
         let tag = EntityTag::of_item_with(shown.item.version, &shown.links, beside);
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
         let view = ItemView::new(&shown, Snapshot::Now).embedding(&embedded);
-        self.show(StatusCode::OK, parent, &view, &tag).await
+        self.show(StatusCode::OK, item.parent, &view, &tag).await
     }
 
     /// An item with what rules would say if it were replaced by itself now, which depends on more
@@ -83,14 +82,13 @@ impl GroupEndpoint {
     async fn examine(
         &self,
         request: &Request,
-        parent: Option<ItemId>,
-        id: ItemId,
+        item: ItemAddress,
         view: &View,
     ) -> Result<Response, Problem> {
         let (shown, embedded, verdict) =
-            self.service.examine(&Caller::Anonymous, parent, id, view).await?;
+            self.service.examine(&Caller::Anonymous, item, view).await?;
         let view = ItemView::new(&shown, Snapshot::Now).embedding(&embedded).judged(&verdict);
-        let make = || hal::item(&self.context.base_url, self.group, parent, &view);
+        let make = || hal::item(&self.context.base_url, self.group, item.parent, &view);
         let response = self.content(request, hal::item_size(self.group, &view), make).await?;
         Ok(modified(response, &shown))
     }

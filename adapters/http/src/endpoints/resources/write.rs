@@ -1,6 +1,6 @@
 //! Writes.
 
-use application::{Caller, Precondition, ReplacementBody, RequestKey, WriteOptions};
+use application::{Caller, IdempotencyKey, ItemWrite, Precondition, ReplacementBody, WriteOptions};
 use domain::Members;
 use poem::http::StatusCode;
 use poem::{Request, Response};
@@ -23,13 +23,12 @@ impl GroupEndpoint {
         fingerprint: Option<String>,
     ) -> Result<WriteOptions, Problem> {
         let is_dry_run = is_dry_run(query_of(request))?;
-        let key =
-            match fingerprint {
-                Some(fingerprint) => idempotency_key::read(request.headers())?.map(|key| {
-                    RequestKey { path: self.path_of(operation, request), key, fingerprint }
-                }),
-                None => None,
-            };
+        let key = match fingerprint {
+            Some(fingerprint) => idempotency_key::read(request.headers())?.map(|key| {
+                IdempotencyKey { path: self.path_of(operation, request), key, fingerprint }
+            }),
+            None => None,
+        };
         Ok(WriteOptions { caller: Caller::Anonymous, is_dry_run, key })
     }
 
@@ -51,9 +50,10 @@ impl GroupEndpoint {
         members: Members,
     ) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
-        let (parent, id) = self.target(request)?;
-        let written = self.service.continue_from(options, id, &condition, members).await?;
-        self.show_written(StatusCode::CREATED, parent, &written, options).await
+        let item = self.target(request)?;
+        let write = ItemWrite { options, item, precondition: &condition };
+        let written = self.service.continue_from(&write, members).await?;
+        self.show_written(StatusCode::CREATED, item.parent, &written, options).await
     }
 
     pub(super) async fn change(
@@ -64,14 +64,13 @@ impl GroupEndpoint {
         members: Members,
     ) -> Result<Response, Problem> {
         let condition = self.required(item_precondition(request.headers())?)?;
-        let (parent, id) = self.target(request)?;
+        let item = self.target(request)?;
+        let write = ItemWrite { options, item, precondition: &condition };
         let written = match operation {
-            Operation::Patch => {
-                self.service.patch(options, parent, id, &condition, members).await?
-            }
-            _ => self.service.replace(options, parent, id, &condition, members).await?,
+            Operation::Patch => self.service.patch(&write, members).await?,
+            _ => self.service.replace(&write, members).await?,
         };
-        self.show_written(StatusCode::OK, parent, &written, options).await
+        self.show_written(StatusCode::OK, item.parent, &written, options).await
     }
 
     pub(super) async fn delete(
@@ -80,8 +79,8 @@ impl GroupEndpoint {
         options: &WriteOptions,
     ) -> Result<Response, Problem> {
         let condition = self.required(item_precondition(request.headers())?)?;
-        let (parent, id) = self.target(request)?;
-        self.service.delete(options, parent, id, &condition).await?;
+        let item = self.target(request)?;
+        self.service.delete(&ItemWrite { options, item, precondition: &condition }).await?;
         Ok(StatusCode::NO_CONTENT.into())
     }
 
@@ -95,7 +94,7 @@ impl GroupEndpoint {
         let first = CollectionQuery::plain(self.group, None);
         let replaced =
             self.service.replace_all(options, &condition, replacement, &first.request).await?;
-        let tag = EntityTag::of_collection(replaced.listing.revision);
+        let tag = EntityTag::of_collection(replaced.listing.content.revision);
         let tag = if options.is_dry_run { tag.of_dry_run() } else { tag };
         let page = PageView {
             listing: &replaced.listing,
