@@ -213,13 +213,11 @@ fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table) -> Result<
 
 /// The entries of a value that is to be a mapping.
 pub(crate) fn entries<'a>(node: &'a Node, name: &str) -> Result<&'a [Entry], Located> {
-    match &node.content {
-        Content::Mapping(entries) => Ok(entries),
-        _ => {
-            let found = node.with_article();
-            Err((node.place, format!("{name} is a mapping of keys to values, not {found}")))
-        }
+    if let Content::Mapping(entries) = &node.content {
+        return Ok(entries);
     }
+    let found = node.with_article();
+    Err((node.place, format!("{name} is a mapping of keys to values, not {found}")))
 }
 
 /// A value that is to be a string.

@@ -73,7 +73,7 @@ fn only_cases_about_it_cannot_be_decided() {
     let lines = reports.iter().map(|report| report.line.as_str());
     let undecided: Vec<_> = lines
         .filter(|line| line.contains("could not be decided"))
-        .filter_map(|line| line.splitn(2, ": ").nth(1)?.split(": fail").next())
+        .filter_map(|line| line.split_once(": ")?.1.split(": fail").next())
         .collect();
     assert_eq!(undecided, UNDECIDED);
 }

@@ -101,7 +101,7 @@ struct CaseReader<'a, 'f, 'g> {
     errors: &'f mut FileErrors<'g>,
 }
 
-impl<'a> CaseReader<'a, '_, '_> {
+impl CaseReader<'_, '_, '_> {
     fn context(&mut self, is_change: bool, after: Option<&CaseItem>) -> Option<WriteContext> {
         let operation = self.operation(is_change)?;
         let (now, today) = self.time();

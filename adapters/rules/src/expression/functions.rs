@@ -174,7 +174,7 @@ pub(super) fn named(name: &str) -> Option<&'static Function> {
 
 /// The characters of a string, the elements of a list, the keys of a map.
 fn size<'a>([value, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
-    integer(match value {
+    Ok(count(match value {
         Val::List(list) => list.len(meter)?,
         Val::Map(map) => map.len(meter)?,
         _ => {
@@ -182,11 +182,11 @@ fn size<'a>([value, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
             meter.scan(text.len())?;
             text.chars().count()
         }
-    })
+    }))
 }
 
-fn integer<'a>(count: usize) -> Outcome<Val<'a>> {
-    Ok(Val::Integer(i64::try_from(count).unwrap_or(i64::MAX)))
+fn count<'a>(count: usize) -> Val<'a> {
+    Val::Integer(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 fn part_of<'a>(
@@ -203,7 +203,7 @@ fn part_of<'a>(
 fn words<'a>([text, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     let text = text.as_string()?;
     meter.charge(2 * text.len())?;
-    integer(count_words(text))
+    Ok(count(count_words(text)))
 }
 
 /// Counts words many bytes at a time: rules that limit words are the most expensive of the usual

@@ -129,7 +129,9 @@ impl Node {
                 &[]
             }
         };
-        parts.iter().for_each(|part| part.visit(ranges, visitor));
+        for part in parts {
+            part.visit(ranges, visitor);
+        }
     }
 
     /// The lookup whose items a list holds.
