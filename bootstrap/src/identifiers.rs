@@ -1,4 +1,4 @@
-//! Where identifiers and time come from: the one place that asks the system for them.
+//! Identifiers and time: the only code that takes them from the system.
 
 use application::{Clock, IdGenerator};
 use domain::ItemId;
@@ -23,7 +23,6 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock that stands in a time zone.
     pub const fn in_zone(time_zone: TimeZone) -> Self {
         Self { time_zone }
     }

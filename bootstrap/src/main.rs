@@ -1,4 +1,4 @@
-//! The composition root: chooses the adapters and gives them to each other. The commands are in the
+//! The composition root: chooses the adapters and wires them together. The commands are in the
 //! command-line adapter; [`serve`] runs the server.
 
 mod identifiers;

@@ -61,8 +61,8 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
 
 /// Takes the port before it touches the database: an instance started twice by mistake, perhaps of
 /// another version, must not migrate the store under the one that serves. Opens the port only
-/// afterwards, so that whoever starts earlier or asks too soon is refused at once and tries again,
-/// instead of waiting for an instance that waits for a migration.
+/// afterwards, so that a client that connects too soon is refused at once and tries again, instead
+/// of waiting for a migration.
 async fn start(options: &ServeOptions) -> Result<(TcpListener, Store), CommandError> {
     let port = Port::take(options.listen)?;
     let store = connect(&options.database).await?;
@@ -91,7 +91,7 @@ async fn forget_requests(store: Store, lifetime: Duration) {
     }
 }
 
-/// A restart with `--demo` finds the items of the first start, and goes on with them.
+/// A restart with `--demo` keeps the items of the first start.
 async fn load_demo(ports: &Ports) -> Result<(), CommandError> {
     let items = http_adapter::demonstration_items();
     match load_demonstration(&Caller::Anonymous, ports, items).await {

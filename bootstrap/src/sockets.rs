@@ -58,8 +58,8 @@ fn listen_error(address: SocketAddr, cause: &io::Error) -> CommandError {
     CommandError::Failed(format!("cannot listen on {address}: {fix}"))
 }
 
-/// Raises the limit of open files as far as it goes, and says how many of the connections that are
-/// `wanted` it allows.
+/// Raises the limit of open files as far as it goes, and returns how many of the `wanted`
+/// connections it allows.
 pub fn affordable(wanted: u32, database_connections: u32) -> u32 {
     match rlimit::increase_nofile_limit(u64::MAX) {
         Ok(files) => {

@@ -32,7 +32,7 @@ pub struct Answer {
 
 /// One entry of a problem's `errors`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fault {
+pub struct ErrorEntry {
     /// RFC 6901 pointer into the request's body.
     pub pointer: String,
     /// The top-level member it concerns.
@@ -235,7 +235,7 @@ impl Answer {
     /// The entries of `errors`.
     #[must_use]
     #[track_caller]
-    pub fn faults(&self) -> Vec<Fault> {
+    pub fn errors(&self) -> Vec<ErrorEntry> {
         let value = self.value();
         let errors = value["errors"].as_array().unwrap_or_else(|| panic!("no errors: {self}"));
         let text = |error: &Value, name: &str| {
@@ -246,7 +246,7 @@ impl Answer {
         };
         errors
             .iter()
-            .map(|error| Fault {
+            .map(|error| ErrorEntry {
                 pointer: text(error, "pointer"),
                 field: text(error, "field"),
                 code: text(error, "code"),
@@ -259,7 +259,7 @@ impl Answer {
     #[track_caller]
     pub fn refusing(self, pointers: &[&str]) -> Self {
         let answer = self.expect(422);
-        let found: BTreeSet<_> = answer.faults().into_iter().map(|fault| fault.pointer).collect();
+        let found: BTreeSet<_> = answer.errors().into_iter().map(|error| error.pointer).collect();
         assert_eq!(
             found,
             pointers.iter().map(ToString::to_string).collect(),

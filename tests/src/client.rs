@@ -108,7 +108,7 @@ impl Request {
     #[track_caller]
     pub fn send(self) -> Answer {
         let answer = self.send_unchecked();
-        assert!(answer.status < 500, "no fault of the server's own: {answer}");
+        assert!(answer.status < 500, "no failure of the server: {answer}");
         answer.must_keep_the_common_rules();
         answer
     }

@@ -19,7 +19,7 @@ mod service;
 pub mod stores;
 pub mod tool;
 
-pub use answer::{Answer, Fault};
+pub use answer::{Answer, ErrorEntry};
 pub use client::{Request, send_bytes};
 pub use exact_json::ExactJson;
 pub use gate::Gate;

@@ -27,16 +27,17 @@ pub fn done(arguments: &[&str]) -> Vec<u8> {
 /// why.
 #[track_caller]
 pub fn refused(arguments: &[&str], code: i32) -> String {
-    fault(&tool(arguments).output().expect("the binary runs"), code)
+    error_of(&tool(arguments).output().expect("the binary runs"), code)
 }
 
 /// Asserts that a command was refused; what it said on standard error from the line that tells why.
 #[track_caller]
-pub fn fault(output: &Output, code: i32) -> String {
+pub fn error_of(output: &Output, code: i32) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
-    let from =
-        said.find("proposal-service: ").unwrap_or_else(|| panic!("no fault is told, but:\n{said}"));
+    let from = said
+        .find("proposal-service: ")
+        .unwrap_or_else(|| panic!("no error is reported, but:\n{said}"));
     said[from..].to_owned()
 }
 

@@ -50,7 +50,7 @@ pub struct HttpOptions {
     pub request_timeout: Duration,
     /// True if PUT, PATCH and DELETE need a condition.
     pub requires_condition: bool,
-    /// How long a request is known by its Idempotency-Key.
+    /// How long a request is remembered by its Idempotency-Key.
     pub key_lifetime: SignedDuration,
     /// True when the service stops, for what would not end by itself.
     pub stopping: watch::Receiver<bool>,
@@ -95,55 +95,39 @@ fn own_paths(
     stopping: watch::Receiver<bool>,
     rule_schema: String,
 ) -> Vec<(String, MethodRouter)> {
-    let base_url = &context.base_url;
-    let changes = Changes {
-        service: ChangeService::new(Arc::clone(&ports.changes)),
-        base_url: Arc::clone(base_url),
-        time_limit: context.time_limit,
-    };
-    let stream = ChangeStream {
-        feed: ChangeFeed::new(ChangeService::new(Arc::clone(&ports.changes))),
-        base_url: Arc::clone(base_url),
-        stopping,
-    };
-    let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
-        MethodRouter::new(Arc::clone(base_url), types.to_vec(), [(Method::GET, endpoint)])
-    };
+    let base_url = || Arc::clone(&context.base_url);
+    let log = || ChangeService::new(Arc::clone(&ports.changes));
+    let (service, time_limit) = (log(), context.time_limit);
+    let changes = Changes { service, base_url: base_url(), time_limit };
+    let stream = ChangeStream { feed: ChangeFeed::new(log()), base_url: base_url(), stopping };
     let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
-    let documentation = Arc::new(Documentation::new(Arc::clone(base_url), catalog.clone()));
-    let rules = || Rules { catalog: catalog.clone(), base_url: Arc::clone(base_url) };
-    // The document and its page are served as they are, whatever is asked for: there is nothing to
-    // choose from.
-    let unnegotiated = |kind: MediaType, text: Served| {
-        MethodRouter::unnegotiated(Arc::clone(base_url), kind, [(Method::GET, text.boxed())])
+    let rules = || Rules { catalog: catalog.clone(), base_url: base_url() }.boxed();
+    let documentation = Arc::new(Documentation::new(base_url(), catalog.clone()));
+    let (document, page) = (Arc::clone(&documentation), documentation);
+    let page_of = |endpoint| problem_pages::get(&context.base_url, endpoint);
+    let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
+        MethodRouter::new(base_url(), types.to_vec(), [(Method::GET, endpoint)])
     };
-    let mut paths = problem_pages::all(base_url);
-    paths.extend([
-        (
-            "/".to_owned(),
-            problem_pages::get(base_url, EntryPoint::new(Arc::clone(base_url)).boxed()),
-        ),
-        (CHANGES.to_owned(), get(&[MediaType::HAL, MediaType::JSON], changes.boxed())),
-        (CHANGE_STREAM.to_owned(), get(&[MediaType::EVENT_STREAM], stream.boxed())),
-        ("/healthz".to_owned(), get(&[MediaType::JSON], Health.boxed())),
-        (
-            "/readyz".to_owned(),
-            get(&[MediaType::JSON], Ready(Arc::clone(&ports.readiness)).boxed()),
-        ),
-        (RULES.to_owned(), get(&[MediaType::HAL, MediaType::JSON], rules().boxed())),
-        (RULE.to_owned(), problem_pages::get(base_url, rules().boxed())),
-        (
-            "/openapi.json".to_owned(),
-            unnegotiated(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation))),
-        ),
-        (
-            RULE_SCHEMA.to_owned(),
-            unnegotiated(MediaType::JSON, Served::RuleSchema(rule_schema.into())),
-        ),
-        ("/favicon.ico".to_owned(), unnegotiated(MediaType::ICON, Served::Icon)),
-        ("/docs".to_owned(), unnegotiated(MediaType::HTML, Served::SwaggerUi(documentation))),
-    ]);
-    paths
+    // These have one representation each, so there is nothing to negotiate.
+    let fixed = |kind: MediaType, endpoint: BoxEndpoint<'static>| {
+        MethodRouter::unnegotiated(base_url(), kind, [(Method::GET, endpoint)])
+    };
+    let ready = Ready(Arc::clone(&ports.readiness));
+    let paths = [
+        ("/", page_of(EntryPoint::new(base_url()).boxed())),
+        (CHANGES, get(&[MediaType::HAL, MediaType::JSON], changes.boxed())),
+        (CHANGE_STREAM, get(&[MediaType::EVENT_STREAM], stream.boxed())),
+        ("/healthz", get(&[MediaType::JSON], Health.boxed())),
+        ("/readyz", get(&[MediaType::JSON], ready.boxed())),
+        (RULES, get(&[MediaType::HAL, MediaType::JSON], rules())),
+        (RULE, page_of(rules())),
+        ("/openapi.json", fixed(MediaType::JSON, Served::OpenApi(document).boxed())),
+        (RULE_SCHEMA, fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed())),
+        ("/favicon.ico", fixed(MediaType::ICON, Served::Icon.boxed())),
+        ("/docs", fixed(MediaType::HTML, Served::SwaggerUi(page).boxed())),
+    ];
+    let paths = paths.into_iter().map(|(path, router)| (path.to_owned(), router));
+    problem_pages::all(&context.base_url).into_iter().chain(paths).collect()
 }
 
 /// The `OpenAPI` document of a service reached at `base_url` with these rules, as `/openapi.json`

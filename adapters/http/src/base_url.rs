@@ -1,4 +1,4 @@
-//! Where clients reach the service: the root of every link it gives.
+//! The URL at which clients reach the service: the root of every link.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,19 +11,19 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl(String);
 
-/// Why a string is no base URL.
+/// The reason why a string is no base URL.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{text}` is no base URL: {fault}; give one such as https://proposals.example.org")]
+#[error("`{text}` is no base URL: {reason}; give one such as https://proposals.example.org")]
 pub struct InvalidBaseUrl {
     text: String,
-    fault: &'static str,
+    reason: &'static str,
 }
 
 impl FromStr for BaseUrl {
     type Err = InvalidBaseUrl;
 
     fn from_str(text: &str) -> Result<Self, InvalidBaseUrl> {
-        let refuse = |fault| InvalidBaseUrl { text: text.to_owned(), fault };
+        let refuse = |reason| InvalidBaseUrl { text: text.to_owned(), reason };
         let uri: Uri = text.parse().map_err(|_| refuse("it cannot be read as a URL"))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
             return Err(refuse("it does not start with http:// or https://"));

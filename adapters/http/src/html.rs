@@ -10,7 +10,6 @@ use crate::headers::content_security_policy;
 const STYLE: &str = "body{font:16px/1.5 sans-serif;max-width:42em;margin:3em auto;padding:0 1em}";
 
 /// A page with a heading and a paragraph.
-#[must_use]
 pub fn page(base_url: &BaseUrl, title: &str, text: &str) -> String {
     let (title, text) = (escape(title), escape(text));
     format!(
@@ -19,7 +18,6 @@ pub fn page(base_url: &BaseUrl, title: &str, text: &str) -> String {
 }
 
 /// The Content-Security-Policy of these pages: nothing runs, and nothing is loaded but the icon.
-#[must_use]
 pub fn policy() -> HeaderValue {
     static POLICY: LazyLock<HeaderValue> =
         LazyLock::new(|| content_security_policy::of(&format!("<style>{STYLE}</style>"), ""));

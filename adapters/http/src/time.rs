@@ -8,7 +8,6 @@ use jiff::fmt::temporal::DateTimePrinter;
 pub const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
 /// An HTTP date (RFC 9110 section 5.6.7), which has whole seconds.
-#[must_use]
 pub fn http_date(time: &Timestamp) -> String {
     rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(time).unwrap_or_default()
 }

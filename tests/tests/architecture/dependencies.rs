@@ -66,12 +66,12 @@ fn each_crate_depends_on_the_floors_below_it_only() {
 #[test]
 fn each_outside_technology_has_one_owner() {
     let dependencies = dependencies(|kind| kind != "dev");
-    for (owner, technologies) in OWNERS {
-        for (name, _) in FLOORS.iter().filter(|(name, _)| name != owner) {
+    for (crate_name, technologies) in OWNERS {
+        for (name, _) in FLOORS.iter().filter(|(name, _)| name != crate_name) {
             for technology in *technologies {
                 assert!(
                     !dependencies[*name].contains(*technology),
-                    "{name} depends on {technology}, which is {owner}'s"
+                    "{name} depends on {technology}, which is {crate_name}'s"
                 );
             }
         }

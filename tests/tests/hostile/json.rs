@@ -16,7 +16,7 @@ const LIMIT: usize = 8 << 20;
 /// How many are sent at once.
 const AT_ONCE: usize = 8;
 
-/// `start`, as many parts as there is room for in `size` bytes, and `end`.
+/// `start`, as many parts as fit in `size` bytes, and `end`.
 fn filled(size: usize, start: &str, part: impl Fn(usize) -> String, end: &str) -> String {
     let mut text = start.to_owned();
     for number in 0.. {

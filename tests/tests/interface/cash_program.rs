@@ -128,7 +128,7 @@ fn what_is_refused_changes_nothing() {
                 &["/1", "/2", "/3", "/4"],
             ),
             (
-                "faults of several elements",
+                "errors of several elements",
                 format!(r#"[1,{{"id":"{UNKNOWN_ID}"}},{{"a":["\u0000"]}}]"#),
                 &["/0", "/1/id", "/2/a/0"],
             ),

@@ -113,7 +113,7 @@ fn faults_of_values_and_of_rules_are_told_together() {
     let body =
         r#"{"proposal_type":"R&D Project","start_date":"2026-02-02","end_date":"2026-02-01"}"#;
     let answer = service.post("/v1/proposals").json(body).send().expect(422);
-    let fields: BTreeSet<_> = answer.faults().into_iter().map(|fault| fault.field).collect();
+    let fields: BTreeSet<_> = answer.errors().into_iter().map(|error| error.field).collect();
     assert!(fields.contains("project_title"), "{answer}");
     assert!(fields.contains("start_date") || fields.contains("end_date"), "{answer}");
 }
@@ -131,7 +131,7 @@ fn errors_tell_how_to_fix_the_request_and_nothing_of_the_inside() {
         (r#"{"proposal_type":"R&D Project","project_title":"T","research_type":7}"#, "string"),
     ] {
         let answer = service.post("/v1/proposals").json(body).send().expect(422);
-        let details: Vec<_> = answer.faults().into_iter().map(|fault| fault.detail).collect();
+        let details: Vec<_> = answer.errors().into_iter().map(|error| error.detail).collect();
         assert!(
             details.iter().any(|detail| detail.contains(wanted)),
             "a detail that says {wanted} on {answer}"
@@ -156,18 +156,18 @@ fn a_hostile_body_does_not_make_a_larger_answer() {
 /// For Laminas clients the same errors stand in `validation_messages: {field: {code: detail}}`.
 fn validation_messages_agree_with_errors(answer: &Answer) {
     let messages = &answer.value()["validation_messages"];
-    for fault in answer.faults() {
+    for error in answer.errors() {
         assert!(
-            messages[&fault.field][&fault.code].is_string(),
-            "{fault:?} in validation_messages of {answer}"
+            messages[&error.field][&error.code].is_string(),
+            "{error:?} in validation_messages of {answer}"
         );
-        let top_level = fault
+        let top_level = error
             .pointer
             .split('/')
             .nth(1)
             .unwrap_or_default()
             .replace("~1", "/")
             .replace("~0", "~");
-        assert_eq!(fault.field, top_level, "field of {}", fault.pointer);
+        assert_eq!(error.field, top_level, "field of {}", error.pointer);
     }
 }

@@ -602,7 +602,7 @@ fn an_unknown_proposal_is_found_missing_after_the_body_is_read() {
 struct Place {
     group: &'static Group,
     service: Service,
-    owner: String,
+    parent: String,
 }
 
 /// Runs a test for each group on each store.
@@ -611,19 +611,19 @@ fn for_each_group(test: impl Fn(&Place)) {
         for group in GROUPS {
             println!("{} on {store:?}:", group.name);
             let service = Service::start(store);
-            let owner = if group.name == "proposals lib" {
+            let parent = if group.name == "proposals lib" {
                 service.create("/v1/proposals", PROPOSAL).id
             } else {
                 String::new()
             };
-            test(&Place { group, service, owner });
+            test(&Place { group, service, parent });
         }
     }
 }
 
 impl Place {
     fn collection(&self) -> String {
-        self.group.collection.replace(":proposals_id", &self.owner)
+        self.group.collection.replace(":proposals_id", &self.parent)
     }
 
     fn create(&self) -> Item {

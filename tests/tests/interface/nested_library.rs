@@ -81,7 +81,7 @@ fn a_write_under_either_path_is_seen_under_both() {
         assert_eq!(
             service.get(&library).send().expect(200).embedded_ids("lib"),
             [item.id],
-            "a PUT under /lib leaves the owner"
+            "a PUT under /lib leaves the parent"
         );
         service.delete(&top_level).send().expect(204);
         service.get(&item.path).send().expect(404);

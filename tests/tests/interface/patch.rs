@@ -116,11 +116,11 @@ fn a_misspelt_field_is_not_removed_in_silence() {
                 &[("/id", "id_mismatch"), ("/nonsense", "unknown_field")],
             ),
         ] {
-            let mut faults = service.patch(&item.path).json(patch).send().expect(422).faults();
-            faults.sort();
-            let faults: Vec<_> =
-                faults.iter().map(|fault| (fault.pointer.as_str(), fault.code.as_str())).collect();
-            assert_eq!(faults, expected, "{patch}");
+            let mut errors = service.patch(&item.path).json(patch).send().expect(422).errors();
+            errors.sort();
+            let errors: Vec<_> =
+                errors.iter().map(|error| (error.pointer.as_str(), error.code.as_str())).collect();
+            assert_eq!(errors, expected, "{patch}");
         }
         service.patch(&item.path).json(r#"{"description":null,"_meta":null}"#).send().expect(200);
         assert_eq!(

@@ -168,7 +168,7 @@ fn an_unknown_field_is_refused_and_the_nearest_name_suggested() {
                 .json(proposal_with(field, "\"x\""))
                 .send()
                 .refusing(&[&format!("/{field}")]);
-            let detail = &answer.faults()[0].detail;
+            let detail = &answer.errors()[0].detail;
             assert!(
                 nearest.is_none_or(|nearest| detail.contains(nearest)),
                 "{nearest:?} is suggested in {answer}"
@@ -196,7 +196,7 @@ fn a_project_does_not_end_before_it_starts() {
             });
             if !is_taken {
                 assert!(
-                    answer.faults().iter().all(|fault| fault.field.ends_with("_date")),
+                    answer.errors().iter().all(|error| error.field.ends_with("_date")),
                     "{answer}"
                 );
             }

@@ -47,7 +47,7 @@ fn with_rules(rules: &str, test: impl Fn(&Service)) {
     }
 }
 
-fn faults(answer: &Answer) -> Vec<(String, String)> {
+fn errors(answer: &Answer) -> Vec<(String, String)> {
     let answer = answer.value();
     let errors = answer["errors"].as_array().cloned().unwrap_or_default();
     errors.iter().map(|error| (text(&error["code"]), text(&error["pointer"]))).collect()
@@ -83,7 +83,7 @@ fn a_rule_refuses_every_kind_of_write() {
     with_rules(AMOUNT, |service| {
         let bad = r#"{"amount":"0.00"}"#;
         let refused = service.post("/v1/cashprogram").json(bad).send().expect(422);
-        assert_eq!(faults(&refused), one("amount_positive", "/amount"));
+        assert_eq!(errors(&refused), one("amount_positive", "/amount"));
         let error = &refused.value()["errors"][0];
         assert_eq!(error["detail"], "An amount is greater than zero; correct it.");
         let page = service.get(&path(&text(&error["rule"]))).send().expect(200);
@@ -91,11 +91,11 @@ fn a_rule_refuses_every_kind_of_write() {
         let item = service.create("/v1/cashprogram", r#"{"amount":"0.01"}"#);
         for (method, target) in [("PUT", &item.path), ("PATCH", &item.path), ("POST", &item.path)] {
             let refused = service.request(method, target).json(bad).send().expect(422);
-            assert_eq!(faults(&refused), one("amount_positive", "/amount"), "{method}");
+            assert_eq!(errors(&refused), one("amount_positive", "/amount"), "{method}");
         }
         let elements = format!(r#"[{{"id":"{}","amount":1}},{{"amount":0}}]"#, item.id);
         let refused = service.put("/v1/cashprogram").json(elements).send().expect(422);
-        assert_eq!(faults(&refused), one("amount_positive", "/1/amount"));
+        assert_eq!(errors(&refused), one("amount_positive", "/1/amount"));
         assert_eq!(
             service.get(&item.path).send().expect(200).value()["amount"],
             "0.01",
@@ -119,11 +119,11 @@ fn what_a_rule_keeps_is_kept_from_every_way_to_remove_it() {
     with_rules(KEPT, |service| {
         let item = service.create("/v1/cashprogram", r#"{"final":true}"#);
         let refused = service.delete(&item.path).send().expect(422);
-        assert_eq!(faults(&refused), one("final_is_kept", ""));
+        assert_eq!(errors(&refused), one("final_is_kept", ""));
         service.patch(&item.path).json(r#"{"final":false}"#).send().expect(422);
         let refused = service.put("/v1/cashprogram").json(r#"[{"n":1}]"#).send().expect(422);
         assert_eq!(
-            faults(&refused),
+            errors(&refused),
             one("final_is_kept", ""),
             "what a replacement leaves out is removed"
         );
@@ -186,7 +186,7 @@ fn a_warning_is_reported_and_the_write_is_done() {
         assert_eq!(warnings(&checked), one("title_words", "/project_title"));
         assert_eq!(checked.value()["_meta"]["errors"][0]["code"], "has_description");
         let tried = service.put(&format!("{path}?dry_run=true")).json(long).send().expect(422);
-        assert_eq!(faults(&tried), one("has_description", "/project_description"));
+        assert_eq!(errors(&tried), one("has_description", "/project_description"));
         let sound = service.create("/v1/files", "{}");
         let checked = service.get(&format!("{}?check=true", sound.path)).send().expect(200).value();
         assert_eq!(
@@ -227,7 +227,7 @@ fn a_rule_looks_at_other_items() {
         };
         for program in [closed.id.as_str(), "PRG-1", crate::UNKNOWN_ID] {
             let refused = service.post("/v1/proposals").json(of(program)).send().expect(422);
-            assert_eq!(faults(&refused), one("programme_exists", "/program_id"), "{program}");
+            assert_eq!(errors(&refused), one("programme_exists", "/program_id"), "{program}");
         }
         let proposal = service.create("/v1/proposals", &of(&open.id));
         service.create("/v1/proposals", PROPOSAL);
@@ -264,7 +264,7 @@ fn the_elements_of_a_replacement_are_judged_beside_each_other() {
             .send()
             .expect(422);
         assert_eq!(
-            faults(&doubled),
+            errors(&doubled),
             [one("one_per_year", "/0/year"), one("one_per_year", "/2/year")].concat()
         );
         let first = service.create("/v1/cashprogram", r#"{"year":2030}"#);
@@ -421,7 +421,7 @@ fn a_changed_file_is_in_force_soon_and_a_bad_one_changes_nothing() {
     assert_eq!(
         service.log().matches("stay as they were").count(),
         log.matches("stay as they were").count(),
-        "a fault is told once"
+        "a error is told once"
     );
     file.change(&AMOUNT.replace("amount_positive", "amount_not_zero"));
     soon(201, RELOADED_WITHIN, post);
@@ -471,13 +471,13 @@ fn what_costs_too_much_has_not_passed_and_stalls_nobody() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let refused = service.post("/v1/files").json(list.as_str()).send().expect(422);
-                assert_eq!(faults(&refused), one("nested", ""));
+                assert_eq!(errors(&refused), one("nested", ""));
                 assert!(
                     text(&refused.value()["errors"][0]["detail"]).contains("could not be decided"),
                     "{refused}"
                 );
                 let refused = service.post("/lib").json(letters.as_str()).send().expect(422);
-                assert_eq!(faults(&refused), one("exploding", ""));
+                assert_eq!(errors(&refused), one("exploding", ""));
             });
         }
         for _ in 0..20 {

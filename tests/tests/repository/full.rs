@@ -1,5 +1,5 @@
 //! A `PostgreSQL` whose disk is full (SQLSTATE 53100): every kind of write says so and leaves
-//! nothing behind, reads go on, and writes too when there is room again. A full disk under an
+//! nothing behind, reads go on, and writes too when there is space again. A full disk under an
 //! `SQLite` file is a test of the real binary.
 
 use application::RepositoryError;

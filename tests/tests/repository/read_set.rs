@@ -59,10 +59,10 @@ fn by_id(collection: Collection, id: ItemId) -> Lookup {
     Lookup { collection, key: LookupKey::Id(id), without: next_id() }
 }
 
-fn owned_by(owner: &ShownItem) -> Lookup {
+fn children_of(parent: &ShownItem) -> Lookup {
     Lookup {
         collection: Collection::known("lib"),
-        key: LookupKey::Parent(owner.item.id),
+        key: LookupKey::Parent(parent.item.id),
         without: next_id(),
     }
 }
@@ -119,11 +119,11 @@ async fn items_are_looked_up_by_their_owner(store: &TestStore) {
     store.insert(lib_of(&other), "{}").await;
     store.insert(all(Collection::known("lib")), "{}").await;
     let expected: Vec<_> = own.iter().map(|shown| shown.item.clone()).collect();
-    assert_eq!(found(&store.items, &owned_by(&one)).await, expected);
-    let without = Lookup { without: own[1].item.id, ..owned_by(&one) };
+    assert_eq!(found(&store.items, &children_of(&one)).await, expected);
+    let without = Lookup { without: own[1].item.id, ..children_of(&one) };
     assert_eq!(found_ids(store, &without).await, [own[0].item.id, own[2].item.id]);
     assert_eq!(
-        found_ids(store, &Lookup { collection: Collection::known("files"), ..owned_by(&one) })
+        found_ids(store, &Lookup { collection: Collection::known("files"), ..children_of(&one) })
             .await,
         []
     );
@@ -537,34 +537,34 @@ async fn no_write_is_made_when_what_was_absent_is_there(store: &TestStore) {
 }
 
 async fn no_write_is_made_when_an_owner_got_another_item(store: &TestStore) {
-    let owner = store.insert(all(Collection::known("proposals")), "{}").await;
+    let parent = store.insert(all(Collection::known("proposals")), "{}").await;
     let other = store.insert(all(Collection::known("proposals")), "{}").await;
-    let own = store.insert(lib_of(&owner), "{}").await;
-    let lookups = [owned_by(&owner)];
+    let own = store.insert(lib_of(&parent), "{}").await;
+    let lookups = [children_of(&parent)];
     let change = decided_on(&store.items, &lookups).await;
     store.insert(lib_of(&other), "{}").await;
     assert!(
         store.items.insert(all(CASH), new_item("{}"), change.clone()).await.is_ok(),
         "the other's is not looked for"
     );
-    let second = store.insert(lib_of(&owner), "{}").await;
+    let second = store.insert(lib_of(&parent), "{}").await;
     assert_refused(store, &change).await;
     let change = decided_on(&store.items, &lookups).await;
-    store.delete(lib_of(&owner), &second).await.unwrap();
+    store.delete(lib_of(&parent), &second).await.unwrap();
     assert_refused(store, &change).await;
     let change = decided_on(&store.items, &lookups).await;
-    store.update(lib_of(&owner), &own, r#"{"a":1}"#).await.unwrap();
+    store.update(lib_of(&parent), &own, r#"{"a":1}"#).await.unwrap();
     assert_refused(store, &change).await;
     assert_made(store, &lookups).await;
 }
 
 async fn every_ground_of_a_write_must_hold(store: &TestStore) {
-    let owner = store.insert(all(Collection::known("proposals")), r#"{"program_id":"p"}"#).await;
+    let parent = store.insert(all(Collection::known("proposals")), r#"{"program_id":"p"}"#).await;
     let (one, other) = (
         store.insert(all(CASH), r#"{"m":"x"}"#).await,
         store.insert(all(CASH), r#"{"m":"y"}"#).await,
     );
-    store.insert(lib_of(&owner), "{}").await;
+    store.insert(lib_of(&parent), "{}").await;
     let lookups = [
         member(CASH, "m", "x"),
         Lookup { without: one.item.id, ..member(CASH, "m", "x") },
@@ -573,7 +573,7 @@ async fn every_ground_of_a_write_must_hold(store: &TestStore) {
         member(Collection::known("proposals"), "program_id", "p"),
         by_id(CASH, one.item.id),
         by_id(CASH, next_id()),
-        owned_by(&owner),
+        children_of(&parent),
     ];
     assert_made(store, &lookups).await;
     let change = decided_on(&store.items, &lookups).await;
@@ -769,10 +769,10 @@ async fn writes_that_touch_no_grounds_of_each_other_are_all_made(store: &TestSto
     let program = store.insert(all(Collection::known("proposedprograms")), "{}").await;
     let mut inserts = Vec::new();
     for _ in 0..WRITERS {
-        let owner = store.insert(all(Collection::known("proposals")), "{}").await;
+        let parent = store.insert(all(Collection::known("proposals")), "{}").await;
         let lookups =
-            [by_id(Collection::known("proposedprograms"), program.item.id), owned_by(&owner)];
-        inserts.push((lib_of(&owner), new_item("{}"), decided_on(&store.items, &lookups).await));
+            [by_id(Collection::known("proposedprograms"), program.item.id), children_of(&parent)];
+        inserts.push((lib_of(&parent), new_item("{}"), decided_on(&store.items, &lookups).await));
     }
     let done = together(store, inserts).await;
     assert!(done.iter().all(Result::is_ok), "{done:?}");

@@ -66,7 +66,7 @@ async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore
         });
     }
     let opened = instances.join_all().await.into_iter().flatten().count();
-    assert_eq!(opened, if is_sqlite { 1 } else { 4 }, "an SQLite file has one owner");
+    assert_eq!(opened, if is_sqlite { 1 } else { 4 }, "only one process opens an SQLite file");
 }
 
 /// Takes back what the later migrations did.

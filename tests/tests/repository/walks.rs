@@ -88,25 +88,28 @@ async fn only_the_members_asked_for_come_back(store: &TestStore) {
 }
 
 async fn items_are_found_by_their_owners(store: &TestStore) {
-    let mut owners = Vec::new();
+    let mut parents = Vec::new();
     let mut owned = Vec::new();
     for _ in 0..3 {
         let proposal = store.insert(all(Collection::known("proposals")), "{}").await;
         for _ in 0..2 {
             owned.push(store.insert(crate::store::lib_of(&proposal), "{}").await);
         }
-        owners.push(proposal.item.id);
+        parents.push(proposal.item.id);
     }
     store.insert(all(Collection::known("lib")), "{}").await;
     assert_eq!(
-        store.items.belonging_to(Collection::known("lib"), &owners[..2], 10).await.unwrap(),
+        store.items.belonging_to(Collection::known("lib"), &parents[..2], 10).await.unwrap(),
         owned[..4]
     );
     assert_eq!(
-        store.items.belonging_to(Collection::known("lib"), &owners, 5).await.unwrap(),
+        store.items.belonging_to(Collection::known("lib"), &parents, 5).await.unwrap(),
         owned[..5]
     );
-    assert_eq!(store.items.belonging_to(Collection::known("files"), &owners, 5).await.unwrap(), []);
+    assert_eq!(
+        store.items.belonging_to(Collection::known("files"), &parents, 5).await.unwrap(),
+        []
+    );
 }
 
 /// Readers fill whatever is kept in memory while writers write; after every acknowledged write the

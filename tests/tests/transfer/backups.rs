@@ -140,7 +140,7 @@ fn what_a_killed_backup_leaves_is_removed_by_the_next() {
 fn postgresql_is_backed_up_by_its_own_tools() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = tool(&["backup", "copy", "--database-url", "postgres://me:secret@nowhere/a"]);
-    let line = tests::tool::fault(&command.current_dir(folder.path()).output().unwrap(), 2);
+    let line = tests::tool::error_of(&command.current_dir(folder.path()).output().unwrap(), 2);
     assert!(line.contains("pg_dump") && !line.contains("secret"), "{line}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -58,9 +58,9 @@ pub fn fill(database: &TestDatabase, count: usize) {
             while under_way.len() < AT_A_TIME
                 && let Some(number) = histories.pop_front()
             {
-                let owner =
+                let proposal =
                     (!proposals.is_empty()).then(|| proposals[number * 7 % proposals.len()]);
-                under_way.spawn(author.clone().history(number, owner, programs));
+                under_way.spawn(author.clone().history(number, proposal, programs));
             }
             if let Some(stays) = under_way.join_next().await {
                 proposals.extend(stays.unwrap());
@@ -115,7 +115,7 @@ impl Author {
     async fn history(
         self,
         number: usize,
-        owner: Option<ItemId>,
+        proposal: Option<ItemId>,
         program: ItemId,
     ) -> Option<ItemId> {
         let collections = [
@@ -131,9 +131,9 @@ impl Author {
             collections[number % collections.len()]
         };
         let is_proposal = collection == Collection::known("proposals");
-        let parent =
-            owner.filter(|_| collection == Collection::known("lib") && !number.is_multiple_of(3));
-        let continues = owner.filter(|_| is_proposal && number.is_multiple_of(4));
+        let is_nested = collection == Collection::known("lib") && !number.is_multiple_of(3);
+        let parent = proposal.filter(|_| is_nested);
+        let continues = proposal.filter(|_| is_proposal && number.is_multiple_of(4));
         let mut shown = self
             .insert(collection, parent, continues, &members(number, is_proposal, program), number)
             .await;

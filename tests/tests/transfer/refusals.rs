@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tests::Service;
 use tests::stores::TestDatabase;
-use tests::tool::{done, fault, refused, tool};
+use tests::tool::{done, error_of, refused, tool};
 
 use crate::history::fill;
 
@@ -357,7 +357,7 @@ fn an_export_that_cannot_be_written_leaves_no_half_file() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let output = tool(&["export", "--database-url", database.url()]).stdout(full).output().unwrap();
-    assert!(fault(&output, 1).contains("cannot write the output"));
+    assert!(error_of(&output, 1).contains("cannot write the output"));
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn a_reader_that_goes_away_ends_an_export_with_a_word() {
         .unwrap();
     let mut first = [0; 10];
     process.stdout.take().unwrap().read_exact(&mut first).unwrap();
-    let said = fault(&process.wait_with_output().unwrap(), 1);
+    let said = error_of(&process.wait_with_output().unwrap(), 1);
     assert!(said.contains("cannot write the output") && said.lines().count() == 1, "{said}");
 }
 

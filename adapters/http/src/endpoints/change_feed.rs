@@ -1,5 +1,6 @@
-//! The changes as they happen: one look at the log serves all who listen.
+//! The changes as they happen: one read of the log serves all listeners.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,71 +9,67 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
-/// Changes that wait in memory for a listener at most; what it misses it reads from the log.
+/// Most changes that wait in memory for a listener; what it misses, it reads from the log.
 const BUFFERED: usize = 1024;
 
-/// A listener that misses more at once has to begin again where it was.
+/// A listener that misses more at once is disconnected, and may resume where it was.
 const MOST_MISSED: u64 = 100_000;
 
 /// Changes that are read from the log at a time.
 const AT_A_TIME: u64 = 250;
 
-/// How often the log is looked at while somebody listens. Other instances write to it too, and tell
-/// nobody.
+/// How often the log is read while there are listeners. Other instances write to it too, without
+/// notice.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a store that does not answer is left alone.
+/// The pause after a read that failed.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// On whose behalf the log is read for all listeners together.
+/// The caller on whose behalf the log is read for all listeners together.
 const ALL: &Caller = &Caller::Anonymous;
 
-/// Reads the log for everybody while there is anybody.
+/// Reads the log for all listeners while there are any.
 #[derive(Clone)]
 pub struct ChangeFeed {
     service: ChangeService,
-    /// Where changes are sent, while somebody listens.
+    /// Present while there are listeners.
     sender: Arc<Mutex<Option<Sender<Arc<LoggedChange>>>>>,
 }
 
-/// Somebody who listens: first to what the log has, then to what comes.
+/// A reader of the log, first of the changes it holds, then of those that are added.
 pub struct Listener {
     feed: ChangeFeed,
     caller: Caller,
-    /// The last change that was told.
-    told: Sequence,
+    /// The last change that was sent.
+    sent: Sequence,
     /// The next changes.
-    ready: std::vec::IntoIter<LoggedChange>,
+    ready: VecDeque<LoggedChange>,
     live: Option<Receiver<Arc<LoggedChange>>>,
 }
 
-/// Why there is no next change.
+/// The reasons why a listener is cut off.
 #[derive(Debug)]
 pub enum Ended {
-    /// The listener was so slow that changes were thrown away.
+    /// It was so slow that it missed too many changes.
     TooSlow,
     /// The log cannot be read.
     Unreadable,
 }
 
 impl ChangeFeed {
-    /// The feed of a log.
-    #[must_use]
     pub fn new(service: ChangeService) -> Self {
         Self { service, sender: Arc::default() }
     }
 
     /// Listens, on behalf of a caller, to all changes after one, or to those from now on.
-    ///
-    /// # Errors
-    /// `BeyondLog` when the log does not reach as far; `Store`.
+    /// `BeyondLog` if the log ends before that change.
     pub async fn listen(
         &self,
         caller: Caller,
         after: Option<Sequence>,
     ) -> Result<Listener, ApplicationError> {
-        let told = self.service.begin(&caller, after).await?;
-        Ok(Listener { feed: self.clone(), caller, told, ready: Vec::new().into_iter(), live: None })
+        let sent = self.service.begin(&caller, after).await?;
+        Ok(Listener { feed: self.clone(), caller, sent, ready: VecDeque::new(), live: None })
     }
 
     /// The changes that are committed from now on, and perhaps a few from before.
@@ -88,7 +85,7 @@ impl ChangeFeed {
         Ok(receiver)
     }
 
-    /// Sends what comes to all who listen, until nobody does.
+    /// Sends new changes to all listeners, until there are none.
     async fn follow(self, mut read_to: Sequence) {
         loop {
             match self.service.follow(ALL, read_to, None, AT_A_TIME).await {
@@ -110,7 +107,7 @@ impl ChangeFeed {
         }
     }
 
-    /// Tells whether anybody listens still.
+    /// Returns false if there are no listeners any more.
     fn send(&self, changes: Vec<LoggedChange>) -> bool {
         let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = sender.as_ref().filter(|sender| sender.receiver_count() > 0) else {
@@ -118,7 +115,7 @@ impl ChangeFeed {
             return false;
         };
         for change in changes {
-            // Nobody may listen any more, which is found out next time.
+            // The last listener may just have gone, which the next call finds out.
             let _ = open.send(Arc::new(change));
         }
         true
@@ -126,32 +123,28 @@ impl ChangeFeed {
 }
 
 impl Listener {
-    /// The last change that was told, or the one after which this listener began.
-    #[must_use]
-    pub const fn told(&self) -> Sequence {
-        self.told
+    /// The last change that was sent, or the one after which this listener began.
+    pub const fn sent(&self) -> Sequence {
+        self.sent
     }
 
-    /// Waits for the next change.
-    ///
-    /// # Errors
-    /// When the listener is cut off.
+    /// Waits for the next change, or until the listener is cut off.
     pub async fn next(&mut self) -> Result<LoggedChange, Ended> {
         loop {
-            if let Some(change) = self.ready.next() {
-                self.told = change.sequence;
+            if let Some(change) = self.ready.pop_front() {
+                self.sent = change.sequence;
                 return Ok(change);
             }
             match &mut self.live {
                 None => self.catch_up().await.map_err(|_| Ended::Unreadable)?,
                 Some(live) => match live.recv().await {
-                    Ok(change) if change.sequence > self.told => {
-                        self.ready = vec![LoggedChange::clone(&change)].into_iter();
+                    Ok(change) if change.sequence > self.sent => {
+                        self.ready.push_back(LoggedChange::clone(&change));
                     }
                     // The log had it already.
                     Ok(_) => {}
-                    // Many changes at once are read from the log; who is far behind them does not
-                    // read.
+                    // A burst of changes is read from the log; a listener that is far behind does
+                    // not read.
                     Err(RecvError::Lagged(missed)) if missed > MOST_MISSED => {
                         return Err(Ended::TooSlow);
                     }
@@ -161,11 +154,11 @@ impl Listener {
         }
     }
 
-    /// Reads on in the log. Where it ends, what comes is waited for; what came in between is read
-    /// from the log first.
+    /// Reads on in the log. At its end it subscribes to new changes, and first reads those that were
+    /// added in between.
     async fn catch_up(&mut self) -> Result<(), ApplicationError> {
         self.ready = self.read().await?;
-        if self.ready.len() == 0 {
+        if self.ready.is_empty() {
             self.live = Some(self.feed.subscribe().await?);
             self.ready = self.read().await?;
             if self.ready.len() as u64 == AT_A_TIME {
@@ -176,9 +169,9 @@ impl Listener {
         Ok(())
     }
 
-    async fn read(&self) -> Result<std::vec::IntoIter<LoggedChange>, ApplicationError> {
-        let page = self.feed.service.follow(&self.caller, self.told, None, AT_A_TIME).await?;
-        Ok(page.changes.into_iter())
+    async fn read(&self) -> Result<VecDeque<LoggedChange>, ApplicationError> {
+        let page = self.feed.service.follow(&self.caller, self.sent, None, AT_A_TIME).await?;
+        Ok(page.changes.into())
     }
 }
 

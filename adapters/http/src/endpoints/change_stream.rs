@@ -24,33 +24,31 @@ use crate::problem::Problem;
 use crate::query::{ChangesQuery, change_cursor, invalid};
 use crate::time::TIME;
 
-/// After so long a comment is sent, so that everything in between sees that the connection lives.
+/// The interval between comments, which show proxies that the connection is alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// How long a client waits before it connects again.
 const RETRY: u64 = 2_000;
 
-/// The header with which a client that connects again says where it was.
+/// The header in which a client that reconnects names the last event it received.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
 
 /// Serves the changes as they happen.
+#[derive(Clone)]
 pub struct ChangeStream {
-    /// Where they come from.
     pub feed: ChangeFeed,
-    /// The root of all links.
     pub base_url: Arc<BaseUrl>,
     /// True when the service stops: streams end then.
     pub stopping: watch::Receiver<bool>,
 }
 
-/// One stream under way.
+/// The state of one stream.
 struct Streaming {
     listener: Listener,
     collection: Option<Collection>,
-    base_url: Arc<BaseUrl>,
-    stopping: watch::Receiver<bool>,
-    /// How many events stand before the first change.
-    said: u8,
+    source: ChangeStream,
+    /// The number of the current event; the first two are no changes.
+    event: u8,
 }
 
 impl Endpoint for ChangeStream {
@@ -60,14 +58,13 @@ impl Endpoint for ChangeStream {
         let collection = ChangesQuery::group(request.uri().query().unwrap_or_default())?;
         let after = last_event(request.headers())?;
         let listener = self.feed.listen(Caller::Anonymous, after).await.map_err(Problem::from)?;
-        let (base_url, stopping) = (Arc::clone(&self.base_url), self.stopping.clone());
-        let streaming = Streaming { listener, collection, base_url, stopping, said: 0 };
+        let streaming = Streaming { listener, collection, source: self.clone(), event: 0 };
         let events = stream::unfold(streaming, |mut streaming| async {
             let event = streaming.next().await?;
             Some((event, streaming))
         });
         let mut response = SSE::new(events).keep_alive(HEARTBEAT).into_response();
-        // No proxy is to keep what comes for later.
+        // No proxy may cache or buffer the stream.
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
             .headers_mut()
@@ -79,21 +76,21 @@ impl Endpoint for ChangeStream {
 impl Streaming {
     /// The next event; `None` when the client is to connect again.
     async fn next(&mut self) -> Option<Event> {
-        self.said = self.said.saturating_add(1);
-        match self.said {
+        self.event = self.event.saturating_add(1);
+        match self.event {
             1 => return Some(Event::retry(RETRY)),
-            // An id without data: who is cut off before the first change begins again here.
-            2 => return Some(Event::message("").id(change_cursor::write(self.listener.told()))),
+            // An id without data: a client that is cut off before the first change resumes here.
+            2 => return Some(Event::message("").id(change_cursor::write(self.listener.sent()))),
             _ => {}
         }
         loop {
             let change = tokio::select! {
                 change = self.listener.next() => change,
-                _ = self.stopping.wait_for(|is_stopping| *is_stopping) => return None,
+                _ = self.source.stopping.wait_for(|is_stopping| *is_stopping) => return None,
             };
             match change {
-                Ok(change) if self.collection.is_none_or(|wanted| wanted == change.collection) => {
-                    return Some(self.event(&change));
+                Ok(change) if self.collection.is_none_or(|only| only == change.collection) => {
+                    return Some(self.represent(&change));
                 }
                 Ok(_) => {}
                 Err(ended) => {
@@ -104,13 +101,13 @@ impl Streaming {
         }
     }
 
-    fn event(&self, change: &LoggedChange) -> Event {
-        let data = Change::of(change, &self.base_url).to_json();
+    fn represent(&self, change: &LoggedChange) -> Event {
+        let data = Change::of(change, &self.source.base_url).to_json();
         let id = change_cursor::write(change.sequence);
         let event = json!({
             "specversion": "1.0",
             "id": id,
-            "source": format!("{}{}", self.base_url, CHANGES),
+            "source": format!("{}{CHANGES}", self.source.base_url),
             "type": format!("research-proposal-service.item.{}", change.kind.change_name()),
             "subject": format!("{}/{}", GroupSpec::of(change.collection).path, change.item),
             "time": TIME.timestamp_to_string(&change.time),
@@ -121,11 +118,11 @@ impl Streaming {
     }
 }
 
-/// The last change a client was told before it connected again.
+/// The last change that a client received before it reconnected.
 fn last_event(headers: &HeaderMap) -> Result<Option<Sequence>, Problem> {
     let mut lines = headers.get_all(LAST_EVENT_ID).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     let cursor =
-        line.to_str().ok().filter(|_| lines.next().is_none()).and_then(change_cursor::decode);
+        line.to_str().ok().filter(|_| lines.next().is_none()).and_then(change_cursor::read);
     cursor.map(Some).ok_or_else(|| invalid("Last-Event-ID is no `id` of an event that this service sent; leave it out to begin now."))
 }

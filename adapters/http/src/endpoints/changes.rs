@@ -1,7 +1,7 @@
 //! `/v1/changes`: every write of every group, in the order of the commits.
 //!
-//! A reader follows `_links.next`, which is there on every page, also on an empty one, and misses
-//! nothing and sees nothing twice, however many write at once.
+//! Every page, also an empty one, has a `next` link. A reader that follows it misses nothing and
+//! sees nothing twice, however many clients write at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +20,9 @@ use crate::query::ChangesQuery;
 
 /// Serves the change log.
 pub struct Changes {
-    /// The use cases.
     pub service: ChangeService,
-    /// The root of all links.
     pub base_url: Arc<BaseUrl>,
-    /// How long a look into the log may take.
+    /// How long a read of the log may take.
     pub time_limit: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Answers with a representation that is known by its hash.
+//! Answers with a representation whose entity tag is its hash.
 
 use poem::http::header::{CONTENT_TYPE, ETAG};
 use poem::http::{HeaderValue, StatusCode};

@@ -1,11 +1,11 @@
-//! `/`: where a program starts to follow links. A browser is sent to the documentation.
+//! `/`: the page from which a program follows links. A browser is sent to the documentation.
 
 use std::sync::Arc;
 
 use poem::http::StatusCode;
 use poem::http::header::LOCATION;
 use poem::{Endpoint, Request, Response, Result};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
@@ -23,47 +23,27 @@ pub struct EntryPoint {
 
 impl EntryPoint {
     /// The entry point of the service at `base_url`.
-    #[must_use]
     pub fn new(base_url: Arc<BaseUrl>) -> Self {
-        let body = Value::Object(members(&base_url)).to_string();
+        let body = representation(&base_url).to_string();
         Self { base_url, body }
     }
 }
 
-fn members(base_url: &BaseUrl) -> Map<String, Value> {
-    let mut linked = Map::new();
-    linked.insert("self".into(), json!({ "href": format!("{base_url}/") }));
+fn representation(base_url: &BaseUrl) -> Value {
+    let at = |path: &str| format!("{base_url}{path}");
+    let mut linked = json!({ "self": { "href": at("/") } });
     for group in GROUPS.iter().filter(|group| !group.is_nested()) {
-        let href = links::collection(base_url, group, None);
-        linked.insert(group.name.into(), json!({ "href": href, "title": group.description }));
+        linked[group.name] = json!({ "href": at(group.path), "title": group.description });
     }
     let title = "Every write of every group, in the order of the commits";
-    linked.insert(
-        "changes".into(),
-        json!({ "href": format!("{base_url}{}", links::CHANGES), "title": title }),
-    );
+    linked["changes"] = json!({ "href": at(links::CHANGES), "title": title });
     let title = "The business rules that are in force";
-    linked.insert(
-        "rules".into(),
-        json!({ "href": format!("{base_url}{}", links::RULES), "title": title }),
-    );
-    linked.insert(
-        "service-desc".into(),
-        json!({ "href": format!("{base_url}/openapi.json"), "type": "application/json" }),
-    );
-    linked.insert(
-        "service-doc".into(),
-        json!({ "href": format!("{base_url}/docs"), "type": "text/html" }),
-    );
-    let relations = links::relations()
-        .into_keys()
-        .map(|name| json!({ "href": format!("{base_url}/rels/{name}"), "name": name }));
-    linked.insert("describedby".into(), relations.collect());
-    let mut members = Map::new();
-    members.insert("title".into(), "Research Proposal Service".into());
-    members.insert("version".into(), "v1".into());
-    members.insert("_links".into(), linked.into());
-    members
+    linked["rules"] = json!({ "href": at(links::RULES), "title": title });
+    linked["service-desc"] = json!({ "href": at("/openapi.json"), "type": "application/json" });
+    linked["service-doc"] = json!({ "href": at("/docs"), "type": "text/html" });
+    let relation = |name| json!({ "href": at(&format!("/rels/{name}")), "name": name });
+    linked["describedby"] = links::relations().into_keys().map(relation).collect();
+    json!({ "title": "Research Proposal Service", "version": "v1", "_links": linked })
 }
 
 impl Endpoint for EntryPoint {

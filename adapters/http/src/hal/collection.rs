@@ -19,7 +19,6 @@ const ENVELOPE: usize = 1536;
 /// A page of a collection, and what a representation shows with it.
 #[derive(Clone, Copy)]
 pub struct PageView<'a> {
-    /// The page.
     pub listing: &'a Listing,
     /// The item whose part of the collection it shows.
     pub parent: Option<ItemId>,
@@ -27,12 +26,23 @@ pub struct PageView<'a> {
     pub links: PageLinks<'a>,
     /// The state that is shown.
     pub snapshot: Snapshot<'a>,
-    /// The warnings about a write.
-    pub warnings: &'a Violations,
+    /// The warnings about a write, if there are any.
+    pub warnings: Option<&'a Violations>,
+}
+
+impl<'a> PageView<'a> {
+    /// A page as it is or was, without warnings.
+    pub const fn new(
+        listing: &'a Listing,
+        parent: Option<ItemId>,
+        links: PageLinks<'a>,
+        snapshot: Snapshot<'a>,
+    ) -> Self {
+        Self { listing, parent, links, snapshot, warnings: None }
+    }
 }
 
 /// About how many bytes a page's representation has.
-#[must_use]
 pub fn collection_size(group: Group, listing: &Listing) -> usize {
     let size = |listed: &ListedItem| {
         item_size(group, &ItemView::listed(listed, &listing.embedded, Snapshot::Now))
@@ -42,7 +52,6 @@ pub fn collection_size(group: Group, listing: &Listing) -> usize {
 }
 
 /// The representation of a page.
-#[must_use]
 pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> String {
     let PageView { listing, parent, snapshot, .. } = *page;
     let mut out = String::with_capacity(collection_size(group, listing));
@@ -65,12 +74,11 @@ pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Stri
     }
     out.push_str("]}");
     push_counts(&mut out, listing);
-    let is_at_least = matches!(listing.content.total, Total::AtLeast(_))
-        .then(|| "\"total\":\"at_least\"".to_owned());
-    let is_dry_run = matches!(snapshot, Snapshot::DryRun).then(|| DRY_RUN.to_owned());
-    let warned = (!page.warnings.is_empty())
-        .then(|| format!("\"warnings\":{}", remarks(base_url, page.warnings)));
-    let meta: Vec<_> = [is_at_least, is_dry_run, warned].into_iter().flatten().collect();
+    let total =
+        matches!(listing.content.total, Total::AtLeast(_)).then(|| "\"total\":\"at_least\"".into());
+    let dry_run = matches!(snapshot, Snapshot::DryRun).then(|| DRY_RUN.into());
+    let warnings = page.warnings.map(|found| format!("\"warnings\":{}", remarks(base_url, found)));
+    let meta: Vec<_> = [total, dry_run, warnings].into_iter().flatten().collect();
     if !meta.is_empty() {
         let _ = write!(out, ",\"_meta\":{{{}}}", meta.join(","));
     }

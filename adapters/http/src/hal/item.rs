@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use application::{Embedded, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions};
 use domain::json::push_string;
-use domain::{Item, ItemId, RelationKind, Verdict, Version, Violations};
+use domain::{Item, ItemId, RelationKind, Version, Violations};
 
 use super::writer::{close_object, push_link, push_time, remarks};
 use crate::base_url::BaseUrl;
@@ -18,20 +18,25 @@ const LINK: usize = 128;
 /// Bytes to reserve for what surrounds an item's members.
 const ENVELOPE: usize = 1024;
 
-/// The member of `_meta` that says that nothing was stored.
+/// The member of `_meta` that marks a dry run.
 pub(super) const DRY_RUN: &str = "\"dry_run\":true";
 
 /// An item, and what a representation shows with it.
 #[derive(Clone, Copy)]
 pub struct ItemView<'a> {
-    /// The item.
     pub item: &'a ShownItem,
-    embedded: Option<&'a Embedded>,
-    score: Option<f64>,
-    snippet: Option<&'a str>,
-    snapshot: Snapshot<'a>,
-    warnings: Option<&'a Violations>,
-    errors: Option<&'a Violations>,
+    /// The items that are embedded in it.
+    pub embedded: Option<&'a Embedded>,
+    /// How well it matches the search.
+    pub score: Option<f64>,
+    /// The part that matches the search, as HTML.
+    pub snippet: Option<&'a str>,
+    /// The state that is shown.
+    pub snapshot: Snapshot<'a>,
+    /// The warnings that rules have about it.
+    pub warnings: Option<&'a Violations>,
+    /// The errors that rules find in it.
+    pub errors: Option<&'a Violations>,
 }
 
 /// The state of an item that is shown.
@@ -49,13 +54,11 @@ pub enum Snapshot<'a> {
 
 impl Snapshot<'_> {
     /// The state that a write leaves, or would leave.
-    #[must_use]
     pub const fn of_write(options: &WriteOptions) -> Self {
         if options.is_dry_run { Self::DryRun } else { Self::Now }
     }
 
-    /// The latest version beside a version, and whether the item exists.
-    #[must_use]
+    /// The latest version, and whether the item exists, where one version is shown.
     pub const fn latest(self) -> Option<(Version, bool)> {
         match self {
             Self::Version(past) => Some((past.latest, past.exists)),
@@ -66,7 +69,6 @@ impl Snapshot<'_> {
 
 impl<'a> ItemView<'a> {
     /// An item as it is, as it was, or as a write would have left it.
-    #[must_use]
     pub const fn new(item: &'a ShownItem, snapshot: Snapshot<'a>) -> Self {
         Self {
             item,
@@ -79,31 +81,13 @@ impl<'a> ItemView<'a> {
         }
     }
 
-    /// The same with embedded items.
-    #[must_use]
-    pub const fn embedding(self, embedded: &'a Embedded) -> Self {
-        Self { embedded: Some(embedded), ..self }
-    }
-
-    /// The same with the whole verdict of the rules.
-    #[must_use]
-    pub const fn judged(self, verdict: &'a Verdict) -> Self {
-        Self { warnings: Some(&verdict.warnings), errors: Some(&verdict.errors), ..self }
-    }
-
-    /// The same with warnings, if there are any.
-    #[must_use]
-    pub fn warned(self, warnings: &'a Violations) -> Self {
-        Self { warnings: Some(warnings).filter(|warnings| !warnings.is_empty()), ..self }
-    }
-
     pub(super) fn listed(
         listed: &'a ListedItem,
         embedded: &'a Embedded,
         snapshot: Snapshot<'a>,
     ) -> Self {
         let (score, snippet) = (listed.score, listed.snippet.as_deref());
-        Self { score, snippet, ..Self::new(&listed.shown, snapshot).embedding(embedded) }
+        Self { embedded: Some(embedded), score, snippet, ..Self::new(&listed.shown, snapshot) }
     }
 }
 
@@ -117,7 +101,6 @@ pub fn embedded_items<'a>(
 }
 
 /// About how many bytes an item's representation has.
-#[must_use]
 pub fn item_size(group: Group, view: &ItemView<'_>) -> usize {
     let embedded =
         view.embedded.into_iter().flat_map(|embedded| embedded_items(group, view.item, embedded));
@@ -129,7 +112,6 @@ fn own_size(shown: &ShownItem) -> usize {
 }
 
 /// The representation of an item.
-#[must_use]
 pub fn item(
     base_url: &BaseUrl,
     group: Group,
@@ -182,7 +164,7 @@ fn push_meta(out: &mut String, base_url: &BaseUrl, view: ItemView<'_>) {
         }
         Snapshot::Version(past) => push_change(out, &past.change),
     }
-    // JSON has no word for what is no number.
+    // JSON has no infinity and no NaN.
     if let Some(score) = view.score.filter(|score| score.is_finite()) {
         let _ = write!(out, ",\"score\":{score}");
     }
@@ -235,7 +217,7 @@ fn push_own_links(out: &mut String, collection_url: &str, view: ItemView<'_>) {
     }
 }
 
-/// Appends what made a version.
+/// Appends the kind and the caller of the write that made a version.
 fn push_change(out: &mut String, change: &LoggedChange) {
     let _ = write!(out, ",\"kind\":\"{}\",\"caller\":", change.kind.change_name());
     match &change.caller {
@@ -271,7 +253,7 @@ fn push_related(out: &mut String, base_url: &BaseUrl, group: Group, shown: &Show
     out.push_str("],");
 }
 
-/// Appends embedded items, if any were asked for.
+/// Appends the items that are embedded.
 fn push_embedded(
     out: &mut String,
     base_url: &BaseUrl,

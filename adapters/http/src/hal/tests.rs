@@ -2,7 +2,7 @@
 
 use application::query::Total;
 use application::{Embedded, Links, ListedItem, ListedPage, Listing, Revision, ShownItem};
-use domain::{Item, ItemId, Version, Violations};
+use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn base_url() -> BaseUrl {
 
 fn proposal(embedded: &Embedded) -> Value {
     let shown = shown(PROPOSAL, None, Some(PROGRAM));
-    let view = ItemView::new(&shown, Snapshot::Now).embedding(embedded);
+    let view = ItemView { embedded: Some(embedded), ..ItemView::new(&shown, Snapshot::Now) };
     let text = item(&base_url(), named("proposals"), None, &view);
     serde_json::from_str(&text).unwrap()
 }
@@ -102,13 +102,8 @@ fn page(total: Total, page_count: Option<u64>) -> Value {
         next: None,
         embedded: Embedded::default(),
     };
-    let page = PageView {
-        listing: &listing,
-        parent: None,
-        links: CollectionQuery::plain(named("proposals"), None).links(),
-        snapshot: Snapshot::Now,
-        warnings: &Violations::default(),
-    };
+    let links = CollectionQuery::plain(named("proposals"), None).links();
+    let page = PageView::new(&listing, None, links, Snapshot::Now);
     serde_json::from_str(&collection(&base_url(), named("proposals"), &page)).unwrap()
 }
 

@@ -53,7 +53,7 @@ pub struct VersionLinks {
     #[oai(rename = "self")]
     own: Link,
     #[oai(rename = "predecessor-version")]
-    previous_version: Option<Link>,
+    previous: Option<Link>,
     diff: Option<Link>,
 }
 
@@ -95,7 +95,7 @@ impl VersionEntry {
             kind: Kind(version.kind.change_name().into()),
             caller: StringOrNull(version.caller.clone().into()),
             links: VersionLinks {
-                previous_version: previous.map(|number| Link::to(format!("{url}/{number}"))),
+                previous: previous.map(|number| Link::to(format!("{url}/{number}"))),
                 diff: diff.map(|from| Link::to(format!("{own}/diff?from={from}"))),
                 own: Link::to(own),
             },

@@ -1,7 +1,9 @@
 //! Content negotiation (RFC 9110 section 12) over the few media types a path serves.
 //!
-//! Libraries were tried: one keeps `q=0` as a match and knows no specificity, another fails the
+//! Libraries were tried: one keeps `q=0` as a match and has no specificity, another fails the
 //! whole header for one bad element. Over fixed candidates the rules are short.
+
+use std::cmp::Reverse;
 
 use poem::http::HeaderMap;
 use poem::http::header::{ACCEPT, ACCEPT_ENCODING};
@@ -26,52 +28,37 @@ fn specificity(range: &str, candidate: MediaType) -> Option<Specificity> {
     }
 }
 
-/// The candidate the client wants most, or `None` when it accepts none of them.
+/// The candidate that the client prefers, or `None` if it accepts none of them.
 ///
 /// The most specific range decides a candidate's quality; the highest quality wins, ties go to the
 /// client's order, then to the order of the candidates. No Accept header accepts everything.
-#[must_use]
 pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaType> {
     let Some(accepted) = elements(headers, &ACCEPT) else {
         return candidates.first().copied();
     };
-    let mut best: Vec<Option<(Specificity, u16, usize)>> = vec![None; candidates.len()];
-    for (position, range) in accepted.enumerate() {
-        for (candidate, fit) in candidates.iter().zip(&mut best) {
-            let Some(found) = specificity(range.name, *candidate) else { continue };
-            let is_better = fit.is_none_or(|(known, quality, _)| {
-                found > known || (found == known && range.quality > quality)
-            });
-            if is_better {
-                *fit = Some((found, range.quality, position));
-            }
-        }
-    }
-    let weighed = candidates.iter().zip(best).filter_map(|(candidate, fit)| {
-        fit.map(|(_, quality, position)| (*candidate, quality, position))
+    let ranges: Vec<_> = accepted.collect();
+    let best_fit = |candidate: MediaType| {
+        let fits = ranges.iter().enumerate().filter_map(|(position, range)| {
+            Some((specificity(range.name, candidate)?, range.quality, Reverse(position)))
+        });
+        fits.max()
+    };
+    let acceptable = candidates.iter().filter_map(|candidate| {
+        let (_, quality, position) = best_fit(*candidate)?;
+        (quality > 0).then_some((quality, position, *candidate))
     });
     // Of equals, `min_by_key` keeps the first: the candidates' own order.
-    weighed
-        .filter(|(_, quality, _)| *quality > 0)
-        .min_by_key(|(_, quality, position)| (1000 - quality, *position))
-        .map(|(candidate, ..)| candidate)
+    let preferred = acceptable.min_by_key(|(quality, position, _)| Reverse((*quality, *position)));
+    preferred.map(|(.., candidate)| candidate)
 }
 
-/// Tells whether the client takes gzip: it names it, or `*`, with a quality above 0.
-#[must_use]
+/// Returns true if the client takes gzip: it names it, or `*`, with a quality above 0.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let Some(accepted) = elements(headers, &ACCEPT_ENCODING) else { return false };
     let codings: Vec<_> = accepted.collect();
-    let quality_of = |name: &str| {
-        codings
-            .iter()
-            .find(|coding| coding.name.eq_ignore_ascii_case(name))
-            .map(|coding| coding.quality)
-    };
-    quality_of("gzip")
-        .or_else(|| quality_of("x-gzip"))
-        .or_else(|| quality_of("*"))
-        .is_some_and(|quality| quality > 0)
+    let named = |name: &str| codings.iter().find(|coding| coding.name.eq_ignore_ascii_case(name));
+    let coding = ["gzip", "x-gzip", "*"].into_iter().find_map(named);
+    coding.is_some_and(|coding| coding.quality > 0)
 }
 
 #[cfg(test)]

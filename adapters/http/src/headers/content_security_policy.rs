@@ -10,7 +10,6 @@ const REST: &str =
     "img-src data: 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The policy of the page `html`, with the directives in `more`, each followed by a semicolon.
-#[must_use]
 pub fn of(html: &str, more: &str) -> HeaderValue {
     let [scripts, styles] = ["script", "style"].map(|element| sources(html, element));
     let policy =

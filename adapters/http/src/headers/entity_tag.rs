@@ -7,7 +7,7 @@
 //! members and compares the version alone. A compressed representation has a tag of its own, with
 //! `-gzip` at the end.
 
-use application::{Links, Named, Precondition, Revision, ShownItem};
+use application::{Links, Named, Precondition, Revision, ShownItem, WriteOptions};
 use domain::{ItemId, Version};
 use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
@@ -32,13 +32,11 @@ pub struct EntityTag(String);
 
 impl EntityTag {
     /// The tag of an item's representation.
-    #[must_use]
     pub fn of_item(version: Version, links: &Links) -> Self {
         Self::of_item_with(version, links, [])
     }
 
     /// The tag of an item's representation that shows other items too.
-    #[must_use]
     pub fn of_item_with<'a>(
         version: Version,
         links: &Links,
@@ -58,9 +56,8 @@ impl EntityTag {
         Self(format!("{version}-{:016x}", first_64_bits(hash)))
     }
 
-    /// The tag of what an item was: in a version, which links the latest there is, or at a time. It
-    /// is no tag an item has now, so that no write that is meant for what was goes to what is.
-    #[must_use]
+    /// The tag of a past state of an item: of a version, which links the latest one, or at a time.
+    /// No current state has such a tag, so no condition made with it lets a write through.
     pub fn of_past(version: Version, latest: Option<(Version, bool)>) -> Self {
         match latest {
             Some((latest, exists)) => {
@@ -70,48 +67,39 @@ impl EntityTag {
         }
     }
 
-    /// The tag of the representation that a write would have left: it is none an item ever has, so
-    /// no condition holds for it.
-    #[must_use]
-    pub fn of_dry_run(&self) -> Self {
-        Self(format!("{}-dry-run", self.0))
+    /// The tag of the representation that a write left. After a dry run it is none that an item ever
+    /// has, so no condition holds for it.
+    pub fn of_write(self, options: &WriteOptions) -> Self {
+        if options.is_dry_run { Self(format!("{}-dry-run", self.0)) } else { self }
     }
 
     /// The tag of a page of a collection.
-    #[must_use]
     pub fn of_collection(revision: Revision) -> Self {
         Self(format!("r{}", revision.0))
     }
 
     /// The tag of a page that changes only with the program.
-    #[must_use]
     pub fn of_content(content: &[u8]) -> Self {
         Self(format!("{:016x}", first_64_bits(Sha256::new_with_prefix(content))))
     }
 
-    /// The value of an `ETag` header.
-    #[must_use]
     pub fn header(&self) -> HeaderValue {
         quoted(&self.0)
     }
 
-    /// The tag in `If-None-Match` that stands for this one (weak comparison, as section 13.1.2
+    /// The tag in `If-None-Match` that matches this one (weak comparison, as section 13.1.2
     /// demands): 304 is the answer, and its tag is that of the representation the client has, which
     /// may be the compressed one.
-    ///
-    /// # Errors
-    /// 400 for a header that is no list of tags.
     pub fn known_to(&self, headers: &HeaderMap) -> Result<Option<Self>, MalformedCondition> {
         Ok(match tags(headers, &IF_NONE_MATCH)? {
             None => None,
-            Some(Tags::Any) => Some(self.clone()),
-            Some(Tags::Listed(tags)) => {
-                // A client that takes no gzip now must not be told that its compressed copy will
-                // do.
-                let stands = |tag: &ClientTag| {
+            Some(Named::Any) => Some(self.clone()),
+            Some(Named::OneOf(tags)) => {
+                // A client that takes no gzip now may not use its compressed copy.
+                let matches = |tag: &ClientTag| {
                     tag.opaque == self.0 || (tag.plain() == self.0 && accepts_gzip(headers))
                 };
-                tags.into_iter().find(stands).map(|tag| Self(tag.opaque))
+                tags.into_iter().find(matches).map(|tag| Self(tag.opaque))
             }
         })
     }
@@ -138,7 +126,6 @@ fn add_relations(hash: &mut Sha256, links: &Links) {
 }
 
 /// The tag of the same representation when it is compressed.
-#[must_use]
 pub fn compressed(tag: &HeaderValue) -> Option<HeaderValue> {
     let opaque = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
     Some(quoted(&format!("{opaque}{GZIP_SUFFIX}")))
@@ -147,9 +134,6 @@ pub fn compressed(tag: &HeaderValue) -> Option<HeaderValue> {
 /// The conditions on a write of an item. In `If-Match` a weak tag never matches (strong comparison,
 /// RFC 9110 section 13.1.1), in `If-None-Match` it does; a tag that this service could not have
 /// made matches in neither.
-///
-/// # Errors
-/// 400 for a header that is no list of tags.
 pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, MalformedCondition> {
     precondition(headers, |opaque| {
         let (version, hash) =
@@ -162,9 +146,6 @@ pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, M
 }
 
 /// The conditions on a write of a whole collection.
-///
-/// # Errors
-/// 400 for a header that is no list of tags.
 pub fn collection_precondition(
     headers: &HeaderMap,
 ) -> Result<Precondition<Revision>, MalformedCondition> {
@@ -177,8 +158,8 @@ fn precondition<T>(
 ) -> Result<Precondition<T>, MalformedCondition> {
     let named = |name: &HeaderName, takes_weak: bool| {
         Ok::<_, MalformedCondition>(tags(headers, name)?.map(|tags| match tags {
-            Tags::Any => Named::Any,
-            Tags::Listed(tags) => {
+            Named::Any => Named::Any,
+            Named::OneOf(tags) => {
                 let taken = tags.iter().filter(|tag| takes_weak || !tag.is_weak);
                 Named::OneOf(taken.filter_map(|tag| read(tag.plain())).collect())
             }
@@ -190,11 +171,6 @@ fn precondition<T>(
 /// A number as a tag has it: digits alone, without leading zeros.
 fn number(text: &str) -> Option<i64> {
     text.parse::<i64>().ok().filter(|number| *number >= 0 && number.to_string() == text)
-}
-
-enum Tags {
-    Any,
-    Listed(Vec<ClientTag>),
 }
 
 struct ClientTag {
@@ -209,41 +185,38 @@ impl ClientTag {
     }
 }
 
-fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Tags>, MalformedCondition> {
+fn tags(
+    headers: &HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<Named<ClientTag>>, MalformedCondition> {
     if !headers.contains_key(name) {
         return Ok(None);
     }
     let malformed = || MalformedCondition(name.clone());
     let lines: Result<Vec<_>, _> = headers.get_all(name).iter().map(HeaderValue::to_str).collect();
-    let text = lines.map_err(|_| malformed())?.join(",");
-    if text.trim() == "*" {
-        return Ok(Some(Tags::Any));
+    let list = lines.map_err(|_| malformed())?.join(",");
+    if list.trim() == "*" {
+        return Ok(Some(Named::Any));
     }
-    let mut listed = Vec::new();
-    let mut rest = text.trim_start_matches([' ', '\t', ',']);
-    while !rest.is_empty() {
-        let (tag, after) = take_tag(rest).ok_or_else(malformed)?;
-        listed.push(tag);
-        let after = after.trim_start_matches([' ', '\t']);
-        rest = match after.strip_prefix(',') {
-            Some(next) => next.trim_start_matches([' ', '\t', ',']),
-            None if after.is_empty() => after,
-            None => return Err(malformed()),
-        };
-    }
-    if listed.is_empty() { Err(malformed()) } else { Ok(Some(Tags::Listed(listed))) }
+    listed(&list).map(|tags| Some(Named::OneOf(tags))).ok_or_else(malformed)
 }
 
-fn take_tag(text: &str) -> Option<(ClientTag, &str)> {
-    let (is_weak, text) = match text.strip_prefix("W/") {
-        Some(rest) => (true, rest),
-        None => (false, text),
+/// The tags of a list: between quotes stand their opaque parts, elsewhere commas and the `W/` of
+/// weak ones.
+fn listed(list: &str) -> Option<Vec<ClientTag>> {
+    let are_separators = |part: &str| part.bytes().all(|byte| b" \t,".contains(&byte));
+    let mut parts: Vec<_> = list.split('"').collect();
+    let end = parts.pop()?;
+    let tag = |(index, parts): (usize, &[&str])| {
+        let &[before, opaque] = parts else { return None };
+        let (before, is_weak) =
+            before.strip_suffix("W/").map_or((before, false), |before| (before, true));
+        let is_separate = are_separators(before) && (index == 0 || before.contains(','));
+        let is_tag = is_separate && !opaque.contains(' ');
+        is_tag.then(|| ClientTag { opaque: opaque.to_owned(), is_weak })
     };
-    let (opaque, after) = text.strip_prefix('"')?.split_once('"')?;
-    if opaque.contains(' ') {
-        return None;
-    }
-    Some((ClientTag { opaque: opaque.to_owned(), is_weak }, after))
+    let tags: Vec<_> = parts.chunks(2).enumerate().map(tag).collect::<Option<_>>()?;
+    (!tags.is_empty() && are_separators(end)).then_some(tags)
 }
 
 fn quoted(opaque: &str) -> HeaderValue {

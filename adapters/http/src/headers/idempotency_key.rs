@@ -22,9 +22,6 @@ pub const MOST_CHARACTERS: usize = 255;
 pub struct MalformedKey;
 
 /// The key a request has, if it has one.
-///
-/// # Errors
-/// 400 for what is no key, and for several.
 pub fn read(headers: &HeaderMap) -> Result<Option<String>, MalformedKey> {
     let mut lines = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(line) = lines.next() else { return Ok(None) };
@@ -58,8 +55,7 @@ fn unquoted(text: &str) -> Option<String> {
     }
 }
 
-/// Tells a body from any other: its SHA-256 (FIPS 180-4) in base64url.
-#[must_use]
+/// The fingerprint of a body: its SHA-256 (FIPS 180-4) in base64url.
 pub fn fingerprint(body: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(body))
 }

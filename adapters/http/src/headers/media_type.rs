@@ -22,26 +22,21 @@ impl MediaType {
     pub const EVENT_STREAM: Self = Self("text/event-stream");
 
     /// A group's own type, `application/vnd.<group>.v1+json`.
-    #[must_use]
     pub const fn vendor(name: &'static str) -> Self {
         Self(name)
     }
 
-    /// The name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.0
     }
 
-    /// Tells whether a problem can be told in it.
-    #[must_use]
+    /// Returns true if a problem can be represented in it.
     pub fn is_json(self) -> bool {
         ![Self::HTML, Self::ICON, Self::EVENT_STREAM].contains(&self)
     }
 
-    /// The value of a Content-Type header. HTML says its charset; JSON has none (RFC 8259 section
+    /// The value of a Content-Type header. HTML names its charset; JSON has none (RFC 8259 section
     /// 11).
-    #[must_use]
     pub fn header(self) -> HeaderValue {
         HeaderValue::from_static(if self == Self::HTML {
             "text/html; charset=utf-8"
@@ -54,9 +49,8 @@ impl MediaType {
 /// The types of pages: programs that do not say get HAL, browsers ask for HTML.
 pub const PAGE_TYPES: [MediaType; 3] = [MediaType::HAL, MediaType::JSON, MediaType::HTML];
 
-/// Tells whether the request names a Content-Type that is exactly one of `types`, with no parameter
+/// Returns true if the request names a Content-Type that is exactly one of `types`, with no parameter
 /// but a UTF-8 charset.
-#[must_use]
 pub fn has_content_type(headers: &HeaderMap, types: &[MediaType]) -> bool {
     let mut lines = headers.get_all(CONTENT_TYPE).iter();
     let (Some(line), None) = (lines.next(), lines.next()) else { return false };

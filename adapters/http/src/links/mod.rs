@@ -30,19 +30,16 @@ pub const RULE_SCHEMA: &str = "/schemas/rules.json";
 pub const RULE_PARAMETER: &str = "rule_id";
 
 /// The URL of a group's collection; of a nested one, that of `parent`.
-#[must_use]
 pub fn collection(base_url: &BaseUrl, group: Group, parent: Option<ItemId>) -> String {
     format!("{base_url}{}", group.collection_path(parent))
 }
 
 /// The URL of an item.
-#[must_use]
 pub fn item(base_url: &BaseUrl, group: Group, parent: Option<ItemId>, id: ItemId) -> String {
     format!("{}/{id}", collection(base_url, group, parent))
 }
 
 /// The URL of a business rule's page.
-#[must_use]
 pub fn rule(base_url: &BaseUrl, id: &str) -> String {
     format!("{base_url}{RULES}/{id}")
 }
@@ -60,7 +57,6 @@ pub struct ItemLink {
 
 impl ItemLink {
     /// The links of a group's items, in the order in which they are shown.
-    #[must_use]
     pub fn of(group: Group) -> &'static [Self] {
         static LINKS: LazyLock<Vec<Vec<ItemLink>>> = LazyLock::new(|| {
             let links = |group: &GroupSpec| group.collection.relations().map(ItemLink::new);

@@ -22,52 +22,50 @@ const OTHERS: [(&str, &str); 6] = [
     ("changes", "From the entry point to the log of every write of every group."),
 ];
 
-/// The relations by their names, with explanations.
-#[must_use]
-pub fn relations() -> BTreeMap<&'static str, String> {
-    let mut explained: BTreeMap<_, String> =
-        OTHERS.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
-    let mut explain = |name: &'static str, sentence: String| {
-        let text = explained.entry(name).or_default();
-        text.push_str(if text.is_empty() { "" } else { " " });
-        text.push_str(&sentence);
-    };
+/// Link relations by their names, with explanations.
+type Explained = BTreeMap<&'static str, String>;
+
+/// The relations of items and of the entry point.
+pub fn relations() -> Explained {
+    let mut explained: Explained =
+        OTHERS.into_iter().map(|(name, sentence)| (name, sentence.to_owned())).collect();
     for collection in Collection::all() {
-        let from = GroupSpec::of(collection);
+        let from = GroupSpec::of(collection).item_name;
         for relation in collection.relations() {
             let to = GroupSpec::of(relation.to);
-            let (item, noun) = (from.item_name, to.noun());
-            explain(
-                relation.name,
-                match relation.kind {
-                    RelationKind::Children => {
-                        format!("From {item} to the {} that belong to it.", to.items_name)
-                    }
-                    RelationKind::Parent => format!("From {item} to the {noun} it belongs to."),
-                    RelationKind::Reference(index) => {
-                        let member = collection.spec().references[index].member;
-                        format!(
-                            "From {item} to the {noun} that its `{member}` names. It is there while the {noun} is."
-                        )
-                    }
-                },
-            );
+            let noun = to.noun();
+            let sentence = match relation.kind {
+                RelationKind::Children => {
+                    format!("From {from} to the {} that belong to it.", to.items_name)
+                }
+                RelationKind::Parent => format!("From {from} to the {noun} it belongs to."),
+                RelationKind::Reference(index) => {
+                    let member = collection.spec().references[index].member;
+                    format!(
+                        "From {from} to the {noun} that its `{member}` names. It is there while the {noun} is."
+                    )
+                }
+            };
+            explain(&mut explained, relation.name, &sentence);
         }
     }
     explained
 }
 
 /// The same with the names of the groups, under which the entry point links their collections.
-#[must_use]
-pub fn explained() -> BTreeMap<&'static str, String> {
+pub fn explained() -> Explained {
     let mut explained = relations();
     for group in GROUPS.iter().filter(|group| !group.is_nested()) {
-        let text = explained.entry(group.name).or_default();
-        text.push_str(if text.is_empty() { "" } else { " " });
-        text.push_str("From the entry point: ");
-        text.push_str(group.description);
+        let sentence = format!("From the entry point: {}", group.description);
+        explain(&mut explained, group.name, &sentence);
     }
     explained
+}
+
+fn explain(explained: &mut Explained, name: &'static str, sentence: &str) {
+    let text = explained.entry(name).or_default();
+    text.push_str(if text.is_empty() { "" } else { " " });
+    text.push_str(sentence);
 }
 
 #[cfg(test)]

@@ -25,11 +25,11 @@ pub async fn compress(mut response: Response) -> Response {
     }
     // Bodies are whole in memory, so this does not wait.
     let Ok(body) = response.take_body().into_bytes().await else { return response };
-    if body.len() < WORTHWHILE {
-        response.set_body(body);
-        return response;
-    }
-    let small = if body.len() < LARGE { gzip(&body) } else { gzip_aside(body.clone()).await };
+    let small = match body.len() {
+        ..WORTHWHILE => None,
+        WORTHWHILE..LARGE => gzip(&body),
+        _ => gzip_aside(body.clone()).await,
+    };
     let Some(small) = small.filter(|small| small.len() < body.len()) else {
         response.set_body(body);
         return response;
@@ -44,7 +44,7 @@ pub async fn compress(mut response: Response) -> Response {
     response
 }
 
-/// Tells whether the body has no end that could be waited for.
+/// Returns true if the body has no end.
 fn is_stream(response: &Response) -> bool {
     response.content_type() == Some(MediaType::EVENT_STREAM.name())
 }

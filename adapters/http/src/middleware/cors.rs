@@ -25,13 +25,11 @@ pub struct Cors {
 
 impl Cors {
     /// Admits `origins`, compared to the byte.
-    #[must_use]
     pub const fn new(origins: Vec<HeaderValue>) -> Self {
         Self { origins }
     }
 
-    /// Tells whether no other origin is admitted.
-    #[must_use]
+    /// Returns true if no other origin is admitted.
     pub fn is_off(&self) -> bool {
         self.origins.is_empty()
     }

@@ -20,7 +20,6 @@ pub struct Negotiated(MediaType);
 
 impl Negotiated {
     /// The media type to answer this request in.
-    #[must_use]
     pub fn of(request: &Request) -> MediaType {
         request.data::<Self>().map_or(MediaType::HAL, |negotiated| negotiated.0)
     }
@@ -36,33 +35,30 @@ pub struct MethodRouter {
     base_url: Arc<BaseUrl>,
 }
 
-/// The order in which Allow names methods.
-const METHODS: [Method; 7] = [
-    Method::GET,
-    Method::HEAD,
-    Method::POST,
-    Method::PUT,
-    Method::PATCH,
-    Method::DELETE,
-    Method::OPTIONS,
-];
+/// All methods, in the order in which Allow names them.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 impl MethodRouter {
     /// A path that serves `methods` in one of `media_types`, the preferred one first.
-    #[must_use]
     pub fn new(
         base_url: Arc<BaseUrl>,
         media_types: Vec<MediaType>,
         methods: impl IntoIterator<Item = (Method, BoxEndpoint<'static>)>,
     ) -> Self {
         let methods: Vec<_> = methods.into_iter().collect();
-        let served: Vec<_> = methods.iter().map(|(method, _)| method.clone()).collect();
-        let allow = allow_header(&served);
+        let serves = |name: &str| methods.iter().any(|(method, _)| method == name);
+        let is_allowed = |name: &&str| match *name {
+            "OPTIONS" => true,
+            "HEAD" => serves("GET"),
+            name => serves(name),
+        };
+        let allowed: Vec<_> = METHODS.into_iter().filter(is_allowed).collect();
+        let allow = HeaderValue::from_str(&allowed.join(", "));
+        let allow = allow.unwrap_or_else(|_| HeaderValue::from_static(""));
         Self { methods, allow, media_types, is_negotiated: true, base_url }
     }
 
-    /// A path that has one representation and serves it whatever is asked for.
-    #[must_use]
+    /// A path that has one representation and serves it whatever the client accepts.
     pub fn unnegotiated(
         base_url: Arc<BaseUrl>,
         kind: MediaType,
@@ -82,17 +78,14 @@ impl MethodRouter {
         }
         let Some((_, endpoint)) = self.methods.iter().find(|(served, _)| served == method) else {
             let allow = self.allow.to_str().unwrap_or_default();
-            return Err(Problem::new(
-                &kinds::METHOD_NOT_ALLOWED,
-                format!("This path serves {allow}."),
-            ));
+            let detail = format!("This path serves {allow}.");
+            return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, detail));
         };
         let Some(media) = negotiated else {
             let served: Vec<_> = self.media_types.iter().map(|media| media.name()).collect();
-            return Err(Problem::new(
-                &kinds::NOT_ACCEPTABLE,
-                format!("This path answers in {}; accept one of them.", served.join(", ")),
-            ));
+            let served = served.join(", ");
+            let detail = format!("This path answers in {served}; accept one of them.");
+            return Err(Problem::new(&kinds::NOT_ACCEPTABLE, detail));
         };
         request.set_data(Negotiated(media));
         endpoint.call(request).await.map_err(into_problem)
@@ -129,14 +122,4 @@ impl Endpoint for MethodRouter {
         headers.append(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
         Ok(response)
     }
-}
-
-fn allow_header(served: &[Method]) -> HeaderValue {
-    let is_served = |method: &&Method| match **method {
-        Method::OPTIONS => true,
-        Method::HEAD => served.contains(&Method::GET),
-        _ => served.contains(method),
-    };
-    let names: Vec<_> = METHODS.iter().filter(is_served).map(Method::as_str).collect();
-    HeaderValue::from_str(&names.join(", ")).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

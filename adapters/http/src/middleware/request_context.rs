@@ -1,4 +1,4 @@
-//! The outermost layer: what holds for every response, whatever made it.
+//! The outermost layer: the properties that every response has.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -32,7 +32,6 @@ pub struct RequestContext<E> {
 }
 
 impl<E: Endpoint<Output = Response>> RequestContext<E> {
-    /// The frame around the routes.
     pub const fn new(
         inner: E,
         base_url: Arc<BaseUrl>,
@@ -83,7 +82,7 @@ fn negotiated(request: &Request) -> MediaType {
     negotiate(request.headers(), &[MediaType::HAL, MediaType::JSON]).unwrap_or(MediaType::JSON)
 }
 
-/// Tells whether the request names the host it is sent to, once and well-formed (RFC 9112 section
+/// Returns true if the request names the host it is sent to, once and well-formed (RFC 9112 section
 /// 3.2).
 fn is_addressed(request: &Request) -> bool {
     let mut hosts = request.headers().get_all(HOST).iter();
@@ -209,9 +208,9 @@ mod tests {
         let routes = Route::new().at("/", make_sync(|_| Response::from(())).boxed());
         let base_url = Arc::new("http://127.0.0.1:8080".parse().unwrap());
         let ids: Arc<dyn IdGenerator> = Arc::new(ids);
-        let frame = RequestContext::new(routes, base_url, ids, Cors::default());
+        let endpoint = RequestContext::new(routes, base_url, ids, Cors::default());
         let request = Request::builder().method(Method::GET).uri("/".parse().unwrap());
-        let response = frame.call(request.header("host", "localhost").finish()).await.unwrap();
+        let response = endpoint.call(request.header("host", "localhost").finish()).await.unwrap();
         assert_eq!(response.status(), 500);
         assert_eq!(response.content_type(), Some("application/hal+json"));
         let body = response.into_body().into_string().await.unwrap();

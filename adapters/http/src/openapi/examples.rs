@@ -7,7 +7,7 @@ use application::{
     Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange, PastVersion, Revision,
     Sequence, ShownItem, VersionPage,
 };
-use domain::{Item, ItemId, Members, Proposal, Resource, Version, Violations, WriteOperation};
+use domain::{Item, ItemId, Members, Proposal, Resource, Version, WriteOperation};
 use jiff::Timestamp;
 use poem::http::StatusCode;
 use poem_openapi::types::ToJSON;
@@ -51,13 +51,8 @@ pub fn response(group: Group, operation: Operation, base_url: &BaseUrl) -> (&'st
     let (name, body) = match operation {
         Operation::List | Operation::ReplaceAll => {
             let query = CollectionQuery::plain(group, parent);
-            let view = PageView {
-                listing: &Listing::new(&query.request, page_of(shown), Embedded::default()),
-                parent,
-                links: query.links(),
-                snapshot: Snapshot::Now,
-                warnings: &Violations::default(),
-            };
+            let listing = Listing::new(&query.request, page_of(shown), Embedded::default());
+            let view = PageView::new(&listing, parent, query.links(), Snapshot::Now);
             ("{stem}Collection", hal::collection(base_url, group, &view))
         }
         Operation::GetVersion => {

@@ -11,8 +11,8 @@ use crate::headers::idempotency_key::MalformedKey;
 use crate::time::TIME;
 
 impl From<JsonError> for Problem {
-    fn from(fault: JsonError) -> Self {
-        let (kind, code) = match fault.kind {
+    fn from(error: JsonError) -> Self {
+        let (kind, code) = match error.kind {
             JsonErrorKind::Empty => (&kinds::EMPTY_BODY, "empty_body"),
             JsonErrorKind::NotUtf8 => (&kinds::NOT_UTF8, "not_utf8"),
             JsonErrorKind::Malformed => (&kinds::MALFORMED_JSON, "malformed_json"),
@@ -20,7 +20,7 @@ impl From<JsonError> for Problem {
             JsonErrorKind::DuplicateMember => (&kinds::DUPLICATE_MEMBER, "duplicate_member"),
             JsonErrorKind::LoneSurrogate => (&kinds::LONE_SURROGATE, "lone_surrogate"),
         };
-        Self::of_whole_body(kind, code, fault.to_string())
+        Self::of_whole_body(kind, code, error.to_string())
     }
 }
 
@@ -51,7 +51,7 @@ impl From<ApplicationError> for Problem {
                 return Self::changed("The collection has changed", &tag);
             }
             Error::KeyInUse => {
-                let detail = "A request with this Idempotency-Key is at work; send it again when it is done.";
+                let detail = "A request with this Idempotency-Key is being processed; send it again when it is done.";
                 return Self::new(&kinds::KEY_IN_USE, detail)
                     .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
@@ -69,14 +69,11 @@ impl From<ApplicationError> for Problem {
                 let detail = format!("With version {version} the item was removed, at {time}.");
                 (&kinds::VERSION_GONE, detail)
             }
-            Error::InFuture => (&kinds::INVALID_QUERY, "`as_of` lies in the future; nobody knows yet what there will be.".to_owned()),
+            Error::InFuture => (&kinds::INVALID_QUERY, "`as_of` lies in the future; take a time that has passed.".to_owned()),
             Error::KeyReused => (&kinds::KEY_REUSED, "This Idempotency-Key was used at this path with another body; make a new one.".to_owned()),
-            Error::PageOutOfRange { page, page_count: Some(last) } => {
-                let detail = format!("Page {page} was asked for; the last page is {last}.");
-                (&kinds::PAGE_OUT_OF_RANGE, detail)
-            }
-            Error::PageOutOfRange { page, page_count: None } => {
-                let detail = format!("Page {page} was asked for, and there are not so many.");
+            Error::PageOutOfRange { page, page_count } => {
+                let last = page_count.map(|last| format!("; the last page is {last}"));
+                let detail = format!("There is no page {page}{}.", last.unwrap_or_default());
                 (&kinds::PAGE_OUT_OF_RANGE, detail)
             }
             Error::BeyondLog => (&kinds::INVALID_QUERY, "the cursor is beyond the end of the change log: it is of another store, or this one is a copy made before it; begin without it.".to_owned()),
@@ -95,7 +92,7 @@ impl Problem {
     fn of_store(error: RepositoryError) -> Self {
         match error {
             RepositoryError::Full => {
-                Self::new(&kinds::STORE_FULL, "The store has no room for this write.")
+                Self::new(&kinds::STORE_FULL, "The store has no space for this write.")
             }
             RepositoryError::Unavailable => Self::unavailable("The store cannot be reached."),
             error => {

@@ -2,14 +2,13 @@
 
 use poem::http::StatusCode;
 
-/// A sort of problem: its stable word, its status, and the page that explains it.
+/// A kind of problem, which has a page that explains it.
 #[derive(Debug)]
 pub struct ProblemKind {
-    /// The word in `code` and in the address of its page, `/problems/<code>`.
+    /// The stable code in `code` and in the address of its page, `/problems/<code>`.
     pub code: &'static str,
-    /// The HTTP status.
     pub status: StatusCode,
-    /// A phrase that says what happened.
+    /// A phrase for people.
     pub title: &'static str,
     /// Why it happens and how to fix it.
     pub explanation: &'static str,
@@ -32,7 +31,7 @@ problem_kinds! {
     EMPTY_BODY = "empty-body" BAD_REQUEST "The body is empty":
         "The operation takes a JSON object. Send one, with a Content-Type header.";
     NOT_UTF8 = "not-utf8" BAD_REQUEST "The body is not UTF-8":
-        "JSON is exchanged in UTF-8 (RFC 8259 section 8.1). Convert the text before sending it; `detail` says where the first wrong byte is.";
+        "JSON is exchanged in UTF-8 (RFC 8259 section 8.1). Convert it before sending it; `detail` says where the first wrong byte is.";
     MALFORMED_JSON = "malformed-json" BAD_REQUEST "The body is not JSON":
         "The body breaks the grammar of JSON (RFC 8259). `detail` gives line, column and what was expected there.";
     TOO_DEEP = "too-deep" BAD_REQUEST "The body is nested too deeply":
@@ -50,14 +49,14 @@ problem_kinds! {
     MALFORMED_CONDITION = "malformed-condition" BAD_REQUEST "A condition cannot be read":
         "If-Match and If-None-Match take `*` or a list of entity tags in double quotes, as in the ETag header of a response (RFC 9110 section 13.1).";
     MALFORMED_KEY = "malformed-idempotency-key" BAD_REQUEST "The Idempotency-Key cannot be read":
-        "The header takes one text in double quotes, as in `Idempotency-Key: \"8e03978e-40d5-43dd-bc93-6894a57f9324\"`. Make a new one, best a UUID, for everything that is to happen once.";
+        "The header takes one string in double quotes, as in `Idempotency-Key: \"8e03978e-40d5-43dd-bc93-6894a57f9324\"`. Make a new one, best a UUID, for everything that is to happen once.";
     INVALID_QUERY = "invalid-query" BAD_REQUEST "A query parameter is wrong":
         "`detail` names the parameter and the values it takes, and the nearest right name for one that is not known. Each parameter stands once; only filters may be several. Percent-encode what is not a letter, digit, `-`, `.`, `_` or `~`: a bare `+` is a space. A cursor comes from a link and goes with its query; when it is refused, start again from the collection or a page number.";
     NO_ROUTE = "no-route" NOT_FOUND "There is nothing at this path":
         "The path is none of this service's. Paths have no trailing slash; the entry point `/` links every collection.";
     ITEM_NOT_FOUND = "item-not-found" NOT_FOUND "There is no such item":
         "No item has this identifier, or it was deleted, or it belongs to another proposal. List the collection to find the items there are.";
-    OWNER_NOT_FOUND = "proposal-not-found" NOT_FOUND "There is no such proposal":
+    PARENT_NOT_FOUND = "proposal-not-found" NOT_FOUND "There is no such proposal":
         "The library asked for belongs to a proposal that does not exist. List `/v1/proposals` to find those that do.";
     RULE_NOT_FOUND = "rule-not-found" NOT_FOUND "There is no such rule":
         "No business rule of this name is in force. `/rules` lists those that are; rules may come and go while the service runs.";
@@ -71,7 +70,7 @@ problem_kinds! {
         "The item never had a version of this number. `versions` below the item lists those there are.";
     VERSION_GONE = "version-gone" GONE "The version is a removal":
         "With this version the item was removed, so there is nothing to show or restore. The version before it is what it last was.";
-    KEY_IN_USE = "idempotency-key-in-use" CONFLICT "The request is at work":
+    KEY_IN_USE = "idempotency-key-in-use" CONFLICT "The request is being processed":
         "A request with the same Idempotency-Key was sent to this path and is not answered yet. Wait, and send it again: the answer will be that of the first.";
     PRECONDITION_FAILED = "precondition-failed" PRECONDITION_FAILED "The item or collection has changed":
         "If-Match names another version than the current one: somebody wrote since it was read. Read it again, repeat the change on what is there now, and send it with the new ETag. Or If-None-Match names the current version, which is then not written over.";
@@ -82,15 +81,15 @@ problem_kinds! {
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "The body's media type is not supported":
         "A body needs a Content-Type of `application/json` or the group's own type; the only parameter allowed is `charset=utf-8`.";
     INVALID_MEMBERS = "invalid-members" UNPROCESSABLE_ENTITY "Validation failed":
-        "The body was read, and rules refuse it. `errors` lists every fault: where (`pointer`, RFC 6901), which rule (`code`) and what to send instead (`detail`). `validation_messages` says the same by field.";
+        "The body was read, and rules refuse it. `errors` lists every error: where (`pointer`, RFC 6901), which rule (`code`) and what to send instead (`detail`). `validation_messages` says the same by field.";
     KEY_REUSED = "idempotency-key-reused" UNPROCESSABLE_ENTITY "The Idempotency-Key was used for another request":
         "A request with the same key and another body was sent to this path and done before. Make a new key for what is to happen beside it; send the same body to get the first answer again.";
     REQUEST_TIMEOUT = "request-timeout" REQUEST_TIMEOUT "The body did not arrive in time":
         "The body stopped arriving, or the connection broke. Send the request again; nothing was written.";
     INTERNAL = "internal" INTERNAL_SERVER_ERROR "The service failed":
-        "This is a fault of the service, not of the request. Tell the operators the request id (header X-Request-Id).";
+        "The cause lies in the service, not in the request. Tell the operators the request id (header X-Request-Id).";
     UNAVAILABLE = "unavailable" SERVICE_UNAVAILABLE "The service cannot answer now":
         "The store is out of reach or the service is at its limit. Try again after the seconds in Retry-After. A write may have happened: look before you repeat it.";
     STORE_FULL = "store-full" INSUFFICIENT_STORAGE "The store is full":
-        "There is no room for the write, and nothing was written. Reading goes on. Tell the operators.";
+        "There is no space for the write, and nothing was written. Reads still work. Tell the operators.";
 }

@@ -1,9 +1,9 @@
-//! `cursor`: a place in the order of a collection, as text for the next request.
+//! `cursor`: a position in the order of a collection, as text for the next request.
 //!
 //! It is opaque to clients. Within base64url it holds a version, a direction, the fingerprint of
 //! the query it belongs to, the item's id, the values of the order's keys, and a checksum of all
-//! that. It is no secret, and a client that makes its own gets no more than a place of its choice;
-//! so every part is checked before the store sees it.
+//! that. It is no secret, and a client that makes its own gets no more than a position of its
+//! choice; so every part is checked before the store sees it.
 
 use std::sync::Arc;
 
@@ -14,39 +14,39 @@ use domain::ItemId;
 use domain::json::Kind;
 use sha2::{Digest, Sha256};
 
-use super::fault::invalid;
+use super::error::invalid;
 use super::fingerprint::Fingerprint;
 use crate::hash::first_64_bits;
 use crate::problem::Problem;
 
-/// Most characters of a cursor. A place with longer keys has none, and its page is reached by
+/// Most characters of a cursor. A position with longer keys has none, and its page is reached by
 /// number.
 const LONGEST: usize = 1_500;
 
-/// Of the layout below.
+/// Names the layout that [`write`] makes.
 const VERSION: u8 = 2;
 const AFTER: u8 = 0;
 const BEFORE: u8 = 1;
 const NUMBER: u8 = 0;
-const TEXT: u8 = 1;
+const STRING: u8 = 1;
 const OTHER: u8 = 2;
 const ABSENT: u8 = 3;
 const CHECKSUM: usize = 4;
 
 /// The cursor of a position, if it has one that is short enough for a link.
 pub fn write(position: &PageStart, fingerprint: Fingerprint) -> Option<String> {
-    let (direction, place) = match position {
+    let (direction, at) = match position {
         PageStart::Offset(_) => return None,
-        PageStart::After(place) => (AFTER, place),
-        PageStart::Before(place) => (BEFORE, place),
+        PageStart::After(at) => (AFTER, at),
+        PageStart::Before(at) => (BEFORE, at),
     };
     let mut bytes = vec![VERSION, direction];
     bytes.extend(fingerprint.0.to_be_bytes());
-    bytes.extend(place.id.uuid().as_bytes());
-    for key in &place.keys {
+    bytes.extend(at.id.uuid().as_bytes());
+    for key in &at.keys {
         let (kind, text) = match key {
             SortValue::Number(text) => (NUMBER, text.as_ref()),
-            SortValue::String(text) => (TEXT, text.as_ref()),
+            SortValue::String(text) => (STRING, text.as_ref()),
             SortValue::Other(text) => (OTHER, text.as_ref()),
             SortValue::Absent => (ABSENT, ""),
         };
@@ -54,31 +54,27 @@ pub fn write(position: &PageStart, fingerprint: Fingerprint) -> Option<String> {
         bytes.extend(u16::try_from(text.len()).ok()?.to_be_bytes());
         bytes.extend(text.as_bytes());
     }
-    bytes.extend(checksum(&bytes));
-    let cursor = URL_SAFE_NO_PAD.encode(bytes);
+    let cursor = encode(bytes);
     (cursor.len() <= LONGEST).then_some(cursor)
 }
 
 /// Reads a cursor for a query with this fingerprint, whose order remembers these subjects.
-///
-/// # Errors
-/// 400 for what is no cursor, and for one that belongs to another query.
 pub fn read(
     cursor: &str,
     fingerprint: Fingerprint,
     subjects: &[&Subject],
 ) -> Result<PageStart, Problem> {
-    let Decoded { fingerprint: own, is_backward, place } = decode(cursor).ok_or_else(damaged)?;
+    let (own, is_backward, at) = parse(cursor).ok_or_else(damaged)?;
     if own != fingerprint {
         let detail = "`cursor` belongs to another collection, filter, search or order; follow the links of this one, or ask for a `page`.";
         return Err(invalid(detail));
     }
-    let are_sound = place.keys.len() == subjects.len()
-        && place.keys.iter().zip(subjects).all(|(value, subject)| is_sound(value, subject));
+    let are_sound = at.keys.len() == subjects.len()
+        && at.keys.iter().zip(subjects).all(|(value, subject)| is_sound(value, subject));
     match (are_sound, is_backward) {
         (false, _) => Err(damaged()),
-        (true, false) => Ok(PageStart::After(place)),
-        (true, true) => Ok(PageStart::Before(place)),
+        (true, false) => Ok(PageStart::After(at)),
+        (true, true) => Ok(PageStart::Before(at)),
     }
 }
 
@@ -88,31 +84,21 @@ fn damaged() -> Problem {
     )
 }
 
-struct Decoded {
-    fingerprint: Fingerprint,
-    is_backward: bool,
-    place: SortPosition,
-}
-
-fn decode(cursor: &str) -> Option<Decoded> {
-    let bytes = if cursor.len() > LONGEST { None } else { URL_SAFE_NO_PAD.decode(cursor).ok() }?;
-    let (mut rest, sum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM)?)?;
-    if checksum(rest) != sum {
+/// The fingerprint, whether the page lies before the position, and the position.
+fn parse(cursor: &str) -> Option<(Fingerprint, bool, SortPosition)> {
+    if cursor.len() > LONGEST {
         return None;
     }
-    let &[version, direction] = take::<2>(&mut rest)?;
+    let bytes = decode(cursor)?;
+    let mut rest = &bytes[..];
+    let &[VERSION, direction @ (AFTER | BEFORE)] = take(&mut rest)? else { return None };
     let fingerprint = Fingerprint(u64::from_be_bytes(*take(&mut rest)?));
     let id = ItemId::from_uuid(uuid::Uuid::from_bytes(*take(&mut rest)?));
     let mut keys = Vec::new();
     while !rest.is_empty() {
         keys.push(take_value(&mut rest)?);
     }
-    let is_ours = version == VERSION && matches!(direction, AFTER | BEFORE);
-    is_ours.then_some(Decoded {
-        fingerprint,
-        is_backward: direction == BEFORE,
-        place: SortPosition { keys, id },
-    })
+    Some((fingerprint, direction == BEFORE, SortPosition { keys, id }))
 }
 
 fn take<'a, const LENGTH: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; LENGTH]> {
@@ -129,14 +115,14 @@ fn take_value(rest: &mut &[u8]) -> Option<SortValue> {
     let text: Arc<str> = std::str::from_utf8(text).ok()?.into();
     match kind {
         NUMBER => Some(SortValue::Number(text)),
-        TEXT => Some(SortValue::String(text)),
+        STRING => Some(SortValue::String(text)),
         OTHER => Some(SortValue::Other(text)),
         ABSENT if text.is_empty() => Some(SortValue::Absent),
         _ => None,
     }
 }
 
-/// Tells whether the subject can have such a value, and the store can be asked for it.
+/// Returns true if the subject can have such a value, and the store can compare with it.
 fn is_sound(value: &SortValue, subject: &Subject) -> bool {
     match (subject, value) {
         (Subject::CreatedAt | Subject::UpdatedAt, SortValue::Number(micros)) => {
@@ -153,7 +139,7 @@ fn is_sound(value: &SortValue, subject: &Subject) -> bool {
     }
 }
 
-/// Tells whether it is JSON of such a kind, and nothing in it is beyond the store.
+/// Returns true if it is JSON of one of these kinds, without anything that no store keeps.
 fn is_json(text: &str, kinds: &[Kind]) -> bool {
     let is_bare = !text.starts_with(char::is_whitespace) && !text.ends_with(char::is_whitespace);
     is_bare
@@ -161,8 +147,20 @@ fn is_json(text: &str, kinds: &[Kind]) -> bool {
             .is_ok_and(|read| !read.has_unstorable && kinds.contains(&read.value().kind()))
 }
 
-/// Tells a cursor that was cut off or mistyped.
-pub fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
+/// Encodes the content of a cursor, with a checksum that reveals one that was cut off or mistyped.
+pub fn encode(mut content: Vec<u8>) -> String {
+    content.extend(checksum(&content));
+    URL_SAFE_NO_PAD.encode(content)
+}
+
+/// Returns the content of a cursor, if its checksum is right.
+pub fn decode(cursor: &str) -> Option<Vec<u8>> {
+    let mut bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+    let sum = bytes.split_off(bytes.len().checked_sub(CHECKSUM)?);
+    (sum == checksum(&bytes)).then_some(bytes)
+}
+
+fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
     let [a, b, c, d, ..] = first_64_bits(Sha256::new_with_prefix(bytes)).to_be_bytes();
     [a, b, c, d]
 }
@@ -170,11 +168,10 @@ pub fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
 #[cfg(test)]
 mod tests {
     use application::query::{PageStart, SortPosition, SortValue, Subject};
-    use base64::Engine as _;
     use domain::ItemId;
     use proptest::prelude::*;
 
-    use super::{Fingerprint, URL_SAFE_NO_PAD, checksum, read, write};
+    use super::{Fingerprint, encode, read, write};
 
     const QUERY: Fingerprint = Fingerprint(7);
 
@@ -238,8 +235,8 @@ mod tests {
         let cursor = write(&PageStart::After(place(Vec::new())), QUERY).unwrap();
         assert!(read(&cursor, QUERY, &[]).is_ok());
         assert!(read(&cursor, QUERY, &[&member()]).is_err());
-        let fault = read(&cursor, Fingerprint(8), &[]).unwrap_err().to_string();
-        assert!(fault.contains("another collection"), "{fault}");
+        let error = read(&cursor, Fingerprint(8), &[]).unwrap_err().to_string();
+        assert!(error.contains("another collection"), "{error}");
         for end in 0..cursor.len() {
             assert!(read(&cursor[..end], QUERY, &[]).is_err(), "cut off at {end}");
         }
@@ -296,11 +293,10 @@ mod tests {
 
         #[test]
         fn no_bytes_make_it_panic(content in prop::collection::vec(any::<u8>(), 0..80), is_ours: bool) {
-            let start: &[u8] = if is_ours { &[1, 0, 0, 0, 0, 0, 0, 0, 0, 7] } else { &[] };
-            let mut bytes = [start, &content].concat();
-            bytes.extend(checksum(&bytes));
+            let start: &[u8] = if is_ours { &[2, 0, 0, 0, 0, 0, 0, 0, 0, 7] } else { &[] };
+            let cursor = encode([start, &content].concat());
             let subject = member();
-            drop(read(&URL_SAFE_NO_PAD.encode(bytes), QUERY, &[&subject]));
+            drop(read(&cursor, QUERY, &[&subject]));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `filter[member][operator]=value`: which items are wanted.
+//! `filter[member][operator]=value`: conditions on the items that are shown.
 //!
 //! A value that is a JSON object of nothing but operators stands for as many filters: Swagger UI
 //! sends `filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}` where the document describes
@@ -8,15 +8,16 @@ use application::query::{Comparison, Condition, Filter, Operand, OperandError, S
 use domain::json::Kind;
 use domain::{Members, nearest};
 
-use super::fault::{fix, invalid, listed, quoted};
-use super::names::{MOST_VALUE, Names};
+use super::error::{fix, invalid, listed, quoted};
+use super::names::{self, MOST_VALUE, TIMES};
 use super::parameters::FilterParameter;
+use crate::groups::Group;
 use crate::problem::Problem;
 
 /// Most filters of a request.
-pub const MOST_FILTERS: usize = 32;
+const MOST_FILTERS: usize = 32;
 /// Most values of a list.
-pub const MOST_IN_LIST: usize = 100;
+const MOST_IN_LIST: usize = 100;
 
 /// The condition that an operator makes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub enum Operator {
     Exists,
 }
 
-/// Every operator with what it asks for, for people. The first is meant where there is none.
+/// Every operator with its meaning, for people. The first is meant where there is none.
 pub const OPERATORS: [(&str, Operator, &str); 9] = [
     ("eq", Operator::Compare(Comparison::Equal), "Equals the value."),
     ("ne", Operator::Compare(Comparison::NotEqual), "Is there and does not equal the value."),
@@ -39,30 +40,19 @@ pub const OPERATORS: [(&str, Operator, &str); 9] = [
     ("lte", Operator::Compare(Comparison::AtMost), "Is less or equal."),
     ("gt", Operator::Compare(Comparison::Greater), "Is greater."),
     ("gte", Operator::Compare(Comparison::AtLeast), "Is greater or equal."),
-    ("in", Operator::In, "Equals one of the values of a list, parted by commas."),
+    ("in", Operator::In, "Equals one of the values of a list, separated by commas."),
     ("contains", Operator::Contains, "Is a string with the value in it, whatever the letter case."),
     ("exists", Operator::Exists, "`true`: is there and not `null`; `false`: is not."),
 ];
 
-/// Understands the filters of a request.
-///
-/// # Errors
-/// 400 for an unknown name or operator, a value that is not of the member's type, and too much of
-/// anything.
-pub fn read(filters: &[FilterParameter<'_>], names: Names) -> Result<Vec<Filter>, Problem> {
+/// Reads the filters of a request.
+pub fn read(filters: &[FilterParameter], group: Group) -> Result<Vec<Filter>, Problem> {
     let mut read = Vec::with_capacity(filters.len());
     for filter in filters {
-        let subject = subject(&filter.member, names)?;
+        let subject = subject(&filter.member, group)?;
         for (operator, value) in conditions(filter) {
-            read.push(
-                FilterTerm {
-                    member: &filter.member,
-                    subject: &subject,
-                    operator: &operator,
-                    value: &value,
-                }
-                .read()?,
-            );
+            let term = FilterTerm { member: &filter.member, subject: &subject, operator, value };
+            read.push(Filter { condition: term.condition()?, subject: subject.clone() });
         }
         if read.len() > MOST_FILTERS {
             return Err(invalid(format!("there are more than {MOST_FILTERS} filters.")));
@@ -71,22 +61,20 @@ pub fn read(filters: &[FilterParameter<'_>], names: Names) -> Result<Vec<Filter>
     Ok(read)
 }
 
-fn subject(member: &str, names: Names) -> Result<Subject, Problem> {
+fn subject(member: &str, group: Group) -> Result<Subject, Problem> {
     if member == "id" {
-        return Err(invalid(
-            "`filter` does not take `id`; read an item by its path, `<collection>/<id>`.",
-        ));
+        let detail = "`filter` does not take `id`; read an item by its path, `<collection>/<id>`.";
+        return Err(invalid(detail));
     }
-    names.subject("filter", member)
+    names::subject(group, "filter", member, &TIMES)
 }
 
 /// The operators and values of a parameter: one, or those of an object.
-fn conditions(filter: &FilterParameter<'_>) -> Vec<(String, String)> {
+fn conditions(filter: &FilterParameter) -> Vec<(String, String)> {
+    let single = |operator: &str| vec![(operator.to_owned(), filter.value.clone())];
     match &filter.operator {
-        Some(operator) => vec![(operator.clone(), filter.value.clone().into_owned())],
-        None => in_object(&filter.value).unwrap_or_else(|| {
-            vec![(OPERATORS[0].0.to_owned(), filter.value.clone().into_owned())]
-        }),
+        Some(operator) => single(operator),
+        None => in_object(&filter.value).unwrap_or_else(|| single(OPERATORS[0].0)),
     }
 }
 
@@ -97,13 +85,13 @@ fn in_object(value: &str) -> Option<Vec<(String, String)>> {
     }
     let members = Members::read(value.as_bytes()).ok()??;
     let conditions = members.iter().map(|(name, value)| {
-        let is_operator = operator(&name).is_some();
+        operator(&name)?;
         let written = match value.kind() {
             Kind::String => value.as_string()?.into_owned(),
             Kind::Number | Kind::Boolean => value.encoded().to_owned(),
             Kind::Null | Kind::Array | Kind::Object => return None,
         };
-        is_operator.then(|| (name.into_owned(), written))
+        Some((name.into_owned(), written))
     });
     conditions.collect::<Option<Vec<_>>>().filter(|conditions| !conditions.is_empty())
 }
@@ -112,35 +100,46 @@ fn operator(name: &str) -> Option<Operator> {
     OPERATORS.iter().find(|(known, ..)| *known == name).map(|(_, operator, _)| *operator)
 }
 
-/// A filter about to be understood.
+/// A filter with one operator, not yet understood.
 struct FilterTerm<'a> {
     member: &'a str,
     subject: &'a Subject,
-    operator: &'a str,
-    value: &'a str,
+    operator: String,
+    value: String,
 }
 
 impl FilterTerm<'_> {
-    fn read(&self) -> Result<Filter, Problem> {
-        let operator = operator(self.operator).ok_or_else(|| self.unknown_operator())?;
-        if self.value.chars().count() > MOST_VALUE || self.value.contains('\0') {
-            return Err(
-                self.refuse(&format!("takes at most {MOST_VALUE} characters, none of them U+0000"))
-            );
+    fn condition(&self) -> Result<Condition, Problem> {
+        let operator = operator(&self.operator).ok_or_else(|| self.unknown_operator())?;
+        let value = self.value.as_str();
+        if value.chars().count() > MOST_VALUE || value.contains('\0') {
+            let detail = format!("takes at most {MOST_VALUE} characters, none of them U+0000");
+            return Err(self.refuse(&detail));
         }
-        let condition = match operator {
-            Operator::Compare(comparison) => {
-                Condition::Compare(comparison, self.operand(self.value)?)
+        match (operator, self.subject) {
+            (Operator::Compare(comparison), _) => {
+                Ok(Condition::Compare(comparison, self.operand(value)?))
             }
-            Operator::In => self.list()?,
-            Operator::Contains => self.piece()?,
-            Operator::Exists => match self.value {
-                "true" => Condition::Exists(true),
-                "false" => Condition::Exists(false),
-                _ => return Err(self.refuse("takes `true` or `false`")),
+            (Operator::In, _) if value.split(',').count() > MOST_IN_LIST => {
+                Err(self.refuse(&format!("takes at most {MOST_IN_LIST} values")))
+            }
+            (Operator::In, _) => {
+                let operands = value.split(',').map(|value| self.operand(value));
+                Ok(Condition::In(operands.collect::<Result<_, _>>()?))
+            }
+            (Operator::Contains, Subject::Member { .. }) if value.is_empty() => {
+                Err(self.refuse("takes a string that is not empty"))
+            }
+            (Operator::Contains, Subject::Member { .. }) => Ok(Condition::Contains(value.into())),
+            (Operator::Contains, _) => Err(self.refuse(
+                "looks for a piece of a string, and this is a time; compare it with `gte` and `lt`",
+            )),
+            (Operator::Exists, _) => match value {
+                "true" => Ok(Condition::Exists(true)),
+                "false" => Ok(Condition::Exists(false)),
+                _ => Err(self.refuse("takes `true` or `false`")),
             },
-        };
-        Ok(Filter { subject: self.subject.clone(), condition })
+        }
     }
 
     fn operand(&self, written: &str) -> Result<Operand, Problem> {
@@ -148,38 +147,16 @@ impl FilterTerm<'_> {
             .map_err(|OperandError { wanted }| self.refuse(&format!("takes {wanted}")))
     }
 
-    fn list(&self) -> Result<Condition, Problem> {
-        if self.value.split(',').count() > MOST_IN_LIST {
-            return Err(self.refuse(&format!("takes at most {MOST_IN_LIST} values")));
-        }
-        self.value
-            .split(',')
-            .map(|value| self.operand(value))
-            .collect::<Result<_, _>>()
-            .map(Condition::In)
-    }
-
-    fn piece(&self) -> Result<Condition, Problem> {
-        match self.subject {
-            Subject::Member { .. } if self.value.is_empty() => {
-                Err(self.refuse("takes a string that is not empty"))
-            }
-            Subject::Member { .. } => Ok(Condition::Contains(self.value.into())),
-            _ => Err(self.refuse(
-                "looks for a piece of a string, and this is a time; compare it with `gte` and `lt`",
-            )),
-        }
-    }
-
-    fn refuse(&self, fault: &str) -> Problem {
+    fn refuse(&self, reason: &str) -> Problem {
         let name = quoted(&format!("filter[{}]", self.member));
-        invalid(format!("{name} with the operator `{}` {fault}.", self.operator))
+        invalid(format!("{name} with the operator `{}` {reason}.", self.operator))
     }
 
     fn unknown_operator(&self) -> Problem {
         let names = || OPERATORS.iter().map(|(name, ..)| *name);
-        let fix = fix(nearest(self.operator, names()), || format!("it takes {}.", listed(names())));
-        invalid(format!("{} is no operator of a filter; {fix}", quoted(self.operator)))
+        let nearest = nearest(&self.operator, names());
+        let fix = fix(nearest, || format!("it takes {}.", listed(names())));
+        invalid(format!("{} is no operator of a filter; {fix}", quoted(&self.operator)))
     }
 }
 
@@ -187,13 +164,13 @@ impl FilterTerm<'_> {
 mod tests {
     use application::query::{Comparison, Condition, Filter};
 
-    use super::{MOST_FILTERS, Names, read};
+    use super::{MOST_FILTERS, read};
     use crate::groups::{Group, named};
     use crate::query::parameters::Parameters;
 
     fn filters(group: Group, query: &str) -> Result<Vec<Filter>, String> {
         let read = Parameters::read(query, &["filter"])
-            .and_then(|parameters| read(&parameters.filters, Names::of(group)));
+            .and_then(|parameters| read(&parameters.filters, group));
         read.map_err(|problem| problem.to_string())
     }
 
@@ -236,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_parted_by_commas() {
+    fn a_list_is_separated_by_commas() {
         let filters = filters(named("files"), "filter[n][in]=1,x%2Cy").unwrap();
         let Condition::In(operands) = &filters[0].condition else { panic!("{filters:?}") };
         assert_eq!(
@@ -284,8 +261,8 @@ mod tests {
             (&many, "more than 32 filters"),
             (&list, "at most 100 values"),
         ] {
-            let fault = filters(named("proposals"), query).err().unwrap_or_default();
-            assert!(fault.contains(expected), "{query}: {fault}");
+            let error = filters(named("proposals"), query).err().unwrap_or_default();
+            assert!(error.contains(expected), "{query}: {error}");
         }
     }
 }

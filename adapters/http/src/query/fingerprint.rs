@@ -4,41 +4,37 @@
 use domain::{Collection, ItemId};
 use sha2::{Digest, Sha256};
 
-use super::parameters::{FilterParameter, Parameters};
+use super::parameters::Parameters;
 use crate::hash::first_64_bits;
 
-/// Differs, in all likelihood, between two queries that select or order differently. It is the same
-/// in every process and every build.
+/// A number that differs, in all likelihood, between two queries that select or order differently.
+/// It is the same in every process and every build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub u64);
 
 impl Fingerprint {
-    /// That of a collection's query. The order in which filters were written does not matter.
-    pub fn of(collection: Collection, parent: Option<ItemId>, parameters: &Parameters<'_>) -> Self {
+    /// The number of a collection's query. The order in which filters were written does not matter.
+    pub fn of(collection: Collection, parent: Option<ItemId>, parameters: &Parameters) -> Self {
         let mut hash = Sha256::new();
-        add(&mut hash, collection.name().as_bytes());
-        match parent {
-            Some(parent) => add(&mut hash, parent.uuid().as_bytes()),
-            None => add(&mut hash, &[]),
-        }
+        let mut add = |part: &[u8]| {
+            hash.update(part);
+            hash.update((part.len() as u64).to_be_bytes());
+        };
+        add(collection.name().as_bytes());
+        add(parent.map(ItemId::uuid).as_ref().map_or(&[], |id| id.as_bytes()));
         for name in ["q", "sort", "as_of"] {
-            add(&mut hash, parameters.get(name).unwrap_or_default().as_bytes());
+            add(parameters.get(name).unwrap_or_default().as_bytes());
         }
-        let mut filters: Vec<_> = parameters.filters.iter().map(parts).collect();
+        let filters = parameters.filters.iter();
+        let mut filters: Vec<_> = filters
+            .map(|filter| {
+                [&*filter.member, filter.operator.as_deref().unwrap_or_default(), &*filter.value]
+            })
+            .collect();
         filters.sort_unstable();
-        filters.into_iter().flatten().for_each(|part| add(&mut hash, part.as_bytes()));
+        filters.iter().flatten().for_each(|part| add(part.as_bytes()));
         Self(first_64_bits(hash))
     }
-}
-
-fn parts<'a>(filter: &'a FilterParameter<'_>) -> [&'a str; 3] {
-    [&filter.member, filter.operator.as_deref().unwrap_or_default(), &filter.value]
-}
-
-/// Adds bytes and where they end.
-fn add(hash: &mut Sha256, part: &[u8]) {
-    hash.update(part);
-    hash.update((part.len() as u64).to_be_bytes());
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use application::query::PageStart;
 
 use super::cursor;
 use super::fingerprint::Fingerprint;
-use super::pairs::{is_named, pieces};
+use super::parameters::{is_named, pieces};
 
-/// The links of a page: its own query with another page. What leads to a neighbour has the place
-/// beside the number, so that it costs the same however deep the page lies, and skips and repeats
-/// nothing when items come and go.
+/// The links of a page: its own query with another page. A link to an adjacent page has a cursor
+/// as well as the number, so that it costs the same however deep the page lies, and skips and
+/// repeats nothing when items come and go.
 #[derive(Clone, Copy, Debug)]
 pub struct PageLinks<'a> {
     query: &'a str,
@@ -16,13 +16,12 @@ pub struct PageLinks<'a> {
 }
 
 impl<'a> PageLinks<'a> {
-    /// The links from the page that was asked for with `query`.
+    /// The links from the page that was read with `query`.
     pub(super) const fn new(query: &'a str, fingerprint: Fingerprint) -> Self {
         Self { query, fingerprint }
     }
 
     /// The URL of the page itself.
-    #[must_use]
     pub fn own(&self, collection_url: &str) -> String {
         if self.query.is_empty() {
             collection_url.to_owned()
@@ -32,27 +31,17 @@ impl<'a> PageLinks<'a> {
     }
 
     /// The URL of another page.
-    #[must_use]
     pub fn to(&self, collection_url: &str, page: u64, position: Option<&PageStart>) -> String {
         let cursor = position.and_then(|position| cursor::write(position, self.fingerprint));
         format!("{collection_url}?{}", self.with_page(page, cursor.as_deref()))
     }
 
     fn with_page(&self, page: u64, cursor: Option<&str>) -> String {
-        let mut query = String::new();
-        for piece in pieces(self.query)
-            .filter(|piece| !is_named(piece, "page") && !is_named(piece, "cursor"))
-        {
-            query.push_str(piece);
-            query.push('&');
-        }
-        query.push_str("page=");
-        query.push_str(&page.to_string());
-        if let Some(cursor) = cursor {
-            query.push_str("&cursor=");
-            query.push_str(cursor);
-        }
-        query
+        let is_kept = |piece: &&str| !is_named(piece, "page") && !is_named(piece, "cursor");
+        let mut query: Vec<_> = pieces(self.query).filter(is_kept).map(str::to_owned).collect();
+        query.push(format!("page={page}"));
+        query.extend(cursor.map(|cursor| format!("cursor={cursor}")));
+        query.join("&")
     }
 }
 

@@ -1,60 +1,120 @@
 //! The parameters of a request, each known to its operation and given once.
-
-use std::borrow::Cow;
+//!
+//! A query is split at `&`, each piece at its first `=`; a piece without one has an empty value.
+//! Then both sides are decoded as the URL standard decodes forms
+//! (`application/x-www-form-urlencoded`): `+` is a space, `%XX` a byte, a `%` without two
+//! hexadecimal digits stands for itself, and the bytes must be UTF-8. U+0000 is refused, since no
+//! store keeps it.
+//!
+//! A filter's name has brackets, `filter[member]` or `filter[member][operator]`. They are looked
+//! for before anything is decoded, so that a member's own brackets can be told apart:
+//! percent-encoded, they belong to its name. Many clients encode every bracket; a name with no bare
+//! `[` at all is decoded first and taken apart then.
 
 use domain::nearest;
+use percent_encoding::percent_decode_str;
 
-use super::fault::{fix, invalid, listed, quoted};
-use super::pairs::{Name, Pair, pieces};
+use super::error::{fix, invalid, listed, quoted};
 use crate::problem::Problem;
 
-/// The parameters that were given.
-#[derive(Debug, Default)]
-pub struct Parameters<'a> {
-    values: Vec<(&'static str, Cow<'a, str>)>,
-    /// The filters, in the order they were written.
-    pub filters: Vec<FilterParameter<'a>>,
+/// Items per page when the client does not say.
+pub const DEFAULT_PAGE_SIZE: u64 = 25;
+/// Most items per page.
+pub const MAX_PAGE_SIZE: u64 = 250;
+/// The values of `total`: the items are counted, which is the default, or not.
+pub const TOTALS: [&str; 2] = ["exact", "none"];
+/// The values of a parameter that is on or off.
+pub const SWITCH: [&str; 2] = ["true", "false"];
+
+/// A parameter as it was sent.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Parameter {
+    Plain { name: String, value: String },
+    Filter(FilterParameter),
 }
 
-/// `filter[member][operator]=value`.
-#[derive(Debug)]
-pub struct FilterParameter<'a> {
+/// `filter[member]=value` or `filter[member][operator]=value`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FilterParameter {
     pub member: String,
     pub operator: Option<String>,
-    pub value: Cow<'a, str>,
+    pub value: String,
 }
 
-impl<'a> Parameters<'a> {
-    /// Reads the query of an operation that knows these parameters.
-    ///
-    /// # Errors
-    /// 400 for an unknown parameter and for one that is given twice; filters may be many.
-    pub fn read(query: &'a str, known: &[&'static str]) -> Result<Self, Problem> {
+/// The parameters of a request.
+#[derive(Debug, Default)]
+pub struct Parameters {
+    values: Vec<(&'static str, String)>,
+    /// The filters, in the order they were written.
+    pub filters: Vec<FilterParameter>,
+}
+
+/// The pieces of a query, not yet decoded.
+pub fn pieces(query: &str) -> impl Iterator<Item = &str> {
+    query.split('&').filter(|piece| !piece.is_empty())
+}
+
+/// Returns true if a piece of a query, not yet decoded, has this name.
+pub fn is_named(piece: &str, name: &str) -> bool {
+    decoded(piece.split('=').next().unwrap_or_default()).is_ok_and(|own| own == name)
+}
+
+impl Parameters {
+    /// Reads the query of an operation that takes the parameters `known`. Only filters may be
+    /// given more than once.
+    pub fn read(query: &str, known: &[&'static str]) -> Result<Self, Problem> {
         let mut parameters = Self::default();
         for piece in pieces(query) {
-            let Pair { name, value } = Pair::read(piece)?;
-            match name {
-                Name::Filter { member, operator } if known.contains(&"filter") => {
-                    parameters.filters.push(FilterParameter { member, operator, value });
+            match Parameter::read(piece)? {
+                Parameter::Filter(filter) if known.contains(&"filter") => {
+                    parameters.filters.push(filter);
                 }
-                Name::Filter { .. } => return Err(unknown("filter", known)),
-                Name::Plain(name) => parameters.add(&name, value, known)?,
+                Parameter::Filter(_) => return Err(unknown("filter", known)),
+                Parameter::Plain { name, value } => parameters.add(&name, value, known)?,
             }
         }
         Ok(parameters)
     }
 
-    /// The value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_ref())
+        self.values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_str())
     }
 
-    fn add(
-        &mut self,
-        name: &str,
-        value: Cow<'a, str>,
-        known: &[&'static str],
-    ) -> Result<(), Problem> {
+    /// Reads a whole number from 1 to `most`.
+    pub fn number(&self, name: &str, most: u64) -> Result<Option<u64>, Problem> {
+        let Some(written) = self.get(name) else { return Ok(None) };
+        let is_plain = written.bytes().all(|byte| byte.is_ascii_digit());
+        let number = written.parse().ok().filter(|number| is_plain && (1..=most).contains(number));
+        number.map(Some).ok_or_else(|| {
+            let limit = match most {
+                u64::MAX => "of 1 or more".to_owned(),
+                most => format!("from 1 to {most}"),
+            };
+            invalid(format!("`{name}` is wrong; it takes one whole number {limit}."))
+        })
+    }
+
+    /// Reads `page`, 1 by default.
+    pub fn page(&self) -> Result<u64, Problem> {
+        Ok(self.number("page", u64::MAX)?.unwrap_or(1))
+    }
+
+    /// Reads `page_size`.
+    pub fn page_size(&self) -> Result<u64, Problem> {
+        Ok(self.number("page_size", MAX_PAGE_SIZE)?.unwrap_or(DEFAULT_PAGE_SIZE))
+    }
+
+    /// Reads a parameter that takes one of two values; true if it is the first.
+    pub fn choice(&self, name: &str, values: [&str; 2]) -> Result<Option<bool>, Problem> {
+        match self.get(name) {
+            Some(value) if !values.contains(&value) => {
+                Err(invalid(format!("`{name}` takes {}.", listed(values))))
+            }
+            value => Ok(value.map(|value| value == values[0])),
+        }
+    }
+
+    fn add(&mut self, name: &str, value: String, known: &[&'static str]) -> Result<(), Problem> {
         let Some(name) = known.iter().copied().find(|known| *known == name) else {
             return Err(unknown(name, known));
         };
@@ -84,11 +144,66 @@ fn unknown(name: &str, known: &[&'static str]) -> Problem {
     invalid(format!("{} is no query parameter of this operation; {fix}", quoted(name)))
 }
 
+impl Parameter {
+    /// Takes a piece apart and decodes it.
+    pub fn read(piece: &str) -> Result<Self, Problem> {
+        let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
+        let refuse =
+            |part: &str, reason: &str| invalid(format!("{part} {} {reason}.", quoted(name)));
+        let value = decoded(value).map_err(|reason| refuse("the value of", reason))?;
+        Self::named(name, value).map_err(|reason| refuse("the parameter", reason))
+    }
+
+    fn named(raw: &str, value: String) -> Result<Self, &'static str> {
+        let name = decoded(raw)?;
+        let filter = match raw.split_once('[') {
+            Some((start, inside)) if decoded(start)? == "filter" => {
+                Some(brackets(inside, decoded)?)
+            }
+            Some(_) => None,
+            None => match name.strip_prefix("filter[") {
+                Some(inside) => Some(brackets(inside, |part| Ok(part.to_owned()))?),
+                None => None,
+            },
+        };
+        Ok(match filter {
+            Some((member, operator)) => Self::Filter(FilterParameter { member, operator, value }),
+            None => Self::Plain { name, value },
+        })
+    }
+}
+
+/// Reads the member and the operator in what follows `filter[`.
+fn brackets(
+    inside: &str,
+    decode: impl Fn(&str) -> Result<String, &'static str>,
+) -> Result<(String, Option<String>), &'static str> {
+    let mut parts = inside.strip_suffix(']').ok_or(
+        "is no filter; write filter[member] or filter[member][operator], and %5B and %5D for the brackets of a name",
+    )?.split("][");
+    let (member, operator) = (parts.next().unwrap_or_default(), parts.next());
+    if parts.next().is_some() {
+        return Err(
+            "names more than a member and an operator; only members at the top level are filtered by",
+        );
+    }
+    Ok((decode(member)?, operator.map(decode).transpose()?))
+}
+
+fn decoded(text: &str) -> Result<String, &'static str> {
+    let text = text.replace('+', " ");
+    let text =
+        percent_decode_str(&text).decode_utf8().map_err(|_| "is not UTF-8 once it is decoded")?;
+    if text.contains('\0') { Err("holds the character U+0000") } else { Ok(text.into_owned()) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Parameters;
+    use proptest::prelude::*;
 
-    fn fault(query: &str, known: &[&'static str]) -> Option<String> {
+    use super::{FilterParameter, Parameter, Parameters, TOTALS, is_named, pieces};
+
+    fn error(query: &str, known: &[&'static str]) -> Option<String> {
         Parameters::read(query, known).err().map(|problem| problem.to_string())
     }
 
@@ -103,11 +218,135 @@ mod tests {
             ("page=1&p%61ge=1", Some("stands twice")),
             ("filter=1", Some("in brackets")),
         ] {
-            let found = fault(query, &["page", "filter"]);
+            let found = error(query, &["page", "filter"]);
             assert_eq!(found.is_some(), expected.is_some(), "{query}: {found:?}");
             assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()), "{query}");
         }
-        assert!(fault("a=1", &[]).unwrap().contains("it takes none"));
-        assert!(fault("filter[a]=1", &["fields"]).unwrap().contains("`fields`"));
+        assert!(error("a=1", &[]).unwrap().contains("it takes none"));
+        assert!(error("filter[a]=1", &["fields"]).unwrap().contains("`fields`"));
+    }
+
+    const KNOWN: [&str; 3] = ["page", "page_size", "total"];
+
+    #[test]
+    fn pages_are_whole_numbers_within_limits() {
+        for (query, expected) in [
+            ("", Some((1, 25))),
+            ("page=3", Some((3, 25))),
+            ("%70age=%33", Some((3, 25))),
+            ("page=3&page_size=250", Some((3, 250))),
+            ("page=18446744073709551615", Some((u64::MAX, 25))),
+            ("page=18446744073709551616", None),
+            ("page=0", None),
+            ("page=-1", None),
+            ("page=+1", None),
+            ("page=%2B1", None),
+            ("page=", None),
+            ("page", None),
+            ("page=1&page=2", None),
+            ("page=1.5", None),
+            ("page_size=251", None),
+            ("page_size=0", None),
+        ] {
+            let found = Parameters::read(query, &KNOWN)
+                .and_then(|found| Ok((found.page()?, found.page_size()?)))
+                .ok();
+            assert_eq!(found, expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_choice_is_between_two_words() {
+        for (query, expected) in [
+            ("", Some(None)),
+            ("total=exact", Some(Some(true))),
+            ("total=none", Some(Some(false))),
+            ("total=", None),
+            ("total=None", None),
+        ] {
+            let found = Parameters::read(query, &KNOWN)
+                .and_then(|found| found.choice("total", TOTALS))
+                .ok();
+            assert_eq!(found, expected, "{query}");
+        }
+    }
+
+    fn of_filter(member: &str, operator: Option<&str>, value: &str) -> Parameter {
+        let operator = operator.map(str::to_owned);
+        Parameter::Filter(FilterParameter { member: member.into(), operator, value: value.into() })
+    }
+
+    #[test]
+    fn brackets_are_found_before_anything_is_decoded() {
+        let plain = |name: &str| Some(Parameter::Plain { name: name.into(), value: String::new() });
+        let filter = |member: &str, operator: Option<&str>| Some(of_filter(member, operator, ""));
+        for (raw, expected) in [
+            ("page", plain("page")),
+            ("p%61ge", plain("page")),
+            ("a+b", plain("a b")),
+            ("filter", plain("filter")),
+            ("page[size]", plain("page[size]")),
+            ("filter[a]", filter("a", None)),
+            ("f%69lter[a]", filter("a", None)),
+            ("filter[a][gte]", filter("a", Some("gte"))),
+            ("filter[a][]", filter("a", Some(""))),
+            ("filter[]", filter("", None)),
+            ("filter[a%5D%5Bgte]", filter("a][gte", None)),
+            ("filter[%5Ba%5D][gte]", filter("[a]", Some("gte"))),
+            ("filter[a%20b+c]", filter("a b c", None)),
+            ("filter%5Ba%5D", filter("a", None)),
+            ("filter%5ba%5d%5Bgte%5D", filter("a", Some("gte"))),
+            ("filter%5Ba%5Bb%5D%5D", filter("a[b]", None)),
+            ("filter%5Ba%255D%5D", filter("a%5D", None)),
+            ("filter[100%]", filter("100%", None)),
+            ("filter[a", None),
+            ("filter[a]x", None),
+            ("filter[a][b][eq]", None),
+            ("filter%5Ba%5D%5Bb%5D%5Beq%5D", None),
+            ("filter[%ff]", None),
+            ("filter[%00]", None),
+            ("%ff", None),
+        ] {
+            assert_eq!(Parameter::read(raw).ok(), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn values_are_decoded_as_forms_are() {
+        for (piece, expected) in [
+            ("a=b", Some("b")),
+            ("a", Some("")),
+            ("a==b=c", Some("=b=c")),
+            ("a=b+c%2Bd", Some("b c+d")),
+            ("a=%E2%82%B1", Some("₱")),
+            ("a=50%", Some("50%")),
+            ("a=%E2%82", None),
+            ("a=%00", None),
+        ] {
+            let expected = expected
+                .map(|value| Parameter::Plain { name: "a".to_owned(), value: value.to_owned() });
+            assert_eq!(Parameter::read(piece).ok(), expected, "{piece}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_compared_decoded() {
+        assert_eq!(pieces("&a=1&&b").collect::<Vec<_>>(), ["a=1", "b"]);
+        assert!(is_named("%70age=1", "page") && !is_named("page_size=1", "page"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_query_makes_it_panic(query in "[ -~]{0,80}") {
+            pieces(&query).for_each(|piece| drop(Parameter::read(piece)));
+        }
+
+        #[test]
+        fn any_name_can_be_written(member in "[^\0]{1,20}", operator in prop::option::of("[a-z]{1,4}")) {
+            let encode = |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+            let suffix = operator.as_deref().map(|operator| format!("[{operator}]")).unwrap_or_default();
+            let piece = format!("filter[{}]{suffix}=x", encode(&member));
+            prop_assert_eq!(Parameter::read(&piece).ok(), Some(of_filter(&member, operator.as_deref(), "x")));
+        }
     }
 }

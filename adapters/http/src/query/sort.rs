@@ -1,29 +1,28 @@
 //! `sort`: the order of a collection.
 //!
-//! Names parted by commas, the greatest first where a `-` stands before one. A member whose own
-//! name begins with `-` can therefore only be sorted by with the greatest first.
+//! Names separated by commas; a `-` before a name reverses the order. A member whose own name
+//! begins with `-` can therefore only be sorted by in descending order.
 
 use application::query::{SortKey, Subject};
 
-use super::fault::{invalid, quoted};
-use super::names::{Names, TIMES, split};
+use super::error::{invalid, quoted};
+use super::names::{TIMES, split, subject};
 use super::parameters::Parameters;
+use crate::groups::Group;
 use crate::problem::Problem;
 
 /// Most keys of an order.
 pub const MOST_KEYS: usize = 8;
 
 /// Reads `sort`.
-///
-/// # Errors
-/// 400 for a name that no item has, none at all, one given twice, or too many.
-pub fn read(parameters: &Parameters<'_>, names: Names) -> Result<Vec<SortKey>, Problem> {
+pub fn read(parameters: &Parameters, group: Group) -> Result<Vec<SortKey>, Problem> {
     let Some(written) = parameters.get("sort") else { return Ok(Vec::new()) };
+    let [created, updated] = TIMES;
+    let others = [("id", Subject::Id), created, updated];
     let mut keys: Vec<SortKey> = Vec::new();
-    for written in split("sort", written, MOST_KEYS)? {
-        let (descending, name) =
-            written.strip_prefix('-').map_or((false, written), |name| (true, name));
-        let subject = subject(names, name)?;
+    for key in split("sort", written, MOST_KEYS)? {
+        let (descending, name) = key.strip_prefix('-').map_or((false, key), |name| (true, name));
+        let subject = subject(group, "sort", name, &others)?;
         if keys.iter().any(|key| key.subject == subject) {
             return Err(invalid(format!("`sort` names {} twice; name it once.", quoted(name))));
         }
@@ -32,25 +31,16 @@ pub fn read(parameters: &Parameters<'_>, names: Names) -> Result<Vec<SortKey>, P
     Ok(keys)
 }
 
-fn subject(names: Names, name: &str) -> Result<Subject, Problem> {
-    let [(created, _), (updated, _)] = TIMES;
-    match TIMES.iter().find(|(known, _)| *known == name) {
-        _ if name == "id" => Ok(Subject::Id),
-        Some((_, time)) => Ok(time.clone()),
-        None => names.member("sort", name, &["id", created, updated]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use application::query::{SortKey, Subject};
 
-    use super::{Names, Parameters, read};
-    use crate::groups::named;
+    use super::{Parameters, read};
+    use crate::groups::{Group, named};
 
-    fn order(query: &str, names: Names) -> Result<String, String> {
+    fn order(query: &str, group: Group) -> Result<String, String> {
         let keys =
-            Parameters::read(query, &["sort"]).and_then(|parameters| read(&parameters, names));
+            Parameters::read(query, &["sort"]).and_then(|parameters| read(&parameters, group));
         let written = |key: &SortKey| {
             let name = match &key.subject {
                 Subject::Member { name, .. } => name.to_string(),
@@ -64,7 +54,7 @@ mod tests {
 
     #[test]
     fn keys_are_names_with_a_direction() {
-        let proposals = Names::of(named("proposals"));
+        let proposals = named("proposals");
         for (query, expected) in [
             ("", Ok("")),
             ("sort=-start_date,project_title", Ok("-start_date|project_title")),
@@ -97,11 +87,7 @@ mod tests {
             ("sort=--x", Some("--x")),
             ("sort=a,,b", None),
         ] {
-            assert_eq!(
-                order(query, Names::of(named("files"))).ok().as_deref(),
-                expected,
-                "{query}"
-            );
+            assert_eq!(order(query, named("files")).ok().as_deref(), expected, "{query}");
         }
     }
 }

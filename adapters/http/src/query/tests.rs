@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::{ChangesQuery, CollectionQuery, ItemQuery, refuse_parameters, shows_a_part};
 use crate::groups::named;
 
-fn fault(query: &str) -> String {
+fn error(query: &str) -> String {
     CollectionQuery::read(named("proposals"), query, None)
         .err()
         .map(|problem| problem.to_string())
@@ -36,7 +36,7 @@ fn a_query_is_read_as_a_whole() {
 }
 
 #[test]
-fn faults_name_what_is_wrong() {
+fn errors_name_what_is_wrong() {
     for (query, expected) in [
         ("pagesize=10", "did you mean `page_size`?"),
         ("q=%21", "`q` holds no word"),
@@ -45,7 +45,7 @@ fn faults_name_what_is_wrong() {
         ("cursor=", "`cursor` is none"),
         ("fields=titel", "`fields` names `titel`"),
     ] {
-        assert!(fault(query).contains(expected), "{query}: {}", fault(query));
+        assert!(error(query).contains(expected), "{query}: {}", error(query));
     }
 }
 
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_query_or_a_fault(query in "[!-~]{0,60}|(%[0-9a-fA-F]{2}|[a-z=&\\[\\]]){0,30}") {
+    fn any_bytes_are_a_query_or_an_error(query in "[!-~]{0,60}|(%[0-9a-fA-F]{2}|[a-z=&\\[\\]]){0,30}") {
         for read in [CollectionQuery::read(named("files"), &query, None), CollectionQuery::read(named("proposals"), &query, None)] {
             if let Err(problem) = read {
                 prop_assert!(problem.to_string().starts_with("invalid-query: "), "{problem}");

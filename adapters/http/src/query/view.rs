@@ -6,8 +6,8 @@ use application::View;
 use application::query::{MemberNames, Subject};
 use domain::{Relation, nearest};
 
-use super::fault::{fix, invalid, listed, quoted};
-use super::names::{Names, split};
+use super::error::{fix, invalid, listed, quoted};
+use super::names::{split, subject};
 use super::parameters::Parameters;
 use crate::groups::Group;
 use crate::problem::Problem;
@@ -16,25 +16,18 @@ use crate::problem::Problem;
 pub const MOST_FIELDS: usize = 100;
 
 /// Reads `fields` and `embed`.
-///
-/// # Errors
-/// 400 for a name that is not known.
-pub fn read(group: Group, parameters: &Parameters<'_>) -> Result<View, Problem> {
-    let fields =
-        parameters.get("fields").map(|written| fields(written, Names::of(group))).transpose()?;
-    let embed = parameters
-        .get("embed")
-        .map(|written| embed(group, written))
-        .transpose()?
-        .unwrap_or_default();
-    Ok(View { fields, embed })
+pub fn read(group: Group, parameters: &Parameters) -> Result<View, Problem> {
+    let fields = parameters.get("fields").map(|written| fields(group, written)).transpose()?;
+    let embed = parameters.get("embed").map(|written| embed(group, written)).transpose()?;
+    Ok(View { fields, embed: embed.unwrap_or_default() })
 }
 
 /// `id` may be named, and is shown anyway.
-fn fields(written: &str, names: Names) -> Result<MemberNames, Problem> {
+fn fields(group: Group, written: &str) -> Result<MemberNames, Problem> {
     let mut fields: Vec<Arc<str>> = Vec::new();
-    for name in split("fields", written, MOST_FIELDS)?.filter(|name| *name != "id") {
-        if let Subject::Member { name, .. } = names.member("fields", name, &["id"])?
+    for name in split("fields", written, MOST_FIELDS)? {
+        if let Subject::Member { name, .. } =
+            subject(group, "fields", name, &[("id", Subject::Id)])?
             && !fields.contains(&name)
         {
             fields.push(name);
@@ -44,25 +37,25 @@ fn fields(written: &str, names: Names) -> Result<MemberNames, Problem> {
 }
 
 fn embed(group: Group, written: &str) -> Result<Vec<Relation>, Problem> {
-    let links = group.collection.relations().collect::<Vec<_>>();
-    let known = || links.iter().map(|relation| relation.name);
+    let relations = group.collection.relations().collect::<Vec<_>>();
+    let known = || relations.iter().map(|relation| relation.name);
     let mut embed = Vec::new();
     for name in written.split(',') {
-        let Some(wanted) = links.iter().find(|relation| relation.name == name) else {
+        let Some(relation) = relations.iter().find(|relation| relation.name == name) else {
+            let item = group.item_name;
+            if relations.is_empty() {
+                return Err(invalid(format!("{item} embeds nothing; leave `embed` out.")));
+            }
             let fix = fix(nearest(name, known()), || format!("it takes {}.", listed(known())));
-            return Err(match &links[..] {
-                [] => invalid(format!("{} embeds nothing; leave `embed` out.", group.item_name)),
-                _ => invalid(format!(
-                    "`embed` names {}, which {} does not embed; {fix}",
-                    quoted(name),
-                    group.item_name
-                )),
-            });
+            let name = quoted(name);
+            return Err(invalid(format!(
+                "`embed` names {name}, which {item} does not embed; {fix}"
+            )));
         };
-        if embed.contains(wanted) {
+        if embed.contains(relation) {
             return Err(invalid(format!("`embed` names `{name}` twice; name it once.")));
         }
-        embed.push(*wanted);
+        embed.push(*relation);
     }
     Ok(embed)
 }
@@ -117,7 +110,7 @@ mod tests {
             (embedded(named("proposals"), "embed=lib,lib"), "twice"),
             (embedded(named("statuses"), "embed=lib"), "embeds nothing"),
         ] {
-            assert!(found.clone().is_err_and(|fault| fault.contains(expected)), "{found:?}");
+            assert!(found.clone().is_err_and(|error| error.contains(expected)), "{found:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use application::ReplacementBody;
 use bytes::{Bytes, BytesMut};
-use domain::json::{Kind, MAX_DEPTH, Read, Value};
+use domain::json::{Kind, MAX_DEPTH, Value};
 use domain::{Members, Pointer, Violation};
 use futures_util::StreamExt;
 use poem::http::header::{self, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -16,14 +16,13 @@ use poem::{Body, Request};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::headers::idempotency_key;
 use crate::problem::{Problem, kinds};
 use crate::query::shows_a_part;
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
 
 /// Bodies are of three sizes, each with memory of its own, so that none waits for larger ones. A
-/// body takes the reservation of all it will be before any of it is read: whoever waits holds
-/// nothing, so nobody waits in a circle.
+/// body reserves memory for its whole length before any of it is read: a request that waits holds
+/// nothing, so requests never wait for each other in a circle.
 const TINY: usize = 64 * 1024;
 /// Also the reservation of a body that does not say its length, until it is longer.
 const SMALL: usize = 1024 * 1024;
@@ -54,15 +53,11 @@ pub struct BodyReader {
     elements: MemoryBudget,
 }
 
-/// A body, and its reservation of the memory.
-pub struct ReceivedBody {
-    bytes: Bytes,
-    reservation: Option<MemoryReservation>,
-}
+/// A body, and the memory that is reserved for it.
+pub type ReservedBody = (Bytes, MemoryReservation);
 
 impl BodyReader {
     /// Reads bodies of up to `limit` bytes that arrive within `time_limit`.
-    #[must_use]
     pub fn new(limit: usize, time_limit: Duration) -> Self {
         Self {
             limit,
@@ -74,26 +69,49 @@ impl BodyReader {
         }
     }
 
-    /// The reservation of a collection's elements, beside that of its text. Nobody who has one
-    /// waits for another, so nobody waits in a circle.
+    /// Reads a body as the replacement of a collection whose items stand under `_embedded.<name>`:
+    /// an array, or a HAL collection as GET returns it. The elements need memory apart from that of
+    /// the body. A request that has it waits for no more, so requests never wait in a circle.
     ///
     /// # Errors
-    /// 503 when the memory for elements stays used up.
-    pub async fn reservation_of_elements(
+    /// 400 when it is not readable, neither of both, or an element is nested too deeply for an item;
+    /// 422 when it is only a part of the collection, or too large a one; 503 when the memory for
+    /// elements stays used up.
+    pub async fn replacement(
         &self,
-        sent: &SentCollection,
-    ) -> Result<MemoryReservation, Problem> {
-        self.elements.reserve(sent.count * ELEMENT).await
+        body: Bytes,
+        name: &'static str,
+    ) -> Result<(ReplacementBody, MemoryReservation), Problem> {
+        let size = body.len();
+        let (read, count) = aside_if_large(size, move || {
+            let read = domain::json::read_within(&body, MAX_DEPTH + ENVELOPE_DEPTH)?;
+            drop(body);
+            let count = count_elements(read.value(), name)?;
+            Ok((read, count))
+        })
+        .await?;
+        let reservation = self.elements.reserve(count * ELEMENT).await?;
+        let elements = aside_if_large(size, move || {
+            let mut elements = Vec::with_capacity(count);
+            if let Some((sent, base)) = elements_of(read.value(), name) {
+                for (index, element) in sent.enumerate() {
+                    elements.push((base.index(index), Members::from_value(element)?));
+                }
+            }
+            Ok(elements)
+        })
+        .await?;
+        Ok((ReplacementBody { elements }, reservation))
     }
 
-    /// Reads the body.
+    /// Reads the body, and reserves memory to work on it.
     ///
     /// # Errors
     /// 413 above the limit, 408 when it does not arrive, 503 when the memory for bodies stays used
     /// up.
-    pub async fn read(&self, request: &mut Request) -> Result<ReceivedBody, Problem> {
+    pub async fn read(&self, request: &mut Request) -> Result<ReservedBody, Problem> {
         let declared = declared_length(request.headers());
-        if declared.is_some_and(|length| length > self.limit as u64) {
+        if declared.is_some_and(|length| length > self.limit) {
             return Err(self.too_large());
         }
         let unsaid = if request.headers().contains_key(TRANSFER_ENCODING) {
@@ -101,15 +119,14 @@ impl BodyReader {
         } else {
             0
         };
-        let expected = declared.and_then(|length| usize::try_from(length).ok()).unwrap_or(unsaid);
-        let body = request.take_body();
-        match timeout(self.time_limit, self.collect(body, expected)).await {
+        let collected = self.collect(request.take_body(), declared.unwrap_or(unsaid));
+        match timeout(self.time_limit, collected).await {
             Ok(received) => received,
             Err(_) => Err(not_received("The body took too long to arrive.")),
         }
     }
 
-    async fn collect(&self, body: Body, mut expected: usize) -> Result<ReceivedBody, Problem> {
+    async fn collect(&self, body: Body, mut expected: usize) -> Result<ReservedBody, Problem> {
         let mut reservation = self.reserve(expected).await?;
         let mut stream = pin!(body.into_bytes_stream());
         let mut whole = BytesMut::with_capacity(expected);
@@ -126,7 +143,7 @@ impl BodyReader {
             }
             whole.extend_from_slice(&chunk);
         }
-        Ok(ReceivedBody { bytes: whole.freeze(), reservation: Some(reservation) })
+        Ok((whole.freeze(), reservation))
     }
 
     async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
@@ -170,96 +187,35 @@ fn not_received(detail: &str) -> Problem {
         .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
-impl ReceivedBody {
-    /// Tells whether nothing was sent.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    /// Tells the body from any other.
-    #[must_use]
-    pub fn fingerprint(&self) -> String {
-        idempotency_key::fingerprint(&self.bytes)
-    }
-
-    /// The memory reserved for the body, to be kept for as long as it is worked on.
-    pub fn take_reservation(&mut self) -> Option<MemoryReservation> {
-        self.reservation.take()
-    }
-
-    /// The body as the members of an item.
-    ///
-    /// # Errors
-    /// 400 when it is not readable, or no object.
-    pub async fn members(self) -> Result<Members, Problem> {
-        let size = self.bytes.len();
-        aside_if_large(size, move || {
-            let read = domain::json::read(&self.bytes)?;
-            // What was read is a copy of its own, and another is made of it.
-            drop(self.bytes);
-            Members::from_read(read)
-                .ok_or_else(|| wrong_shape("The body is no JSON object; send one.".to_owned()))
-        })
-        .await
-    }
-
-    /// The body as the replacement of a collection whose items stand under `_embedded.<name>`: an
-    /// array, or a HAL collection as GET returns it.
-    ///
-    /// # Errors
-    /// 400 when it is not readable or neither; 422 when it is only a part of the collection, or too
-    /// large a one.
-    pub async fn collection(self, name: &'static str) -> Result<SentCollection, Problem> {
-        let size = self.bytes.len();
-        aside_if_large(size, move || {
-            let read = domain::json::read_within(&self.bytes, MAX_DEPTH + ENVELOPE_DEPTH)?;
-            drop(self.bytes);
-            SentCollection::of(read, name)
-        })
-        .await
-    }
+/// Reads a body as the members of an item; 400 when it is not readable, or no object.
+pub async fn members(body: Bytes) -> Result<Members, Problem> {
+    aside_if_large(body.len(), move || {
+        let read = domain::json::read(&body)?;
+        // What was read is a copy of its own, and another is made of it.
+        drop(body);
+        Members::from_read(read)
+            .ok_or_else(|| wrong_shape("The body is no JSON object; send one.".to_owned()))
+    })
+    .await
 }
 
-/// A collection as it was sent.
-pub struct SentCollection {
-    read: Read,
-    name: &'static str,
-    count: usize,
-}
-
-impl SentCollection {
-    fn of(read: Read, name: &'static str) -> Result<Self, Problem> {
-        let value = read.value();
-        let Some((elements, _)) = elements_of(value, name) else {
-            let detail = format!(
-                "The body is neither an array of objects nor a HAL collection with `_embedded.{name}`; send one of them."
-            );
-            return Err(wrong_shape(detail));
-        };
-        let count = elements.count();
-        refuse_excess(count)?;
-        refuse_part(value, count)?;
-        Ok(Self { read, name, count })
+fn count_elements(collection: Value<'_>, name: &str) -> Result<usize, Problem> {
+    let Some((elements, _)) = elements_of(collection, name) else {
+        let detail = format!(
+            "The body is neither an array of objects nor a HAL collection with `_embedded.{name}`; send one of them."
+        );
+        return Err(wrong_shape(detail));
+    };
+    let count = elements.count();
+    if count > MAX_ELEMENTS {
+        let detail = format!(
+            "a collection can be replaced by at most {MAX_ELEMENTS} items at once, not {count}; change items one by one"
+        );
+        let violation = Violation::new(Pointer::root(), "too_many_elements", detail);
+        return Err(Problem::invalid(violation.into()));
     }
-
-    /// Its elements, each with its place.
-    ///
-    /// # Errors
-    /// 400 when one of them is nested too deeply for an item.
-    pub async fn elements(self) -> Result<ReplacementBody, Problem> {
-        let size = self.read.text.len();
-        aside_if_large(size, move || {
-            let mut elements = Vec::with_capacity(self.count);
-            if let Some((sent, base)) = elements_of(self.read.value(), self.name) {
-                for (index, element) in sent.enumerate() {
-                    elements.push((base.index(index), Members::from_value(element)?));
-                }
-            }
-            Ok(ReplacementBody { elements })
-        })
-        .await
-    }
+    refuse_part(collection, count)?;
+    Ok(count)
 }
 
 /// The elements of a collection, and where they stand.
@@ -276,8 +232,7 @@ fn elements_of<'a>(
     }
 }
 
-/// Work on a large body keeps no other request waiting: it is done beside the threads that serve
-/// them.
+/// Does work on a large body on a thread of its own, so that no other request waits for it.
 async fn aside_if_large<T: Send + 'static>(
     size: usize,
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
@@ -295,17 +250,7 @@ fn wrong_shape(detail: String) -> Problem {
     Problem::of_whole_body(&kinds::NOT_AN_OBJECT, "not_an_object", detail)
 }
 
-fn refuse_excess(count: usize) -> Result<(), Problem> {
-    if count <= MAX_ELEMENTS {
-        return Ok(());
-    }
-    let detail = format!(
-        "a collection can be replaced by at most {MAX_ELEMENTS} items at once, not {count}; change items one by one"
-    );
-    Err(Problem::invalid(Violation::new(Pointer::root(), "too_many_elements", detail).into()))
-}
-
-/// Putting one page of several back would delete the others. Whatever says that there is more
+/// Putting one page of several back would delete the others. Any sign that there are others
 /// counts: a client that edits what it read may lose one sign and keep another.
 fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
     let total = collection.member("total_items");
@@ -327,7 +272,7 @@ fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
     Err(Problem::invalid(Violation::of_member(place, "partial_collection", detail).into()))
 }
 
-/// Tells whether a collection's links tell of other pages, or that it was filtered, searched or
+/// Returns true if a collection's links show other pages, or that it was filtered, searched or
 /// shown with some members only.
 fn links_to_more(links: Value<'_>) -> bool {
     let is_there = |relation: &str| links.member(relation).is_some_and(|link| !link.is_null());
@@ -336,12 +281,11 @@ fn links_to_more(links: Value<'_>) -> bool {
     is_there("next") || is_there("prev") || query.is_some_and(|(_, query)| shows_a_part(query))
 }
 
-fn declared_length(headers: &HeaderMap) -> Option<u64> {
+fn declared_length(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Tells whether the body is compressed, which is not supported: its members could not be read.
-#[must_use]
+/// Returns true if the body is compressed, which is not supported: its members could not be read.
 pub fn is_encoded(headers: &HeaderMap) -> bool {
     headers
         .get_all(CONTENT_ENCODING)
@@ -349,9 +293,8 @@ pub fn is_encoded(headers: &HeaderMap) -> bool {
         .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Tells whether the request may have a body: it declares a length other than 0, or a transfer
+/// Returns true if the request may have a body: it declares a length other than 0, or a transfer
 /// coding.
-#[must_use]
 pub fn may_have_body(headers: &HeaderMap) -> bool {
     headers.contains_key(TRANSFER_ENCODING)
         || declared_length(headers).is_some_and(|length| length > 0)
@@ -362,7 +305,11 @@ mod tests {
     use domain::Members;
     use proptest::prelude::*;
 
-    use super::ReceivedBody;
+    use super::{BodyReader, Bytes, Duration, members};
+
+    fn reader() -> BodyReader {
+        BodyReader::new(1024, Duration::from_secs(1))
+    }
 
     #[tokio::test]
     async fn a_part_of_a_collection_is_not_put_back() {
@@ -381,8 +328,8 @@ mod tests {
             (linked(r#"{"self":{"href":"/v1/cashprogram?fields=year"}}"#), false),
             (linked(r#"{"self":{"href":"/v1/cashprogram?q=rice"}}"#), false),
         ] {
-            let body = ReceivedBody { bytes: text.clone().into(), reservation: None };
-            assert_eq!(body.collection("cashprogram").await.is_ok(), is_taken, "{text}");
+            let replacement = reader().replacement(text.clone().into(), "cashprogram").await;
+            assert_eq!(replacement.is_ok(), is_taken, "{text}");
         }
     }
 
@@ -406,23 +353,19 @@ mod tests {
         prop_oneof![nearly, prop::collection::vec(any::<u8>(), 0..60)]
     }
 
-    fn bytes_as_body(bytes: &[u8]) -> ReceivedBody {
-        ReceivedBody { bytes: bytes.to_vec().into(), reservation: None }
-    }
-
     proptest! {
         #[test]
-        fn any_bytes_are_members_or_a_fault(bytes in sent()) {
-            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            let found = runtime.block_on(bytes_as_body(&bytes).members());
+        fn any_bytes_are_members_or_an_error(bytes in sent()) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            let found = runtime.block_on(members(Bytes::copy_from_slice(&bytes)));
             prop_assert_eq!(found.ok(), Members::read(&bytes).ok().flatten());
         }
 
         #[test]
-        fn any_bytes_are_a_collection_or_a_fault(bytes in sent()) {
-            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            let elements = runtime.block_on(async { bytes_as_body(&bytes).collection("cashprogram").await?.elements().await });
-            if let Ok(found) = elements {
+        fn any_bytes_are_a_collection_or_an_error(bytes in sent()) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            let replacement = runtime.block_on(reader().replacement(Bytes::copy_from_slice(&bytes), "cashprogram"));
+            if let Ok((found, _)) = replacement {
                 let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
                 let sent = json.as_array().or_else(|| json["_embedded"]["cashprogram"].as_array()).unwrap();
                 prop_assert_eq!(found.elements.len(), sent.len(), "none is lost");

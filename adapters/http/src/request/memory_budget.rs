@@ -9,53 +9,51 @@ use tokio::time::timeout;
 
 use crate::problem::Problem;
 
-/// How long a request waits for its share.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a request waits for its reservation.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Memory that is shared out in KiB, first come, first served.
+/// Memory that is reserved in KiB, first come, first served.
 pub struct MemoryBudget {
     whole: u32,
     free: Arc<Semaphore>,
 }
 
-/// A share of a budget, given back when it is dropped.
+/// A part of a budget, given back when it is dropped.
 #[derive(Debug)]
 pub struct MemoryReservation(
     #[expect(dead_code, reason = "held to be dropped")] OwnedSemaphorePermit,
 );
 
 impl MemoryBudget {
-    /// A budget of so many MiB.
-    #[must_use]
+    /// A budget in MiB.
     pub fn of_mib(mib: u16) -> Self {
         let whole = u32::from(mib) * 1024;
         Self { whole, free: Arc::new(Semaphore::new(whole as usize)) }
     }
 
-    /// Takes a share of so many bytes; more than the whole budget counts as the whole.
+    /// Reserves bytes; more than the whole budget counts as the whole.
     ///
     /// # Errors
     /// 503 when the budget stays used up.
     pub async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
         let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(self.whole);
-        match timeout(PATIENCE, Arc::clone(&self.free).acquire_many_owned(kib)).await {
+        match timeout(QUEUE_TIMEOUT, Arc::clone(&self.free).acquire_many_owned(kib)).await {
             Ok(Ok(permit)) => Ok(MemoryReservation(permit)),
-            _ => Err(Problem::unavailable("Too many large requests are in work at once.")),
+            _ => Err(Problem::unavailable("Too many large requests are being served at once.")),
         }
     }
 }
 
 impl MemoryReservation {
-    /// Text that keeps the share for as long as any part of it waits to be sent.
-    #[must_use]
+    /// Makes bytes that keep the reservation for as long as any of them wait to be sent.
     pub fn held_by(self, text: String) -> Bytes {
-        Bytes::from_owner(Held { text, _share: self })
+        Bytes::from_owner(Held { text, _reservation: self })
     }
 }
 
 struct Held {
     text: String,
-    _share: MemoryReservation,
+    _reservation: MemoryReservation,
 }
 
 impl AsRef<[u8]> for Held {

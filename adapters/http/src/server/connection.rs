@@ -2,14 +2,14 @@
 //! without losing an answer.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::combinators::BoxBody;
+use futures_util::StreamExt as _;
+use futures_util::stream::poll_fn;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{DATE, HeaderValue};
 use hyper::http::uri::Scheme;
@@ -18,34 +18,25 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use poem::web::{LocalAddr, RemoteAddr};
-use poem::{Endpoint, Request};
+use poem::{Body, Endpoint, Request};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::progress::{Progress, WatchedBody};
+use super::progress::Progress;
 use super::refusal::{self, now};
 use super::timed_stream::TimedStream;
 use super::{MAX_HEAD, ServerLimits, Stage, Stages};
 
 /// The endpoint, limits and stages of every connection.
+#[derive(Clone)]
 pub(super) struct Connection<E> {
-    pub(super) endpoint: Arc<E>,
+    pub(super) endpoint: E,
     pub(super) limits: Arc<ServerLimits>,
     pub(super) stages: Stages,
 }
 
-impl<E> Clone for Connection<E> {
-    fn clone(&self) -> Self {
-        Self {
-            endpoint: Arc::clone(&self.endpoint),
-            limits: Arc::clone(&self.limits),
-            stages: self.stages.clone(),
-        }
-    }
-}
-
-impl<E: Endpoint + 'static> Connection<E> {
+impl<E: Endpoint + Clone + 'static> Connection<E> {
     pub(super) async fn serve(mut self, stream: TcpStream) {
         let (Ok(local), Ok(remote)) = (stream.local_addr(), stream.peer_addr()) else {
             return; // the client is gone
@@ -54,7 +45,7 @@ impl<E: Endpoint + 'static> Connection<E> {
         // it.
         let _ = stream.set_nodelay(true);
         if self.has_first_byte(&stream).await {
-            // Boxed, so that a connection that says nothing costs a small task.
+            // Boxed, so that a silent connection costs a small task.
             Box::pin(self.converse(stream, local, remote)).await;
         }
     }
@@ -106,16 +97,16 @@ impl<E: Endpoint + 'static> Connection<E> {
         local: SocketAddr,
         remote: SocketAddr,
     ) -> Option<hyper::Result<()>> {
-        let endpoint = Arc::clone(&self.endpoint);
+        let endpoint = self.endpoint.clone();
         let addresses = (LocalAddr(local.into()), RemoteAddr(remote.into()));
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let (endpoint, progress, (local, remote)) =
-                (Arc::clone(&endpoint), Arc::clone(progress), addresses.clone());
+                (endpoint.clone(), Arc::clone(progress), addresses.clone());
             let has_body = !request.body().is_end_stream();
             progress.request_begins(has_body);
             let mut request = Request::from((request, local, remote, Scheme::HTTP));
             if has_body {
-                watch_body(&mut request, &progress);
+                watch_body(&mut request, Arc::clone(&progress));
             }
             async move {
                 let mut response = endpoint.get_response(request).await;
@@ -142,12 +133,17 @@ impl<E: Endpoint + 'static> Connection<E> {
     }
 }
 
-fn watch_body(request: &mut Request, progress: &Arc<Progress>) {
-    let body: BoxBody<Bytes, io::Error> = request.take_body().into();
-    request.set_body(BoxBody::new(WatchedBody { body, progress: Arc::clone(progress) }));
+/// Makes the body report to `progress` when it was read to its end.
+fn watch_body(request: &mut Request, progress: Arc<Progress>) {
+    let end = poll_fn(move |_| {
+        progress.body_is_read();
+        Poll::Ready(None)
+    });
+    let body = request.take_body().into_bytes_stream().chain(end);
+    request.set_body(Body::from_bytes_stream(body));
 }
 
-/// HTTP/1.1 as it is spoken here. Clients may close their half after the request. Timeouts are
+/// The settings of HTTP/1.1. Clients may close their half after the request. Timeouts are
 /// [`TimedStream`]'s. The number of headers stays at hyper's 100: setting any number, even the
 /// same, costs an allocation per request.
 fn protocol() -> http1::Builder {

@@ -7,7 +7,7 @@
 //!
 //! - [`serve`] accepts, and drains at the end;
 //! - [`connection`] is the life of one connection;
-//! - [`progress`] is what the connection's parts tell each other;
+//! - [`progress`] is the state that the parts of a connection share;
 //! - [`timed_stream`] is the socket with its timeouts;
 //! - [`refusal`] answers what never became a request.
 
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use connection::Connection;
@@ -33,15 +33,15 @@ use connection::Connection;
 /// The largest request head, and the most that is read or buffered at once.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// How long the loop rests after a failed accept. A cause such as too few file descriptors does not
+/// How long the loop pauses after a failed accept. A cause such as too few file descriptors does not
 /// pass in less.
-const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(200);
 
-/// Mishaps of a kind closer together than this are one burst, logged once.
+/// Failures of a kind closer together than this are one burst, logged once.
 const BURST: Duration = Duration::from_secs(30);
 
-/// How long connections that were cut off have to let go of what they hold.
-const LETTING_GO: Duration = Duration::from_secs(1);
+/// How long connections that were cut off may take to release what they hold.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The limits of what a client may hold, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct ServerLimits {
     pub header_timeout: Duration,
     /// For the next request of a connection.
     pub idle_timeout: Duration,
-    /// For more of a body, while somebody wants to read it.
+    /// For more of a body, while it is being read.
     pub body_timeout: Duration,
     /// For the client to take more of a response.
     pub write_timeout: Duration,
@@ -89,7 +89,7 @@ pub enum Drained {
     CutOff(usize),
 }
 
-/// Where the server is in its life; it only moves on.
+/// The stages of the server's life, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Serving,
@@ -97,7 +97,7 @@ enum Stage {
     Over,
 }
 
-/// Tells a connection which stage the server is in.
+/// A connection's view of the stage the server is in.
 #[derive(Clone)]
 struct Stages(watch::Receiver<Stage>);
 
@@ -118,7 +118,7 @@ pub async fn serve<E: poem::Endpoint + 'static>(
     limits: ServerLimits,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Drained {
-    let room = Arc::new(Semaphore::new(limits.connections as usize));
+    let permits = Arc::new(Semaphore::new(limits.connections as usize));
     let (stage, stages) = watch::channel(Stage::Serving);
     let (connections, drain_timeout) = (limits.connections, limits.drain_timeout);
     let connection = Connection {
@@ -127,39 +127,34 @@ pub async fn serve<E: poem::Endpoint + 'static>(
         stages: Stages(stages),
     };
     tokio::select! {
-        never = accept_all(&listener, &room, &connection) => match never {},
+        never = accept_all(&listener, &permits, &connection) => match never {},
         () = shutdown => {}
     }
     drop(listener);
     drop(connection);
-    drain(&stage, &room, connections, drain_timeout).await
+    drain(&stage, &permits, connections, drain_timeout).await
 }
 
-/// Gives each connection a task of its own, for as long as there is room.
-async fn accept_all<E: poem::Endpoint + 'static>(
+/// Gives each connection a task of its own, for as long as permits last.
+async fn accept_all<E: poem::Endpoint + Clone + 'static>(
     listener: &TcpListener,
-    room: &Arc<Semaphore>,
+    permits: &Arc<Semaphore>,
     connection: &Connection<E>,
 ) -> Infallible {
     let (mut shortage, mut failures) = (Burst::default(), Burst::default());
     loop {
-        let place = take_place(room, &mut shortage).await;
+        if permits.available_permits() == 0 && shortage.begins() {
+            tracing::warn!("the limit of connections is reached; new ones wait");
+        }
+        // An error would mean that the semaphore was closed, which never happens.
+        let permit = permits.clone().acquire_owned().await.ok();
         let stream = accept(listener, &mut failures).await;
         let connection = connection.clone();
         tokio::spawn(async move {
             connection.serve(stream).await;
-            drop(place);
+            drop(permit);
         });
     }
-}
-
-/// Waits for room for one more connection.
-async fn take_place(room: &Arc<Semaphore>, shortage: &mut Burst) -> Option<OwnedSemaphorePermit> {
-    if room.available_permits() == 0 && shortage.begins() {
-        tracing::warn!("the limit of connections is reached; new ones wait");
-    }
-    // An error would mean that the semaphore was closed; nobody closes it.
-    room.clone().acquire_owned().await.ok()
 }
 
 async fn accept(listener: &TcpListener, failures: &mut Burst) -> TcpStream {
@@ -171,20 +166,20 @@ async fn accept(listener: &TcpListener, failures: &mut Burst) -> TcpStream {
                 if failures.begins() {
                     tracing::error!(%error, "cannot accept connections for now; existing ones are served, new ones wait");
                 }
-                sleep(REST_AFTER_FAILURE).await;
+                sleep(PAUSE_AFTER_FAILURE).await;
             }
         }
     }
 }
 
-/// Tells whether the client gave up before it was accepted, so that the next accept may succeed at
-/// once.
+/// Returns true if the client gave up before it was accepted, so that the next accept may succeed
+/// at once.
 fn concerns_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-/// Tells mishaps that belong together. Where descriptors are short, accepts fail and succeed in
+/// Groups failures that belong together. Where descriptors are short, accepts fail and succeed in
 /// turn: a burst ends with a quiet time, not with a success.
 #[derive(Default)]
 struct Burst {
@@ -192,7 +187,7 @@ struct Burst {
 }
 
 impl Burst {
-    /// Notes a mishap; whether it is the first of its burst.
+    /// Notes a failure; true if it is the first of its burst.
     fn begins(&mut self) -> bool {
         let now = Instant::now();
         let before = self.last.replace(now);
@@ -202,18 +197,18 @@ impl Burst {
 
 async fn drain(
     stage: &watch::Sender<Stage>,
-    room: &Semaphore,
+    permits: &Semaphore,
     connections: u32,
     limit: Duration,
 ) -> Drained {
     stage.send_replace(Stage::Draining);
-    if timeout(limit, room.acquire_many(connections)).await.is_ok() {
+    if timeout(limit, permits.acquire_many(connections)).await.is_ok() {
         return Drained::Finished;
     }
-    let open = connections as usize - room.available_permits();
+    let open = connections as usize - permits.available_permits();
     stage.send_replace(Stage::Over);
-    // What the requests hold, such as database connections, should be free when the caller goes on
-    // to close it.
-    let _ = timeout(LETTING_GO, room.acquire_many(connections)).await;
+    // Database connections and the like that requests hold should be free before the caller closes
+    // what they belong to.
+    let _ = timeout(RELEASE_TIMEOUT, permits.acquire_many(connections)).await;
     Drained::CutOff(open)
 }

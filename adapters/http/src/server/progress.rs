@@ -1,14 +1,7 @@
-//! Where a connection is in the exchange of requests and answers: what its timeouts and its end
-//! depend on.
+//! The phase of a connection in the exchange of requests and responses, on which its timeouts and
+//! its end depend.
 
-use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::task::{Context, Poll};
-
-use bytes::Bytes;
-use hyper::body::{Body, Frame, SizeHint};
 
 /// The part of a message that the client's next bytes belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,11 +10,11 @@ pub(super) enum Phase {
     Quiet,
     /// A request's head.
     Head,
-    /// The body of the request that is at work.
+    /// The body of the request that is being answered.
     Body,
-    /// The next request; the one at work was read to its end.
+    /// The next request; the current one was read to its end.
     Exchange,
-    /// The rest of a body nobody wanted, or the next request.
+    /// The rest of a body that was not read, or the next request.
     Unread,
 }
 
@@ -42,7 +35,7 @@ impl Progress {
         self.enter(Phase::Head);
     }
 
-    /// A head was read and its request is at work.
+    /// A head was read, and its request is being answered.
     pub(super) fn request_begins(&self, has_body: bool) {
         self.enter(if has_body { Phase::Body } else { Phase::Exchange });
     }
@@ -52,7 +45,8 @@ impl Progress {
         self.enter(if self.phase() == Phase::Body { Phase::Unread } else { Phase::Quiet });
     }
 
-    fn body_is_read(&self) {
+    /// The body was read to its end.
+    pub(super) fn body_is_read(&self) {
         if self.phase() == Phase::Body {
             self.enter(Phase::Exchange);
         }
@@ -60,35 +54,5 @@ impl Progress {
 
     fn enter(&self, phase: Phase) {
         self.0.store(phase as u8, Ordering::Relaxed);
-    }
-}
-
-/// A request's body that tells when it was read to its end.
-pub(super) struct WatchedBody<B> {
-    pub(super) body: B,
-    pub(super) progress: Arc<Progress>,
-}
-
-impl<B: Body<Data = Bytes, Error = io::Error> + Unpin> Body for WatchedBody<B> {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(cx);
-        if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
-            self.progress.body_is_read();
-        }
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

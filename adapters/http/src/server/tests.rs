@@ -362,7 +362,7 @@ fn a_burst_begins_once() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_wait_for_room() {
+async fn connections_beyond_the_limit_wait() {
     let server = Server::start(ServerLimits { connections: 1, ..generous() }).await;
     let first = server.connect().await;
     sleep(SHORT).await;

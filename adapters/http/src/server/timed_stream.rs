@@ -1,9 +1,9 @@
-//! The socket as hyper sees it: no wait on it is without end.
+//! The socket as hyper sees it, with a timeout on every wait.
 //!
 //! hyper's `header_read_timeout` starts when hyper begins to wait for a head, not at the head's
 //! first byte: it would have to be one value for an idle connection and for a half-sent head. For
 //! bodies and responses hyper has no timeout. Both are known here, because hyper reads and writes
-//! through this type and the service tells where a request begins and ends.
+//! through this type and the service reports where a request begins and ends.
 
 use std::io;
 use std::pin::Pin;
@@ -113,7 +113,7 @@ impl TimedStream {
         }
     }
 
-    /// Tells whether the client may be sending what nobody will read.
+    /// Returns true if the client may be sending bytes that will not be read.
     pub(super) fn may_have_unread_input(&self) -> bool {
         let mid_request =
             matches!(self.progress.phase(), Phase::Head | Phase::Body | Phase::Unread);

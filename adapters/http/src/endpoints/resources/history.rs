@@ -2,16 +2,16 @@
 //! back.
 
 use application::{Caller, ItemAddress, ItemWrite, Links, ShownItem, View, WriteOptions};
-use domain::{Item, ItemId, Value, Version, Violations, json_patch};
+use domain::{Item, ItemId, Value, Version, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;
 use poem::{Request, Response};
 use poem_openapi::types::ToJSON;
 
-use super::respond::not_modified;
+use super::respond::{content, not_modified};
 use super::{GroupEndpoint, query_of};
 use crate::groups::VERSION_PARAMETER;
-use crate::hal::{self, ItemView, PageView, Snapshot, VersionHistory};
+use crate::hal::{ItemView, PageView, Snapshot, VersionHistory};
 use crate::headers::entity_tag::{EntityTag, item_precondition};
 use crate::links;
 use crate::problem::{Problem, kinds};
@@ -29,7 +29,7 @@ impl GroupEndpoint {
         let page = self.service.versions(&Caller::Anonymous, item, number, size).await?;
         let item = links::item(&self.context.base_url, self.group, item.parent, item.id);
         let body = VersionHistory::of(&item, &query, &page).to_json_string();
-        self.content(request, body.len(), || body).await
+        content(request, self.body(body.len(), || body).await?)
     }
 
     pub(super) async fn get_version(&self, request: &Request) -> Result<Response, Problem> {
@@ -53,7 +53,7 @@ impl GroupEndpoint {
         let patch = tokio::task::spawn_blocking(compare)
             .await
             .map_err(|_| Problem::unavailable("The versions were not compared."))?;
-        self.content(request, patch.len(), || patch).await
+        content(request, self.body(patch.len(), || patch).await?)
     }
 
     pub(super) async fn restore(
@@ -67,7 +67,7 @@ impl GroupEndpoint {
         if self.context.requires_condition
             && self.service.versions(&Caller::Anonymous, item, 1, 1).await?.exists
         {
-            self.required(condition.clone())?;
+            self.require(&condition)?;
         }
         let write = ItemWrite { options, item, precondition: &condition };
         let restored = self.service.restore(&write, version_of(request)?).await?;
@@ -98,16 +98,8 @@ impl GroupEndpoint {
         let listing =
             self.service.list_at(&Caller::Anonymous, parent, time, &query.request).await?;
         let time = TIME.timestamp_to_string(&time);
-        let page = PageView {
-            listing: &listing,
-            parent,
-            links: query.links(),
-            snapshot: Snapshot::At(&time),
-            warnings: &Violations::default(),
-        };
-        let size = hal::collection_size(self.group, &listing);
-        let make = || hal::collection(&self.context.base_url, self.group, &page);
-        self.content(request, size, make).await
+        let page = PageView::new(&listing, parent, query.links(), Snapshot::At(&time));
+        content(request, self.page_body(&page).await?)
     }
 
     async fn show_past(

@@ -12,10 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{ItemAddress, ReplacementBody, ResourceUseCases};
+use bytes::Bytes;
 use domain::{ItemId, Members};
 use poem::endpoint::BoxEndpoint;
-use poem::http::Method;
 use poem::http::header::CONTENT_TYPE;
+use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
 
 use crate::base_url::BaseUrl;
@@ -24,14 +25,12 @@ use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::middleware::method_router::Negotiated;
 use crate::problem::{Problem, kinds};
-use crate::request::body::{BodyReader, ReceivedBody, is_encoded, may_have_body};
+use crate::request::body::{self, BodyReader, ReservedBody, is_encoded, may_have_body};
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
 
 /// The settings and resources that all groups share.
 pub struct HttpContext {
-    /// The root of all links.
     pub base_url: Arc<BaseUrl>,
-    /// Reads request bodies.
     pub bodies: BodyReader,
     /// The memory for large responses until they are sent.
     pub responses: MemoryBudget,
@@ -51,8 +50,6 @@ pub struct GroupEndpoint {
 }
 
 impl GroupEndpoint {
-    /// The endpoint of a group with these use cases.
-    #[must_use]
     pub fn new(
         group: Group,
         service: Arc<dyn ResourceUseCases>,
@@ -62,7 +59,6 @@ impl GroupEndpoint {
     }
 
     /// The endpoints of a form of path, by their methods.
-    #[must_use]
     pub fn methods(self: &Arc<Self>, form: PathForm) -> Vec<(Method, BoxEndpoint<'static>)> {
         let served = self.group.operations().filter(|operation| operation.form() == form);
         let endpoint = |operation| OperationEndpoint { group: Arc::clone(self), operation }.boxed();
@@ -75,16 +71,12 @@ impl GroupEndpoint {
         request: &mut Request,
     ) -> Result<Response, Problem> {
         let media = Negotiated::of(request);
-        let mut body = self.read_body(operation, request).await?;
-        // The bytes are done with once they are read; their share of the memory is kept for what
-        // was made of them.
-        let _reservation = body.as_mut().and_then(ReceivedBody::take_reservation);
+        // The bytes are dropped once they are read; their reservation is kept for what was made of
+        // them.
+        let (body, _reservation) = self.read_body(operation, request).await?.unzip();
         let has_key = operation.takes_key() && request.headers().contains_key(IDEMPOTENCY_KEY);
-        // Where no body is taken, none that is sent counts.
-        let sent = body.as_ref().filter(|_| operation.takes_body());
-        let fingerprint = has_key.then(|| {
-            sent.map_or_else(|| idempotency_key::fingerprint(b""), ReceivedBody::fingerprint)
-        });
+        let fingerprint =
+            has_key.then(|| idempotency_key::fingerprint(body.as_deref().unwrap_or_default()));
         let input = self.input(operation, body).await?;
         // Nothing is written before this point, and what follows is bounded in time.
         let work = self.perform(operation, request, fingerprint, input);
@@ -95,43 +87,39 @@ impl GroupEndpoint {
         Ok(response)
     }
 
-    /// Refuses what is not of a supported type; reads the body where there is one.
+    /// Reads the body that the operation takes. A body that it does not take must have a supported
+    /// type or be empty, and is ignored.
     async fn read_body(
         &self,
         operation: Operation,
         request: &mut Request,
-    ) -> Result<Option<ReceivedBody>, Problem> {
-        if !operation.takes_body() && !may_have_body(request.headers()) {
+    ) -> Result<Option<ReservedBody>, Problem> {
+        let is_taken = operation.takes_body();
+        if !is_taken && !may_have_body(request.headers()) {
             return Ok(None);
         }
         let types = self.group.request_types();
         let is_supported =
             has_content_type(request.headers(), &types) && !is_encoded(request.headers());
-        if operation.takes_body() && !is_supported {
+        if is_taken && !is_supported {
             return Err(unsupported(&types));
         }
         let body = self.context.bodies.read(request).await?;
-        if operation.takes_body() || is_supported || body.is_empty() {
-            Ok(Some(body))
+        if is_supported || body.0.is_empty() {
+            Ok(is_taken.then_some(body))
         } else {
             Err(unsupported(&types))
         }
     }
 
-    async fn input(
-        &self,
-        operation: Operation,
-        body: Option<ReceivedBody>,
-    ) -> Result<Input, Problem> {
-        match body.filter(|_| operation.takes_body()) {
-            None => Ok(Input::Nothing),
-            Some(body) if operation == Operation::ReplaceAll => {
-                let sent = body.collection(self.group.collection.name()).await?;
-                let reservation = self.context.bodies.reservation_of_elements(&sent).await?;
-                Ok(Input::Replacement(sent.elements().await?, reservation))
-            }
-            Some(body) => body.members().await.map(Input::Members),
+    async fn input(&self, operation: Operation, body: Option<Bytes>) -> Result<Input, Problem> {
+        let Some(body) = body else { return Ok(Input::Nothing) };
+        if operation != Operation::ReplaceAll {
+            return body::members(body).await.map(Input::Members);
         }
+        let name = self.group.collection.name();
+        let (replacement, reservation) = self.context.bodies.replacement(body, name).await?;
+        Ok(Input::Replacement(replacement, reservation))
     }
 
     async fn perform(
@@ -151,21 +139,16 @@ impl GroupEndpoint {
         }
         let options = self.write_options(operation, request, fingerprint)?;
         match (operation, input) {
-            (Operation::Delete, _) => self.delete(request, &options).await,
-            (Operation::Restore, _) => self.restore(request, &options).await,
             (Operation::Create, Input::Members(members)) => {
-                self.create(request, &options, members).await
-            }
-            (Operation::Continue, Input::Members(members)) => {
-                self.continue_from(request, &options, members).await
-            }
-            (Operation::Replace | Operation::Patch, Input::Members(members)) => {
-                self.change(operation, request, &options, members).await
+                let parent = self.parent_in(request)?;
+                let written = self.service.create(&options, parent, members).await?;
+                self.show_written(StatusCode::CREATED, parent, &written, &options).await
             }
             (Operation::ReplaceAll, Input::Replacement(replacement, _reservation)) => {
                 self.replace_all(request, &options, &replacement).await
             }
-            _ => Err(Problem::new(&kinds::EMPTY_BODY, "The operation needs a body.")),
+            (Operation::Restore, _) => self.restore(request, &options).await,
+            (operation, input) => self.write_item(operation, request, &options, input).await,
         }
     }
 

@@ -1,12 +1,12 @@
-//! Reads of what there is now.
+//! Reads of the current state.
 
 use application::{Caller, ItemAddress, View};
-use domain::{ItemId, Violations};
+use domain::ItemId;
 use poem::http::StatusCode;
 use poem::http::header::IF_NONE_MATCH;
 use poem::{Request, Response};
 
-use super::respond::{modified, not_modified, with_tag};
+use super::respond::{content, modified, not_modified, with_tag};
 use super::{GroupEndpoint, query_of};
 use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
@@ -31,18 +31,12 @@ impl GroupEndpoint {
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        let page = PageView {
-            listing: &listing,
-            parent,
-            links: query.links(),
-            snapshot: Snapshot::Now,
-            warnings: &Violations::default(),
-        };
-        Ok(with_tag(self.page_response(&page).await?, &tag))
+        let page = PageView::new(&listing, parent, query.links(), Snapshot::Now);
+        Ok(with_tag(Response::builder().body(self.page_body(&page).await?), &tag))
     }
 
-    /// The tag of what the client has already, where it is known without a look at any item:
-    /// whoever polls a collection that rests costs next to nothing.
+    /// The tag of the representation that the client has already, where it is known without reading
+    /// any item: polling a collection that does not change costs next to nothing.
     async fn known_revision(
         &self,
         request: &Request,
@@ -68,17 +62,17 @@ impl GroupEndpoint {
             return self.examine(request, item, &query.view).await;
         }
         let (shown, embedded) = self.service.get(&Caller::Anonymous, item, &query.view).await?;
-        let beside = hal::embedded_items(self.group, &shown, &embedded);
-        let tag = EntityTag::of_item_with(shown.item.version, &shown.links, beside);
+        let embedded_items = hal::embedded_items(self.group, &shown, &embedded);
+        let tag = EntityTag::of_item_with(shown.item.version, &shown.links, embedded_items);
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        let view = ItemView::new(&shown, Snapshot::Now).embedding(&embedded);
+        let view = ItemView { embedded: Some(&embedded), ..ItemView::new(&shown, Snapshot::Now) };
         self.show(StatusCode::OK, item.parent, &view, &tag).await
     }
 
-    /// An item with what rules would say if it were replaced by itself now, which depends on more
-    /// than the item.
+    /// An item with the violations that rules would find if it were replaced by itself now. They
+    /// depend on more than the item.
     async fn examine(
         &self,
         request: &Request,
@@ -87,9 +81,13 @@ impl GroupEndpoint {
     ) -> Result<Response, Problem> {
         let (shown, embedded, verdict) =
             self.service.examine(&Caller::Anonymous, item, view).await?;
-        let view = ItemView::new(&shown, Snapshot::Now).embedding(&embedded).judged(&verdict);
-        let make = || hal::item(&self.context.base_url, self.group, item.parent, &view);
-        let response = self.content(request, hal::item_size(self.group, &view), make).await?;
+        let view = ItemView {
+            embedded: Some(&embedded),
+            warnings: Some(&verdict.warnings),
+            errors: Some(&verdict.errors),
+            ..ItemView::new(&shown, Snapshot::Now)
+        };
+        let response = content(request, self.item_body(item.parent, &view).await?)?;
         Ok(modified(response, &shown))
     }
 }

@@ -1,36 +1,49 @@
 //! Responses, and the memory that large ones take.
 
 use application::{ShownItem, WriteOptions, Written};
+use bytes::Bytes;
 use domain::ItemId;
 use poem::http::header::{ETAG, LAST_MODIFIED, LOCATION};
 use poem::http::{HeaderValue, StatusCode};
-use poem::{Body, Request, Response};
+use poem::{Request, Response};
 
 use super::GroupEndpoint;
 use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
 use crate::links;
 use crate::problem::Problem;
-use crate::request::memory_budget::MemoryReservation;
 use crate::time::http_date;
 
-/// Responses from this size on reserve memory while they are made and sent: nobody knows how slowly
-/// a client reads.
+/// Responses from this size on reserve memory while they are made and sent, since a client may read
+/// slowly.
 const LARGE_RESPONSE: usize = 256 * 1024;
 
 impl GroupEndpoint {
-    async fn reserve(&self, size: usize) -> Result<Option<MemoryReservation>, Problem> {
+    /// Makes a body of about `size` bytes, for which memory is reserved if it is large.
+    pub(super) async fn body(
+        &self,
+        size: usize,
+        make: impl FnOnce() -> String,
+    ) -> Result<Bytes, Problem> {
         if size < LARGE_RESPONSE {
-            Ok(None)
-        } else {
-            self.context.responses.reserve(size).await.map(Some)
+            return Ok(make().into());
         }
+        let reservation = self.context.responses.reserve(size).await?;
+        Ok(reservation.held_by(make()))
     }
 
-    pub(super) async fn page_response(&self, page: &PageView<'_>) -> Result<Response, Problem> {
-        let reservation = self.reserve(hal::collection_size(self.group, page.listing)).await?;
-        let body = hal::collection(&self.context.base_url, self.group, page);
-        Ok(Response::builder().body(held(reservation, body)))
+    pub(super) async fn page_body(&self, page: &PageView<'_>) -> Result<Bytes, Problem> {
+        let make = || hal::collection(&self.context.base_url, self.group, page);
+        self.body(hal::collection_size(self.group, page.listing), make).await
+    }
+
+    pub(super) async fn item_body(
+        &self,
+        parent: Option<ItemId>,
+        view: &ItemView<'_>,
+    ) -> Result<Bytes, Problem> {
+        let make = || hal::item(&self.context.base_url, self.group, parent, view);
+        self.body(hal::item_size(self.group, view), make).await
     }
 
     pub(super) async fn show(
@@ -40,9 +53,8 @@ impl GroupEndpoint {
         view: &ItemView<'_>,
         tag: &EntityTag,
     ) -> Result<Response, Problem> {
-        let reservation = self.reserve(hal::item_size(self.group, view)).await?;
-        let body = hal::item(&self.context.base_url, self.group, parent, view);
-        let response = Response::builder().status(status).body(held(reservation, body));
+        let body = self.item_body(parent, view).await?;
+        let response = Response::builder().status(status).body(body);
         Ok(with_tag(modified(response, view.item), tag))
     }
 
@@ -55,9 +67,9 @@ impl GroupEndpoint {
         options: &WriteOptions,
     ) -> Result<Response, Problem> {
         let Written { shown, warnings } = written;
-        let tag = EntityTag::of_item(shown.item.version, &shown.links);
-        let tag = if options.is_dry_run { tag.of_dry_run() } else { tag };
-        let view = ItemView::new(shown, Snapshot::of_write(options)).warned(warnings);
+        let tag = EntityTag::of_item(shown.item.version, &shown.links).of_write(options);
+        let warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
+        let view = ItemView { warnings, ..ItemView::new(shown, Snapshot::of_write(options)) };
         let mut response = self.show(status, parent, &view, &tag).await?;
         if status == StatusCode::CREATED {
             let url = links::item(&self.context.base_url, self.group, parent, shown.item.id);
@@ -67,29 +79,15 @@ impl GroupEndpoint {
         }
         Ok(response)
     }
-
-    /// Answers with a body of about `size` bytes whose tag is its hash, or with 304.
-    pub(super) async fn content(
-        &self,
-        request: &Request,
-        size: usize,
-        make: impl FnOnce() -> String,
-    ) -> Result<Response, Problem> {
-        let reservation = self.reserve(size).await?;
-        let body = make();
-        let tag = EntityTag::of_content(body.as_bytes());
-        if let Some(known) = tag.known_to(request.headers())? {
-            return Ok(not_modified(&known));
-        }
-        Ok(with_tag(Response::builder().body(held(reservation, body)), &tag))
-    }
 }
 
-fn held(reservation: Option<MemoryReservation>, body: String) -> Body {
-    match reservation {
-        Some(reservation) => Body::from_bytes(reservation.held_by(body)),
-        None => Body::from(body),
-    }
+/// Answers with a body whose tag is its hash, or with 304.
+pub(super) fn content(request: &Request, body: Bytes) -> Result<Response, Problem> {
+    let tag = EntityTag::of_content(&body);
+    Ok(match tag.known_to(request.headers())? {
+        Some(known) => not_modified(&known),
+        None => with_tag(Response::builder().body(body), &tag),
+    })
 }
 
 pub(super) fn with_tag(mut response: Response, tag: &EntityTag) -> Response {

@@ -56,14 +56,14 @@ struct PageQuery {
 }
 
 /// Why a request is not answered with what it asked for.
-enum Fault {
+enum ApiError {
     Missing,
     Refused(Refusal),
     BadPage,
     Store(anyhow::Error),
 }
 
-type Answer = Result<Response, Fault>;
+type Answer = Result<Response, ApiError>;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -93,18 +93,18 @@ async fn create(State(store): State<Arc<Store>>, members: String) -> Answer {
 }
 
 async fn read(State(store): State<Arc<Store>>, Path(id): Path<Uuid>) -> Answer {
-    store.read(id).await?.map(json).ok_or(Fault::Missing)
+    store.read(id).await?.map(json).ok_or(ApiError::Missing)
 }
 
 async fn replace(State(store): State<Arc<Store>>, Path(id): Path<Uuid>, members: String) -> Answer {
     check_members(&members)?;
-    store.replace(id, now(), members).await?.map(json).ok_or(Fault::Missing)
+    store.replace(id, now(), members).await?.map(json).ok_or(ApiError::Missing)
 }
 
 async fn read_page(State(store): State<Arc<Store>>, Query(query): Query<PageQuery>) -> Answer {
     let PageQuery { page, page_size } = query;
     if page < 1 || !(1..=LARGEST_PAGE).contains(&page_size) {
-        return Err(Fault::BadPage);
+        return Err(ApiError::BadPage);
     }
     let mut found = store.page(page_size, (page - 1).saturating_mul(page_size)).await?;
     let page_count = (found.total + page_size - 1) / page_size;
@@ -130,19 +130,19 @@ const fn usual_page_size() -> i64 {
     25
 }
 
-impl From<anyhow::Error> for Fault {
+impl From<anyhow::Error> for ApiError {
     fn from(error: anyhow::Error) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<Refusal> for Fault {
+impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl IntoResponse for Fault {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, reason) = match self {
             Self::Missing => (StatusCode::NOT_FOUND, "there is no such proposal".to_owned()),

@@ -1,0 +1,175 @@
+//! The queries of GET on a collection and on an item.
+
+use application::query::{Selection, Subject};
+use application::{PageRequest, Search, View};
+use domain::ItemId;
+use jiff::Timestamp;
+
+use super::error::{invalid, listed};
+use super::fingerprint::Fingerprint;
+use super::names::MOST_VALUE;
+use super::page_links::PageLinks;
+use super::parameters::{DEFAULT_PAGE_SIZE, Parameter, Parameters, SWITCH, TOTALS, pieces};
+use super::{cursor, filter, known, sort, view};
+use crate::groups::{Group, Operation};
+use crate::problem::Problem;
+
+/// The parameters that go with `as_of`.
+const GOES_WITH_AS_OF: [&str; 5] = ["page", "page_size", "cursor", "fields", "total"];
+
+/// The query of GET on an item.
+#[derive(Clone, Debug, Default)]
+pub struct ItemQuery {
+    /// The part of the item that is shown.
+    pub view: View,
+    /// The time whose state is shown, if it is not the present.
+    pub as_of: Option<Timestamp>,
+    /// True if the rules judge the item as it is now.
+    pub is_checked: bool,
+}
+
+impl ItemQuery {
+    pub fn read(group: Group, query: &str) -> Result<Self, Problem> {
+        if query.is_empty() {
+            return Ok(Self::default());
+        }
+        let parameters = Parameters::read(query, known(Operation::Get))?;
+        let is_checked = parameters.choice("check", SWITCH)?.unwrap_or(false);
+        if is_checked && ["fields", "as_of"].iter().any(|name| parameters.get(name).is_some()) {
+            return Err(invalid(
+                "`check` applies the rules to the whole item as it is now; leave `fields` and `as_of` out.",
+            ));
+        }
+        let view = view::read(group, &parameters)?;
+        Ok(Self { view, as_of: as_of(&parameters)?, is_checked })
+    }
+}
+
+/// The query of GET on a collection.
+#[derive(Clone, Debug)]
+pub struct CollectionQuery<'a> {
+    /// The page for the use case.
+    pub request: PageRequest,
+    /// The time whose state is shown, if it is not the present.
+    pub as_of: Option<Timestamp>,
+    raw: &'a str,
+    fingerprint: Fingerprint,
+}
+
+impl<'a> CollectionQuery<'a> {
+    /// The first page of all items.
+    pub fn plain(group: Group, parent: Option<ItemId>) -> Self {
+        let fingerprint = Fingerprint::of(group.collection, parent, &Parameters::default());
+        let request = PageRequest::plain(1, DEFAULT_PAGE_SIZE);
+        Self { request, as_of: None, raw: "", fingerprint }
+    }
+
+    /// Reads the query of a collection, or of the part of it that belongs to `parent`.
+    pub fn read(group: Group, raw: &'a str, parent: Option<ItemId>) -> Result<Self, Problem> {
+        if raw.is_empty() {
+            return Ok(Self::plain(group, parent));
+        }
+        let parameters = Parameters::read(raw, known(Operation::List))?;
+        let mut request = PageRequest::plain(parameters.page()?, parameters.page_size()?);
+        let filters = filter::read(&parameters.filters, group)?;
+        request.selection = Selection { filters, search: search(&parameters)? };
+        request.order = sort::read(&parameters, group)?;
+        request.is_counted = parameters.choice("total", TOTALS)?.unwrap_or(true);
+        request.view = view::read(group, &parameters)?;
+        let fingerprint = Fingerprint::of(group.collection, parent, &parameters);
+        if let Some(cursor) = parameters.get("cursor") {
+            request.position = Some(cursor::read(cursor, fingerprint, &remembered(&request))?);
+        }
+        Ok(Self { request, as_of: as_of(&parameters)?, raw, fingerprint })
+    }
+
+    /// The links to the other pages.
+    pub const fn links(&self) -> PageLinks<'a> {
+        PageLinks::new(self.raw, self.fingerprint)
+    }
+}
+
+/// Returns true if a collection that was read with this query may lack some of its items or members,
+/// so that it must not be put back as a whole.
+pub fn shows_a_part(query: &str) -> bool {
+    let is_part = |parameter| match parameter {
+        Parameter::Filter(_) => true,
+        Parameter::Plain { name, .. } => ["q", "fields", "cursor", "as_of"].contains(&&*name),
+    };
+    pieces(query).any(|piece| Parameter::read(piece).is_ok_and(is_part))
+}
+
+/// The keys that a position in the order has apart from the id. The id is the last key of any order;
+/// what would come after it sorts nothing.
+fn remembered(request: &PageRequest) -> Vec<&Subject> {
+    if request.order.is_empty() && request.selection.search.is_some() {
+        return vec![&Subject::Score];
+    }
+    let subjects = request.order.iter().map(|key| &key.subject);
+    subjects.take_while(|subject| **subject != Subject::Id).collect()
+}
+
+/// Reads `q`.
+fn search(parameters: &Parameters) -> Result<Option<Search>, Problem> {
+    let Some(written) = parameters.get("q") else { return Ok(None) };
+    if written.chars().count() > MOST_VALUE {
+        return Err(invalid(format!(
+            "`q` has more than {MOST_VALUE} characters; look for fewer words."
+        )));
+    }
+    Search::read(written).map(Some).map_err(|error| {
+        invalid(format!("`q` {error}; it takes words and \"phrases\" in quotation marks."))
+    })
+}
+
+/// Reads `as_of`, to the microsecond. It does not go with a parameter that is about the present.
+fn as_of(parameters: &Parameters) -> Result<Option<Timestamp>, Problem> {
+    let Some(written) = parameters.get("as_of") else { return Ok(None) };
+    let time = written.parse::<Timestamp>();
+    let time = time.and_then(|time| Timestamp::from_microsecond(time.as_microsecond()));
+    let time = time.map_err(|_| {
+        invalid("`as_of` takes a time as RFC 3339 writes it, such as 2026-11-20T10:00:00Z; a `+` before an offset is written %2B.")
+    })?;
+    let now_only = ["sort", "embed", "q"].into_iter().find(|name| parameters.get(name).is_some());
+    match now_only.or((!parameters.filters.is_empty()).then_some("filter")) {
+        Some(name) => Err(invalid(format!(
+            "`{name}` is about the present and does not go with `as_of`, which takes {}.",
+            listed(GOES_WITH_AS_OF)
+        ))),
+        None => Ok(Some(time)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Parameters, as_of};
+
+    #[test]
+    fn a_time_is_one_of_rfc_3339() {
+        let known = &["as_of", "sort", "q", "embed", "filter", "page"];
+        for (query, expected) in [
+            ("page=2", Some(None)),
+            ("as_of=2026-11-20T10:00:00Z", Some(Some("2026-11-20T10:00:00Z"))),
+            (
+                "as_of=2026-11-20T10:00:00.1234567%2B02:00&page=2",
+                Some(Some("2026-11-20T08:00:00.123456Z")),
+            ),
+            ("as_of=2026-11-20T10:00:00+02:00", None),
+            ("as_of=2026-11-20", None),
+            ("as_of=yesterday", None),
+            ("as_of=", None),
+            ("as_of=99999-11-20T10:00:00Z", None),
+            ("as_of=2026-11-20T10:00:00Z&sort=id", None),
+            ("as_of=2026-11-20T10:00:00Z&filter[a]=1", None),
+            ("as_of=2026-11-20T10:00:00Z&q=a", None),
+        ] {
+            let found =
+                Parameters::read(query, known).and_then(|parameters| as_of(&parameters)).ok();
+            assert_eq!(
+                found.map(|time| time.map(|time| time.to_string())),
+                expected.map(|time| time.map(str::to_owned)),
+                "{query}"
+            );
+        }
+    }
+}
