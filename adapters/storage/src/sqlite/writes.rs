@@ -264,16 +264,16 @@ impl Performing<'_> {
         let RowWrite { scope, id, members, metadata, .. } = write;
         let (collection, parent, time) =
             (scope.collection.name(), parent(*scope), self.time.as_microsecond());
-        let (continued, references) =
+        let (continued_id, references) =
             (continues.map(ItemId::uuid), references::values(write.references));
         let (number, created) = (version.number(), created_at.as_microsecond());
         let item =
-            params![id.uuid(), collection, parent, number, created, time, continued, members];
+            params![id.uuid(), collection, parent, number, created, time, continued_id, members];
         let item = row_values(item, &references, write.keys.columns(), &[]);
         self.run(&self.texts.insert, item.as_slice())?;
         self.run(
             &self.texts.created,
-            params![collection, id.uuid(), number, time, metadata.caller, parent, continued],
+            params![collection, id.uuid(), number, time, metadata.caller, parent, continued_id],
         )?;
         let (members, parent) = (Arc::clone(members), scope.parent);
         Ok(Item { id: *id, version, created_at, updated_at: self.time, members, parent, continues })
