@@ -35,8 +35,9 @@ pub use history::{HistoryUseCases, Restored, VersionPage};
 use idempotency::InFlightKeys;
 pub use listing::{AdjacentPage, Embedded, Listing, MOST_EMBEDDED};
 pub use read::ReadUseCases;
+pub use replace_all::ReplacementBody;
 pub use result::{Replaced, Written};
-pub use write::{ReplacementBody, WriteUseCases};
+pub use write::WriteUseCases;
 
 /// The use cases of one collection. Every use case takes the caller, a write in its options.
 pub trait ResourceUseCases: ReadUseCases + WriteUseCases + HistoryUseCases + AuditUseCases {}

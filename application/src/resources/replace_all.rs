@@ -4,17 +4,27 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::{Item, ItemId, Resource, Verdict, Version, Violation, Violations, WriteOperation};
+use domain::{
+    Item, ItemId, Members, Pointer, Resource, Verdict, Version, Violation, Violations,
+    WriteOperation,
+};
 use futures_lite::future::yield_now;
 
+use super::ResourceService;
 use super::rules::{has_rules, judges_removals};
 use super::validate::{Draft, draft_element, named_id};
-use super::{ReplacementBody, ResourceService};
 use crate::ports::{CollectionContent, ReadDependency, Revision, ShownItem};
 use crate::{ApplicationError, ItemAddress, Result, WriteOptions};
 
 /// How many elements are validated before other tasks of the thread go on.
 const ELEMENTS_AT_A_TIME: usize = 32;
+
+/// The elements of a collection's replacement as sent, each with its place in the body.
+#[derive(Clone, Debug)]
+pub struct ReplacementBody {
+    /// Each element's place and its members; `None` where the element is no object.
+    pub elements: Vec<(Pointer, Option<Members>)>,
+}
 
 /// A collection's replacement that no rule refuses.
 pub(super) struct Judged {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use domain::{ItemId, Members, Pointer, Resource, Version, Violation, Violations, WriteOperation};
 
 use super::ResourceService;
-use super::replace_all::Judged;
+use super::replace_all::{Judged, ReplacementBody};
 use super::result::{Replaced, Written};
 use super::rules::Decision;
 use super::validate::{Draft, refused};
@@ -15,13 +15,6 @@ use crate::{ApplicationError, ItemAddress, ItemWrite, Precondition, Result, Writ
 /// How often a write without a condition starts over when others write the same item, before it
 /// gives up.
 pub(super) const MAX_ATTEMPTS: usize = 200;
-
-/// The elements of a collection's replacement as sent, each with its place in the body.
-#[derive(Clone, Debug)]
-pub struct ReplacementBody {
-    /// Each element's place and its members; `None` where the element is no object.
-    pub elements: Vec<(Pointer, Option<Members>)>,
-}
 
 /// The writes.
 #[async_trait]
