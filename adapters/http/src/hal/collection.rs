@@ -62,7 +62,7 @@ pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Stri
         (Some(of), Some(id)) => links::item(base_url, of, None, id),
         _ => format!("{base_url}/"),
     };
-    push_link(&mut out, "up", &up);
+    push_link(&mut out, "up", &[&up]);
     close_object(&mut out);
     let _ = write!(out, ",\"_embedded\":{{\"{}\":[", group.collection.name());
     for (index, listed) in listing.items().iter().enumerate() {

@@ -132,16 +132,19 @@ pub(super) fn push_item(
     view: ItemView<'_>,
 ) {
     let Item { id, members, .. } = &view.item.item;
-    let _ = write!(out, "{{\"id\":\"{id}\"");
+    let id = id.to_string();
+    for part in ["{\"id\":\"", &id, "\""] {
+        out.push_str(part);
+    }
     let own = &members[1..members.len() - 1];
     if !own.is_empty() {
         out.push(',');
         out.push_str(own);
     }
     out.push_str(",\"_links\":{");
-    push_own_links(out, collection_url, view);
+    push_own_links(out, collection_url, &id, view);
     if matches!(view.snapshot, Snapshot::Now | Snapshot::DryRun) {
-        push_related(out, base_url, group, view.item);
+        push_related(out, base_url, group, &id, view.item);
     }
     close_object(out);
     if let Some(embedded) = view.embedded {
@@ -182,37 +185,39 @@ fn push_meta(out: &mut String, base_url: &BaseUrl, view: ItemView<'_>) {
 
 /// Appends the links of an item to itself, its collection and its versions (RFC 5829), each
 /// followed by a comma.
-fn push_own_links(out: &mut String, collection_url: &str, view: ItemView<'_>) {
-    let Item { id, version, .. } = &view.item.item;
-    let item = format_args!("{collection_url}/{id}");
-    let at = |version: i64| format!("{item}/versions/{version}");
+fn push_own_links(out: &mut String, collection: &str, id: &str, view: ItemView<'_>) {
+    let version = view.item.item.version;
+    let number = version.to_string();
+    let at = |out: &mut String, relation, number: &str| {
+        push_link(out, relation, &[collection, "/", id, "/versions/", number]);
+    };
     match view.snapshot {
-        Snapshot::Now | Snapshot::DryRun => push_link(out, "self", &item),
+        Snapshot::Now | Snapshot::DryRun => push_link(out, "self", &[collection, "/", id]),
         Snapshot::At(time) => {
-            push_link(out, "self", &format_args!("{item}?as_of={time}"));
-            push_link(out, "memento", &at(version.number()));
+            push_link(out, "self", &[collection, "/", id, "?as_of=", time]);
+            at(out, "memento", &number);
         }
-        Snapshot::Version(_) => push_link(out, "self", &at(version.number())),
+        Snapshot::Version(_) => at(out, "self", &number),
     }
-    push_link(out, "collection", &collection_url);
-    push_link(out, "version-history", &format_args!("{item}/versions"));
+    push_link(out, "collection", &[collection]);
+    push_link(out, "version-history", &[collection, "/", id, "/versions"]);
     let mut previous = Some(version.number() - 1).filter(|number| *number > 0);
     match view.snapshot {
-        Snapshot::Now | Snapshot::DryRun => push_link(out, "latest-version", &item),
-        Snapshot::At(_) => {}
-        Snapshot::Version(past) => {
-            if past.exists {
-                push_link(out, "latest-version", &item);
-            } else {
-                push_link(out, "latest-version", &at(past.latest.number() - 1));
-            }
-            previous = past.previous_version().map(Version::number);
+        Snapshot::Version(past) if !past.exists => {
+            at(out, "latest-version", &(past.latest.number() - 1).to_string());
         }
+        Snapshot::Now | Snapshot::DryRun | Snapshot::Version(_) => {
+            push_link(out, "latest-version", &[collection, "/", id]);
+        }
+        Snapshot::At(_) => {}
     }
-    if let Some(previous) = previous {
-        push_link(out, "predecessor-version", &at(previous));
+    if let Snapshot::Version(past) = view.snapshot {
+        previous = past.previous_version().map(Version::number);
+    }
+    if let Some(previous) = previous.map(|number| number.to_string()) {
+        at(out, "predecessor-version", &previous);
         if let Snapshot::Version(_) = view.snapshot {
-            push_link(out, "diff", &format_args!("{}/diff?from={previous}", at(version.number())));
+            at(out, "diff", &format!("{number}/diff?from={previous}"));
         }
     }
 }
@@ -227,20 +232,34 @@ fn push_change(out: &mut String, change: &LoggedChange) {
 }
 
 /// Appends the links to related items that exist, each followed by a comma.
-fn push_related(out: &mut String, base_url: &BaseUrl, group: Group, shown: &ShownItem) {
-    for link in ItemLink::of(group) {
-        let id = match link.relation.kind {
-            RelationKind::Children => Some(shown.item.id),
+fn push_related(
+    out: &mut String,
+    base_url: &BaseUrl,
+    group: Group,
+    own_id: &str,
+    shown: &ShownItem,
+) {
+    for ItemLink { relation, around, .. } in ItemLink::of(group) {
+        let Some((before, after)) = around else { continue };
+        let mut push = |id: &str| {
+            push_link(out, relation.name, &[base_url.as_str(), before, "/", id, after]);
+        };
+        let related = match relation.kind {
+            RelationKind::Children => {
+                push(own_id);
+                continue;
+            }
             RelationKind::Parent => shown.item.parent,
             RelationKind::Reference(index) => shown.links.reference(index),
         };
-        if let Some(url) = id.and_then(|id| link.url(base_url, id)) {
-            push_link(out, link.relation.name, &url);
+        if let Some(id) = related {
+            push(&id.to_string());
         }
     }
     // An item has continuations under its own group's path: items of nested groups have none.
     if let Some(continued) = shown.links.continues {
-        push_link(out, "continues", &format_args!("{base_url}{}/{continued}", group.path));
+        let id = continued.to_string();
+        push_link(out, "continues", &[base_url.as_str(), group.path, "/", &id]);
     }
     if shown.links.continued_by.is_empty() {
         return;

@@ -2,7 +2,6 @@
 
 mod relations;
 
-use std::fmt::{self, Display};
 use std::sync::LazyLock;
 
 use domain::{ItemId, Relation, RelationKind};
@@ -51,8 +50,10 @@ pub struct ItemLink {
     pub relation: Relation,
     /// The group that shows the related items.
     pub group: Group,
-    /// The path of the related items, before and after the identifier that leads to them.
-    around: Option<(&'static str, &'static str)>,
+    /// The path of the related items, before and after an identifier: that of the item itself if they
+    /// belong to it, else that of the related one. `None` where no group shows the children of one
+    /// item.
+    pub around: Option<(&'static str, &'static str)>,
 }
 
 impl ItemLink {
@@ -76,12 +77,5 @@ impl ItemLink {
             RelationKind::Parent | RelationKind::Reference(_) => Some((group.path, "")),
         };
         Self { relation, group, around }
-    }
-
-    /// The URL, where `id` names the item itself if the related ones belong to it, else the related
-    /// one. `None` where no group shows the children of one item.
-    pub fn url(&self, base_url: &BaseUrl, id: ItemId) -> Option<impl Display> {
-        let (before, after) = self.around?;
-        Some(fmt::from_fn(move |out| write!(out, "{base_url}{before}/{id}{after}")))
     }
 }
