@@ -232,9 +232,8 @@ impl Engine for Postgres {
     }
 }
 
-/// The database that the options name, as an operator is told of it.
-/// Connects once, and names the database. A pool tries again until it has no time left, and conceals
-/// why; here the cause is reported at once, unless it goes away by itself.
+/// Connects once, and returns the name of the database for messages. A pool tries again until it has
+/// no time left, and conceals why; here the cause is reported at once, unless it goes away by itself.
 async fn reach(options: &StoreOptions) -> Result<String, StoreError> {
     const STARTING_UP: &str = "57P03";
     const TOO_MANY_CONNECTIONS: &str = "53300";

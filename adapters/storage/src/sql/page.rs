@@ -142,7 +142,7 @@ impl PageStatement {
     ) -> Result<bool, DbErr> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         if let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) {
-            // PageRows from the end with the length known: what lies beyond is a matter of counting.
+            // Read backwards: the total tells whether more items follow.
             let total = row_mapping::count(totals, "total_items")?;
             return Ok(offset.saturating_add(self.limit) < total);
         }
@@ -175,7 +175,7 @@ impl Selected {
             Some(search) => full_text::source(text, search),
             None => "items".to_owned(),
         };
-        // As a literal, so that the planner sees that an index of this collection alone will do.
+        // A literal, so that the planner knows how common the collection is.
         let mut conditions = vec![format!("w.collection = {}", literal(scope.collection.name()))];
         if let Some(parent) = parent(scope) {
             let parent = text.bind(parent);

@@ -9,7 +9,7 @@ use sea_orm::Value;
 use crate::sql::dialect::SQLITE;
 use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
 
-/// Whether what the read set of a change rest on is as it was.
+/// Returns whether every lookup of a write finds the same items and versions as before.
 pub(crate) fn hold(
     transaction: &Transaction<'_>,
     metadata: &WriteMetadata,

@@ -154,13 +154,13 @@ impl Performing<'_> {
         let (Some([caller, path, key]), Some(own)) =
             (write.metadata.key_identity(), &write.metadata.key)
         else {
-            return self.write_on_grounds(write);
+            return self.write_if_unchanged(write);
         };
         let known = params![caller, path, key, write.metadata.time.as_microsecond()];
         if self.transaction.prepare_cached(ANSWERED)?.exists(known)? {
             return Ok(Err(RepositoryError::AnsweredBefore));
         }
-        let written = self.write_on_grounds(write)?;
+        let written = self.write_if_unchanged(write)?;
         if let Ok(ShownItem { item, links }) = &written {
             let (fingerprint, expires, by) = (
                 &own.fingerprint,
@@ -188,7 +188,7 @@ impl Performing<'_> {
     }
 
     /// Does a write unless what it was decided on has changed.
-    fn write_on_grounds(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
+    fn write_if_unchanged(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
         if read_set::hold(self.transaction, write.metadata)? {
             self.write_row(write)
         } else {

@@ -19,7 +19,7 @@ use crate::write::batch::RowWrite;
 pub(crate) struct Look<'a> {
     collection: Collection,
     shape: Shape<'a>,
-    /// Each with the most rows that a ground allows for it.
+    /// Each with the most rows that any dependency expects.
     keys: Vec<(&'a LookupKey, usize)>,
 }
 
@@ -56,8 +56,8 @@ pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a WriteMetadata>) -> Vec
 }
 
 impl<'a> Look<'a> {
-    /// Finds `id`, `version`, `parent` and `value` of the rows, or of so many that a ground does
-    /// not hold.
+    /// Finds `id`, `version`, `parent` and `value` of the rows, or of enough of them to know that
+    /// something changed.
     pub fn statement(&self, dialect: &'static Dialect) -> Statement {
         let mut text = SqlText::new(dialect);
         let keys: Vec<_> = self.keys.iter().map(|(key, _)| *key).collect();
@@ -71,8 +71,8 @@ impl<'a> Look<'a> {
         self.keys.iter().map(|(_, most)| most).sum::<usize>() + 1
     }
 
-    /// Where there are more rows than all read set allow, it is not known which of them fail: what
-    /// is to be looked for one by one then.
+    /// The same keys one by one, where more rows were found than all dependencies together expect:
+    /// then it is not known which of them changed.
     pub fn apart(&self, rows: usize) -> Option<Vec<Self>> {
         let one = |key: &(&'a LookupKey, usize)| Self {
             collection: self.collection,
@@ -100,7 +100,7 @@ impl CurrentReads {
         }
     }
 
-    /// Whether every lookup of a change finds what it found.
+    /// Returns whether every lookup of a write finds the same items and versions as before.
     pub fn holds(&self, metadata: &WriteMetadata) -> bool {
         metadata.read_set.iter().all(|ReadDependency { lookup, found }| {
             let current_reads = self
@@ -119,8 +119,8 @@ impl CurrentReads {
     }
 }
 
-/// Whether a write may change what some read set rest on, where they hold: it is of an item that was
-/// found, or leaves one that would be. Then what they rest on is looked up after it.
+/// Returns whether a write may invalidate a read set: it writes an item that was found, or one that
+/// would now be found. Then the read set is looked up after the write.
 pub(crate) fn touches(write: &RowWrite<'_>, read_set: &[ReadDependency]) -> bool {
     let RowWrite { scope, id, keys, .. } = write;
     let would_be_found = |collection, key: &LookupKey| match (key, Shape::of(collection, key)) {
