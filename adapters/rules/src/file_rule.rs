@@ -13,7 +13,8 @@ use jiff::civil::Date;
 use crate::error::Location;
 use crate::evaluation;
 use crate::expression::{
-    Budget, EvaluationError, Expression, Meter, Scope, Shape, Variable, complete,
+    Budget, EvaluationError, Expression, Meter, Outcome, Scope, Shape, Variable, complete,
+    shortened,
 };
 use crate::lookup_target::LookupTarget;
 use crate::notes::Notes;
@@ -109,7 +110,7 @@ impl FileRule {
         self.when.as_ref().filter(|when| !when.uses_lookups)
     }
 
-    fn look_up(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Vec<Lookup>, EvaluationError> {
+    fn look_up(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<Vec<Lookup>> {
         let is_guarded_off = match self.early_guard() {
             Some(guard) => !guard.boolean(scope, meter)?,
             None => false,
@@ -122,7 +123,7 @@ impl FileRule {
     }
 
     /// Returns whether the guard holds: whether the check is evaluated at all.
-    fn guard(&self, scope: &Scope<'_>, meter: &Meter) -> Result<bool, EvaluationError> {
+    fn guard(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
         if let Some(guard) = self.early_guard()
             && !guard.boolean(scope, meter)?
         {
@@ -187,7 +188,7 @@ impl FileRule {
         // It must be possible to say what is looked for, though the case says what is found.
         self.lookups_by(&Meter::of(Budget::Lookups), transition)
             .and_then(|_| self.check_by(&Meter::of(Budget::Verdict), &transition.knowing(found)))
-            .map_err(|rejection| shortened(rejection.detail))
+            .map_err(|rejection| shortened(&rejection.detail, LONGEST_MESSAGE).into_owned())
     }
 
     fn violation(&self, Rejection { detail, undecided }: Rejection) -> Violation {
@@ -199,7 +200,7 @@ impl FileRule {
             );
         }
         let pointer = self.field.as_ref().map_or_else(Pointer::root, |field| field.pointer.clone());
-        Violation::new(pointer, self.id.to_string(), shortened(detail))
+        Violation::new(pointer, self.id.to_string(), shortened(&detail, LONGEST_MESSAGE))
     }
 
     fn message(&self, scope: &Scope<'_>, meter: &Meter) -> String {
@@ -214,13 +215,6 @@ impl FileRule {
                 format!("the rule `{}` is not met", self.id)
             }
         }
-    }
-}
-
-fn shortened(detail: String) -> String {
-    match detail.char_indices().nth(LONGEST_MESSAGE) {
-        None => detail,
-        Some((end, _)) => format!("{}…", &detail[..end]),
     }
 }
 

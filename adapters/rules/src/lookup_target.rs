@@ -7,7 +7,7 @@ use domain::proposal::FIELDS;
 use domain::{Collection, ItemId, LookupKey};
 
 use crate::error::FileErrors;
-use crate::expression::{EvaluationError, Expression, KEY, Meter, Scope, Shape};
+use crate::expression::{Expression, KEY, Meter, Outcome, Scope, Shape};
 use crate::keys::{did_you_mean, known_words};
 use crate::notes::Notes;
 use crate::yaml::Scalar;
@@ -130,7 +130,7 @@ impl LookupTarget {
     }
 
     /// Returns the key to look for in a scope.
-    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<LookupKey, EvaluationError> {
+    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<LookupKey> {
         let Some(value) = self.value.key(scope, meter)? else { return Ok(LookupKey::Nothing) };
         let of_id =
             |key: fn(ItemId) -> LookupKey| ItemId::parse(&value).map_or(LookupKey::Nothing, key);

@@ -23,9 +23,15 @@ pub fn hang_ups() -> Option<Signal> {
 pub async fn watch(rules: Arc<ReloadableRules>, mut hang_ups: Option<Signal>) {
     let mut seen = None;
     loop {
+        let hang_up = async {
+            match &mut hang_ups {
+                Some(hang_ups) => drop(hang_ups.recv().await),
+                None => std::future::pending().await,
+            }
+        };
         let is_asked_for = tokio::select! {
             () = tokio::time::sleep(PAUSE) => false,
-            () = next(hang_ups.as_mut()) => true,
+            () = hang_up => true,
         };
         let reading = Arc::clone(&rules);
         // Files are read, and expressions compiled, on a thread that may wait.
@@ -52,14 +58,5 @@ pub async fn watch(rules: Arc<ReloadableRules>, mut hang_ups: Option<Signal>) {
             Ok(Err(errors)) => tracing::error!("the rules stay as they were, because {errors}"),
             Err(error) => tracing::error!(%error, "the rules could not be read again"),
         }
-    }
-}
-
-async fn next(hang_ups: Option<&mut Signal>) {
-    match hang_ups {
-        Some(hang_ups) => {
-            hang_ups.recv().await;
-        }
-        None => std::future::pending().await,
     }
 }

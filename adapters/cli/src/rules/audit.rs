@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use application::query::SortPosition;
 use application::{
     Audited, Caller, PageRequest, Ports, PublishedRule, ResourceLimits, ResourceUseCases,
     RuleCatalog, RuleHome, audited_operation, resource_use_cases,
@@ -54,16 +53,10 @@ pub async fn audit(options: &AuditOptions, wiring: &Wiring) -> Result<(), Comman
 struct Audit {
     meter: Meter,
     is_summary: bool,
-    groups: Vec<Group>,
+    /// The collections that there are rules about.
+    groups: Vec<(Collection, Arc<dyn ResourceUseCases>)>,
     counts: BTreeMap<String, Count>,
     entries: Entries,
-}
-
-/// A collection that there are rules about.
-struct Group {
-    collection: Collection,
-    use_cases: Arc<dyn ResourceUseCases>,
-    examined: u64,
 }
 
 /// A rule, and the number of items that it would refuse or warn of.
@@ -71,6 +64,7 @@ struct Count {
     rule: PublishedRule,
     /// The audited operation: an item may break a rule about creates and be sound.
     operation: WriteOperation,
+    examined: u64,
     applied: u64,
     remarked: u64,
 }
@@ -78,7 +72,7 @@ struct Count {
 impl Count {
     fn of(rule: PublishedRule) -> Self {
         let operation = audited_operation(&rule.operations).unwrap_or(WriteOperation::Replace);
-        Self { rule, operation, applied: 0, remarked: 0 }
+        Self { rule, operation, examined: 0, applied: 0, remarked: 0 }
     }
 
     /// The audited operation, where that is not a replacement.
@@ -105,7 +99,7 @@ impl Audit {
             let one = PageRequest::plain(1, 1);
             let listing = use_cases.list(&Caller::Anonymous, None, &one).await?;
             total += listing.page_count.unwrap_or_default();
-            groups.push(Group { collection, use_cases, examined: 0 });
+            groups.push((collection, use_cases));
         }
         // A summary is one table alone.
         let format = if options.summary { AuditFormat::Plain } else { options.output };
@@ -115,32 +109,29 @@ impl Audit {
     }
 
     async fn run(&mut self) -> Result<(), CommandError> {
-        for index in 0..self.groups.len() {
-            self.look_at(index).await?;
+        for (collection, use_cases) in self.groups.clone() {
+            let mut after = None;
+            loop {
+                let Audited { remarked, examined, applied, next } =
+                    use_cases.audit(&Caller::Anonymous, after).await?;
+                for (id, verdict) in &remarked {
+                    self.tell(collection, *id, verdict)?;
+                }
+                for (rule, items) in applied {
+                    self.counts.entry(rule).and_modify(|count| count.applied += items);
+                }
+                let counts = self.counts.values_mut();
+                for count in counts.filter(|count| count.rule.collection == collection) {
+                    count.examined += examined;
+                }
+                self.meter.bar().inc(examined);
+                if next.is_none() {
+                    break;
+                }
+                after = next;
+            }
         }
         Ok(())
-    }
-
-    async fn look_at(&mut self, index: usize) -> Result<(), CommandError> {
-        let Group { collection, ref use_cases, .. } = self.groups[index];
-        let use_cases = Arc::clone(use_cases);
-        let mut after: Option<SortPosition> = None;
-        loop {
-            let Audited { remarked, examined, applied, next } =
-                use_cases.audit(&Caller::Anonymous, after).await?;
-            for (id, verdict) in &remarked {
-                self.tell(collection, *id, verdict)?;
-            }
-            for (rule, items) in applied {
-                self.counts.entry(rule).and_modify(|count| count.applied += items);
-            }
-            self.groups[index].examined += examined;
-            self.meter.bar().inc(examined);
-            match next {
-                Some(place) => after = Some(place),
-                None => return Ok(()),
-            }
-        }
     }
 
     fn tell(
@@ -171,14 +162,12 @@ impl Audit {
     fn summarize(&self, format: AuditFormat) -> Result<(), CommandError> {
         let mut entries = Entries::new(format, RULE)?;
         if format == AuditFormat::Plain {
-            let total: u64 = self.groups.iter().map(|group| group.examined).sum();
-            let line = format!("looked at {total} items in {:.1} s", self.meter.seconds());
+            let (total, seconds) = (self.meter.bar().position(), self.meter.seconds());
+            let line = format!("looked at {total} items in {seconds:.1} s");
             entries.write(&line, Vec::new())?;
         }
         for (id, count) in &self.counts {
-            let Count { rule, operation, applied, remarked } = count;
-            let group = self.groups.iter().find(|group| group.collection == rule.collection);
-            let examined = group.map_or(0, |group| group.examined);
+            let Count { rule, operation, examined, applied, remarked } = count;
             let (refused, warned, does) = match rule.severity {
                 Severity::Error => (*remarked, 0, "refuse"),
                 Severity::Warning => (0, *remarked, "warn of"),
@@ -188,7 +177,7 @@ impl Audit {
                 count.looked_at_as()
             );
             let words = [id, rule.collection.name(), rule.severity.name(), operation.name()];
-            let numbers = [examined, *applied, refused, warned].map(Value::from);
+            let numbers = [*examined, *applied, refused, warned].map(Value::from);
             entries.write(&line, words.map(Value::from).into_iter().chain(numbers).collect())?;
         }
         entries.end()

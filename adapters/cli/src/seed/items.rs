@@ -115,8 +115,7 @@ impl Recipe {
             .fold(seeded, |mut random, number| Rng::with_seed(random.u64(..) ^ number));
         let researchers = (self.proposals / PROPOSALS_OF_A_RESEARCHER).max(1);
         let researcher = format!("R-{:05}", random.u64(1..=researchers));
-        let (topic, measure, title, sites) = Default::default();
-        let mut study = Study { random, researcher, topic, measure, title, sites, year: 0 };
+        let mut study = Study { random, researcher, ..Study::default() };
         study.year = study.random.i16(2016..=2027);
         (study.topic, study.measure) = (study.word("topic"), study.word("measure"));
         study.sites = (0..study.random.u8(1..=4)).map(|_| study.word("place")).collect();
@@ -140,6 +139,7 @@ impl Recipe {
 }
 
 /// The subject of an item, to which its prose keeps, and its random numbers.
+#[derive(Default)]
 struct Study {
     random: Rng,
     researcher: String,

@@ -5,9 +5,7 @@ use std::cmp::Ordering;
 use super::meter::{Meter, NODE};
 use super::operator::Operator;
 use super::value::{ELEMENT, Val};
-use super::{EvaluationError, dates, failed, numbers};
-
-type Outcome<T> = Result<T, EvaluationError>;
+use super::{Outcome, dates, numbers};
 
 impl Operator {
     pub(super) fn apply<'a>(
@@ -79,9 +77,8 @@ impl Operator {
             }
             _ => return Err(self.cannot_take(left.kind(), right.kind())),
         };
-        result.ok_or_else(|| {
-            failed(format_args!("the result of `{}` is beyond the range of times", self.sign()))
-        })
+        result
+            .ok_or_else(|| failed!("the result of `{}` is beyond the range of times", self.sign()))
     }
 }
 
@@ -91,7 +88,7 @@ pub(super) fn negate<'a>(value: &Val<'a>) -> Outcome<Val<'a>> {
         let negated = duration.checked_neg().and_then(dates::in_span);
         return negated
             .map(Val::Duration)
-            .ok_or_else(|| failed(format_args!("the duration is too long to be turned round")));
+            .ok_or_else(|| failed!("the duration is too long to be turned round"));
     }
     let number = value.as_number().ok_or_else(|| value.is_not("a number"))?;
     numbers::negate(number).map(Val::from)

@@ -1,15 +1,12 @@
 //! Conversions from one kind of value to another, as `int(x)` and its like make them.
 
-use jiff::SignedDuration;
 use rust_decimal::Decimal;
 
-use super::dates::{self, Time};
+use super::dates;
 use super::meter::{CONVERSION, Meter};
 use super::numbers::{self, Number};
 use super::value::Val;
-use super::{EvaluationError, failed, shorten};
-
-type Outcome<T> = Result<T, EvaluationError>;
+use super::{EvaluationError, Outcome, shorten};
 
 const NUMBER_OR_STRING: &str = "a number or a string that is one";
 
@@ -26,31 +23,32 @@ pub(super) fn decimal(value: &Val<'_>, meter: &Meter) -> Outcome<Decimal> {
 
 /// An integer from a number, towards zero, from a string that is one, or from a timestamp its seconds
 /// since 1970.
-pub(super) fn integer(value: &Val<'_>, meter: &Meter) -> Outcome<i64> {
+pub(super) fn integer<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
-    match value {
-        Val::Timestamp(time) => Ok(dates::seconds(*time)),
+    let integer = match value {
+        Val::Timestamp(time) => dates::seconds(*time),
         Val::String(text) => {
             meter.charge(text.as_str().len())?;
-            text.as_str().parse().map_err(|_| is_not(text.as_str(), "not an integer"))
+            text.as_str().parse().map_err(|_| is_not(text.as_str(), "not an integer"))?
         }
         _ => {
             let number = value.as_number().ok_or_else(|| value.is_not(NUMBER_OR_STRING))?;
-            number
-                .truncated()
-                .ok_or_else(|| failed(format_args!("the number is too large for an integer")))
+            number.truncated().ok_or_else(|| failed!("the number is too large for an integer"))?
         }
-    }
+    };
+    Ok(Val::Integer(integer))
 }
 
-pub(super) fn double(value: &Val<'_>, meter: &Meter) -> Outcome<f64> {
+pub(super) fn double<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
-    let Val::String(text) = value else {
+    let double = if let Val::String(text) = value {
+        meter.charge(text.as_str().len())?;
+        text.as_str().parse().map_err(|_| is_not(text.as_str(), "not a number"))
+    } else {
         let number = value.as_number().ok_or_else(|| value.is_not(NUMBER_OR_STRING));
-        return number.map(Number::to_double);
+        number.map(Number::to_double)
     };
-    meter.charge(text.as_str().len())?;
-    text.as_str().parse().map_err(|_| is_not(text.as_str(), "not a number"))
+    double.map(Val::Double)
 }
 
 pub(super) fn string<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
@@ -71,43 +69,43 @@ pub(super) fn string<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     Val::made_string(meter, &text)
 }
 
-pub(super) fn boolean(value: &Val<'_>) -> Outcome<bool> {
-    if let Val::Boolean(boolean) = value {
-        return Ok(*boolean);
+pub(super) fn boolean<'a>(value: &Val<'a>, _: &Meter) -> Outcome<Val<'a>> {
+    if let Val::Boolean(_) = value {
+        return Ok(value.clone());
     }
     match value.as_string()? {
-        "true" | "True" | "TRUE" | "t" | "1" => Ok(true),
-        "false" | "False" | "FALSE" | "f" | "0" => Ok(false),
+        "true" | "True" | "TRUE" | "t" | "1" => Ok(Val::Boolean(true)),
+        "false" | "False" | "FALSE" | "f" | "0" => Ok(Val::Boolean(false)),
         text => Err(is_not(text, "neither true nor false")),
     }
 }
 
 /// A time from its text, or from the seconds since 1970.
-pub(super) fn timestamp(value: &Val<'_>, meter: &Meter) -> Outcome<Time> {
+pub(super) fn timestamp<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    const WANTED: &str = "not a time such as 2026-02-01T00:00:00Z, of the years 1 to 9999";
     meter.charge(2 * CONVERSION)?;
-    match value {
+    let time = match value {
         Val::Timestamp(time) => Ok(*time),
         Val::Integer(seconds) => dates::at_second(*seconds)
-            .ok_or_else(|| failed(format_args!("{seconds} seconds are beyond the range of times"))),
+            .ok_or_else(|| failed!("{seconds} seconds are beyond the range of times")),
         _ => {
             let text = value.as_string()?;
-            dates::timestamp(text).ok_or_else(|| {
-                is_not(text, "not a time such as 2026-02-01T00:00:00Z, of the years 1 to 9999")
-            })
+            dates::timestamp(text).ok_or_else(|| is_not(text, WANTED))
         }
-    }
+    };
+    time.map(Val::Timestamp)
 }
 
-pub(super) fn duration(value: &Val<'_>, meter: &Meter) -> Outcome<SignedDuration> {
+pub(super) fn duration<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    const WANTED: &str = "not a duration such as 24h or 1h30m, of at most 292 years";
     meter.charge(CONVERSION)?;
-    if let Val::Duration(duration) = value {
-        return Ok(*duration);
+    if let Val::Duration(_) = value {
+        return Ok(value.clone());
     }
     let text = value.as_string()?;
-    dates::duration(text)
-        .ok_or_else(|| is_not(text, "not a duration such as 24h or 1h30m, of at most 292 years"))
+    dates::duration(text).map(Val::Duration).ok_or_else(|| is_not(text, WANTED))
 }
 
 fn is_not(text: &str, wanted: &str) -> EvaluationError {
-    failed(format_args!("the string \"{}\" is {wanted}", shorten(text)))
+    failed!("the string \"{}\" is {wanted}", shorten(text))
 }

@@ -5,9 +5,7 @@ use jiff::fmt::temporal::{DateTimeParser, Pieces};
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Span, Timestamp};
 
-use super::{EvaluationError, failed, shorten};
-
-type Outcome<T> = Result<T, EvaluationError>;
+use super::{Outcome, shorten};
 
 /// The day of a string, which has exactly the form `YYYY-MM-DD`.
 pub(crate) fn date(text: &str) -> Option<Date> {
@@ -19,10 +17,7 @@ pub(crate) fn date(text: &str) -> Option<Date> {
 
 pub(super) fn day(text: &str) -> Outcome<Date> {
     date(text).ok_or_else(|| {
-        failed(format_args!(
-            "the string \"{}\" is not a date of the form YYYY-MM-DD",
-            shorten(text)
-        ))
+        failed!("the string \"{}\" is not a date of the form YYYY-MM-DD", shorten(text))
     })
 }
 
@@ -55,7 +50,7 @@ pub(super) fn add_months(date: Date, months: i64) -> Outcome<Date> {
 fn add(date: Date, span: Result<Span, jiff::Error>) -> Outcome<Date> {
     let in_range = |date: &Date| (0..=9999).contains(&date.year());
     let sum = span.ok().and_then(|span| date.checked_add(span).ok()).filter(in_range);
-    sum.ok_or_else(|| failed(format_args!("the date lies beyond the years 0000 to 9999")))
+    sum.ok_or_else(|| failed!("the date lies beyond the years 0000 to 9999"))
 }
 
 /// A time in UTC, of the years 1 to 9999. The library's own timestamps end a day earlier.
@@ -114,12 +109,9 @@ pub(super) fn in_zone(time: Time, zone: &str) -> Outcome<Time> {
         None
     };
     let found = found.ok_or_else(|| {
-        failed(format_args!(
-            "the string \"{}\" is not a time zone such as Asia/Manila or +08:00",
-            shorten(zone)
-        ))
+        failed!("the string \"{}\" is not a time zone such as Asia/Manila or +08:00", shorten(zone))
     })?;
     let offset = found.to_offset(Offset::UTC.to_timestamp(time).unwrap_or(Timestamp::MAX));
     let shown = time.checked_add(SignedDuration::from_secs(offset.seconds().into()));
-    shown.map_err(|_| failed(format_args!("the time lies beyond the year 9999 there")))
+    shown.map_err(|_| failed!("the time lies beyond the year 9999 there"))
 }

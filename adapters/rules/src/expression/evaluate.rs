@@ -6,9 +6,7 @@ use super::meter::{ERROR, Meter, NODE};
 use super::node::{Loop, Macro, Member, Node, Variable};
 use super::numbers::Number;
 use super::value::{ELEMENT, List, Map, StringValue, Val};
-use super::{EvaluationError, Scope, Shape, apply, complete, dates, failed, shorten};
-
-type Outcome<T> = Result<T, EvaluationError>;
+use super::{EvaluationError, Outcome, Scope, Shape, apply, complete, dates, shorten};
 
 pub(super) struct Evaluation<'a> {
     scope: &'a Scope<'a>,
@@ -95,11 +93,11 @@ impl<'a> Evaluation<'a> {
     fn member(&mut self, member: &'a Member) -> Outcome<Val<'a>> {
         let value = self.holder(member)?.get(&member.name, &member.encoded, self.meter)?;
         value.ok_or_else(|| match &member.path {
-            Some(path) => failed(format_args!("`{path}` is missing; test has({path}) first")),
-            None => failed(format_args!(
+            Some(path) => failed!("`{path}` is missing; test has({path}) first"),
+            None => failed!(
                 "there is no member \"{}\"; test it with has() first",
                 shorten(&member.name)
-            )),
+            ),
         })
     }
 
@@ -115,13 +113,13 @@ impl<'a> Evaluation<'a> {
         };
         let (name, is) = (shorten(&member.name), holder.kind().with_article());
         Err(match (&holder, described(&member.of)) {
-            (Val::Null, Some(path)) => failed(format_args!(
-                "`{path}` is null and has no member \"{name}\"; test {path} != null first"
-            )),
-            (_, Some(path)) => {
-                failed(format_args!("`{path}` is {is} and has no member \"{name}\""))
+            (Val::Null, Some(path)) => {
+                failed!("`{path}` is null and has no member \"{name}\"; test {path} != null first")
             }
-            (_, None) => failed(format_args!("{is} has no member \"{name}\"")),
+            (_, Some(path)) => {
+                failed!("`{path}` is {is} and has no member \"{name}\"")
+            }
+            (_, None) => failed!("{is} has no member \"{name}\""),
         })
     }
 
@@ -132,14 +130,14 @@ impl<'a> Evaluation<'a> {
                 let at = key.as_number().and_then(Number::whole);
                 let at = at.ok_or_else(|| key.is_not("an integer"))?;
                 list.get(at, self.meter)?.ok_or_else(|| {
-                    failed(format_args!("the list has no element {at}; the first is 0, and size() tells how many there are"))
+                    failed!("the list has no element {at}; the first is 0, and size() tells how many there are")
                 })
             }
             Val::Map(map) => map.get_key(&key, self.meter)?.ok_or_else(|| match &key {
                 Val::String(name) => {
-                    failed(format_args!("there is no member \"{}\"", shorten(name.as_str())))
+                    failed!("there is no member \"{}\"", shorten(name.as_str()))
                 }
-                _ => failed(format_args!("the map has no such key")),
+                _ => failed!("the map has no such key"),
             }),
             _ => Err(wanted(of, "a list or a map", &holder)),
         }
@@ -192,14 +190,14 @@ impl<'a> Evaluation<'a> {
         for [key, value] in entries {
             let (key, value) = (self.value(key)?, self.value(value)?);
             if !matches!(key, Val::String(_) | Val::Integer(_) | Val::Boolean(_)) {
-                return Err(failed(format_args!(
+                return Err(failed!(
                     "the key of a map is a string, an integer or a boolean, not {}",
                     key.kind().with_article()
-                )));
+                ));
             }
             for (earlier, _) in &made {
                 if earlier.equals(&key, self.meter)? {
-                    return Err(failed(format_args!("a key stands twice in a map")));
+                    return Err(failed!("a key stands twice in a map"));
                 }
             }
             made.push((key, value));
@@ -217,7 +215,7 @@ impl<'a> Evaluation<'a> {
                 return Err(needs(function.name, argument, &parameter.to_string(), value));
             }
         }
-        (function.run)(&values, self.meter)
+        function.call(&values, self.meter)
     }
 
     fn repeat(&mut self, of: &'a Loop) -> Outcome<Val<'a>> {
@@ -304,7 +302,7 @@ pub(super) fn described(node: &Node) -> Option<&str> {
 fn wanted(node: &Node, wanted: &str, value: &Val<'_>) -> EvaluationError {
     let is = value.kind().with_article();
     match described(node) {
-        Some(path) => failed(format_args!("`{path}` must be {wanted} here, and is {is}")),
+        Some(path) => failed!("`{path}` must be {wanted} here, and is {is}"),
         None => value.is_not(wanted),
     }
 }
@@ -312,7 +310,7 @@ fn wanted(node: &Node, wanted: &str, value: &Val<'_>) -> EvaluationError {
 fn needs(function: &str, argument: &Node, wanted: &str, value: &Val<'_>) -> EvaluationError {
     let is = value.kind().with_article();
     match described(argument) {
-        Some(path) => failed(format_args!("{function}() takes {wanted}, and `{path}` is {is}")),
-        None => failed(format_args!("{function}() takes {wanted}, not {is}")),
+        Some(path) => failed!("{function}() takes {wanted}, and `{path}` is {is}"),
+        None => failed!("{function}() takes {wanted}, not {is}"),
     }
 }

@@ -13,11 +13,10 @@ use super::kinds::{
 };
 use super::meter::{CONVERSION, Meter, NODE, ZONE};
 use super::operator::Operator;
-use super::value::{ELEMENT, List, StringValue, Val};
-use super::{EvaluationError, conversions, dates, failed, numbers};
+use super::value::{ELEMENT, StringValue, Val};
+use super::{Outcome, conversions, dates, numbers};
+use Run::{Between, Extreme, Later, One, PartOf, Selector, Two};
 use Style::{Both, Global, Method};
-
-type Outcome<T> = Result<T, EvaluationError>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
@@ -38,20 +37,33 @@ pub(super) struct Function {
     /// The last argument may be left out, and is null then.
     pub is_last_optional: bool,
     pub result: Kinds,
-    pub run: Run,
+    run: Run,
 }
 
 pub(super) const MOST_PARAMETERS: usize = 2;
 
-/// The arguments of a call; null where there are fewer.
-type Arguments<'a> = [Val<'a>; MOST_PARAMETERS];
-
-type Run = for<'a> fn(&Arguments<'a>, &Meter) -> Outcome<Val<'a>>;
+/// How a result is made of the arguments.
+#[derive(Clone, Copy, Debug)]
+enum Run {
+    One(for<'a> fn(&Val<'a>, &Meter) -> Outcome<Val<'a>>),
+    Two(for<'a> fn(&Val<'a>, &Val<'a>, &Meter) -> Outcome<Val<'a>>),
+    /// A test of the second string being such a part of the first.
+    PartOf(fn(&str, &str) -> bool),
+    /// A number of days or months between two dates.
+    Between(fn(Date, Date) -> i64),
+    /// A date that lies so many days or months after another.
+    Later(fn(Date, i64) -> Outcome<Date>),
+    /// A part of a time, and all such parts of a duration.
+    Selector(fn(Time) -> i64, Option<fn(&SignedDuration) -> i64>),
+    /// The element that compares so with all others.
+    Extreme(fn(Ordering) -> bool),
+}
 
 const SIZED: Kinds = STRING.or(LIST).or(MAP);
 const NUMERIC: Kinds = NUMBER.or(STRING);
 const PRINTABLE: Kinds = NUMERIC.or(BOOLEAN).or(TIMESTAMP).or(DURATION);
-/// A time, and the zone that may be left out.
+/// A timestamp, and the values that can become one.
+const TEMPORAL: Kinds = STRING.or(INTEGER).or(TIMESTAMP);
 const DATED: &[Kinds] = &[TIMESTAMP, STRING];
 const TIMED: &[Kinds] = &[TIMESTAMP.or(DURATION), STRING];
 const STRINGS: &[Kinds] = &[STRING, STRING];
@@ -66,8 +78,15 @@ const fn function(
     Function { name, style, parameters, is_last_optional: false, result, run }
 }
 
-/// A method that gives a part of a time, in the time zone that may be named.
-const fn selector(name: &'static str, parameters: &'static [Kinds], run: Run) -> Function {
+/// A method that gives a part of a time, in the time zone that may be named, and perhaps all such
+/// parts of a duration.
+const fn selector(
+    name: &'static str,
+    of_time: fn(Time) -> i64,
+    of_duration: Option<fn(&SignedDuration) -> i64>,
+) -> Function {
+    let parameters = if of_duration.is_some() { TIMED } else { DATED };
+    let run = Selector(of_time, of_duration);
     Function { is_last_optional: true, ..function(name, Method, parameters, INTEGER, run) }
 }
 
@@ -75,105 +94,91 @@ const fn selector(name: &'static str, parameters: &'static [Kinds], run: Run) ->
 /// not take values alone.
 pub(super) const FUNCTIONS: &[Function] = &[
     // CEL's own.
-    function("size", Both, &[SIZED], INTEGER, size),
-    function("contains", Method, STRINGS, BOOLEAN, |strings, meter| {
-        part_of(strings, meter, |text, part| text.contains(part))
-    }),
-    function("startsWith", Method, STRINGS, BOOLEAN, |strings, meter| {
-        part_of(strings, meter, |text, part| text.starts_with(part))
-    }),
-    function("endsWith", Method, STRINGS, BOOLEAN, |strings, meter| {
-        part_of(strings, meter, |text, part| text.ends_with(part))
-    }),
-    function("int", Global, &[NUMERIC.or(TIMESTAMP)], INTEGER, |[value, _], meter| {
-        conversions::integer(value, meter).map(Val::Integer)
-    }),
-    function("double", Global, &[NUMERIC], DOUBLE, |[value, _], meter| {
-        conversions::double(value, meter).map(Val::Double)
-    }),
-    function("string", Global, &[PRINTABLE], STRING, |[value, _], meter| {
-        conversions::string(value, meter)
-    }),
-    function("bool", Global, &[BOOLEAN.or(STRING)], BOOLEAN, |[value, _], _| {
-        conversions::boolean(value).map(Val::Boolean)
-    }),
-    function("type", Global, &[ANY], TYPE, |[value, _], _| Ok(Val::Type(value.kind()))),
-    function("dyn", Global, &[ANY], ANY, |[value, _], _| Ok(value.clone())),
-    function(
-        "timestamp",
-        Global,
-        &[STRING.or(INTEGER).or(TIMESTAMP)],
-        TIMESTAMP,
-        |[value, _], meter| conversions::timestamp(value, meter).map(Val::Timestamp),
-    ),
-    function("duration", Global, &[STRING.or(DURATION)], DURATION, |[value, _], meter| {
-        conversions::duration(value, meter).map(Val::Duration)
-    }),
-    selector("getFullYear", DATED, |time, meter| part(time, meter, Time::year)),
-    selector("getMonth", DATED, |time, meter| part(time, meter, |time| time.month() - 1)),
-    selector("getDate", DATED, |time, meter| part(time, meter, Time::day)),
-    selector("getDayOfMonth", DATED, |time, meter| part(time, meter, |time| time.day() - 1)),
-    selector("getDayOfWeek", DATED, |time, meter| {
-        part(time, meter, |time| time.weekday().to_sunday_zero_offset())
-    }),
-    selector("getDayOfYear", DATED, |time, meter| part(time, meter, |time| time.day_of_year() - 1)),
-    selector("getHours", TIMED, |time, meter| {
-        part_or(time, meter, Time::hour, SignedDuration::as_hours)
-    }),
-    selector("getMinutes", TIMED, |time, meter| {
-        part_or(time, meter, Time::minute, SignedDuration::as_mins)
-    }),
-    selector("getSeconds", TIMED, |time, meter| {
-        part_or(time, meter, Time::second, SignedDuration::as_secs)
-    }),
-    selector("getMilliseconds", TIMED, |time, meter| {
-        part_or(time, meter, Time::millisecond, |duration| duration.subsec_millis().into())
-    }),
+    function("size", Both, &[SIZED], INTEGER, One(size)),
+    function("contains", Method, STRINGS, BOOLEAN, PartOf(|text, part| text.contains(part))),
+    function("startsWith", Method, STRINGS, BOOLEAN, PartOf(|text, part| text.starts_with(part))),
+    function("endsWith", Method, STRINGS, BOOLEAN, PartOf(|text, part| text.ends_with(part))),
+    function("int", Global, &[NUMERIC.or(TIMESTAMP)], INTEGER, One(conversions::integer)),
+    function("double", Global, &[NUMERIC], DOUBLE, One(conversions::double)),
+    function("string", Global, &[PRINTABLE], STRING, One(conversions::string)),
+    function("bool", Global, &[BOOLEAN.or(STRING)], BOOLEAN, One(conversions::boolean)),
+    function("type", Global, &[ANY], TYPE, One(|value, _| Ok(Val::Type(value.kind())))),
+    function("dyn", Global, &[ANY], ANY, One(|value, _| Ok(value.clone()))),
+    function("timestamp", Global, &[TEMPORAL], TIMESTAMP, One(conversions::timestamp)),
+    function("duration", Global, &[STRING.or(DURATION)], DURATION, One(conversions::duration)),
+    selector("getFullYear", |time| time.year().into(), None),
+    selector("getMonth", |time| (time.month() - 1).into(), None),
+    selector("getDate", |time| time.day().into(), None),
+    selector("getDayOfMonth", |time| (time.day() - 1).into(), None),
+    selector("getDayOfWeek", |time| time.weekday().to_sunday_zero_offset().into(), None),
+    selector("getDayOfYear", |time| (time.day_of_year() - 1).into(), None),
+    selector("getHours", |time| time.hour().into(), Some(SignedDuration::as_hours)),
+    selector("getMinutes", |time| time.minute().into(), Some(SignedDuration::as_mins)),
+    selector("getSeconds", |time| time.second().into(), Some(SignedDuration::as_secs)),
+    selector("getMilliseconds", |time| time.millisecond().into(), Some(milliseconds)),
     // Strings.
-    function("words", Both, &[STRING], INTEGER, words),
-    function("lower", Both, &[STRING], STRING, lower),
-    function("trim", Both, &[STRING], STRING, trim),
+    function("words", Both, &[STRING], INTEGER, One(words)),
+    function("lower", Both, &[STRING], STRING, One(lower)),
+    function("trim", Both, &[STRING], STRING, One(trim)),
     // Days.
-    function("is_date", Both, &[STRING], BOOLEAN, |[text, _], _| {
-        Ok(Val::Boolean(dates::date(text.as_string()?).is_some()))
-    }),
-    function("date", Both, &[TIMESTAMP], STRING, day_of),
-    function("days_between", Global, STRINGS, INTEGER, |days, meter| {
-        between(days, meter, dates::days_between)
-    }),
-    function("months_between", Global, STRINGS, INTEGER, |days, meter| {
-        between(days, meter, dates::months_between)
-    }),
-    function("add_days", Global, &[STRING, INTEGER], STRING, |arguments, meter| {
-        later(arguments, meter, dates::add_days)
-    }),
-    function("add_months", Global, &[STRING, INTEGER], STRING, |arguments, meter| {
-        later(arguments, meter, dates::add_months)
-    }),
+    function("is_date", Both, &[STRING], BOOLEAN, One(is_date)),
+    function("date", Both, &[TIMESTAMP], STRING, One(day_of)),
+    function("days_between", Global, STRINGS, INTEGER, Between(dates::days_between)),
+    function("months_between", Global, STRINGS, INTEGER, Between(dates::months_between)),
+    function("add_days", Global, &[STRING, INTEGER], STRING, Later(dates::add_days)),
+    function("add_months", Global, &[STRING, INTEGER], STRING, Later(dates::add_months)),
     // Money.
-    function("decimal", Global, &[NUMERIC], DECIMAL, |[value, _], meter| {
-        conversions::decimal(value, meter).map(Val::Decimal)
-    }),
-    function("round", Global, &[NUMERIC, INTEGER], DECIMAL, |[value, digits], meter| {
-        numbers::round(conversions::decimal(value, meter)?, digits.as_integer()?).map(Val::Decimal)
-    }),
+    function("decimal", Global, &[NUMERIC], DECIMAL, One(decimal)),
+    function("round", Global, &[NUMERIC, INTEGER], DECIMAL, Two(round)),
     // Lists.
-    function("sum", Both, &[LIST], DECIMAL, sum),
-    function("min", Both, &[LIST], ANY, |[list, _], meter| {
-        extreme("min", list.as_list()?, meter, Ordering::is_lt)
-    }),
-    function("max", Both, &[LIST], ANY, |[list, _], meter| {
-        extreme("max", list.as_list()?, meter, Ordering::is_gt)
-    }),
-    function("unique", Both, &[LIST], LIST, unique),
+    function("sum", Both, &[LIST], DECIMAL, One(sum)),
+    function("min", Both, &[LIST], ANY, Extreme(Ordering::is_lt)),
+    function("max", Both, &[LIST], ANY, Extreme(Ordering::is_gt)),
+    function("unique", Both, &[LIST], LIST, One(unique)),
 ];
 
 pub(super) fn named(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == name)
 }
 
+impl Function {
+    /// Calls it with arguments of the kinds of its parameters; those left out are null.
+    pub(super) fn call<'a>(
+        &self,
+        [first, second]: &[Val<'a>; MOST_PARAMETERS],
+        meter: &Meter,
+    ) -> Outcome<Val<'a>> {
+        match self.run {
+            One(run) => run(first, meter),
+            Two(run) => run(first, second, meter),
+            PartOf(is_part) => {
+                let (text, part) = (first.as_string()?, second.as_string()?);
+                meter.charge(text.len() + part.len())?;
+                Ok(Val::Boolean(is_part(text, part)))
+            }
+            Between(count) => {
+                meter.charge(2 * CONVERSION)?;
+                let (from, to) = (first.as_string()?, second.as_string()?);
+                Ok(Val::Integer(count(dates::day(from)?, dates::day(to)?)))
+            }
+            Later(add) => {
+                meter.charge(2 * CONVERSION)?;
+                let later = add(dates::day(first.as_string()?)?, second.as_integer()?)?;
+                Val::made_string(meter, &later.to_string())
+            }
+            Selector(of_time, of_duration) => match (of_duration, first, second) {
+                (Some(part), Val::Duration(duration), Val::Null) => {
+                    Ok(Val::Integer(part(duration)))
+                }
+                _ => part(first, second, meter, of_time),
+            },
+            Extreme(is_better) => extreme(self.name, first, meter, is_better),
+        }
+    }
+}
+
 /// The characters of a string, the elements of a list, the keys of a map.
-fn size<'a>([value, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+fn size<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     Ok(count(match value {
         Val::List(list) => list.len(meter)?,
         Val::Map(map) => map.len(meter)?,
@@ -189,18 +194,8 @@ fn count<'a>(count: usize) -> Val<'a> {
     Val::Integer(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-fn part_of<'a>(
-    [text, part]: &Arguments<'a>,
-    meter: &Meter,
-    is_part: impl Fn(&str, &str) -> bool,
-) -> Outcome<Val<'a>> {
-    let (text, part) = (text.as_string()?, part.as_string()?);
-    meter.charge(text.len() + part.len())?;
-    Ok(Val::Boolean(is_part(text, part)))
-}
-
 /// The number of words, which are separated by white space.
-fn words<'a>([text, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+fn words<'a>(text: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     let text = text.as_string()?;
     meter.charge(2 * text.len())?;
     Ok(count(count_words(text)))
@@ -248,14 +243,14 @@ fn has_space_beyond_ascii(text: &[u8]) -> bool {
     false
 }
 
-fn lower<'a>([text, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+fn lower<'a>(text: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     let text = text.as_string()?;
     // A letter may take more bytes in lower case.
     meter.hold(2 * text.len())?;
     Val::made_string(meter, &text.to_lowercase())
 }
 
-fn trim<'a>([text, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+fn trim<'a>(text: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(text.as_string()?.len())?;
     match text {
         Val::String(StringValue::Borrowed(text)) => {
@@ -265,35 +260,31 @@ fn trim<'a>([text, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     }
 }
 
+fn milliseconds(duration: &SignedDuration) -> i64 {
+    duration.subsec_millis().into()
+}
+
 /// The part of a time, as clocks show it in UTC or in the zone that is given.
-fn part<'a, P: Into<i64>>(
-    [time, zone]: &Arguments<'a>,
+fn part<'a>(
+    time: &Val<'a>,
+    zone: &Val<'a>,
     meter: &Meter,
-    part: impl Fn(Time) -> P,
+    part: fn(Time) -> i64,
 ) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
     let Val::Timestamp(time) = time else { return Err(time.is_not("a timestamp")) };
     if let Val::Null = zone {
-        return Ok(Val::Integer(part(*time).into()));
+        return Ok(Val::Integer(part(*time)));
     }
     meter.charge(ZONE)?;
-    Ok(Val::Integer(part(dates::in_zone(*time, zone.as_string()?)?).into()))
+    Ok(Val::Integer(part(dates::in_zone(*time, zone.as_string()?)?)))
 }
 
-/// The hour, minute or second of a time, and all hours, minutes or seconds of a duration.
-fn part_or<'a, P: Into<i64>>(
-    arguments: &Arguments<'a>,
-    meter: &Meter,
-    part_of_time: impl Fn(Time) -> P,
-    part_of_duration: impl Fn(&SignedDuration) -> i64,
-) -> Outcome<Val<'a>> {
-    match arguments {
-        [Val::Duration(duration), Val::Null] => Ok(Val::Integer(part_of_duration(duration))),
-        _ => part(arguments, meter, part_of_time),
-    }
+fn is_date<'a>(text: &Val<'a>, _: &Meter) -> Outcome<Val<'a>> {
+    Ok(Val::Boolean(dates::date(text.as_string()?).is_some()))
 }
 
-fn day_of<'a>([time, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+fn day_of<'a>(time: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
     match time {
         Val::Timestamp(time) => Val::made_string(meter, &time.date().to_string()),
@@ -301,26 +292,16 @@ fn day_of<'a>([time, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     }
 }
 
-fn between<'a>(
-    [from, to]: &Arguments<'a>,
-    meter: &Meter,
-    count: impl Fn(Date, Date) -> i64,
-) -> Outcome<Val<'a>> {
-    meter.charge(2 * CONVERSION)?;
-    Ok(Val::Integer(count(dates::day(from.as_string()?)?, dates::day(to.as_string()?)?)))
+fn decimal<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    conversions::decimal(value, meter).map(Val::Decimal)
 }
 
-fn later<'a>(
-    [day, count]: &Arguments<'a>,
-    meter: &Meter,
-    add: impl Fn(Date, i64) -> Outcome<Date>,
-) -> Outcome<Val<'a>> {
-    meter.charge(2 * CONVERSION)?;
-    Val::made_string(meter, &add(dates::day(day.as_string()?)?, count.as_integer()?)?.to_string())
+fn round<'a>(value: &Val<'a>, digits: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    numbers::round(conversions::decimal(value, meter)?, digits.as_integer()?).map(Val::Decimal)
 }
 
 /// The exact sum of numbers, and of strings that are numbers, as amounts of money often are.
-fn sum<'a>([list, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+fn sum<'a>(list: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     let mut sum = Decimal::ZERO;
     for element in list.as_list()?.iter(meter) {
         let element = conversions::decimal(&element?, meter)?;
@@ -331,12 +312,12 @@ fn sum<'a>([list, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
 
 fn extreme<'a>(
     name: &str,
-    list: &List<'a>,
+    list: &Val<'a>,
     meter: &Meter,
-    is_better: impl Fn(Ordering) -> bool,
+    is_better: fn(Ordering) -> bool,
 ) -> Outcome<Val<'a>> {
     let mut best: Option<Val<'a>> = None;
-    for element in list.iter(meter) {
+    for element in list.as_list()?.iter(meter) {
         let element = element?;
         let is_best = match &best {
             None => true,
@@ -345,7 +326,7 @@ fn extreme<'a>(
                 let ordering = element.compare(best, meter)?;
                 let unordered = || {
                     let kinds = (element.kind().with_article(), best.kind().with_article());
-                    failed(format_args!("{name}() cannot order {} and {}", kinds.0, kinds.1))
+                    failed!("{name}() cannot order {} and {}", kinds.0, kinds.1)
                 };
                 is_better(ordering.ok_or_else(unordered)?)
             }
@@ -354,13 +335,11 @@ fn extreme<'a>(
             best = Some(element);
         }
     }
-    best.ok_or_else(|| {
-        failed(format_args!("{name}() of an empty list is nothing; test size() before"))
-    })
+    best.ok_or_else(|| failed!("{name}() of an empty list is nothing; test size() before"))
 }
 
 /// The elements without those that equal an earlier one.
-fn unique<'a>([list, _]: &Arguments<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+fn unique<'a>(list: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     let mut kept: Vec<Val<'a>> = Vec::new();
     'elements: for element in list.as_list()?.iter(meter) {
         let element = element?;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::EvaluationError;
+use super::{EvaluationError, Outcome};
 
 /// Most bytes that the evaluations for one answer of a rule may make, counted as if none were freed
 /// before its end.
@@ -71,22 +71,22 @@ impl Meter {
     }
 
     /// Notes work that is about to be done.
-    pub(super) fn charge(&self, units: usize) -> Result<(), EvaluationError> {
+    pub(super) fn charge(&self, units: usize) -> Outcome<()> {
         self.take(&self.work, units)
     }
 
     /// Notes bytes that are about to be made, and the work of it.
-    pub(crate) fn hold(&self, bytes: usize) -> Result<(), EvaluationError> {
+    pub(crate) fn hold(&self, bytes: usize) -> Outcome<()> {
         self.take(&self.bytes, bytes)?;
         self.take(&self.work, bytes)
     }
 
     /// Notes a search through a string, which goes many bytes at a step.
-    pub(super) fn scan(&self, bytes: usize) -> Result<(), EvaluationError> {
+    pub(super) fn scan(&self, bytes: usize) -> Outcome<()> {
         self.take(&self.work, bytes / 4)
     }
 
-    fn take(&self, left: &Cell<u64>, amount: usize) -> Result<(), EvaluationError> {
+    fn take(&self, left: &Cell<u64>, amount: usize) -> Outcome<()> {
         if let Some(rest) = left.get().checked_sub(amount as u64) {
             left.set(rest);
             return Ok(());

@@ -5,6 +5,13 @@
 //! does not count its work cannot promise that. Beyond CEL there are decimals for money, and
 //! numbers of all kinds compute with each other, since JSON does not tell 100 from 100.0.
 
+/// Makes the error of an evaluation that failed, with a message as `format!` takes it.
+macro_rules! failed {
+    ($($message:tt)*) => {
+        $crate::expression::EvaluationError::Failed(format_args!($($message)*).to_string())
+    };
+}
+
 mod apply;
 mod compile;
 mod conversions;
@@ -24,7 +31,6 @@ mod tests;
 mod value;
 
 use std::borrow::Cow;
-use std::fmt;
 
 use domain::{Found, Item, Lookup, Members, WriteContext};
 
@@ -90,12 +96,15 @@ pub(crate) enum EvaluationError {
     BudgetExhausted,
 }
 
+/// The result of an evaluation.
+pub(crate) type Outcome<T> = Result<T, EvaluationError>;
+
 impl Expression {
-    pub fn boolean(&self, scope: &Scope<'_>, meter: &Meter) -> Result<bool, EvaluationError> {
+    pub fn boolean(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
         Evaluation::new(scope, meter).boolean(&self.root)
     }
 
-    pub fn string(&self, scope: &Scope<'_>, meter: &Meter) -> Result<String, EvaluationError> {
+    pub fn string(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<String> {
         let value = Evaluation::new(scope, meter).value(&self.root)?;
         let string = value.as_string()?;
         meter.hold(string.len())?;
@@ -103,7 +112,7 @@ impl Expression {
     }
 
     /// The value to look for; `None` is null.
-    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Option<String>, EvaluationError> {
+    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<Option<String>> {
         match Evaluation::new(scope, meter).value(&self.root)? {
             Val::Null => Ok(None),
             Val::Integer(integer) => Ok(Some(integer.to_string())),
@@ -117,26 +126,23 @@ impl Expression {
 }
 
 /// The items that a lookup found, if they are all there are.
-pub(crate) fn complete<'a>(
-    name: &str,
-    found: Option<&'a Found>,
-) -> Result<&'a [Item], EvaluationError> {
+pub(crate) fn complete<'a>(name: &str, found: Option<&'a Found>) -> Outcome<&'a [Item]> {
     let reason = match found {
         Some(Found::Items(items)) => return Ok(items),
         Some(Found::TooMany) => format!("found more than {} items", Lookup::MOST_ITEMS),
         Some(Found::TooLarge) => format!("found more than {} bytes", Lookup::MOST_BYTES),
         None => "was not asked".to_owned(),
     };
-    Err(failed(format_args!("the lookup `{name}` {reason}")))
-}
-
-fn failed(reason: fmt::Arguments<'_>) -> EvaluationError {
-    EvaluationError::Failed(reason.to_string())
+    Err(failed!("the lookup `{name}` {reason}"))
 }
 
 fn shorten(text: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
+    shortened(text, 60)
+}
+
+/// The first characters of a string, as many as `most`.
+pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
         None => text.into(),
         Some((end, _)) => format!("{}…", &text[..end]).into(),
     }

@@ -6,9 +6,7 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::meter::{CONVERSION, Meter};
 use super::operator::Operator;
-use super::{EvaluationError, failed, shorten};
-
-type Outcome<T> = Result<T, EvaluationError>;
+use super::{Outcome, shorten};
 
 /// Most digits of which a double keeps every one.
 const DIGITS_OF_A_DOUBLE: usize = 15;
@@ -42,10 +40,7 @@ pub(super) fn of_json(meter: &Meter, digits: &str) -> Outcome<Number> {
     let decimal =
         if is_scientific { scientific(digits) } else { Decimal::from_str_exact(digits).ok() };
     decimal.map(Number::Decimal).ok_or_else(|| {
-        failed(format_args!(
-            "the number {} has more digits than rules compute with (28)",
-            shorten(digits)
-        ))
+        failed!("the number {} has more digits than rules compute with (28)", shorten(digits))
     })
 }
 
@@ -89,7 +84,7 @@ impl Number {
     pub(super) fn decimal(self, meter: &Meter) -> Outcome<Decimal> {
         meter.charge(CONVERSION)?;
         self.to_decimal().ok_or_else(|| {
-            failed(format_args!("the number {:e} is not a decimal of 28 digits", self.to_double()))
+            failed!("the number {:e} is not a decimal of 28 digits", self.to_double())
         })
     }
 
@@ -169,7 +164,7 @@ pub(super) fn compute(
 
 fn integers(operator: Operator, left: i64, right: i64) -> Outcome<i64> {
     if right == 0 && matches!(operator, Operator::Divide | Operator::Remainder) {
-        return Err(failed(format_args!("{left} cannot be divided by zero")));
+        return Err(failed!("{left} cannot be divided by zero"));
     }
     let result = match operator {
         Operator::Add => left.checked_add(right),
@@ -179,10 +174,10 @@ fn integers(operator: Operator, left: i64, right: i64) -> Outcome<i64> {
         _ => left.checked_rem(right),
     };
     result.ok_or_else(|| {
-        failed(format_args!(
+        failed!(
             "{left} {} {right} is too large for an integer; compute with decimal()",
             operator.sign()
-        ))
+        )
     })
 }
 
@@ -192,7 +187,7 @@ fn doubles(operator: Operator, left: f64, right: f64) -> Outcome<f64> {
         Operator::Subtract => Ok(left - right),
         Operator::Multiply => Ok(left * right),
         Operator::Divide => Ok(left / right),
-        _ => Err(failed(format_args!("`%` takes integers only"))),
+        _ => Err(failed!("`%` takes integers only")),
     }
 }
 
@@ -209,18 +204,16 @@ pub(super) fn decimals(
         Operator::Subtract => left.checked_sub(right),
         Operator::Multiply => left.checked_mul(right),
         Operator::Divide if right.is_zero() => {
-            return Err(failed(format_args!("{left} cannot be divided by zero")));
+            return Err(failed!("{left} cannot be divided by zero"));
         }
         Operator::Divide => left.checked_div(right),
-        _ => return Err(failed(format_args!("`%` takes integers only"))),
+        _ => return Err(failed!("`%` takes integers only")),
     };
     let is_sum = matches!(operator, Operator::Add | Operator::Subtract);
     // A sum that does not fit loses digits from its end, which shows in its scale.
     let is_exact =
         |sum: &Decimal| sum.scale() >= left.normalize().scale().max(right.normalize().scale());
-    result
-        .filter(|result| !is_sum || is_exact(result))
-        .ok_or_else(|| failed(format_args!("{TOO_LARGE}")))
+    result.filter(|result| !is_sum || is_exact(result)).ok_or_else(|| failed!("{TOO_LARGE}"))
 }
 
 pub(super) fn negate(number: Number) -> Outcome<Number> {
@@ -228,7 +221,7 @@ pub(super) fn negate(number: Number) -> Outcome<Number> {
         Number::Integer(integer) => Number::Integer(
             integer
                 .checked_neg()
-                .ok_or_else(|| failed(format_args!("-({integer}) is too large for an integer")))?,
+                .ok_or_else(|| failed!("-({integer}) is too large for an integer"))?,
         ),
         Number::Double(double) => Number::Double(-double),
         Number::Decimal(decimal) => Number::Decimal(-decimal),
@@ -245,6 +238,6 @@ pub(super) fn round(value: Decimal, digits: i64) -> Outcome<Decimal> {
             rounded.rescale(digits);
             Ok(rounded)
         }
-        _ => Err(failed(format_args!("round() takes 0 to 28 digits, not {digits}"))),
+        _ => Err(failed!("round() takes 0 to 28 digits, not {digits}")),
     }
 }

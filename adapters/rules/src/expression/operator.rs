@@ -1,7 +1,7 @@
 //! The operators of two values, and the kinds they take and give.
 
+use super::EvaluationError;
 use super::kinds::{Kind, Kinds, NONE};
-use super::{EvaluationError, failed};
 
 /// An operator of two values. What takes conditions (`&&`, `||`, `?:`) is none of them, since it
 /// does not look at both sides always.
@@ -84,11 +84,11 @@ impl Operator {
     }
 
     pub(super) fn cannot_take(self, left: Kind, right: Kind) -> EvaluationError {
-        failed(format_args!(
+        failed!(
             "`{}` does not take {} and {}",
             self.sign(),
             left.with_article(),
             right.with_article()
-        ))
+        )
     }
 }

@@ -5,8 +5,8 @@ use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::util::syntax;
 use regex_automata::{Input, MatchKind, nfa::thompson};
 
+use super::Outcome;
 use super::meter::Meter;
-use super::{EvaluationError, failed};
 
 /// Most bytes of a table.
 const MOST_TABLE: usize = 1 << 20;
@@ -41,12 +41,12 @@ impl Pattern {
     }
 
     /// Returns whether it matches some part of the string.
-    pub(super) fn is_in(&self, text: &str, meter: &Meter) -> Result<bool, EvaluationError> {
+    pub(super) fn is_in(&self, text: &str, meter: &Meter) -> Outcome<bool> {
         meter.charge(text.len())?;
         let found = self.0.try_search_fwd(&Input::new(text).earliest(true));
-        found.map(|found| found.is_some()).map_err(|error| {
-            failed(format_args!("the regular expression cannot be searched for: {error}"))
-        })
+        found
+            .map(|found| found.is_some())
+            .map_err(|error| failed!("the regular expression cannot be searched for: {error}"))
     }
 }
 

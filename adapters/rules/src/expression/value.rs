@@ -15,9 +15,7 @@ use super::dates::Time;
 use super::kinds::Kind;
 use super::meter::{CONVERSION, Meter, NODE, STEP};
 use super::numbers::{self, Number};
-use super::{EvaluationError, failed};
-
-type Outcome<T> = Result<T, EvaluationError>;
+use super::{EvaluationError, Outcome};
 
 #[derive(Clone, Debug)]
 pub(super) enum Val<'a> {
@@ -141,7 +139,7 @@ impl<'a> Val<'a> {
     }
 
     pub(super) fn is_not(&self, wanted: &str) -> EvaluationError {
-        failed(format_args!("{wanted} is needed here, not {}", self.kind().with_article()))
+        failed!("{wanted} is needed here, not {}", self.kind().with_article())
     }
 
     /// CEL's equality: numbers by their value, values of different kinds are not equal.

@@ -93,7 +93,7 @@ impl Compiler<'_> {
             for (argument, constant) in arguments.iter_mut().zip(known) {
                 *argument = constant;
             }
-            match (function.run)(&arguments, &Meter::of(Budget::Verdict)) {
+            match function.call(&arguments, &Meter::of(Budget::Verdict)) {
                 Ok(Val::List(_) | Val::Map(_)) | Err(EvaluationError::BudgetExhausted) => {}
                 Ok(constant) => return Ok(Typed::new(Node::Constant(constant), function.result)),
                 Err(EvaluationError::Failed(reason)) => return self.refuse(at, reason),

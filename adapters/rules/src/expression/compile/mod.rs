@@ -145,8 +145,10 @@ impl Compiler<'_> {
                 signs::LOGICAL_OR => self.condition(Node::Or, left, right),
                 signs::INDEX => self.index(left, right),
                 signs::IN => self.is_in(left, right),
-                _ if Operator::named(name).is_some() => self.binary(at, name, left, right),
-                _ => self.function(at, call),
+                _ => match Operator::named(name) {
+                    Some(operator) => self.binary(at, operator, left, right),
+                    None => self.function(at, call),
+                },
             },
             (None, [condition, then, otherwise]) if name == signs::CONDITIONAL => {
                 self.choice(condition, then, otherwise)

@@ -105,13 +105,10 @@ impl Compiler<'_> {
     pub(super) fn binary(
         &mut self,
         at: &IdedExpr,
-        name: &str,
+        operator: Operator,
         left: &IdedExpr,
         right: &IdedExpr,
     ) -> Outcome<Typed> {
-        let Some(operator) = Operator::named(name) else {
-            return self.refuse(at, "this operator is not known");
-        };
         let (left, right) = (self.expression(left)?, self.expression(right)?);
         let kinds = operator.results(left.kinds, right.kinds);
         if kinds.is_none() {

@@ -68,13 +68,9 @@ fn syntax_reason(message: &str) -> String {
     }
     // What follows is a list of all that could have stood there, or how the parser sees its own
     // error.
-    let message = message
-        .split(" expecting ")
-        .next()
-        .unwrap_or_default()
-        .split(" {")
-        .next()
-        .unwrap_or_default();
+    let message = [" expecting ", " {"]
+        .iter()
+        .fold(message, |message, end| message.split(end).next().unwrap_or_default());
     let message = message.replace("'<EOF>'", "the end");
     format!("this is not CEL: {}", shorten(&message))
 }
