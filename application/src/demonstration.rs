@@ -56,7 +56,7 @@ pub async fn load_demonstration(
         let members = judged.map_err(|_| DemonstrationError::Invalid(collection.name()))?;
         let item = NewItem {
             id,
-            references: collection.references_in(&members),
+            references: collection.references_in(members.encoded()),
             members: members.into_encoded(),
             continues: None,
         };

@@ -10,7 +10,7 @@ mod known_members;
 use std::fmt;
 
 use crate::proposal::{FIELDS, Field};
-use crate::{ItemId, Members};
+use crate::{ItemId, Value};
 
 /// All collections, in the order in which groups and rules are listed.
 pub static COLLECTIONS: &[CollectionSpec] = &[
@@ -231,11 +231,12 @@ impl Collection {
         self.spec().references.iter().map(|reference| Self::known(reference.to))
     }
 
-    /// The identifiers that an item's members hold, in the order of the collection's references,
-    /// whether or not there are such items.
+    /// The identifiers that an item's encoded members hold, in the order of the collection's
+    /// references, whether or not there are such items.
     #[must_use]
-    pub fn references_in(self, members: &Members) -> Vec<Option<ItemId>> {
-        let id = |member| ItemId::parse(&members.get_encoded(member)?.as_string()?);
+    pub fn references_in(self, members: &str) -> Vec<Option<ItemId>> {
+        let members = Value::from_encoded(members);
+        let id = |name| ItemId::parse(&members.member(name)?.as_string()?);
         self.spec().references.iter().map(|reference| id(reference.member)).collect()
     }
 

@@ -26,12 +26,12 @@ use crate::search_index::indexer::Indexer;
 use crate::sql::change_log;
 use crate::sql::history::{self, VersionSelector};
 use crate::sql::idempotency;
-use crate::sql::indexed_columns::Keys;
 use crate::sql::lookup;
 use crate::sql::page::{self, Found, PageRows, PageStatement};
 use crate::sql::row_mapping;
 use crate::sql::statements::Statements;
-use crate::write::command::{Answer, Write, Written};
+use crate::write::batch::RowChange;
+use crate::write::command::{Answer, Change, ContentChange, Deletion, Write, Written};
 
 /// Requests that are forgotten in one step.
 const FORGOTTEN_AT_A_TIME: i64 = 1_000;
@@ -90,12 +90,24 @@ impl SqlItemRepository {
         self.indexer.close().await;
     }
 
-    async fn write(&self, write: Write) -> Answer {
+    async fn write(&self, change: Change, metadata: WriteMetadata) -> Answer {
         self.indexer.apply_back_pressure().await;
+        let write = Write { change, metadata };
         let changes = write.changes();
         let answer = self.reads.engine.write(write).await;
         self.indexer.written(changes);
         answer
+    }
+
+    async fn write_row(
+        &self,
+        row: RowChange,
+        metadata: WriteMetadata,
+    ) -> Result<ShownItem, RepositoryError> {
+        match self.write(Change::Row(row), metadata).await? {
+            Written::Item(shown) => Ok(shown),
+            Written::Collection(_) | Written::Nothing => Err(RepositoryError::Corrupt),
+        }
     }
 
     /// Forgets the requests that had expired by a time.
@@ -237,8 +249,7 @@ impl ItemRepository for SqlItemRepository {
         item: NewItem,
         metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
-        let keys = Keys::of(scope.collection, &item.members);
-        left(self.write(Write::Insert { scope, item, keys, metadata }).await)
+        self.write_row(RowChange::insert(scope, item), metadata).await
     }
 
     async fn restore(
@@ -247,8 +258,7 @@ impl ItemRepository for SqlItemRepository {
         item: NewItem,
         metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
-        let keys = Keys::of(scope.collection, &item.members);
-        left(self.write(Write::Restore { scope, item, keys, metadata }).await)
+        self.write_row(RowChange::restore(scope, item), metadata).await
     }
 
     async fn update(
@@ -258,8 +268,7 @@ impl ItemRepository for SqlItemRepository {
         kind: WriteOperation,
         metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
-        let keys = Keys::of(scope.collection, &replacement.members);
-        left(self.write(Write::Update { scope, replacement, keys, kind, metadata }).await)
+        self.write_row(RowChange::update(scope, replacement, kind), metadata).await
     }
 
     async fn delete(
@@ -269,7 +278,8 @@ impl ItemRepository for SqlItemRepository {
         expected: Version,
         metadata: WriteMetadata,
     ) -> Result<(), RepositoryError> {
-        self.write(Write::Delete { scope, id, expected, metadata }).await.map(|_| ())
+        let deletion = Deletion { scope, id, expected };
+        self.write(Change::Delete(deletion), metadata).await.map(|_| ())
     }
 
     async fn replace_all(
@@ -278,10 +288,8 @@ impl ItemRepository for SqlItemRepository {
         content: CollectionContent,
         metadata: WriteMetadata,
     ) -> Result<CollectionWrite, RepositoryError> {
-        let replaced = content.replacements.iter().map(|replacement| &replacement.members);
-        let members = replaced.chain(content.additions.iter().map(|addition| &addition.members));
-        let keys = members.map(|members| Keys::of(collection, members)).collect();
-        match self.write(Write::ReplaceAll { collection, content, keys, metadata }).await? {
+        let content = ContentChange::new(collection, content);
+        match self.write(Change::ReplaceAll(content), metadata).await? {
             Written::Collection(write) => Ok(write),
             Written::Item(_) | Written::Nothing => Err(RepositoryError::Corrupt),
         }
@@ -388,14 +396,6 @@ fn require_parent(scope: Scope, has_parent: bool) -> Result<(), RepositoryError>
         Err(RepositoryError::ParentNotFound)
     } else {
         Ok(())
-    }
-}
-
-/// The item that an insert or an update leaves.
-fn left(answer: Answer) -> Result<ShownItem, RepositoryError> {
-    match answer? {
-        Written::Item(shown) => Ok(shown),
-        Written::Collection(_) | Written::Nothing => Err(RepositoryError::Corrupt),
     }
 }
 

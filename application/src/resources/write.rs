@@ -260,7 +260,7 @@ impl<R: Resource> ResourceService<R> {
     }
 
     pub(super) fn new_item(&self, id: ItemId, resource: R, continues: Option<ItemId>) -> NewItem {
-        let references = self.collection.references_in(resource.members());
+        let references = self.collection.references_in(resource.members().encoded());
         NewItem { id, members: resource.into_members().into_encoded(), continues, references }
     }
 }

@@ -24,7 +24,8 @@ use quick_cache::DefaultHashBuilder;
 
 use crate::cache::item_cache::ItemCache;
 use crate::sql::references;
-use crate::write::command::{Answer, Write, Written};
+use crate::write::batch::{RowChange, RowChangeKind};
+use crate::write::command::{Answer, Change, Deletion, Write, Written};
 
 /// What is cached here is current, whenever it was read.
 const UNVERSIONED: i64 = 0;
@@ -101,14 +102,15 @@ impl WriteThroughCache {
     /// Takes note of a write that was committed, or may have been.
     pub fn committed(&self, write: &Write, answer: &Answer) {
         use RepositoryError::{AnsweredBefore, ItemNotFound, ParentNotFound, VersionConflict};
-        match (write, answer) {
-            (Write::Insert { scope, item, .. }, Ok(Written::Item(shown))) => {
-                self.inserted(*scope, &item.references, shown);
-            }
-            (Write::Update { scope, replacement, .. }, Ok(Written::Item(shown))) => {
-                self.written(*scope, &replacement.references, shown);
-            }
-            (Write::Delete { scope, id, .. }, Ok(_)) if !has_dependents(scope.collection) => {
+        match (&write.change, answer) {
+            (Change::Row(row), Ok(Written::Item(shown))) => match row.kind {
+                RowChangeKind::Insert { .. } => self.inserted(row, shown),
+                RowChangeKind::Update { .. } => self.written(row, shown),
+                RowChangeKind::Restore { .. } => self.forget_all(),
+            },
+            (Change::Delete(Deletion { scope, id, .. }), Ok(_))
+                if !has_dependents(scope.collection) =>
+            {
                 *self.part_of(*id) += 1;
                 self.items.remove(*id);
                 self.count(scope.collection);
@@ -118,8 +120,8 @@ impl WriteThroughCache {
         }
     }
 
-    fn inserted(&self, scope: Scope, named: &[Option<ItemId>], shown: &ShownItem) {
-        if scope.collection.referrers().next().is_some() {
+    fn inserted(&self, row: &RowChange, shown: &ShownItem) {
+        if row.scope.collection.referrers().next().is_some() {
             let mut dangling = lock(&self.dangling);
             dangling.inserts += 1;
             let is_named = dangling.targets.contains(&shown.item.id);
@@ -128,7 +130,7 @@ impl WriteThroughCache {
                 return self.forget_all();
             }
         }
-        self.written(scope, named, shown);
+        self.written(row, shown);
         if let Some(continued) = shown.item.continues {
             *self.part_of(continued) += 1;
             self.items.remove(continued);
@@ -136,11 +138,12 @@ impl WriteThroughCache {
     }
 
     /// Items first, epochs last: a page that is read in between is cached with the epoch before.
-    fn written(&self, scope: Scope, named: &[Option<ItemId>], shown: &ShownItem) {
+    fn written(&self, row: &RowChange, shown: &ShownItem) {
+        let RowChange { scope, references, .. } = row;
         let is_missing = |(index, id): (usize, &Option<ItemId>)| {
             id.filter(|_| shown.links.reference(index).is_none())
         };
-        let missing = named.iter().enumerate().filter_map(is_missing).collect();
+        let missing = references.iter().enumerate().filter_map(is_missing).collect();
         let mut part = self.part_of(shown.item.id);
         *part += 1;
         self.insert(scope.collection, shown, missing, None);

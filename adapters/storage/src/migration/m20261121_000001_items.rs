@@ -21,12 +21,6 @@ impl MigrationTrait for Migration {
         }
         Ok(())
     }
-
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let text = "DROP VIEW IF EXISTS proposals; DROP TABLE collection_totals; DROP TABLE changes; DROP TABLE items";
-        manager.get_connection().execute_unprepared(text).await?;
-        Ok(())
-    }
 }
 
 /// An item may outlive the item it continues and its programme, so they are no foreign keys; reads

@@ -48,27 +48,6 @@ impl MigrationTrait for Migration {
         connection.execute_unprepared(words(dialect)).await?;
         Ok(())
     }
-
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let connection = manager.get_connection();
-        for name in COLUMNS {
-            connection
-                .execute_unprepared(&format!(
-                    "DROP INDEX items_by_{name}; ALTER TABLE items DROP COLUMN {name}"
-                ))
-                .await?;
-        }
-        let words = match manager.get_database_backend() {
-            DbBackend::Sqlite => "DROP TABLE search_words; DROP TABLE search_index",
-            _ => "DROP TABLE search_index",
-        };
-        connection
-            .execute_unprepared(&format!(
-                "DROP INDEX items_by_update; DROP TABLE search_progress; {words}"
-            ))
-            .await?;
-        Ok(())
-    }
 }
 
 /// The words come folded and apart, so the tokenizer of `SQLite` takes everything but a space for a

@@ -26,7 +26,7 @@ impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let connection = manager.get_connection();
         let Dialect { backend, uuid, .. } = Dialect::of(manager.get_database_backend());
-        connection.execute_unprepared(&totals(uuid, "", "collection, parent", "")).await?;
+        connection.execute_unprepared(&totals(uuid)).await?;
         if *backend != DbBackend::Sqlite {
             let clock = "CREATE SEQUENCE write_clock; SELECT setval('write_clock', greatest(1, (SELECT max(time) FROM changes)))";
             connection.execute_unprepared(clock).await?;
@@ -34,39 +34,21 @@ impl MigrationTrait for Migration {
         }
         Ok(())
     }
-
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let connection = manager.get_connection();
-        let Dialect { backend, uuid, .. } = Dialect::of(manager.get_database_backend());
-        connection
-            .execute_unprepared(&totals(
-                uuid,
-                "shard INTEGER NOT NULL,",
-                "collection, parent, shard",
-                "0,",
-            ))
-            .await?;
-        if *backend != DbBackend::Sqlite {
-            connection.execute_unprepared("DROP SEQUENCE write_clock").await?;
-        }
-        Ok(())
-    }
 }
 
-/// Makes the totals anew with a column more or less. `SQLite` cannot change a primary key.
-fn totals(uuid: &str, column: &str, key: &str, value: &str) -> String {
+/// Makes the totals anew without a column. `SQLite` cannot change a primary key.
+fn totals(uuid: &str) -> String {
     format!(
         "ALTER TABLE collection_totals RENAME TO former_totals;
          DROP INDEX collection_totals_by_parent;
          CREATE TABLE collection_totals (
             collection TEXT NOT NULL,
             parent {uuid} NOT NULL,
-            {column}
             items BIGINT NOT NULL,
             writes BIGINT NOT NULL,
-            PRIMARY KEY ({key})
+            PRIMARY KEY (collection, parent)
          );
-         INSERT INTO collection_totals SELECT collection, parent, {value} SUM(items), SUM(writes) FROM former_totals GROUP BY collection, parent;
+         INSERT INTO collection_totals SELECT collection, parent, SUM(items), SUM(writes) FROM former_totals GROUP BY collection, parent;
          DROP TABLE former_totals;
          CREATE INDEX collection_totals_by_parent ON collection_totals (parent)"
     )

@@ -10,9 +10,6 @@ use sea_orm_migration::{MigrationTrait, SchemaManager};
 
 use crate::sql::dialect::Dialect;
 
-const DOWN: &str = "CREATE INDEX collection_totals_by_parent ON collection_totals (parent);
-    DROP INDEX changes_by_removal; DROP TABLE idempotency_keys";
-
 #[derive(DeriveMigrationName)]
 pub(super) struct Migration;
 
@@ -41,11 +38,6 @@ impl MigrationTrait for Migration {
             DROP INDEX collection_totals_by_parent"
         );
         manager.get_connection().execute_unprepared(&text).await?;
-        Ok(())
-    }
-
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager.get_connection().execute_unprepared(DOWN).await?;
         Ok(())
     }
 }

@@ -14,12 +14,4 @@ impl MigrationTrait for Migration {
         manager.get_connection().execute_unprepared(text).await?;
         Ok(())
     }
-
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager
-            .get_connection()
-            .execute_unprepared("ALTER TABLE idempotency_keys DROP COLUMN remarks")
-            .await?;
-        Ok(())
-    }
 }

@@ -41,12 +41,6 @@ impl MigrationTrait for Migration {
             .await?;
         Ok(())
     }
-
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let text = "DROP INDEX items_by_subject; ALTER TABLE items DROP COLUMN subject";
-        manager.get_connection().execute_unprepared(text).await?;
-        Ok(())
-    }
 }
 
 /// Gives the items of a collection that are there their keys, in the engine: there may be very

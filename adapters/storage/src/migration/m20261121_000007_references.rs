@@ -17,10 +17,6 @@ const FILL: [&str; 2] = [
      AND subject ~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$'",
 ];
 
-const DOWN: &str = "UPDATE items SET reference_0 = NULL WHERE collection <> 'proposals';
-    ALTER TABLE items RENAME COLUMN reference_0 TO program;
-    ALTER TABLE idempotency_keys RENAME COLUMN reference_0 TO program";
-
 #[derive(DeriveMigrationName)]
 pub(super) struct Migration;
 
@@ -34,11 +30,6 @@ impl MigrationTrait for Migration {
         }
         let is_sqlite = manager.get_database_backend() == DbBackend::Sqlite;
         connection.execute_unprepared(FILL[usize::from(!is_sqlite)]).await?;
-        Ok(())
-    }
-
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager.get_connection().execute_unprepared(DOWN).await?;
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! The migrations in their order: each is one file here and one line in the list.
+//! The migrations in their order: each is one file here and one line in the list. None is ever
+//! undone.
 
 use sea_orm_migration::{MigrationTrait, MigratorTrait};
 

@@ -19,7 +19,7 @@ use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
 use crate::sql::statements::{item_columns, parent_collection, shown_columns};
 use crate::sql::{references, row_mapping};
-use crate::write::batch::{RowWrite, RowWriteKind};
+use crate::write::batch::{RowChangeKind, RowWrite};
 use crate::write::command::{Answer, Written, not_written};
 
 /// What later CTEs need to know of a written row, but for what it superseded and who wrote it.
@@ -53,7 +53,7 @@ impl PostgresRows {
         for text in [&self.update, &self.insert, &self.restore] {
             let alike: Vec<_> = writes
                 .iter()
-                .filter(|write| std::ptr::eq(self.text(write.how), text))
+                .filter(|write| std::ptr::eq(self.text(write.row.kind), text))
                 .copied()
                 .collect();
             if !alike.is_empty() {
@@ -63,21 +63,21 @@ impl PostgresRows {
         }
         writes
             .iter()
-            .map(|write| answered.remove(&write.id.uuid()).ok_or_else(|| unanswered(write)))
+            .map(|write| answered.remove(&write.row.id.uuid()).ok_or_else(|| unanswered(write)))
             .collect()
     }
 
-    const fn text(&self, how: RowWriteKind) -> &String {
-        match how {
-            RowWriteKind::Insert { .. } => &self.insert,
-            RowWriteKind::Restore { .. } => &self.restore,
-            RowWriteKind::Update { .. } => &self.update,
+    const fn text(&self, kind: RowChangeKind) -> &String {
+        match kind {
+            RowChangeKind::Insert { .. } => &self.insert,
+            RowChangeKind::Restore { .. } => &self.restore,
+            RowChangeKind::Update { .. } => &self.update,
         }
     }
 }
 
 fn unanswered(write: &RowWrite<'_>) -> DbErr {
-    DbErr::RecordNotFound(format!("a write of {} without an answer", write.id))
+    DbErr::RecordNotFound(format!("a write of {} without an answer", write.row.id))
 }
 
 /// `$1` the least time; then one array each of the columns of [`given`].
@@ -86,10 +86,10 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
         writes.iter().map(|write| write.metadata.time.as_microsecond()).max().unwrap_or_default();
     let mut values = vec![
         time.into(),
-        texts(writes.iter().map(|write| write.id.to_string())),
-        texts(writes.iter().map(|write| write.scope.collection.name().to_owned())),
-        texts(writes.iter().map(|write| id_text(write.scope.parent))),
-        texts(writes.iter().map(|write| write.members.to_string())),
+        texts(writes.iter().map(|write| write.row.id.to_string())),
+        texts(writes.iter().map(|write| write.row.scope.collection.name().to_owned())),
+        texts(writes.iter().map(|write| id_text(write.row.scope.parent))),
+        texts(writes.iter().map(|write| write.row.members.to_string())),
         texts(
             writes
                 .iter()
@@ -97,11 +97,13 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
         ),
     ];
     values.extend((0..references::COLUMNS.len()).map(|index| {
-        texts(writes.iter().map(|write| id_text(write.references.get(index).copied().flatten())))
+        texts(
+            writes.iter().map(|write| id_text(write.row.references.get(index).copied().flatten())),
+        )
     }));
     values.extend(
         (0..indexed_columns::COLUMNS.len())
-            .map(|key| texts(writes.iter().map(|write| key_text(write.keys, key)))),
+            .map(|key| texts(writes.iter().map(|write| key_text(&write.row.keys, key)))),
     );
     values.extend(own_values(writes));
     POSTGRES.statement(text, values)
@@ -110,13 +112,13 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
 fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
     let (mut names, mut continued, mut versions) = (Vec::new(), Vec::new(), Vec::new());
     for write in writes {
-        match write.how {
-            RowWriteKind::Insert { continues } | RowWriteKind::Restore { continues } => {
-                names.push(parent_collection(write.scope.collection).unwrap_or_default());
+        match write.row.kind {
+            RowChangeKind::Insert { continues } | RowChangeKind::Restore { continues } => {
+                names.push(parent_collection(write.row.scope.collection).unwrap_or_default());
                 continued.push(id_text(continues));
             }
-            RowWriteKind::Update { expected, kind } => {
-                names.push(kind.change_name().to_owned());
+            RowChangeKind::Update { expected, operation } => {
+                names.push(operation.change_name().to_owned());
                 versions.push(expected.number());
             }
         }
@@ -156,7 +158,7 @@ fn answers(writes: &[RowWrite<'_>], rows: &[QueryResult]) -> Result<Vec<(Uuid, A
         by_id.insert(row_mapping::get::<Uuid>(row, "asked")?, row);
     }
     let answer = |write: &RowWrite<'_>| {
-        let id = write.id.uuid();
+        let id = write.row.id.uuid();
         let row = by_id.get(&id).ok_or_else(|| unanswered(write))?;
         Ok((id, answer(write, row)?))
     };
@@ -165,11 +167,11 @@ fn answers(writes: &[RowWrite<'_>], rows: &[QueryResult]) -> Result<Vec<(Uuid, A
 
 fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     if row_mapping::get::<Option<i64>>(row, "version")?.is_some() {
-        let item = row_mapping::written_item(row, write.members.clone())?;
+        let item = row_mapping::written_item(row, write.row.members.clone())?;
         return Ok(Ok(Written::Item(item)));
     }
-    let lacks_parent = write.adds()
-        && write.scope.parent.is_some()
+    let lacks_parent = write.row.adds()
+        && write.row.scope.parent.is_some()
         && !row_mapping::get::<bool>(row, "has_parent")?;
     Ok(Err(if lacks_parent {
         RepositoryError::ParentNotFound

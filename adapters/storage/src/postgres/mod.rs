@@ -27,7 +27,8 @@ use crate::postgres::writes::{PostgresWrites, acquire_commit_lock};
 use crate::search_index::progress::Step;
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::idempotency::FORGET;
-use crate::write::command::{Answer, Write};
+use crate::write::batch::RowWrite;
+use crate::write::command::{Answer, Change, Write};
 use crate::write::queue::{WriteQueue, Writer};
 
 /// Few, so that many reads share a statement; more than one, so that a large page does not hold up
@@ -88,7 +89,13 @@ struct PostgresWriter {
 #[async_trait]
 impl Writer for PostgresWriter {
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
-        let rows: Vec<_> = writes.iter().filter_map(|write| write.as_row()).collect();
+        let rows: Vec<_> = writes
+            .iter()
+            .filter_map(|Write { change, metadata }| match change {
+                Change::Row(row) => Some(RowWrite { row, metadata }),
+                _ => None,
+            })
+            .collect();
         let answers = self.writes.perform_rows(&self.pool, &rows).await;
         if answers.contains(&Err(RepositoryError::Unavailable)) {
             self.losses.note();
@@ -165,10 +172,8 @@ impl Engine for Postgres {
     }
 
     async fn write(&self, write: Write) -> Answer {
-        match write {
-            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
-                self.rows.write(write).await
-            }
+        match write.change {
+            Change::Row(_) => self.rows.write(write).await,
             _ => self.writer.alone(&write).await,
         }
     }

@@ -7,14 +7,10 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use application::{
-    CollectionContent, CollectionWrite, RepositoryError, Revision, Scope, WriteMetadata,
-};
-use domain::{Collection, ItemId, Version};
+use application::{CollectionWrite, RepositoryError, Revision, WriteMetadata};
+use domain::Collection;
 use jiff::Timestamp;
-use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement, TransactionTrait,
-};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, TransactionTrait, Value};
 use uuid::Uuid;
 
 use crate::error::{is_lost, is_worth_retrying, logged};
@@ -22,13 +18,11 @@ use crate::postgres::batch::PostgresRows;
 use crate::postgres::idempotency;
 use crate::postgres::read_set;
 use crate::sql::dialect::POSTGRES;
-use crate::sql::indexed_columns::Keys;
 use crate::sql::row_mapping;
-use crate::sql::statements::{CHANGE_COLUMNS, REVISION, listed};
-use crate::write::batch::{RowWrite, RowWriteKind, in_rows, together};
+use crate::sql::statements::{CHANGE_COLUMNS, REVISION, listed, parent};
+use crate::write::batch::{RowChangeKind, RowWrite, together};
 use crate::write::command::{
-    Answer, Write, Written, counted_with, delete_values, metadata_values, not_written, removed_by,
-    versions,
+    Answer, Change, ContentChange, Deletion, Write, Written, counted_with, not_written, removed_by,
 };
 
 /// How often a write is begun that the database rolls back for the sake of others.
@@ -46,8 +40,9 @@ const TIME: &str = "proposal_service.time";
 const LOCK_VERSIONS: &str =
     "SELECT id, version FROM items WHERE collection = $1 ORDER BY id FOR UPDATE";
 
-/// The texts of the writes, made once. The parameters of the first three are those of
-/// `write/command.rs`; the others take `$3` collection and `$4`, a JSON array.
+/// The texts of the writes, made once. Both deletions take `$1` time and `$2` caller; then that of
+/// one item takes `$3` id, `$4` collection, `$5` parent and `$6` expected version, that of many `$3`
+/// collection and `$4` ids, a JSON array.
 #[derive(Debug)]
 pub(crate) struct PostgresWrites {
     rows: PostgresRows,
@@ -96,7 +91,7 @@ impl PostgresWrites {
         let looks_up = |write: &RowWrite<'_>| {
             write.metadata.key.is_some()
                 || !write.metadata.read_set.is_empty()
-                || matches!(write.how, RowWriteKind::Restore { .. })
+                || matches!(write.row.kind, RowChangeKind::Restore { .. })
         };
         if writes.iter().any(looks_up) {
             self.perform_in_turn(pool, writes).await
@@ -145,62 +140,53 @@ impl PostgresWrites {
     }
 
     async fn attempt(&self, pool: &DatabaseConnection, write: &Write) -> Result<Answer, DbErr> {
-        match write {
-            Write::Delete { scope, id, expected, metadata } if metadata.read_set.is_empty() => {
-                self.delete(pool, *scope, *id, *expected, metadata).await
+        let Write { change, metadata } = write;
+        match change {
+            Change::Row(row) => {
+                self.attempt_rows(pool, &[RowWrite { row, metadata }]).await.map(only)
             }
-            Write::Delete { scope, id, expected, metadata } => {
+            Change::Delete(deletion) if metadata.read_set.is_empty() => {
+                self.delete(pool, *deletion, metadata).await
+            }
+            Change::Delete(deletion) => {
                 let transaction = pool.begin().await?;
                 acquire_commit_lock(&transaction, metadata.time).await?;
                 if !hold(&transaction, metadata).await? {
                     return Ok(Err(RepositoryError::VersionConflict));
                 }
-                let answer = self.delete(&transaction, *scope, *id, *expected, metadata).await?;
+                let answer = self.delete(&transaction, *deletion, metadata).await?;
                 transaction.commit().await?;
                 Ok(answer)
             }
-            Write::ReplaceAll { collection, content, keys, metadata } => {
-                self.replace_all(pool, *collection, content, keys, metadata).await
-            }
-            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
-                let row: Vec<_> = write.as_row().into_iter().collect();
-                Ok(only(self.attempt_rows(pool, &row).await?))
-            }
+            Change::ReplaceAll(content) => self.replace_all(pool, content, metadata).await,
         }
     }
 
-    /// A statement that is a transaction of its own unless the connection is in one.
+    /// Runs one statement, which is a transaction of its own unless the connection is in one.
     async fn delete(
         &self,
         connection: &impl ConnectionTrait,
-        scope: Scope,
-        id: ItemId,
-        expected: Version,
+        Deletion { scope, id, expected }: Deletion,
         metadata: &WriteMetadata,
     ) -> Result<Answer, DbErr> {
-        let rows = run(
-            connection,
-            POSTGRES.statement(
-                &self.delete,
-                delete_values(scope, id, expected, metadata.time, metadata),
-            ),
-        )
-        .await?;
-        let found = found_version(&rows)?;
-        Ok(if found == Some(expected.number()) {
-            Ok(Written::Nothing)
-        } else {
-            Err(not_written(found))
-        })
+        let own: [Value; 4] = [
+            id.uuid().into(),
+            scope.collection.name().into(),
+            parent(scope).into(),
+            expected.number().into(),
+        ];
+        let values = metadata_values(metadata).into_iter().chain(own);
+        let rows = run(connection, &self.delete, values).await?;
+        let found = rows.first().map(|row| row_mapping::get(row, "found")).transpose()?;
+        let is_deleted = found == Some(expected.number());
+        Ok(if is_deleted { Ok(Written::Nothing) } else { Err(not_written(found)) })
     }
 
     /// A transaction that is dropped before its commit is rolled back.
     async fn replace_all(
         &self,
         pool: &DatabaseConnection,
-        collection: Collection,
-        content: &CollectionContent,
-        keys: &[Keys],
+        content: &ContentChange,
         metadata: &WriteMetadata,
     ) -> Result<Answer, DbErr> {
         let transaction = pool.begin().await?;
@@ -208,16 +194,21 @@ impl PostgresWrites {
         if !hold(&transaction, metadata).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
-        let rows = run(&transaction, POSTGRES.statement(LOCK_VERSIONS, [collection.name().into()]))
-            .await?;
-        // Asked after the rows are locked: what was written before counts, what is written after
+        let collection = content.collection;
+        let rows = run(&transaction, LOCK_VERSIONS, [collection.name().into()]).await?;
+        let versions = rows
+            .iter()
+            .map(|row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "version")?)));
+        let versions = versions.collect::<Result<_, DbErr>>()?;
+        // Read after the rows are locked: what was written before counts, what is written after
         // comes after.
         let revision = revision_of(&transaction, collection).await?;
-        let removed = match removed_by(&versions(&rows)?, Some(revision), content) {
+        let removed = match removed_by(&versions, revision, content) {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        for step in in_rows(collection, content, keys, metadata).chunks(ROWS_AT_A_TIME) {
+        let rows: Vec<_> = content.rows.iter().map(|row| RowWrite { row, metadata }).collect();
+        for step in rows.chunks(ROWS_AT_A_TIME) {
             for answer in self.rows.perform(&transaction, step).await? {
                 answer.map_err(|refusal| {
                     DbErr::Custom(format!("a step of a replacement was refused: {refusal}"))
@@ -225,16 +216,19 @@ impl PostgresWrites {
             }
         }
         if !removed.is_empty() {
-            let ids = listed(removed.iter().map(|(id, _)| *id));
-            let values = metadata_values(metadata.time, metadata)
-                .into_iter()
-                .chain([collection.name().into(), ids]);
-            run(&transaction, POSTGRES.statement(&self.delete_all, values)).await?;
+            let own = [collection.name().into(), listed(removed.iter().map(|(id, _)| *id))];
+            run(&transaction, &self.delete_all, metadata_values(metadata).into_iter().chain(own))
+                .await?;
         }
         let revision = Revision(revision_of(&transaction, collection).await?);
         transaction.commit().await?;
         Ok(Ok(Written::Collection(CollectionWrite { time, revision })))
     }
+}
+
+/// `$1` time, `$2` caller: the parameters that every deletion begins with.
+fn metadata_values(metadata: &WriteMetadata) -> [Value; 2] {
+    [metadata.time.as_microsecond().into(), metadata.caller.as_deref().map(str::to_owned).into()]
 }
 
 /// The revision of a whole collection, with the writes to those it refers to.
@@ -245,7 +239,7 @@ async fn revision_of(
     let mut revision = 0;
     for counted in counted_with(collection) {
         let values = [counted.name().into(), Uuid::nil().into()];
-        let rows = run(connection, POSTGRES.statement(REVISION, values)).await?;
+        let rows = run(connection, REVISION, values).await?;
         if let Some(row) = rows.first() {
             revision += row_mapping::get::<i64>(row, "revision")?;
         }
@@ -289,7 +283,7 @@ pub(crate) async fn acquire_commit_lock(
         commit_lock("$1")
     );
     let values = [least.as_microsecond().into()];
-    let rows = run(connection, POSTGRES.statement(&statement, values)).await?;
+    let rows = run(connection, &statement, values).await?;
     let row = rows.first().ok_or_else(|| DbErr::Custom("the clock has no time".to_owned()))?;
     Timestamp::from_microsecond(row_mapping::get(row, "time")?)
         .map_err(|error| DbErr::Custom(error.to_string()))
@@ -320,13 +314,10 @@ fn only(mut answers: Vec<Answer>) -> Answer {
 /// otherwise.
 async fn run(
     connection: &impl ConnectionTrait,
-    statement: Statement,
+    text: &str,
+    values: impl IntoIterator<Item = Value>,
 ) -> Result<Vec<QueryResult>, DbErr> {
-    connection.query_all_raw(statement).await
-}
-
-fn found_version(rows: &[QueryResult]) -> Result<Option<i64>, DbErr> {
-    rows.first().map(|row| row_mapping::get(row, "found")).transpose()
+    connection.query_all_raw(POSTGRES.statement(text, values)).await
 }
 
 fn delete() -> String {

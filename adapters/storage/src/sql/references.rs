@@ -8,12 +8,6 @@ use uuid::Uuid;
 /// The columns, in the order of a collection's references.
 pub(crate) const COLUMNS: [&str; 1] = ["reference_0"];
 
-/// The identifiers that an item's members hold, whether or not there are such items.
-pub(crate) fn of(collection: Collection, members: &str) -> Vec<Option<ItemId>> {
-    let references = collection.spec().references.iter();
-    references.map(|reference| id_in(members, reference.member)).collect()
-}
-
 /// The identifiers that an item's members hold and that are no links, because there are no such
 /// items.
 pub(crate) fn missing(collection: Collection, shown: &ShownItem) -> Vec<ItemId> {

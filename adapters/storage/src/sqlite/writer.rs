@@ -197,7 +197,7 @@ impl SqliteWriter {
         let last = self.last_time(connection)?;
         let asked = writes
             .iter()
-            .map(|write| write.metadata().time.as_microsecond())
+            .map(|write| write.metadata.time.as_microsecond())
             .max()
             .unwrap_or_default();
         let time = asked.max(last + 1);

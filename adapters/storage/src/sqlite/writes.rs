@@ -7,10 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use application::{
-    CollectionContent, CollectionWrite, Links, RepositoryError, Revision, Scope, ShownItem,
-    WriteMetadata,
-};
+use application::{CollectionWrite, Links, RepositoryError, Revision, ShownItem, WriteMetadata};
 use domain::{Collection, Item, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
 use rusqlite::types::Type;
@@ -19,13 +16,15 @@ use uuid::Uuid;
 
 use crate::sql::dialect::SQLITE;
 use crate::sql::idempotency::{self, continued_by};
-use crate::sql::indexed_columns::{self, Keys};
+use crate::sql::indexed_columns;
 use crate::sql::statements::{CHANGE_COLUMNS, REVISION, item_columns, parent, shown_columns};
 use crate::sql::{references, row_mapping};
 use crate::sqlite::read_set;
 use crate::sqlite::totals::Totals;
-use crate::write::batch::{RowWrite, RowWriteKind, in_rows};
-use crate::write::command::{Answer, Write, Written, counted_with, not_written, removed_by};
+use crate::write::batch::{RowChange, RowChangeKind, RowWrite};
+use crate::write::command::{
+    Answer, Change, ContentChange, Deletion, Write, Written, counted_with, not_written, removed_by,
+};
 
 const COLLECTION: &str = "SELECT collection FROM items WHERE id = ?1";
 
@@ -130,22 +129,16 @@ struct Performing<'a> {
 
 impl Performing<'_> {
     fn write(&mut self, write: &Write) -> Outcome<Answer> {
-        match write {
-            Write::Insert { .. } | Write::Restore { .. } | Write::Update { .. } => {
-                let row = write.as_row().map(|row| self.write_once(&row)).transpose()?;
-                Ok(row.unwrap_or(Err(RepositoryError::Corrupt)).map(Written::Item))
+        let Write { change, metadata } = write;
+        match change {
+            Change::Row(row) => {
+                Ok(self.write_once(&RowWrite { row, metadata })?.map(Written::Item))
             }
-            Write::Delete { metadata, .. } | Write::ReplaceAll { metadata, .. }
-                if !read_set::hold(self.transaction, metadata)? =>
-            {
+            _ if !read_set::hold(self.transaction, metadata)? => {
                 Ok(Err(RepositoryError::VersionConflict))
             }
-            Write::Delete { scope, id, expected, metadata } => {
-                self.delete(*scope, *id, *expected, metadata)
-            }
-            Write::ReplaceAll { collection, content, keys, metadata } => {
-                self.replace_all(*collection, content, keys, metadata)
-            }
+            Change::Delete(deletion) => self.delete(*deletion, metadata),
+            Change::ReplaceAll(content) => self.replace_all(content, metadata),
         }
     }
 
@@ -197,14 +190,20 @@ impl Performing<'_> {
     }
 
     fn write_row(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
-        let written = match write.how {
-            RowWriteKind::Insert { continues } => self.insert(write, continues)?,
-            RowWriteKind::Restore { continues } => self.restore(write, continues)?,
-            RowWriteKind::Update { expected, kind } => self.update(write, expected, kind)?,
+        let written = match write.row.kind {
+            RowChangeKind::Insert { continues } => self.insert(write, continues)?,
+            RowChangeKind::Restore { continues } => self.restore(write, continues)?,
+            RowChangeKind::Update { expected, operation } => {
+                self.update(write, expected, operation)?
+            }
         };
         if let Ok(shown) = &written {
             let parent = shown.item.parent.map(ItemId::uuid);
-            self.totals.count(write.scope.collection.name(), parent, i64::from(write.adds()));
+            self.totals.count(
+                write.row.scope.collection.name(),
+                parent,
+                i64::from(write.row.adds()),
+            );
         }
         Ok(written)
     }
@@ -214,7 +213,7 @@ impl Performing<'_> {
         write: &RowWrite<'_>,
         continues: Option<ItemId>,
     ) -> Outcome<Judged<ShownItem>> {
-        let scope = write.scope;
+        let scope = write.row.scope;
         if !self.is_there_or_none(scope.parent, scope.collection.parent())? {
             return Ok(Err(RepositoryError::ParentNotFound));
         }
@@ -234,13 +233,16 @@ impl Performing<'_> {
         write: &RowWrite<'_>,
         continues: Option<ItemId>,
     ) -> Outcome<Judged<ShownItem>> {
-        if !self.is_there_or_none(write.scope.parent, write.scope.collection.parent())? {
+        if !self.is_there_or_none(write.row.scope.parent, write.row.scope.collection.parent())? {
             return Ok(Err(RepositoryError::ParentNotFound));
         }
         let past =
             |row: &Row<'_>| Ok((row.get("version")?, row.get("created_at")?, row.get("is_there")?));
-        let past: Option<(i64, i64, bool)> =
-            self.transaction.prepare_cached(PAST)?.query_row([write.id.uuid()], past).optional()?;
+        let past: Option<(i64, i64, bool)> = self
+            .transaction
+            .prepare_cached(PAST)?
+            .query_row([write.row.id.uuid()], past)
+            .optional()?;
         let Some((version, created_at, is_there)) = past else {
             return Ok(Err(RepositoryError::ItemNotFound));
         };
@@ -261,19 +263,27 @@ impl Performing<'_> {
         created_at: Timestamp,
         continues: Option<ItemId>,
     ) -> Outcome<Item> {
-        let RowWrite { scope, id, members, metadata, .. } = write;
+        let RowChange { scope, id, members, references, keys, .. } = write.row;
         let (collection, parent, time) =
             (scope.collection.name(), parent(*scope), self.time.as_microsecond());
         let (continued_id, references) =
-            (continues.map(ItemId::uuid), references::values(write.references));
+            (continues.map(ItemId::uuid), references::values(references));
         let (number, created) = (version.number(), created_at.as_microsecond());
         let item =
             params![id.uuid(), collection, parent, number, created, time, continued_id, members];
-        let item = row_values(item, &references, write.keys.columns(), &[]);
+        let item = row_values(item, &references, keys.columns(), &[]);
         self.run(&self.texts.insert, item.as_slice())?;
         self.run(
             &self.texts.created,
-            params![collection, id.uuid(), number, time, metadata.caller, parent, continued_id],
+            params![
+                collection,
+                id.uuid(),
+                number,
+                time,
+                write.metadata.caller,
+                parent,
+                continued_id
+            ],
         )?;
         let (members, parent) = (Arc::clone(members), scope.parent);
         Ok(Item { id: *id, version, created_at, updated_at: self.time, members, parent, continues })
@@ -283,7 +293,7 @@ impl Performing<'_> {
         &self,
         write: &RowWrite<'_>,
         expected: Version,
-        kind: WriteOperation,
+        operation: WriteOperation,
     ) -> Outcome<Judged<ShownItem>> {
         let Some((mut shown, has_keys)) = self.found(write)? else {
             return Ok(Err(RepositoryError::ItemNotFound));
@@ -294,15 +304,15 @@ impl Performing<'_> {
         let time = self.time.as_microsecond();
         self.run(
             &self.texts.superseded,
-            params![write.id.uuid(), kind.change_name(), time, write.metadata.caller],
+            params![write.row.id.uuid(), operation.change_name(), time, write.metadata.caller],
         )?;
-        let (id, references) = (write.id.uuid(), references::values(write.references));
+        let (id, references) = (write.row.id.uuid(), references::values(&write.row.references));
         let (text, keys): (_, &[_]) = if has_keys {
             (&self.texts.update, &[])
         } else {
-            (&self.texts.update_with_keys, write.keys.columns())
+            (&self.texts.update_with_keys, write.row.keys.columns())
         };
-        let values = row_values(params![time, write.members], &references, keys, params![id]);
+        let values = row_values(params![time, write.row.members], &references, keys, params![id]);
         self.run(text, values.as_slice())?;
         shown.item.version = expected.next();
         shown.item.updated_at = self.time;
@@ -314,13 +324,13 @@ impl Performing<'_> {
     /// has the keys already, whose indexes are then left alone.
     fn found(&self, write: &RowWrite<'_>) -> Outcome<Option<(ShownItem, bool)>> {
         let mut statement = self.transaction.prepare_cached(&self.texts.found)?;
-        let mut rows = statement.query([write.id.uuid()])?;
+        let mut rows = statement.query([write.row.id.uuid()])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        let shown = shown(row, Arc::clone(write.members))?;
-        let is_in_scope = row.get_ref("collection")?.as_str()? == write.scope.collection.name()
-            && (write.scope.parent.is_none() || write.scope.parent == shown.item.parent);
+        let shown = shown(row, Arc::clone(&write.row.members))?;
+        let is_in_scope = row.get_ref("collection")?.as_str()? == write.row.scope.collection.name()
+            && (write.row.scope.parent.is_none() || write.row.scope.parent == shown.item.parent);
         let mut has_keys = true;
-        for (name, key) in indexed_columns::COLUMNS.iter().zip(write.keys.columns()) {
+        for (name, key) in indexed_columns::COLUMNS.iter().zip(write.row.keys.columns()) {
             has_keys &= row.get_ref(*name)?.as_str_or_null()? == key.as_deref();
         }
         Ok(is_in_scope.then_some((shown, has_keys)))
@@ -328,7 +338,7 @@ impl Performing<'_> {
 
     /// The items a write refers to, as far as they exist.
     fn links(&self, write: &RowWrite<'_>) -> Outcome<Vec<Option<ItemId>>> {
-        let targets = write.references.iter().zip(write.scope.collection.referenced());
+        let targets = write.row.references.iter().zip(write.row.scope.collection.referenced());
         let links = targets.map(|(id, target)| {
             let exists = self.is_there_or_none(*id, Some(target))?;
             Ok(id.filter(|_| exists))
@@ -351,9 +361,7 @@ impl Performing<'_> {
 
     fn delete(
         &mut self,
-        scope: Scope,
-        id: ItemId,
-        expected: Version,
+        Deletion { scope, id, expected }: Deletion,
         metadata: &WriteMetadata,
     ) -> Outcome<Answer> {
         let mut statement = self.transaction.prepare_cached(VERSION)?;
@@ -385,21 +393,17 @@ impl Performing<'_> {
 
     fn replace_all(
         &mut self,
-        collection: Collection,
-        content: &CollectionContent,
-        keys: &[Keys],
+        content: &ContentChange,
         metadata: &WriteMetadata,
     ) -> Outcome<Answer> {
-        let removed = match removed_by(
-            &self.versions(collection)?,
-            Some(self.revision(collection)?),
-            content,
-        ) {
+        let collection = content.collection;
+        let (versions, revision) = (self.versions(collection)?, self.revision(collection)?);
+        let removed = match removed_by(&versions, revision, content) {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        for row in in_rows(collection, content, keys, metadata) {
-            if let Err(refusal) = self.write_row(&row)? {
+        for row in &content.rows {
+            if let Err(refusal) = self.write_row(&RowWrite { row, metadata })? {
                 // It was found possible, so something is wrong: the transaction must not go on.
                 tracing::error!(%refusal, "a step of a replacement was refused");
                 return Err(rusqlite::Error::StatementChangedRows(0));

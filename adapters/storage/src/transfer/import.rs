@@ -161,7 +161,7 @@ impl Import {
             ];
             let mut row: Vec<_> = values.map(|value: Value| text.bind(value)).into();
             row.push(format!("CAST({} AS {})", text.bind(members), self.dialect.json));
-            let references = references::of(record.collection, members);
+            let references = record.collection.references_in(members);
             row.extend(references::values(&references).map(|id| text.bind(id)));
             let keys = Keys::of(record.collection, members);
             row.extend(keys.columns().iter().map(|key| text.bind(key.clone())));

@@ -4,145 +4,85 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use application::{CollectionContent, NewItem, Replacement, Scope, WriteMetadata};
-use domain::{Collection, ItemId, Version, WriteOperation};
+use application::{NewItem, Replacement, Scope, WriteMetadata};
+use domain::{ItemId, Version, WriteOperation};
 
 use crate::sql::indexed_columns::Keys;
-use crate::write::command::Write;
 use crate::write::read_set::touches;
 
-/// An insert, an update, or the restoration of what was removed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RowWrite<'a> {
+/// A row to be inserted, restored or updated.
+#[derive(Debug)]
+pub(crate) struct RowChange {
     pub scope: Scope,
     pub id: ItemId,
-    pub references: &'a [Option<ItemId>],
-    pub members: &'a Arc<str>,
-    pub keys: &'a Keys,
-    pub metadata: &'a WriteMetadata,
-    pub how: RowWriteKind,
+    pub references: Vec<Option<ItemId>>,
+    pub members: Arc<str>,
+    pub keys: Keys,
+    pub kind: RowChangeKind,
 }
 
-/// What the two have of their own.
+/// The parts of a row change that depend on its kind.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum RowWriteKind {
+pub(crate) enum RowChangeKind {
     Insert {
         continues: Option<ItemId>,
     },
-    /// An insert of what was removed.
+    /// An insert of an item that was removed.
     Restore {
         continues: Option<ItemId>,
     },
     Update {
         expected: Version,
-        kind: WriteOperation,
+        operation: WriteOperation,
     },
 }
 
-impl Write {
-    /// The write as one that leaves a row, if it is one.
-    pub fn as_row(&self) -> Option<RowWrite<'_>> {
-        match self {
-            Self::Insert { scope, item, keys, metadata } => {
-                Some(RowWrite::insert(*scope, item, keys, metadata))
-            }
-            Self::Restore { scope, item, keys, metadata } => {
-                Some(RowWrite::restore(*scope, item, keys, metadata))
-            }
-            Self::Update { scope, replacement, keys, kind, metadata } => {
-                Some(RowWrite::update(*scope, replacement, keys, *kind, metadata))
-            }
-            Self::Delete { .. } | Self::ReplaceAll { .. } => None,
-        }
-    }
+/// A row change, with who makes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowWrite<'a> {
+    pub row: &'a RowChange,
+    pub metadata: &'a WriteMetadata,
 }
 
-impl<'a> RowWrite<'a> {
-    fn insert(
-        scope: Scope,
-        item: &'a NewItem,
-        keys: &'a Keys,
-        metadata: &'a WriteMetadata,
-    ) -> Self {
+impl RowChange {
+    pub fn insert(scope: Scope, item: NewItem) -> Self {
         let NewItem { id, members, continues, references } = item;
-        Self {
-            scope,
-            id: *id,
-            references,
-            members,
-            keys,
-            metadata,
-            how: RowWriteKind::Insert { continues: *continues },
-        }
+        let keys = Keys::of(scope.collection, &members);
+        Self { scope, id, references, members, keys, kind: RowChangeKind::Insert { continues } }
     }
 
-    fn restore(
-        scope: Scope,
-        item: &'a NewItem,
-        keys: &'a Keys,
-        metadata: &'a WriteMetadata,
-    ) -> Self {
-        Self {
-            how: RowWriteKind::Restore { continues: item.continues },
-            ..Self::insert(scope, item, keys, metadata)
-        }
+    pub fn restore(scope: Scope, item: NewItem) -> Self {
+        let kind = RowChangeKind::Restore { continues: item.continues };
+        Self { kind, ..Self::insert(scope, item) }
     }
 
-    fn update(
-        scope: Scope,
-        replacement: &'a Replacement,
-        keys: &'a Keys,
-        kind: WriteOperation,
-        metadata: &'a WriteMetadata,
-    ) -> Self {
+    pub fn update(scope: Scope, replacement: Replacement, operation: WriteOperation) -> Self {
         let Replacement { id, expected, members, references } = replacement;
-        Self {
-            scope,
-            id: *id,
-            references,
-            members,
-            keys,
-            metadata,
-            how: RowWriteKind::Update { expected: *expected, kind },
-        }
+        let keys = Keys::of(scope.collection, &members);
+        let kind = RowChangeKind::Update { expected, operation };
+        Self { scope, id, references, members, keys, kind }
     }
 
-    /// Whether there is an item more afterwards.
-    pub fn adds(&self) -> bool {
-        matches!(self.how, RowWriteKind::Insert { .. } | RowWriteKind::Restore { .. })
+    /// Returns whether there is one more item afterwards.
+    pub const fn adds(&self) -> bool {
+        !matches!(self.kind, RowChangeKind::Update { .. })
+    }
+
+    /// Bytes of the members it writes: an update also logs those it supersedes.
+    pub fn members_length(&self) -> usize {
+        if self.adds() { self.members.len() } else { 2 * self.members.len() }
     }
 }
 
-/// The updates and inserts of a replacement.
-pub(crate) fn in_rows<'a>(
-    collection: Collection,
-    content: &'a CollectionContent,
-    keys: &'a [Keys],
-    metadata: &'a WriteMetadata,
-) -> Vec<RowWrite<'a>> {
-    let scope = Scope { collection, parent: None };
-    let (of_replacements, of_additions) = keys.split_at(content.replacements.len());
-    let replaced = content.replacements.iter().zip(of_replacements);
-    let replaced = replaced.map(|(replacement, keys)| {
-        RowWrite::update(scope, replacement, keys, WriteOperation::Replace, metadata)
-    });
-    let added = content
-        .additions
-        .iter()
-        .zip(of_additions)
-        .map(|(item, keys)| RowWrite::insert(scope, item, keys, metadata));
-    replaced.chain(added).collect()
-}
-
-/// How many of the writes, from the first, may be done together: no two of them write the same item
+/// Counts the writes, from the first, that may be done together: no two of them write the same item
 /// or have the same key, and none was decided on what one before it may change.
 pub(crate) fn together<'a>(writes: &[RowWrite<'a>]) -> usize {
     let (mut items, mut keys) = (HashSet::with_capacity(writes.len()), HashSet::new());
     let may_join = |(place, write): (usize, &RowWrite<'a>)| {
-        let RowWrite { id, metadata, .. } = *write;
+        let RowWrite { row, metadata } = *write;
         (metadata.read_set.is_empty()
-            || !writes[..place].iter().any(|before| touches(before, &metadata.read_set)))
-            && items.insert(id)
+            || !writes[..place].iter().any(|before| touches(before.row, &metadata.read_set)))
+            && items.insert(row.id)
             && metadata.key_identity().is_none_or(|key| keys.insert(key))
     };
     writes.iter().enumerate().map(may_join).take_while(|may_join| *may_join).count()

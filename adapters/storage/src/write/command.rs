@@ -4,94 +4,76 @@
 use std::collections::HashMap;
 
 use application::{
-    CollectionContent, CollectionWrite, NewItem, Replacement, RepositoryError, Scope, ShownItem,
-    WriteMetadata,
+    CollectionContent, CollectionWrite, RepositoryError, Revision, Scope, ShownItem, WriteMetadata,
 };
 use domain::{Collection, ItemId, Version, WriteOperation};
-use jiff::Timestamp;
-use sea_orm::{DbErr, QueryResult, Value};
 use uuid::Uuid;
 
-use crate::sql::indexed_columns::Keys;
-use crate::sql::row_mapping;
-use crate::sql::statements::parent;
+use crate::write::batch::{RowChange, RowChangeKind};
 
 /// A write of [`application::ItemRepository`].
 #[derive(Debug)]
-pub(crate) enum Write {
-    Insert {
-        scope: Scope,
-        item: NewItem,
-        keys: Keys,
-        metadata: WriteMetadata,
-    },
-    /// The item was removed before.
-    Restore {
-        scope: Scope,
-        item: NewItem,
-        keys: Keys,
-        metadata: WriteMetadata,
-    },
-    Update {
-        scope: Scope,
-        replacement: Replacement,
-        keys: Keys,
-        kind: WriteOperation,
-        metadata: WriteMetadata,
-    },
-    Delete {
-        scope: Scope,
-        id: ItemId,
-        expected: Version,
-        metadata: WriteMetadata,
-    },
-    /// The keys are those of the replacements, then of the additions.
-    ReplaceAll {
-        collection: Collection,
-        content: CollectionContent,
-        keys: Vec<Keys>,
-        metadata: WriteMetadata,
-    },
+pub(crate) struct Write {
+    pub change: Change,
+    pub metadata: WriteMetadata,
+}
+
+/// The change that a write makes.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Row(RowChange),
+    Delete(Deletion),
+    ReplaceAll(ContentChange),
+}
+
+/// The deletion of an item, and of the items that belong to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deletion {
+    pub scope: Scope,
+    pub id: ItemId,
+    pub expected: Version,
+}
+
+/// The replacement of a whole collection: updates, then inserts; other items are removed.
+#[derive(Debug)]
+pub(crate) struct ContentChange {
+    pub collection: Collection,
+    pub rows: Vec<RowChange>,
+    pub expected: Option<Revision>,
+}
+
+impl ContentChange {
+    pub fn new(collection: Collection, content: CollectionContent) -> Self {
+        let scope = Scope { collection, parent: None };
+        let CollectionContent { replacements, additions, expected } = content;
+        let updates = replacements
+            .into_iter()
+            .map(|replacement| RowChange::update(scope, replacement, WriteOperation::Replace));
+        let inserts = additions.into_iter().map(|item| RowChange::insert(scope, item));
+        Self { collection, rows: updates.chain(inserts).collect(), expected }
+    }
 }
 
 impl Write {
-    /// Who writes, and when.
-    pub const fn metadata(&self) -> &WriteMetadata {
-        match self {
-            Self::Insert { metadata, .. }
-            | Self::Restore { metadata, .. }
-            | Self::Update { metadata, .. }
-            | Self::Delete { metadata, .. }
-            | Self::ReplaceAll { metadata, .. } => metadata,
-        }
-    }
-
     /// Bytes of the members it writes.
     pub fn members_length(&self) -> usize {
-        match self {
-            Self::Insert { item, .. } | Self::Restore { item, .. } => item.members.len(),
-            Self::Update { replacement, .. } => 2 * replacement.members.len(),
-            Self::Delete { .. } => 0,
-            Self::ReplaceAll { content, .. } => {
-                let replaced =
-                    content.replacements.iter().map(|replacement| 2 * replacement.members.len());
-                replaced
-                    .chain(content.additions.iter().map(|addition| addition.members.len()))
-                    .sum()
-            }
+        match &self.change {
+            Change::Row(row) => row.members_length(),
+            Change::Delete(_) => 0,
+            Change::ReplaceAll(content) => content.rows.iter().map(RowChange::members_length).sum(),
         }
     }
 
-    /// How many changes it may leave, not counting what goes with an item that is removed.
-    pub fn changes(&self) -> usize {
-        match self {
-            Self::ReplaceAll { keys, .. } => keys.len() + 1,
+    /// Counts the changes it may leave, not counting what goes with an item that is removed.
+    pub const fn changes(&self) -> usize {
+        match &self.change {
+            Change::ReplaceAll(content) => content.rows.len() + 1,
             _ => 1,
         }
     }
 }
 
-/// How a write ended.
+/// The end of a write.
 pub(crate) type Answer = Result<Written, RepositoryError>;
 
 /// The state that a write left.
@@ -124,62 +106,38 @@ pub(crate) fn counted_with(collection: Collection) -> Vec<Collection> {
     counted
 }
 
-/// `$1` time, `$2` caller: what every deletion begins its parameters with.
-pub(crate) fn metadata_values(time: Timestamp, metadata: &WriteMetadata) -> [Value; 2] {
-    [time.as_microsecond().into(), metadata.caller.as_deref().map(str::to_owned).into()]
-}
-
-/// `$3` id, `$4` collection, `$5` parent, `$6` expected version.
-pub(crate) fn delete_values(
-    scope: Scope,
-    id: ItemId,
-    expected: Version,
-    time: Timestamp,
-    metadata: &WriteMetadata,
-) -> Vec<Value> {
-    let own: [Value; 4] = [
-        id.uuid().into(),
-        scope.collection.name().into(),
-        parent(scope).into(),
-        expected.number().into(),
-    ];
-    metadata_values(time, metadata).into_iter().chain(own).collect()
-}
-
-/// Why an item that should have been at a version was not written.
+/// The reason why an item that should have been at a version was not written.
 pub(crate) fn not_written(found: Option<i64>) -> RepositoryError {
     if found.is_some() { RepositoryError::VersionConflict } else { RepositoryError::ItemNotFound }
 }
 
-/// The version of every item of a collection, from rows of `id` and `version`.
-pub(crate) fn versions(rows: &[QueryResult]) -> Result<HashMap<Uuid, i64>, DbErr> {
-    rows.iter()
-        .map(|row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "version")?)))
-        .collect()
-}
-
-/// Which of the `current` items a replacement of the whole collection removes, with their versions;
-/// or why it cannot be done.
+/// The `current` items that a replacement of the whole collection removes, with their versions; or
+/// why it cannot be done.
 pub(crate) fn removed_by(
     current: &HashMap<Uuid, i64>,
-    revision: Option<i64>,
-    content: &CollectionContent,
+    revision: i64,
+    content: &ContentChange,
 ) -> Result<Vec<(ItemId, Version)>, RepositoryError> {
-    if content.expected.is_some_and(|expected| revision != Some(expected.0)) {
+    if content.expected.is_some_and(|expected| expected.0 != revision) {
         return Err(RepositoryError::VersionConflict);
     }
     let mut removed = current.clone();
-    for replacement in &content.replacements {
-        if removed.remove(&replacement.id.uuid()) != Some(replacement.expected.number()) {
-            return Err(RepositoryError::VersionConflict);
+    for row in &content.rows {
+        match row.kind {
+            RowChangeKind::Update { expected, .. } => {
+                if removed.remove(&row.id.uuid()) != Some(expected.number()) {
+                    return Err(RepositoryError::VersionConflict);
+                }
+            }
+            RowChangeKind::Insert { continues } | RowChangeKind::Restore { continues } => {
+                if continues.is_some_and(|id| !current.contains_key(&id.uuid())) {
+                    return Err(RepositoryError::ItemNotFound);
+                }
+            }
         }
     }
-    let mut continued = content.additions.iter().filter_map(|addition| addition.continues);
-    if continued.any(|id| !current.contains_key(&id.uuid())) {
-        return Err(RepositoryError::ItemNotFound);
-    }
+    let removed = removed.into_iter();
     Ok(removed
-        .into_iter()
         .map(|(id, version)| (ItemId::from_uuid(id), Version::from_number(version)))
         .collect())
 }

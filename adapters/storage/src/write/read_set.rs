@@ -13,7 +13,7 @@ use sea_orm::Statement;
 use crate::sql::dialect::Dialect;
 use crate::sql::lookup::{LookupCondition, Shape};
 use crate::sql::sql_text::SqlText;
-use crate::write::batch::RowWrite;
+use crate::write::batch::RowChange;
 
 /// What is looked for by one statement.
 pub(crate) struct Look<'a> {
@@ -119,10 +119,10 @@ impl CurrentReads {
     }
 }
 
-/// Returns whether a write may invalidate a read set: it writes an item that was found, or one that
-/// would now be found. Then the read set is looked up after the write.
-pub(crate) fn touches(write: &RowWrite<'_>, read_set: &[ReadDependency]) -> bool {
-    let RowWrite { scope, id, keys, .. } = write;
+/// Returns whether a change may invalidate a read set: it writes an item that was found, or one that
+/// would now be found. Then the read set is looked up after the change.
+pub(crate) fn touches(row: &RowChange, read_set: &[ReadDependency]) -> bool {
+    let RowChange { scope, id, keys, .. } = row;
     let would_be_found = |collection, key: &LookupKey| match (key, Shape::of(collection, key)) {
         (LookupKey::Id(sought), _) => sought == id,
         (LookupKey::Parent(parent), _) => scope.parent == Some(*parent),
