@@ -269,7 +269,7 @@ async fn items_of_the_sixth_schema_are_given_their_references(store: &TestStore)
             for member in ["proposal_id", "program_id", "subject"] {
                 let members = format!("{{\"{member}\":\"{value}\"}}");
                 let read = Members::read(members.as_bytes()).unwrap().unwrap();
-                let references = collection.references_in(&read);
+                let references = collection.references_in(read.encoded());
                 let item = NewItem { references, ..new_item(&members) };
                 store.try_insert(all(collection), item).await.unwrap();
             }

@@ -177,7 +177,7 @@ impl Author {
             id: new_id(),
             members: stored(members),
             continues,
-            references: collection.references_in(&read(members)),
+            references: collection.references_in(read(members).encoded()),
         };
         self.items.insert(Scope { collection, parent }, item, by(number)).await.unwrap()
     }
@@ -239,7 +239,7 @@ fn replacement(collection: Collection, shown: &ShownItem, members: &str) -> Repl
         id: shown.item.id,
         expected: shown.item.version,
         members: stored(members),
-        references: collection.references_in(&read(members)),
+        references: collection.references_in(read(members).encoded()),
     }
 }
 
