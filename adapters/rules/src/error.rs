@@ -10,6 +10,9 @@ pub(crate) struct Location {
     pub column: u32,
 }
 
+/// An error of a file, and where in the file it is.
+pub(crate) type Located = (Location, String);
+
 /// One error. It displays as `FILE:LINE:COLUMN: REASON`, which editors make a link of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RuleFileError {
@@ -101,7 +104,7 @@ impl<'a> FileErrors<'a> {
     }
 
     /// Returns the value of a result; adds its error.
-    pub fn take<T>(&mut self, result: Result<T, (Location, String)>) -> Option<T> {
+    pub fn take<T>(&mut self, result: Result<T, Located>) -> Option<T> {
         result.map_err(|(place, reason)| self.add(place, reason)).ok()
     }
 

@@ -8,12 +8,9 @@ use domain::{Pointer, nearest};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::error::{FileErrors, Location};
+use crate::error::{FileErrors, Located, Location};
 use crate::expression::date;
 use crate::yaml::{Content, Entry, Node, Scalar, ScalarKind};
-
-/// An error, and where it is.
-pub(crate) type Located = (Location, String);
 
 /// A mapping of which only some keys are known.
 pub(crate) struct Table {

@@ -3,7 +3,7 @@
 use domain::{Collection, WriteOperation, nearest};
 use jiff::civil::Date;
 
-use crate::error::{Location, RuleFileError};
+use crate::error::{Located, RuleFileError};
 use crate::expression::{Variable, date};
 use crate::file_rule::FileRule;
 use crate::rule_set::RuleSet;
@@ -58,8 +58,8 @@ impl RuleSet {
     }
 }
 
-fn unknown_members(rule: &FileRule, rules: &RuleSet) -> Vec<(Location, String)> {
-    let mut found: Vec<(Location, String)> = Vec::new();
+fn unknown_members(rule: &FileRule, rules: &RuleSet) -> Vec<Located> {
+    let mut found: Vec<Located> = Vec::new();
     for read in &rule.notes.reads {
         let Some(collection) = rule.collection_of(read.of) else { continue };
         // What was found has its parent beside its members.
@@ -73,7 +73,7 @@ fn unknown_members(rule: &FileRule, rules: &RuleSet) -> Vec<(Location, String)> 
     found
 }
 
-fn unknown_field(rule: &FileRule, rules: &RuleSet) -> Option<(Location, String)> {
+fn unknown_field(rule: &FileRule, rules: &RuleSet) -> Option<Located> {
     let field = rule.field.as_ref()?;
     let name = field.pointer.first_name();
     if name.is_empty() || name == "id" {
@@ -84,7 +84,7 @@ fn unknown_field(rule: &FileRule, rules: &RuleSet) -> Option<(Location, String)>
 }
 
 /// The reasons why a rule never has anything to say.
-fn without_effect(rule: &FileRule, today: Date) -> Option<(Location, String)> {
+fn without_effect(rule: &FileRule, today: Date) -> Option<Located> {
     let judges_creates = rule.operations.contains(&WriteOperation::Create);
     let has_old = match (judges_creates, rule.operations.len()) {
         (true, 1) => Some(false),
@@ -105,7 +105,7 @@ fn without_effect(rule: &FileRule, today: Date) -> Option<(Location, String)> {
     Some((rule.place, reason))
 }
 
-fn date_misuses(rule: &FileRule) -> impl Iterator<Item = (Location, String)> {
+fn date_misuses(rule: &FileRule) -> impl Iterator<Item = Located> {
     let is_date = |(of, name): &(Variable, Box<str>)| {
         let mut known = rule.collection_of(*of)?.known_members();
         let (_, example) = known.find(|(known, _)| *known == &**name)?;

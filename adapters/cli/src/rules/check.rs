@@ -14,11 +14,8 @@ pub fn check(options: &CheckOptions, wiring: &Wiring) -> Result<(), CommandError
     let (summaries, warnings) = (rules.summaries(today), rules.warnings(today));
     let mut out = String::new();
     // Writing to a String cannot fail.
-    for summary in &summaries {
-        let _ = writeln!(out, "{summary}");
-    }
-    for warning in &warnings {
-        let _ = writeln!(out, "{warning}");
+    for line in summaries.iter().chain(&warnings) {
+        let _ = writeln!(out, "{line}");
     }
     let (count, cases) = (summaries.len(), rules.case_count());
     let _ = match warnings.len() {

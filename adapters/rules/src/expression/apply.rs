@@ -85,10 +85,8 @@ impl Operator {
 /// The number or duration with its sign turned.
 pub(super) fn negate<'a>(value: &Val<'a>) -> Outcome<Val<'a>> {
     if let Val::Duration(duration) = value {
-        let negated = duration.checked_neg().and_then(dates::in_span);
-        return negated
-            .map(Val::Duration)
-            .ok_or_else(|| failed!("the duration is too long to be turned round"));
+        let negated = duration.checked_neg().and_then(dates::in_span).map(Val::Duration);
+        return negated.ok_or_else(|| failed!("the duration is too long to be turned round"));
     }
     let number = value.as_number().ok_or_else(|| value.is_not("a number"))?;
     numbers::negate(number).map(Val::from)

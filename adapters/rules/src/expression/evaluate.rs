@@ -179,9 +179,8 @@ impl<'a> Evaluation<'a> {
 
     fn list(&mut self, elements: &'a [Node]) -> Outcome<Val<'a>> {
         self.meter.hold(ELEMENT * elements.len())?;
-        let elements: Outcome<Vec<_>> =
-            elements.iter().map(|element| self.value(element)).collect();
-        elements.map(Val::made_list)
+        let elements = elements.iter().map(|element| self.value(element));
+        elements.collect::<Outcome<_>>().map(Val::made_list)
     }
 
     fn map(&mut self, entries: &'a [[Node; 2]]) -> Outcome<Val<'a>> {

@@ -48,12 +48,8 @@ pub(super) fn of_json(meter: &Meter, digits: &str) -> Outcome<Number> {
 fn scientific(digits: &str) -> Option<Decimal> {
     let (mantissa, exponent) = digits.split_once(['e', 'E'])?;
     Decimal::from_str_exact(mantissa).ok()?;
-    let exponent: i32 = exponent.parse().ok()?;
-    if exponent.unsigned_abs() > Decimal::MAX_SCALE {
-        None
-    } else {
-        Decimal::from_scientific(digits).ok()
-    }
+    exponent.parse().ok().filter(|by: &i32| by.unsigned_abs() <= Decimal::MAX_SCALE)?;
+    Decimal::from_scientific(digits).ok()
 }
 
 /// A decimal from a string as people write it: `-12.10`.
@@ -76,7 +72,10 @@ impl Number {
         match self {
             Self::Decimal(decimal) => Some(decimal),
             Self::Integer(integer) => Some(Decimal::from(integer)),
-            Self::Double(double) => decimal_of_double(double),
+            Self::Double(double) if !double.is_finite() || double.abs() >= 1e28 => None,
+            // The shortest digits that tell this double from its neighbours, without an exponent;
+            // below 1e-28 there is nothing left of it.
+            Self::Double(double) => Decimal::from_str_exact(&double.to_string()).ok(),
         }
     }
 
@@ -115,16 +114,6 @@ impl Number {
             Self::Decimal(decimal) => decimal.to_string().parse().unwrap_or(f64::NAN),
         }
     }
-}
-
-fn decimal_of_double(double: f64) -> Option<Decimal> {
-    if !double.is_finite() || double.abs() >= 1e28 {
-        return None;
-    }
-    // The shortest digits that tell this double from its neighbours, without an exponent; below
-    // 1e-28 there is nothing left of it.
-    let digits = double.to_string();
-    Decimal::from_str_exact(&digits).ok()
 }
 
 /// Compares two numbers; `None` if one is NaN. Beside a double, an integer counts as one.
@@ -217,15 +206,14 @@ pub(super) fn decimals(
 }
 
 pub(super) fn negate(number: Number) -> Outcome<Number> {
-    Ok(match number {
-        Number::Integer(integer) => Number::Integer(
-            integer
-                .checked_neg()
-                .ok_or_else(|| failed!("-({integer}) is too large for an integer"))?,
-        ),
-        Number::Double(double) => Number::Double(-double),
-        Number::Decimal(decimal) => Number::Decimal(-decimal),
-    })
+    match number {
+        Number::Integer(integer) => integer
+            .checked_neg()
+            .map(Number::Integer)
+            .ok_or_else(|| failed!("-({integer}) is too large for an integer")),
+        Number::Double(double) => Ok(Number::Double(-double)),
+        Number::Decimal(decimal) => Ok(Number::Decimal(-decimal)),
+    }
 }
 
 /// Rounds half away from zero: 2.5 to 3, -2.5 to -3. The result shows that many digits, as far as

@@ -118,11 +118,8 @@ impl<'a> Val<'a> {
     }
 
     pub(super) fn as_integer(&self) -> Outcome<i64> {
-        if let Self::Integer(integer) = self {
-            Ok(*integer)
-        } else {
-            Err(self.is_not("an integer"))
-        }
+        let Self::Integer(integer) = self else { return Err(self.is_not("an integer")) };
+        Ok(*integer)
     }
 
     pub(super) const fn as_number(&self) -> Option<Number> {
@@ -387,12 +384,7 @@ impl<'a> Map<'a> {
         if let Self::Made(entries) = self {
             return Ok(entries.len());
         }
-        let mut count = 0;
-        for key in self.keys(meter) {
-            key?;
-            count += 1;
-        }
-        Ok(count)
+        self.keys(meter).try_fold(0, |count, key| key.map(|_| count + 1))
     }
 
     /// The keys in order, each charged when it is taken.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::json::push_string;
 
 use super::{Scalar, ScalarKind};
-use crate::error::Location;
+use crate::error::{Located, Location};
 
 /// A value. Aliases share the value they stand for.
 #[derive(Debug)]
@@ -55,11 +55,7 @@ impl Node {
     /// # Errors
     /// The part that JSON cannot express, or that exceeds `most_bytes`: aliases let a short text
     /// stand for a long one.
-    pub fn write_json(
-        &self,
-        most_bytes: usize,
-        out: &mut String,
-    ) -> Result<(), (Location, String)> {
+    pub fn write_json(&self, most_bytes: usize, out: &mut String) -> Result<(), Located> {
         if out.len() > most_bytes {
             let reason =
                 format!("the items of all cases together are larger than {most_bytes} bytes");

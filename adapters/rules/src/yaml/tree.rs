@@ -7,14 +7,11 @@ use domain::json::MAX_DEPTH;
 use granit_parser::{Event, Parser, Span, StrInput, options};
 
 use super::{Content, Entry, Node, Scalar};
-use crate::error::{FileErrors, Location};
+use crate::error::{FileErrors, Located, Location};
 
 /// Most values of all files together: what bounds the memory of trees, which are many times the
 /// size of their texts.
 pub(crate) const MOST_VALUES: usize = 300_000;
-
-/// An error that nothing can be read after.
-type YamlError = (Location, String);
 
 /// Reads the one document of a file, taking its values off `values_left`. `None` when it holds
 /// nothing, or has an error that nothing can be read after.
@@ -74,7 +71,7 @@ struct Builder<'t, 'b, 'e> {
 }
 
 impl<'t> Builder<'t, '_, '_> {
-    fn next(&mut self) -> Result<Option<(Event<'t>, Span)>, YamlError> {
+    fn next(&mut self) -> Result<Option<(Event<'t>, Span)>, Located> {
         self.events.next().transpose().map_err(|error| {
             let place = place(&Span::empty(*error.marker()));
             let line = self.file.lines().nth(place.line as usize - 1).unwrap_or_default();
@@ -82,7 +79,7 @@ impl<'t> Builder<'t, '_, '_> {
         })
     }
 
-    fn document(&mut self) -> Result<Option<Arc<Node>>, YamlError> {
+    fn document(&mut self) -> Result<Option<Arc<Node>>, Located> {
         let mut root = None;
         while let Some((event, span)) = self.next()? {
             match event {
@@ -101,7 +98,7 @@ impl<'t> Builder<'t, '_, '_> {
     }
 
     /// Reads the value that begins with an event.
-    fn node(&mut self, event: Event<'t>, span: &Span) -> Result<Arc<Node>, YamlError> {
+    fn node(&mut self, event: Event<'t>, span: &Span) -> Result<Arc<Node>, Located> {
         let place = place(span);
         if let Some(tag) = event.tag() {
             let reason = format!(
@@ -147,7 +144,7 @@ impl<'t> Builder<'t, '_, '_> {
         Ok(node)
     }
 
-    fn elements(&mut self) -> Result<Vec<Arc<Node>>, YamlError> {
+    fn elements(&mut self) -> Result<Vec<Arc<Node>>, Located> {
         let mut elements = Vec::new();
         while let Some((event, span)) = self.next()?
             && event != Event::SequenceEnd
@@ -157,7 +154,7 @@ impl<'t> Builder<'t, '_, '_> {
         Ok(elements)
     }
 
-    fn entries(&mut self) -> Result<Vec<Entry>, YamlError> {
+    fn entries(&mut self) -> Result<Vec<Entry>, Located> {
         let (mut entries, mut lines) = (Vec::new(), HashMap::new());
         while let Some((event, span)) = self.next()?
             && event != Event::MappingEnd
