@@ -28,8 +28,10 @@ pub(crate) trait Engine: Send + Sync {
     /// Does a write, whole or not at all; it is on disk when this returns `Ok`.
     async fn write(&self, write: Write) -> Answer;
 
-    /// What is known to be current without asking, where this process alone writes to the store.
-    fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>>;
+    /// The items known to be current without a query, where this process alone writes to the store.
+    fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
+        None
+    }
 
     /// A connection on which the schema can be looked at.
     fn schema(&self) -> &DatabaseConnection;

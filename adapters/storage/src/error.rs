@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use application::RepositoryError;
+use rusqlite::ffi;
 use sea_orm::sqlx::Error as SqlxError;
 use sea_orm::sqlx::error::DatabaseError;
 use sea_orm::{DbErr, RuntimeErr, SqlxSqliteError};
@@ -27,16 +28,8 @@ pub enum StoreError {
     )]
     InMemory,
     /// The folder of the `SQLite` file is not there and cannot be made.
-    #[error(
-        "cannot create the folder {} of the database file: {cause}; create it, or name a file elsewhere with --database-url",
-        path.display()
-    )]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why not.
-        cause: std::io::Error,
-    },
+    #[error("cannot create the folder {path} of the database file: {1}; create it, or name a file elsewhere with --database-url", path = .0.display())]
+    Folder(PathBuf, std::io::Error),
     /// The `SQLite` file is not there, and the URL does not allow it to be created.
     #[error(
         "there is no database file {path}; write sqlite://{path}?mode=rwc to create it, or name an existing one with --database-url",
@@ -46,38 +39,21 @@ pub enum StoreError {
     /// The `SQLite` file that is to be read is not there.
     #[error("there is no database file {}; name the store with --database-url", .0.display())]
     Missing(PathBuf),
-    /// The `SQLite` file cannot be opened.
-    #[error(
-        "cannot open the database file {}: {cause}; check that it is an SQLite file that this user may read and write",
-        path.display()
-    )]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        cause: String,
-    },
+    /// The `SQLite` file cannot be opened, with the cause.
+    #[error("cannot open the database file {path}: {1}; check that it is an SQLite file that this user may read and write", path = .0.display())]
+    Open(PathBuf, String),
     /// Another process has the `SQLite` file open.
     #[error("the database file {} is in use by another process of this service; stop that one, or use PostgreSQL for several", .0.display())]
     InUse(PathBuf),
     /// The file that says who uses the `SQLite` file cannot be made or locked.
-    #[error("cannot lock {}: {cause}", path.display())]
-    Lock {
-        /// The lock's file.
-        path: PathBuf,
-        /// Why not.
-        cause: std::io::Error,
-    },
-    /// The database does not let us in, or is not there.
+    #[error("cannot lock {path}: {1}", path = .0.display())]
+    Lock(PathBuf, std::io::Error),
+    /// The database, named without credentials, does not let us in, or is not there: what it or the
+    /// network said.
     #[error(
-        "cannot open the database {target}: {cause}; check that it runs, that it accepts this user, and that --database-url is right"
+        "cannot open the database {0}: {1}; check that it runs, that it accepts this user, and that --database-url is right"
     )]
-    Connect {
-        /// Which database, without credentials.
-        target: String,
-        /// What it, or the network, said.
-        cause: String,
-    },
+    Connect(String, String),
     /// The operating system gives no thread to write on.
     #[error("cannot start the thread that writes: {0}")]
     Thread(std::io::Error),
@@ -88,19 +64,20 @@ pub enum StoreError {
 
 impl StoreError {
     pub(crate) fn connect(target: String, error: &dyn Display) -> Self {
-        Self::Connect { target, cause: error.to_string().replace(['\n', '\r'], " ") }
+        Self::Connect(target, error.to_string().replace(['\n', '\r'], " "))
     }
 
     pub(crate) fn open(file: &Path, error: &rusqlite::Error) -> Self {
-        Self::Open { path: file.to_owned(), cause: error.to_string() }
+        Self::Open(file.to_owned(), error.to_string())
     }
 
     pub(crate) fn open_pool(file: &Path, error: &DbErr) -> Self {
-        Self::Open { path: file.to_owned(), cause: one_line(error) }
+        Self::Open(file.to_owned(), one_line(error))
     }
 
-    pub(crate) fn schema(error: &DbErr) -> Self {
-        Self::Schema(one_line(error))
+    #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+    pub(crate) fn schema(error: DbErr) -> Self {
+        Self::Schema(one_line(&error))
     }
 }
 
@@ -112,7 +89,8 @@ fn one_line(error: &DbErr) -> String {
     .replace(['\n', '\r'], " ")
 }
 
-/// What the callers of the port are told. The cause is for the log alone, so it is written here.
+/// Returns the error for the callers of the port. The cause is for the log alone, so it is written
+/// here.
 pub(crate) fn logged(error: &DbErr, step: &'static str) -> RepositoryError {
     log(error, step, meaning(error))
 }
@@ -123,11 +101,7 @@ pub(crate) fn logged_sqlite(error: &rusqlite::Error, step: &'static str) -> Repo
     log(error, step, sqlite_meaning(code))
 }
 
-fn log(
-    error: &dyn std::fmt::Display,
-    step: &'static str,
-    told: RepositoryError,
-) -> RepositoryError {
+fn log(error: &dyn Display, step: &'static str, told: RepositoryError) -> RepositoryError {
     match told {
         RepositoryError::Unavailable => tracing::warn!(%error, step, "the store is unavailable"),
         RepositoryError::Full => tracing::error!(%error, step, "the store is full"),
@@ -145,11 +119,12 @@ fn meaning(error: &DbErr) -> RepositoryError {
     }
 }
 
-/// Whether the connection was lost, or never there, rather than the statement refused.
+/// Returns whether the connection was lost, or never there, rather than the statement refused.
 pub(crate) fn is_lost(error: &DbErr) -> bool {
     match source(error) {
         Some(SqlxError::Database(error)) => {
-            error.code().is_some_and(|code| code.starts_with("08") || is_shutdown(&code))
+            const SHUTDOWN: [&str; 3] = ["57P01", "57P02", "57P03"];
+            error.code().is_some_and(|code| code.starts_with("08") || SHUTDOWN.contains(&&*code))
         }
         Some(error) => is_transport(error),
         None => false,
@@ -192,18 +167,14 @@ fn database_meaning(error: &dyn DatabaseError) -> RepositoryError {
 
 /// The primary result code is the low byte of the extended one (<https://sqlite.org/rescode.html>).
 const fn sqlite_meaning(code: u32) -> RepositoryError {
-    const BUSY: u32 = 5;
-    const LOCKED: u32 = 6;
-    const NO_MEMORY: u32 = 7;
-    const READ_ONLY: u32 = 8;
-    const INPUT_OUTPUT: u32 = 10;
-    const FULL: u32 = 13;
-    const CANNOT_OPEN: u32 = 14;
-    match code & 0xff {
-        FULL => RepositoryError::Full,
-        BUSY | LOCKED | NO_MEMORY | READ_ONLY | INPUT_OUTPUT | CANNOT_OPEN => {
-            RepositoryError::Unavailable
-        }
+    match (code & 0xff).cast_signed() {
+        ffi::SQLITE_FULL => RepositoryError::Full,
+        ffi::SQLITE_BUSY
+        | ffi::SQLITE_LOCKED
+        | ffi::SQLITE_NOMEM
+        | ffi::SQLITE_READONLY
+        | ffi::SQLITE_IOERR
+        | ffi::SQLITE_CANTOPEN => RepositoryError::Unavailable,
         _ => RepositoryError::Corrupt,
     }
 }
@@ -220,10 +191,6 @@ fn postgres_meaning(code: &str) -> RepositoryError {
         }
         _ => RepositoryError::Corrupt,
     }
-}
-
-fn is_shutdown(code: &str) -> bool {
-    matches!(code, "57P01" | "57P02" | "57P03")
 }
 
 #[cfg(test)]

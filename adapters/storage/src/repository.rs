@@ -21,7 +21,7 @@ use crate::cache::page_cache::PageCache;
 use crate::cache::revision_cache::RevisionCache;
 use crate::engine::Engine;
 use crate::error::logged;
-use crate::read::queue::{ReadQueue, SharedRead};
+use crate::read::queue::{ReadQueue, Results};
 use crate::search_index::indexer::Indexer;
 use crate::sql::change_log;
 use crate::sql::history::{self, VersionSelector};
@@ -36,16 +36,16 @@ use crate::write::command::{Answer, Change, ContentChange, Deletion, Write, Writ
 /// Requests that are forgotten in one step.
 const FORGOTTEN_AT_A_TIME: i64 = 1_000;
 
-/// How often a page is walked anew when writes change what is on it between the walk and the look
+/// The most times that a page is walked when writes change what is on it between the walk and the look
 /// at its items.
 const WALKS: usize = 3;
 
 /// The items of one database.
 pub(crate) struct SqlItemRepository {
     reads: Arc<Reads>,
-    items: ReadQueue<ItemReads>,
-    totals: ReadQueue<TotalsReads>,
-    pages: ReadQueue<PageReads>,
+    items: ReadQueue<(Scope, ItemId), Option<ShownItem>>,
+    totals: ReadQueue<(Scope, Vec<Collection>), (Totals, bool)>,
+    pages: ReadQueue<(Scope, PageQuery), (Arc<ListedPage>, bool)>,
     page_cache: PageCache,
     revision_cache: RevisionCache,
     indexer: Arc<Indexer>,
@@ -60,14 +60,18 @@ impl SqlItemRepository {
         let (statements, workers) = (Statements::new(engine.dialect()), engine.workers());
         let indexer = Arc::new(Indexer::start(Arc::clone(&engine)));
         let reads = Arc::new(Reads { engine, statements, indexer: Arc::clone(&indexer) });
-        let items = ReadQueue::start(ItemReads(Arc::clone(&reads)), workers, queue_timeout);
-        let totals = ReadQueue::start(TotalsReads(Arc::clone(&reads)), 1, queue_timeout);
-        let pages = ReadQueue::start(PageReads(Arc::clone(&reads)), workers, queue_timeout);
+        let [of_items, of_totals, of_pages] = std::array::from_fn(|_| Arc::clone(&reads));
         Self {
             reads,
-            items,
-            totals,
-            pages,
+            items: ReadQueue::start(workers, queue_timeout, move |keys| {
+                Arc::clone(&of_items).all_items(keys)
+            }),
+            totals: ReadQueue::start(1, queue_timeout, move |keys| {
+                Arc::clone(&of_totals).all_totals(keys)
+            }),
+            pages: ReadQueue::start(workers, queue_timeout, move |keys| {
+                Arc::clone(&of_pages).all_pages(keys)
+            }),
             page_cache: PageCache::new(),
             revision_cache: RevisionCache::new(),
             indexer,
@@ -164,10 +168,10 @@ impl SqlItemRepository {
 #[async_trait]
 impl ItemRepository for SqlItemRepository {
     async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
-        if self.reads.engine.write_through_cache().is_none() {
+        let Some(cache) = self.reads.engine.write_through_cache() else {
             return self.find_revalidated(scope, id).await;
-        }
-        match self.reads.current_item(scope, id) {
+        };
+        match cache.find(scope, id) {
             Some(shown) => Ok(Some(shown)),
             None => self.items.read((scope, id)).await,
         }
@@ -196,13 +200,8 @@ impl ItemRepository for SqlItemRepository {
         parents: &[ItemId],
         limit: u64,
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        self.reads
-            .read(
-                "belonging_to",
-                self.reads.statements.belonging_to(collection, parents, limit),
-                row_mapping::shown_items,
-            )
-            .await
+        let statement = self.reads.statements.belonging_to(collection, parents, limit);
+        self.reads.read("belonging_to", statement, row_mapping::shown_items).await
     }
 
     async fn look_up(&self, lookup: &Lookup) -> Result<domain::Found, RepositoryError> {
@@ -234,11 +233,8 @@ impl ItemRepository for SqlItemRepository {
         require_parent(scope, has_parent)?;
         // The items are at least as new as the page's own revision, and as the epoch before they
         // were read.
-        let cached_at = if self.reads.engine.write_through_cache().is_some() {
-            cached_at
-        } else {
-            page.revision.0
-        };
+        let is_epoch = self.reads.engine.write_through_cache().is_some();
+        let cached_at = if is_epoch { cached_at } else { page.revision.0 };
         self.page_cache.remember(scope, query, cached_at, &page);
         Ok(page)
     }
@@ -379,11 +375,9 @@ impl ChangeLog for SqlItemRepository {
 #[async_trait]
 impl Readiness for SqlItemRepository {
     async fn check(&self) -> Result<(), RepositoryError> {
-        if !self.items.is_alive()
-            || !self.totals.is_alive()
-            || !self.pages.is_alive()
-            || !self.indexer.is_alive()
-        {
+        let are_queues_alive =
+            self.items.is_alive() && self.totals.is_alive() && self.pages.is_alive();
+        if !are_queues_alive || !self.indexer.is_alive() {
             return Err(RepositoryError::Unavailable);
         }
         self.reads.read("readiness", self.reads.statements.ready(), |_| Ok(())).await
@@ -426,10 +420,6 @@ impl Reads {
         let statement = history::version_statement(self.engine.dialect(), scope, id, selector);
         self.read("past_version", statement, |rows| rows.first().map(history::version).transpose())
             .await
-    }
-
-    fn current_item(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
-        self.engine.write_through_cache()?.find(scope, id)
     }
 
     /// The items of the scope, from memory as far as they are known.
@@ -538,11 +528,9 @@ impl Reads {
         let mut walks = 1;
         loop {
             let page_statement = PageStatement::new(self.engine.dialect(), scope, query, known);
-            let mut rows = self
-                .read("page", page_statement.statement.clone(), |rows| {
-                    page_statement.understand(query, rows)
-                })
-                .await?;
+            let statement = page_statement.statement.clone();
+            let understand = |rows: &[QueryResult]| page_statement.understand(query, rows);
+            let mut rows = self.read("page", statement, understand).await?;
             rows.revision = indexed_revision.unwrap_or(rows.revision);
             let ids: Vec<_> = rows.found.iter().map(|found| found.place.id).collect();
             let items = match &query.fields {
@@ -558,15 +546,62 @@ impl Reads {
             }
         }
     }
+
+    /// Finds items that are looked for at the same time: those of a scope by one statement.
+    async fn all_items(self: Arc<Self>, keys: Vec<(Scope, ItemId)>) -> Results<Option<ShownItem>> {
+        let mut ids_of: HashMap<Scope, Vec<ItemId>> = HashMap::new();
+        for (scope, id) in &keys {
+            ids_of.entry(*scope).or_default().push(*id);
+        }
+        let mut found = HashMap::new();
+        let mut failed = HashMap::new();
+        for (scope, ids) in ids_of {
+            match self.items(scope, &ids).await {
+                Ok(items) => {
+                    found.extend(items.into_iter().map(|shown| ((scope, shown.item.id), shown)));
+                }
+                Err(error) => drop(failed.insert(scope, error)),
+            }
+        }
+        let answer = |key: &(Scope, ItemId)| {
+            failed.get(&key.0).map_or_else(|| Ok(found.get(key).cloned()), |error| Err(*error))
+        };
+        keys.iter().map(answer).collect()
+    }
+
+    /// Reads totals of scopes, and whether their parents exist. All that wait are read at once and
+    /// the next wait for them, so that many who want to know the same share one small statement.
+    async fn all_totals(
+        self: Arc<Self>,
+        keys: Vec<(Scope, Vec<Collection>)>,
+    ) -> Results<(Totals, bool)> {
+        let distinct: HashSet<_> = keys.iter().collect();
+        let reads = distinct.into_iter().map(async |key| (key, self.totals(key.0, &key.1).await));
+        let found: HashMap<_, _> = join_all(reads).await.into_iter().collect();
+        keys.iter().map(|key| found[key]).collect()
+    }
+
+    /// Reads pages, and whether the parents of their scopes exist. The same page is read once for
+    /// all who want it.
+    async fn all_pages(
+        self: Arc<Self>,
+        keys: Vec<(Scope, PageQuery)>,
+    ) -> Results<(Arc<ListedPage>, bool)> {
+        let mut found = HashMap::new();
+        for key in &keys {
+            if !found.contains_key(key) {
+                found.insert(key, self.page(key.0, &key.1).await);
+            }
+        }
+        keys.iter().map(|key| found[key].clone()).collect()
+    }
 }
 
 /// Puts the items in their places. `Err` is a page on which an item is not as it was selected.
 fn listed(rows: PageRows, items: Vec<ShownItem>) -> Result<Arc<ListedPage>, Arc<ListedPage>> {
     let mut items: HashMap<_, _> = items.into_iter().map(|shown| (shown.item.id, shown)).collect();
-    let (first, last) = (
-        rows.found.first().map(|found| found.place.clone()),
-        rows.found.last().map(|found| found.place.clone()),
-    );
+    let place = |found: &Found| found.place.clone();
+    let (first, last) = (rows.found.first().map(place), rows.found.last().map(place));
     let mut is_as_selected = true;
     let mut listed = Vec::with_capacity(items.len());
     for Found { place, score, version } in rows.found {
@@ -579,71 +614,4 @@ fn listed(rows: PageRows, items: Vec<ShownItem>) -> Result<Arc<ListedPage>, Arc<
     let PageRows { total, revision, has_more, .. } = rows;
     let page = Arc::new(ListedPage { total, revision, items: listed, first, last, has_more });
     if is_as_selected { Ok(page) } else { Err(page) }
-}
-
-/// Items that are looked for at the same time: those of a scope are found by one statement.
-struct ItemReads(Arc<Reads>);
-
-#[async_trait]
-impl SharedRead for ItemReads {
-    type Key = (Scope, ItemId);
-    type Found = Option<ShownItem>;
-
-    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
-        let mut ids_of: HashMap<Scope, Vec<ItemId>> = HashMap::new();
-        for (scope, id) in keys {
-            ids_of.entry(*scope).or_default().push(*id);
-        }
-        let mut found = HashMap::new();
-        let mut failed = HashMap::new();
-        for (scope, ids) in ids_of {
-            match self.0.items(scope, &ids).await {
-                Ok(items) => {
-                    found.extend(items.into_iter().map(|shown| ((scope, shown.item.id), shown)));
-                }
-                Err(error) => drop(failed.insert(scope, error)),
-            }
-        }
-        let answer = |key: &Self::Key| {
-            failed.get(&key.0).map_or_else(|| Ok(found.get(key).cloned()), |error| Err(*error))
-        };
-        keys.iter().map(answer).collect()
-    }
-}
-
-/// Totals of scopes, and whether their parents exist. All that wait are asked for at once and the
-/// next wait for them, so that many who want to know the same are told by one small statement.
-struct TotalsReads(Arc<Reads>);
-
-#[async_trait]
-impl SharedRead for TotalsReads {
-    type Key = (Scope, Vec<Collection>);
-    type Found = (Totals, bool);
-
-    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
-        let distinct: HashSet<_> = keys.iter().collect();
-        let reads = distinct.into_iter().map(async |key| (key, self.0.totals(key.0, &key.1).await));
-        let found: HashMap<_, _> = join_all(reads).await.into_iter().collect();
-        keys.iter().map(|key| found[key]).collect()
-    }
-}
-
-/// Pages, and whether the parents of their scopes exist. The same page is read once for all who want
-/// it.
-struct PageReads(Arc<Reads>);
-
-#[async_trait]
-impl SharedRead for PageReads {
-    type Key = (Scope, PageQuery);
-    type Found = (Arc<ListedPage>, bool);
-
-    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>> {
-        let mut found = HashMap::new();
-        for key in keys {
-            if !found.contains_key(key) {
-                found.insert(key, self.0.page(key.0, &key.1).await);
-            }
-        }
-        keys.iter().map(|key| found[key].clone()).collect()
-    }
 }

@@ -64,9 +64,7 @@ impl Store {
             Some(("sqlite", _)) => Self::on(Arc::new(SqliteReaders::open(options).await?), options),
             _ => Self::connect(options).await?,
         };
-        let pending = Migrator::get_pending_migrations_read_only(store.engine.schema()).await;
-        let is_prepared = pending.map_err(|error| StoreError::schema(&error))?.is_empty();
-        Ok(is_prepared.then_some(store))
+        Ok(store.is_up_to_date().await?.then_some(store))
     }
 
     fn on(engine: Arc<dyn Engine>, options: &StoreOptions) -> Self {
@@ -80,24 +78,26 @@ impl Store {
     /// # Errors
     /// Where the database refuses, or was prepared by a newer version of the service.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        self.bring_up_to_date().await.map_err(|error| StoreError::schema(&error))?;
+        self.bring_up_to_date().await.map_err(StoreError::schema)?;
         self.items.resume();
         Ok(())
     }
 
-    /// Whether nothing is left to [migrate](Self::migrate).
+    /// Returns whether nothing is left to [migrate](Self::migrate).
     ///
     /// # Errors
     /// Where the database cannot be asked, or was prepared by a newer version of the service.
     pub async fn is_migrated(&self) -> Result<bool, StoreError> {
-        let pending = Migrator::get_pending_migrations_read_only(self.engine.schema()).await;
-        let is_migrated = pending
-            .map(|pending| pending.is_empty())
-            .map_err(|error| StoreError::schema(&error))?;
+        let is_migrated = self.is_up_to_date().await?;
         if is_migrated {
             self.items.resume();
         }
         Ok(is_migrated)
+    }
+
+    async fn is_up_to_date(&self) -> Result<bool, StoreError> {
+        let pending = Migrator::get_pending_migrations_read_only(self.engine.schema()).await;
+        Ok(pending.map_err(StoreError::schema)?.is_empty())
     }
 
     /// The items.
@@ -106,7 +106,7 @@ impl Store {
         Arc::<SqlItemRepository>::clone(&self.items)
     }
 
-    /// What was written.
+    /// The changes that were written.
     #[must_use]
     pub fn change_log(&self) -> Arc<dyn ChangeLog> {
         Arc::<SqlItemRepository>::clone(&self.items)
@@ -126,7 +126,7 @@ impl Store {
         self.items.forget_requests(now).await
     }
 
-    /// Whether the store answers.
+    /// The check that the store answers.
     #[must_use]
     pub fn readiness(&self) -> Arc<dyn Readiness> {
         Arc::<SqlItemRepository>::clone(&self.items)

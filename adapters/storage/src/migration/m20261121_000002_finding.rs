@@ -29,9 +29,8 @@ impl MigrationTrait for Migration {
         let connection = manager.get_connection();
         let dialect = Dialect::of(manager.get_database_backend());
         for name in COLUMNS {
-            connection
-                .execute_unprepared(&format!("ALTER TABLE items ADD COLUMN {name} {}", dialect.key))
-                .await?;
+            let column = format!("ALTER TABLE items ADD COLUMN {name} {}", dialect.key);
+            connection.execute_unprepared(&column).await?;
         }
         give_keys(connection, dialect).await?;
         for name in COLUMNS {
@@ -40,11 +39,8 @@ impl MigrationTrait for Migration {
             );
             connection.execute_unprepared(&index).await?;
         }
-        connection
-            .execute_unprepared(
-                "CREATE INDEX items_by_update ON items (collection, updated_at, id)",
-            )
-            .await?;
+        let index = "CREATE INDEX items_by_update ON items (collection, updated_at, id)";
+        connection.execute_unprepared(index).await?;
         connection.execute_unprepared(words(dialect)).await?;
         Ok(())
     }

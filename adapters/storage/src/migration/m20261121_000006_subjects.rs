@@ -28,17 +28,14 @@ impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         let connection = manager.get_connection();
         let dialect = Dialect::of(manager.get_database_backend());
-        connection
-            .execute_unprepared(&format!("ALTER TABLE items ADD COLUMN subject {}", dialect.key))
-            .await?;
+        let column = format!("ALTER TABLE items ADD COLUMN subject {}", dialect.key);
+        connection.execute_unprepared(&column).await?;
         for (collection, member) in SUBJECTS {
             connection.execute_raw(give_subjects(dialect, collection, member)).await?;
         }
-        connection
-            .execute_unprepared(
-                "CREATE INDEX items_by_subject ON items (subject, id) WHERE subject IS NOT NULL",
-            )
-            .await?;
+        let index =
+            "CREATE INDEX items_by_subject ON items (subject, id) WHERE subject IS NOT NULL";
+        connection.execute_unprepared(index).await?;
         Ok(())
     }
 }

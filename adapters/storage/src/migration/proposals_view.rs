@@ -36,12 +36,8 @@ pub(crate) async fn refresh(
     if !in_place {
         database.execute_unprepared("DROP VIEW IF EXISTS proposals").await?;
     }
-    database
-        .execute_unprepared(&definition(
-            dialect,
-            if in_place { "CREATE OR REPLACE VIEW" } else { "CREATE VIEW" },
-        ))
-        .await?;
+    let create = if in_place { "CREATE OR REPLACE VIEW" } else { "CREATE VIEW" };
+    database.execute_unprepared(&definition(dialect, create)).await?;
     Ok(())
 }
 

@@ -49,7 +49,7 @@ impl PostgresRows {
         connection: &impl ConnectionTrait,
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, DbErr> {
-        let mut answered = HashMap::with_capacity(writes.len());
+        let mut rows: HashMap<Uuid, QueryResult> = HashMap::with_capacity(writes.len());
         for text in [&self.update, &self.insert, &self.restore] {
             let alike: Vec<_> = writes
                 .iter()
@@ -57,14 +57,17 @@ impl PostgresRows {
                 .copied()
                 .collect();
             if !alike.is_empty() {
-                let rows = connection.query_all_raw(statement(text, &alike)).await?;
-                answered.extend(answers(&alike, &rows)?);
+                for row in connection.query_all_raw(statement(text, &alike)).await? {
+                    rows.insert(row_mapping::get(&row, "asked")?, row);
+                }
             }
         }
-        writes
-            .iter()
-            .map(|write| answered.remove(&write.row.id.uuid()).ok_or_else(|| unanswered(write)))
-            .collect()
+        let answer = |write: &RowWrite<'_>| {
+            let id = write.row.id;
+            let unanswered = || DbErr::RecordNotFound(format!("a write of {id} without an answer"));
+            answer(write, rows.get(&id.uuid()).ok_or_else(unanswered)?)
+        };
+        writes.iter().map(answer).collect()
     }
 
     const fn text(&self, kind: RowChangeKind) -> &String {
@@ -76,34 +79,27 @@ impl PostgresRows {
     }
 }
 
-fn unanswered(write: &RowWrite<'_>) -> DbErr {
-    DbErr::RecordNotFound(format!("a write of {} without an answer", write.row.id))
-}
-
 /// `$1` the least time; then one array each of the columns of [`given`].
 fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
     let time =
         writes.iter().map(|write| write.metadata.time.as_microsecond()).max().unwrap_or_default();
+    let column = |value: &dyn Fn(&RowWrite<'_>) -> String| texts(writes.iter().map(value));
     let mut values = vec![
         time.into(),
-        texts(writes.iter().map(|write| write.row.id.to_string())),
-        texts(writes.iter().map(|write| write.row.scope.collection.name().to_owned())),
-        texts(writes.iter().map(|write| id_text(write.row.scope.parent))),
-        texts(writes.iter().map(|write| write.row.members.to_string())),
-        texts(
-            writes
-                .iter()
-                .map(|write| write.metadata.caller.as_deref().unwrap_or_default().to_owned()),
-        ),
+        column(&|write| write.row.id.to_string()),
+        column(&|write| write.row.scope.collection.name().to_owned()),
+        column(&|write| id_text(write.row.scope.parent)),
+        column(&|write| write.row.members.to_string()),
+        column(&|write| write.metadata.caller.as_deref().unwrap_or_default().to_owned()),
     ];
-    values.extend((0..references::COLUMNS.len()).map(|index| {
-        texts(
-            writes.iter().map(|write| id_text(write.row.references.get(index).copied().flatten())),
-        )
-    }));
+    values.extend(
+        (0..references::COLUMNS.len()).map(|index| {
+            column(&|write| id_text(write.row.references.get(index).copied().flatten()))
+        }),
+    );
     values.extend(
         (0..indexed_columns::COLUMNS.len())
-            .map(|key| texts(writes.iter().map(|write| key_text(&write.row.keys, key)))),
+            .map(|key| column(&|write| key_text(&write.row.keys, key))),
     );
     values.extend(own_values(writes));
     POSTGRES.statement(text, values)
@@ -149,20 +145,6 @@ pub(crate) fn texts(values: impl Iterator<Item = String>) -> Value {
 /// Numbers as a parameter.
 pub(crate) fn integers(values: impl Iterator<Item = i64>) -> Value {
     Value::Array(ArrayType::BigInt, Some(Box::new(values.map(Value::from).collect())))
-}
-
-/// What became of each write, by its item.
-fn answers(writes: &[RowWrite<'_>], rows: &[QueryResult]) -> Result<Vec<(Uuid, Answer)>, DbErr> {
-    let mut by_id = HashMap::with_capacity(rows.len());
-    for row in rows {
-        by_id.insert(row_mapping::get::<Uuid>(row, "asked")?, row);
-    }
-    let answer = |write: &RowWrite<'_>| {
-        let id = write.row.id.uuid();
-        let row = by_id.get(&id).ok_or_else(|| unanswered(write))?;
-        Ok((id, answer(write, row)?))
-    };
-    writes.iter().map(answer).collect()
 }
 
 fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {

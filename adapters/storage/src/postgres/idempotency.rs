@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use application::{Links, ShownItem};
+use application::ShownItem;
 use sea_orm::{ConnectionTrait, DbErr, Value};
 
 use crate::postgres::batch::{id_text, integers, texts};
@@ -11,7 +11,7 @@ use crate::sql::dialect::POSTGRES;
 use crate::sql::idempotency::{self, continued_by};
 use crate::sql::{references, row_mapping};
 use crate::write::batch::RowWrite;
-use crate::write::command::Answer;
+use crate::write::command::{Answer, Written};
 
 /// The places in the list of those that were answered before.
 const ANSWERED: &str = "SELECT g.place FROM unnest($1, $2, $3) WITH ORDINALITY AS g (caller, path, key, place) \
@@ -41,42 +41,34 @@ pub(crate) async fn answered(
 }
 
 /// Remembers those that have a key and were done.
-pub(crate) async fn remember(
+pub(crate) async fn remember<'a>(
     connection: &impl ConnectionTrait,
-    writes: &[RowWrite<'_>],
-    answers: &[Answer],
+    writes: &[RowWrite<'a>],
+    answers: &'a [Answer],
 ) -> Result<(), DbErr> {
-    let done = writes
-        .iter()
-        .zip(answers)
-        .filter_map(|(write, answer)| Some((write, answer.as_ref().ok()?.item()?)));
-    let done: Vec<_> = done
-        .filter_map(|(write, shown)| Some((write.metadata.key.as_ref()?, write.metadata, shown)))
-        .collect();
+    let with_key = |(write, answer): (&RowWrite<'a>, &'a Answer)| match answer {
+        Ok(Written::Item(shown)) => Some((write.metadata.key.as_ref()?, write.metadata, shown)),
+        _ => None,
+    };
+    let done: Vec<_> = writes.iter().zip(answers).filter_map(with_key).collect();
     if done.is_empty() {
         return Ok(());
     }
     let known: Vec<_> =
         done.iter().filter_map(|(_, metadata, _)| metadata.key_identity()).collect();
-    let column = |text: &dyn Fn(&ShownItem, &Links) -> String| {
-        texts(
-            done.iter()
-                .map(|(_, _, shown)| text(shown, &shown.links))
-                .collect::<Vec<_>>()
-                .into_iter(),
-        )
-    };
+    let column =
+        |text: &dyn Fn(&ShownItem) -> String| texts(done.iter().map(|(.., shown)| text(shown)));
     let values = known_values(&known).into_iter().chain([
         texts(done.iter().map(|(key, ..)| key.fingerprint.clone())),
         integers(done.iter().map(|(_, metadata, _)| metadata.key_expires.as_microsecond())),
-        column(&|shown, _| shown.item.id.to_string()),
+        column(&|shown| shown.item.id.to_string()),
         integers(done.iter().map(|(.., shown)| shown.item.version.number())),
-        column(&|_, links| id_text(links.continues)),
-        column(&|_, links| continued_by(links)),
+        column(&|shown| id_text(shown.links.continues)),
+        column(&|shown| continued_by(&shown.links)),
         texts(done.iter().map(|(_, metadata, _)| metadata.remarks.to_string())),
     ]);
     let links = (0..references::COLUMNS.len())
-        .map(|index| column(&|_, links| id_text(links.reference(index))));
+        .map(|index| column(&|shown| id_text(shown.links.reference(index))));
     let values: Vec<_> = values.chain(links).collect();
     let columns = idempotency::columns();
     let text = format!(

@@ -20,7 +20,6 @@ use sea_orm::{
 };
 
 use crate::StoreOptions;
-use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
 use crate::error::{StoreError, is_lost, logged};
 use crate::postgres::writes::{PostgresWrites, acquire_commit_lock};
@@ -127,17 +126,10 @@ impl Postgres {
         let connect_error = |error: DbErr| StoreError::connect(target.clone(), &error);
         let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
         let reading = options.connections.saturating_sub(writing).max(1);
-        let readers = SqlxPostgresConnector::connect(pool_options(options, reading, &[], &losses))
-            .await
-            .map_err(connect_error)?;
-        let pool = SqlxPostgresConnector::connect(pool_options(
-            options,
-            writing,
-            &WRITING_SETTINGS,
-            &losses,
-        ))
-        .await;
-        let pool = pool.map_err(connect_error)?;
+        let settings = pool_options(options, reading, &[], &losses);
+        let readers = SqlxPostgresConnector::connect(settings).await.map_err(connect_error)?;
+        let settings = pool_options(options, writing, &WRITING_SETTINGS, &losses);
+        let pool = SqlxPostgresConnector::connect(settings).await.map_err(connect_error)?;
         let writer = PostgresWriter {
             pool,
             losses: Arc::clone(&losses),
@@ -178,11 +170,6 @@ impl Engine for Postgres {
         }
     }
 
-    /// Other instances write too.
-    fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
-        None
-    }
-
     fn schema(&self) -> &DatabaseConnection {
         &self.readers
     }
@@ -211,19 +198,16 @@ impl Engine for Postgres {
 
     async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
         let forget = POSTGRES.statement(FORGET, [now.as_microsecond().into(), limit.into()]);
-        let forgotten = self.writer.pool.execute_raw(forget).await;
-        forgotten
-            .map(|done| done.rows_affected())
-            .map_err(|error| self.writer.failed(&error, "forget"))
+        match self.writer.pool.execute_raw(forget).await {
+            Ok(done) => Ok(done.rows_affected()),
+            Err(error) => Err(self.writer.failed(&error, "forget")),
+        }
     }
 
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
         let transaction = self.readers.begin().await?;
-        transaction
-            .execute_raw(
-                POSTGRES.statement("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK.into()]),
-            )
-            .await?;
+        let lock = POSTGRES.statement("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK.into()]);
+        transaction.execute_raw(lock).await?;
         Ok(transaction)
     }
 
@@ -245,7 +229,7 @@ async fn reach(options: &StoreOptions) -> Result<String, StoreError> {
     let parsed: PgConnectOptions = options
         .url
         .parse()
-        .map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
+        .map_err(|error: SqlxError| StoreError::InvalidUrl(error.to_string()))?;
     let database = parsed.get_database().unwrap_or("postgres");
     let target = format!("{database} at {}:{}", parsed.get_host(), parsed.get_port());
     let connecting = PgConnection::connect_with(&parsed);

@@ -29,13 +29,9 @@ pub(crate) async fn current_reads<'a>(
 async fn found(connection: &impl ConnectionTrait, look: &Look<'_>) -> Result<Vec<LookedUp>, DbErr> {
     let rows = connection.query_all_raw(look.statement(&POSTGRES)).await?;
     let looked_up = |row: &QueryResult| {
-        let (id, version) = (
-            row_mapping::item_id(row, "id")?,
-            Version::from_number(row_mapping::get(row, "version")?),
-        );
         Ok(LookedUp {
-            id,
-            version,
+            id: row_mapping::item_id(row, "id")?,
+            version: Version::from_number(row_mapping::get(row, "version")?),
             parent: row_mapping::id(row, "parent")?,
             value: row_mapping::get(row, "value")?,
         })

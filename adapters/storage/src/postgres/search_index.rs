@@ -31,11 +31,9 @@ pub(crate) async fn step(transaction: &DatabaseTransaction, limit: i64) -> Resul
         .map(|row| row_mapping::get(row, "sequence"))
         .transpose()?
         .unwrap_or_default();
-    let changes = transaction
-        .query_all_raw(
-            POSTGRES.statement(&progress::next(&POSTGRES), [indexed.into(), limit.into()]),
-        )
-        .await?;
+    let next_changes = [indexed.into(), limit.into()];
+    let next_changes = POSTGRES.statement(&progress::next(&POSTGRES), next_changes);
+    let changes = transaction.query_all_raw(next_changes).await?;
     let changes = changes.iter().map(next).collect::<Result<Vec<_>, _>>()?;
     let (step, mut items) = progress::step(indexed, &changes, limit);
     if step.changes == 0 {
@@ -60,14 +58,11 @@ async fn index(
         let id: Uuid = row_mapping::get(&row, "id")?;
         items.remove(&id);
         found.push(id.to_string());
-        vectors
-            .push(index_text(DbBackend::Postgres, &row_mapping::get::<String>(&row, "members")?));
+        let members: String = row_mapping::get(&row, "members")?;
+        vectors.push(index_text(DbBackend::Postgres, &members));
     }
-    transaction
-        .execute_raw(
-            POSTGRES.statement(INDEX, [texts(found.into_iter()), texts(vectors.into_iter())]),
-        )
-        .await?;
+    let words = [texts(found.into_iter()), texts(vectors.into_iter())];
+    transaction.execute_raw(POSTGRES.statement(INDEX, words)).await?;
     Ok(())
 }
 

@@ -108,23 +108,12 @@ impl PostgresWrites {
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, DbErr> {
         let transaction = pool.begin().await?;
-        acquire_commit_lock(
-            &transaction,
-            writes.iter().map(|write| write.metadata.time).max().unwrap_or_default(),
-        )
-        .await?;
+        let least = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
+        acquire_commit_lock(&transaction, least).await?;
         let refusals = refusals(&transaction, writes).await?;
-        let possible: Vec<_> = writes
-            .iter()
-            .zip(&refusals)
-            .filter(|(_, refusal)| refusal.is_none())
-            .map(|(write, _)| *write)
-            .collect();
-        let done = if possible.is_empty() {
-            Vec::new()
-        } else {
-            self.rows.perform(&transaction, &possible).await?
-        };
+        let possible = writes.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
+        let possible: Vec<_> = possible.map(|(write, _)| *write).collect();
+        let done = self.rows.perform(&transaction, &possible).await?;
         idempotency::remember(&transaction, &possible, &done).await?;
         transaction.commit().await?;
         let mut done = done.into_iter();

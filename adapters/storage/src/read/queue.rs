@@ -6,12 +6,10 @@
 //! who want it. A read only ever joins statements that begin after it was asked for, so it sees
 //! every write that was acknowledged before. When nothing else is going on a read goes out at once.
 
-use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
 use application::RepositoryError;
-use async_trait::async_trait;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -25,41 +23,37 @@ const TAKEN: usize = 64;
 /// must not keep the worker.
 const READING: Duration = Duration::from_mins(1);
 
-/// What is read, and how several are read together.
-#[async_trait]
-pub(crate) trait SharedRead: Send + Sync + 'static {
-    /// What is asked for.
-    type Key: Clone + Eq + Hash + Send + Sync + 'static;
-    /// What comes back.
-    type Found: Clone + Send + 'static;
+/// The results of reads, in the order of their keys.
+pub(crate) type Results<F> = Vec<Result<F, RepositoryError>>;
 
-    /// Reads for each key, in the order of the keys. Keys may be equal.
-    async fn read(&self, keys: &[Self::Key]) -> Vec<Result<Self::Found, RepositoryError>>;
-}
-
-struct Job<R: SharedRead> {
-    key: R::Key,
-    reply: oneshot::Sender<Result<R::Found, RepositoryError>>,
+struct Job<K, F> {
+    key: K,
+    reply: oneshot::Sender<Result<F, RepositoryError>>,
 }
 
 /// The queue to the workers. They end when it is dropped.
-pub(crate) struct ReadQueue<R: SharedRead> {
-    jobs: mpsc::Sender<Job<R>>,
+pub(crate) struct ReadQueue<K, F> {
+    jobs: mpsc::Sender<Job<K, F>>,
     queue_timeout: Duration,
 }
 
-impl<R: SharedRead> ReadQueue<R> {
-    pub fn start(read: R, workers: usize, queue_timeout: Duration) -> Self {
+impl<K: Clone + Send + Sync + 'static, F: Send + 'static> ReadQueue<K, F> {
+    /// Starts workers that read for several keys together, some of which may be equal.
+    pub fn start<R: Future<Output = Results<F>> + Send + 'static>(
+        workers: usize,
+        queue_timeout: Duration,
+        read: impl Fn(Vec<K>) -> R + Send + Sync + 'static,
+    ) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (read, queue) = (Arc::new(read), Arc::new(Mutex::new(queue)));
         for _ in 0..workers {
-            tokio::spawn(serve(Arc::clone(&read), Arc::clone(&queue), READING));
+            tokio::spawn(serve(Arc::clone(&read), Arc::clone(&queue)));
         }
         Self { jobs, queue_timeout }
     }
 
     /// Queues a read and waits for what it finds.
-    pub async fn read(&self, key: R::Key) -> Result<R::Found, RepositoryError> {
+    pub async fn read(&self, key: K) -> Result<F, RepositoryError> {
         let (reply, found) = oneshot::channel();
         let reason = match timeout(self.queue_timeout, self.jobs.send(Job { key, reply })).await {
             Ok(Ok(())) => return found.await.unwrap_or(Err(RepositoryError::Unavailable)),
@@ -70,23 +64,22 @@ impl<R: SharedRead> ReadQueue<R> {
         Err(RepositoryError::Unavailable)
     }
 
-    /// Whether there is still a worker to do the reads.
+    /// Returns whether there is still a worker to do the reads.
     pub fn is_alive(&self) -> bool {
         !self.jobs.is_closed()
     }
 }
 
-async fn serve<R: SharedRead>(
-    read: Arc<R>,
-    queue: Arc<Mutex<mpsc::Receiver<Job<R>>>>,
-    limit: Duration,
+async fn serve<K: Clone, F, R: Future<Output = Results<F>>>(
+    read: Arc<impl Fn(Vec<K>) -> R>,
+    queue: Arc<Mutex<mpsc::Receiver<Job<K, F>>>>,
 ) {
     let mut jobs = Vec::with_capacity(TAKEN);
     while queue.lock().await.recv_many(&mut jobs, TAKEN).await > 0 {
         // Nobody waits for the answer when the client hung up.
         jobs.retain(|job| !job.reply.is_closed());
         let keys: Vec<_> = jobs.iter().map(|job| job.key.clone()).collect();
-        if let Ok(found) = timeout(limit, read.read(&keys)).await {
+        if let Ok(found) = timeout(READING, read(keys)).await {
             jobs.drain(..).zip(found).for_each(|(job, found)| drop(job.reply.send(found)));
         } else {
             tracing::error!(reads = jobs.len(), "the database did not answer in time");

@@ -94,12 +94,13 @@ impl Indexer {
     /// Returns when everything that was committed before is indexed.
     pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
         let rows = self.engine.read(self.engine.dialect().statement(PROGRESS, [])).await;
-        let progress = rows.and_then(|rows| match rows.first() {
-            Some(row) => Ok((
-                row_mapping::get::<i64>(row, "indexed")?,
-                row_mapping::get::<i64>(row, "written")?,
-            )),
-            None => Err(DbErr::RecordNotFound("progress of the full-text index".to_owned())),
+        let progress = rows.and_then(|rows| {
+            let missing = || DbErr::RecordNotFound("progress of the full-text index".to_owned());
+            let row = rows.first().ok_or_else(missing)?;
+            Ok::<(i64, i64), _>((
+                row_mapping::get(row, "indexed")?,
+                row_mapping::get(row, "written")?,
+            ))
         });
         let (indexed, written) = progress.map_err(|error| logged(&error, "wait_until_indexed"))?;
         if indexed >= written {

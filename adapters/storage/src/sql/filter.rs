@@ -1,5 +1,7 @@
 //! Filters as SQL conditions on the row `w` of `items`.
 
+use std::slice::from_ref;
+
 use application::query::{Comparison, Condition, Filter, Operand, Subject};
 use domain::Collection;
 use sea_orm::DbBackend;
@@ -39,14 +41,11 @@ fn of_member(text: &mut SqlText, member: &Member, condition: &Condition) -> Stri
         Condition::Exists(true) => member.exists(),
         Condition::Exists(false) => format!("NOT ({})", member.exists()),
         Condition::Compare(Comparison::NotEqual, operand) => {
-            format!(
-                "({} AND NOT ({}))",
-                member.exists(),
-                equals_one(text, member, std::slice::from_ref(operand))
-            )
+            let equal = equals_one(text, member, from_ref(operand));
+            format!("({} AND NOT ({equal}))", member.exists())
         }
         Condition::Compare(Comparison::Equal, operand) => {
-            equals_one(text, member, std::slice::from_ref(operand))
+            equals_one(text, member, from_ref(operand))
         }
         Condition::Compare(comparison, operand) => compares(text, member, *comparison, operand),
         Condition::In(operands) => equals_one(text, member, operands),
@@ -60,10 +59,8 @@ fn equals_one(text: &mut SqlText, member: &Member, operands: &[Operand]) -> Stri
         let wanted = || operands.iter().filter_map(|operand| operand.text.as_deref());
         // As a condition of its own, not within COALESCE, so that an index on the text serves it.
         let held = member.as_text_beside(wanted());
-        return format!(
-            "{held} IN ({})",
-            wanted().map(|wanted| text.bind(wanted)).collect::<Vec<_>>().join(", ")
-        );
+        let wanted: Vec<_> = wanted().map(|wanted| text.bind(wanted)).collect();
+        return format!("{held} IN ({})", wanted.join(", "));
     }
     let holds: Vec<_> = operands
         .iter()
@@ -89,12 +86,8 @@ fn compares(
 ) -> String {
     match operand.text.as_deref() {
         Some(wanted) if member.is_text() => {
-            format!(
-                "{} {} {}",
-                member.as_text_beside(std::iter::once(wanted)),
-                operator(comparison),
-                text.bind(wanted)
-            )
+            let held = member.as_text_beside(std::iter::once(wanted));
+            format!("{held} {} {}", operator(comparison), text.bind(wanted))
         }
         _ => member.any(&any_of(&alternatives(text, comparison, operand))),
     }
@@ -123,11 +116,10 @@ pub(crate) fn numeric(text: &mut SqlText, number: &str) -> String {
 }
 
 fn contains(text: &mut SqlText, member: &Member, piece: &str) -> String {
-    let pattern = match text.dialect.backend {
-        DbBackend::Sqlite => text.bind(glob(piece)),
-        _ => text.bind(regular_expression(piece)),
+    let (operator, pattern) = match text.dialect.backend {
+        DbBackend::Sqlite => ("GLOB", text.bind(glob(piece))),
+        _ => ("~", text.bind(regular_expression(piece))),
     };
-    let operator = if text.dialect.backend == DbBackend::Sqlite { "GLOB" } else { "~" };
     if member.is_text() {
         return format!("{} {operator} {pattern}", member.as_string());
     }

@@ -21,19 +21,13 @@ pub(crate) fn source(text: &mut SqlText, search: &Search) -> String {
 /// longer the item is, as in BM25 without the rarity of words: `n / (n + 1.2 · (0.25 + 0.75 ·
 /// length / 4096))`.
 fn sqlite(text: &mut SqlText, search: &Search) -> String {
-    let mut words: Vec<_> = search
-        .terms
-        .iter()
-        .flat_map(|term| term.0.iter())
-        .map(|word| text.bind(word.as_ref()))
-        .collect();
+    let words = search.terms.iter().flat_map(|term| term.0.iter());
+    let mut words: Vec<_> = words.map(|word| text.bind(word.as_ref())).collect();
     words.sort_unstable();
-    let counted: Vec<_> = words
-        .iter()
-        .map(|word| {
-            format!("SELECT doc, COUNT(*) AS n FROM search_words WHERE term = {word} GROUP BY doc")
-        })
-        .collect();
+    let counted = |word| {
+        format!("SELECT doc, COUNT(*) AS n FROM search_words WHERE term = {word} GROUP BY doc")
+    };
+    let counted: Vec<_> = words.iter().map(counted).collect();
     let phrases: Vec<_> =
         search.terms.iter().map(|term| format!("\"{}\"", term.0.join(" "))).collect();
     format!(

@@ -141,11 +141,8 @@ pub(crate) fn page_statement(
         )
     };
     let counted = if query.is_counted {
-        format!(
-            "(SELECT COUNT(*) FROM ({} LIMIT {}) m)",
-            held(&|_| String::new()),
-            COUNTED_MATCHES + 1
-        )
+        let all = held(&|_| String::new());
+        format!("(SELECT COUNT(*) FROM ({all} LIMIT {}) m)", COUNTED_MATCHES + 1)
     } else {
         "CAST(NULL AS BIGINT)".to_owned()
     };
@@ -156,10 +153,8 @@ pub(crate) fn page_statement(
     };
     let walk =
         held(&|id| beyond.as_ref().map(|beyond| format!(" AND {id}{beyond}")).unwrap_or_default());
-    let (limit, offset) = (
-        text.bind(i64::try_from(query.limit.saturating_add(1)).unwrap_or(i64::MAX)),
-        text.bind(offset),
-    );
+    let limit = text.bind(i64::try_from(query.limit.saturating_add(1)).unwrap_or(i64::MAX));
+    let offset = text.bind(offset);
     text.finish(&format!(
         "WITH walked AS MATERIALIZED ({walk} ORDER BY e.id {order} LIMIT {limit} OFFSET {offset}), \
          t AS (SELECT {counted} AS matches) \

@@ -50,13 +50,10 @@ pub(crate) fn answered(rows: &[QueryResult]) -> Result<Option<Answered>, DbErr> 
     let item = past.item.ok_or_else(|| {
         row_mapping::not_understood("idempotency_keys", "a removal was kept as an answer")
     })?;
-    let [fingerprint, remarks]: [String; 2] =
-        [row_mapping::get(row, "fingerprint")?, row_mapping::get(row, "remarks")?];
-    let shown = ShownItem { item, links: row_mapping::relations(row)? };
     Ok(Some(Answered {
-        fingerprint: fingerprint.into(),
+        fingerprint: row_mapping::get::<String>(row, "fingerprint")?.into(),
         kind: past.change.kind,
-        shown,
-        remarks: remarks.into(),
+        shown: ShownItem { item, links: row_mapping::relations(row)? },
+        remarks: row_mapping::get::<String>(row, "remarks")?.into(),
     }))
 }

@@ -26,11 +26,12 @@ impl Keys {
             return keys;
         }
         for (name, value) in Value::from_encoded(members).entries().into_iter().flatten() {
-            let column = column(collection, name);
-            if let Some(place) =
-                column.and_then(|column| COLUMNS.iter().position(|known| *known == column))
-            {
-                keys.0[place] = key(value);
+            if let Some(column) = column(collection, name) {
+                for (_, key) in COLUMNS.iter().zip(&mut keys.0).filter(|(name, _)| **name == column)
+                {
+                    // Lists and booleans have no key.
+                    *key = value.as_written().map(key_of_text);
+                }
             }
         }
         keys
@@ -38,11 +39,8 @@ impl Keys {
 
     /// What a column holds.
     pub fn in_column(&self, column: &str) -> Option<&str> {
-        COLUMNS
-            .iter()
-            .zip(&self.0)
-            .find(|(name, _)| **name == column)
-            .and_then(|(_, key)| key.as_deref())
+        let mut keys = COLUMNS.iter().zip(&self.0);
+        keys.find(|(name, _)| **name == column).and_then(|(_, key)| key.as_deref())
     }
 
     /// Whether the column has the key of what is written so.
@@ -54,11 +52,6 @@ impl Keys {
     pub const fn columns(&self) -> &[Option<String>; COLUMNS.len()] {
         &self.0
     }
-}
-
-/// The key of a value; lists and booleans have none.
-fn key(value: Value<'_>) -> Option<String> {
-    value.as_written().map(key_of_text)
 }
 
 /// The key of what is written so.
@@ -89,7 +82,7 @@ pub(crate) fn compares_to_keys(text: &str) -> bool {
 
 /// A string for each of the columns, one after the other.
 pub(crate) fn each(text: impl Fn(&str) -> String) -> String {
-    COLUMNS.iter().map(|name| text(name)).collect::<Vec<_>>().concat()
+    COLUMNS.iter().map(|name| text(name)).collect()
 }
 
 /// The columns at the end of a list: `, program_id, …`.

@@ -72,56 +72,43 @@ impl LookupCondition {
         let (condition, value, is_indexed) = match shape {
             Shape::Id => (format!("w.id {}", among_ids(text, keys)), no_value(), true),
             Shape::Parent => (format!("w.parent {}", among_ids(text, keys)), no_value(), true),
-            Shape::Member { column: Some((column, true)), .. } => (
-                format!("w.{column} {}", among_texts(text, values(keys))),
-                format!("w.{column}"),
-                true,
-            ),
+            Shape::Member { column: Some((column, true)), .. } => {
+                let wanted = among_texts(text, values(keys));
+                (format!("w.{column} {wanted}"), format!("w.{column}"), true)
+            }
             Shape::Member { name, column } => {
                 let member = member(text, collection, name);
                 let written = member.as_written();
-                let is_written = format!(
-                    "{written} {} AND {}",
-                    among_texts(text, values(keys)),
-                    member.is_written()
-                );
-                let Some((column, _)) = column else {
-                    return Self::in_collection(text, collection, &is_written, written, false);
-                };
-                let beginnings = among_texts(text, values(keys).map(indexed_columns::key_of_text));
-                (format!("w.{column} {beginnings} AND {is_written}"), written, true)
+                let wanted = among_texts(text, values(keys));
+                let is_written = format!("{written} {wanted} AND {}", member.is_written());
+                match column {
+                    Some((column, _)) => {
+                        let keys =
+                            among_texts(text, values(keys).map(indexed_columns::key_of_text));
+                        (format!("w.{column} {keys} AND {is_written}"), written, true)
+                    }
+                    None => (is_written, written, false),
+                }
             }
         };
-        Self::in_collection(text, collection, &condition, value, is_indexed)
-    }
-
-    /// Neither engine always knows how many rows there are, so they are told which index to leave
-    /// alone: none is on an expression.
-    fn in_collection(
-        text: &SqlText,
-        collection: Collection,
-        condition: &str,
-        value: String,
-        is_indexed: bool,
-    ) -> Self {
+        // Neither engine always knows how many rows there are, so they are told which index to
+        // leave alone: none is on an expression.
         let expression = match text.dialect.backend {
             _ if !is_indexed => "w.collection",
             DbBackend::Sqlite => "+w.collection",
             _ => "(w.collection || '')",
         };
-        Self {
-            condition: format!("{expression} = {} AND {condition}", literal(collection.name())),
-            value,
-        }
+        let collection = literal(collection.name());
+        Self { condition: format!("{expression} = {collection} AND {condition}"), value }
     }
 }
 
 fn member(text: &mut SqlText, collection: Collection, name: &str) -> Member {
-    let kind = match collection.spec().fields {
+    let field = match collection.spec().fields {
         Fields::Typed(fields) => fields.iter().find(|field| field.name == name),
         Fields::Open(_) => None,
     };
-    Member::of(text, name, kind.map(|field| field.kind))
+    Member::of(text, name, field.map(|field| field.kind))
 }
 
 fn values<'a>(keys: &'a [&LookupKey]) -> impl Iterator<Item = String> + 'a {
@@ -150,10 +137,8 @@ fn among_texts(text: &mut SqlText, wanted: impl Iterator<Item = String>) -> Stri
     match text.dialect.backend {
         DbBackend::Sqlite => {
             let wanted: Vec<_> = wanted.map(|wanted| encode_string(&wanted)).collect();
-            format!(
-                "IN (SELECT value FROM json_each({}))",
-                text.bind(format!("[{}]", wanted.join(",")))
-            )
+            let list = text.bind(format!("[{}]", wanted.join(",")));
+            format!("IN (SELECT value FROM json_each({list}))")
         }
         _ => format!("= ANY ({}::text[])", text.bind(texts(wanted))),
     }
@@ -196,15 +181,10 @@ fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
 pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, Found>, DbErr> {
     let first =
         rows.first().ok_or_else(|| DbErr::RecordNotFound("a lookup without a count".to_owned()))?;
-    let counted = |column, most: usize| {
-        Ok::<_, DbErr>(
-            usize::try_from(row_mapping::count(first, column)?).is_ok_and(|count| count <= most),
-        )
-    };
-    if !counted("items", Lookup::MOST_ITEMS)? {
+    if row_mapping::count(first, "items")? > Lookup::MOST_ITEMS as u64 {
         return Ok(Err(Found::TooMany));
     }
-    if !counted("bytes", Lookup::MOST_BYTES)? {
+    if row_mapping::count(first, "bytes")? > Lookup::MOST_BYTES as u64 {
         return Ok(Err(Found::TooLarge));
     }
     if row_mapping::get::<Option<Uuid>>(first, "id")?.is_none() {

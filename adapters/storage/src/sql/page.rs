@@ -25,7 +25,7 @@ pub(crate) struct PageStatement {
 }
 
 /// How the items of a page are counted.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Count {
     /// The totals of the scope tell.
     All,
@@ -77,10 +77,9 @@ impl PageStatement {
         // Where nothing but the id counts, the walk stays within an index, which has no version.
         let version =
             if is_everything && order.is_by_id() { "CAST(NULL AS BIGINT)" } else { "w.version" };
-        let matches = if count == Count::Matches {
-            members.counted()
-        } else {
-            "CAST(NULL AS BIGINT)".to_owned()
+        let matches = match count {
+            Count::Matches => members.counted(),
+            Count::All | Count::No => "CAST(NULL AS BIGINT)".to_owned(),
         };
         let walk = format!(
             "WITH t AS ({totals}) SELECT t.*, {matches} AS matches, s.* FROM t LEFT JOIN (SELECT w.id, {version} AS version, {how_well} AS score{keys} FROM {source} w \

@@ -16,12 +16,7 @@ pub(crate) fn get<T: TryGetable>(row: &QueryResult, column: &str) -> Result<T, D
     row.try_get_by(column)
 }
 
-/// The item of a row that has its members.
-pub(crate) fn shown_item(row: &QueryResult) -> Result<ShownItem, DbErr> {
-    written_item(row, get::<String>(row, "members")?.into())
-}
-
-/// The item of a row that a write answered with; the writer knows the members.
+/// The item of a row, with its members from elsewhere.
 pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<ShownItem, DbErr> {
     let item = Item {
         id: ItemId::from_uuid(get(row, "id")?),
@@ -47,7 +42,8 @@ pub(crate) fn relations(row: &QueryResult) -> Result<Links, DbErr> {
 
 /// All items of a query's rows.
 pub(crate) fn shown_items(rows: &[QueryResult]) -> Result<Vec<ShownItem>, DbErr> {
-    rows.iter().map(shown_item).collect()
+    let members = |row| Ok::<_, DbErr>(get::<String>(row, "members")?.into());
+    rows.iter().map(|row| written_item(row, members(row)?)).collect()
 }
 
 /// All items of a query's rows, with the members that were asked for alone.

@@ -31,8 +31,7 @@ impl Order {
                 order.is_id_descending = key.descending;
                 break;
             }
-            let sorted = sorted(text, collection, key);
-            order.keys.push(sorted);
+            order.keys.push(sorted(text, collection, key));
         }
         order
     }
@@ -44,13 +43,9 @@ impl Order {
 
     /// The values a place remembers, each with a leading comma.
     pub fn columns(&self) -> String {
-        let columns: Vec<_> = self
-            .keys
-            .iter()
-            .enumerate()
-            .map(|(number, (value, _))| format!(", {value} AS key_{number}"))
-            .collect();
-        columns.concat()
+        let columns = self.keys.iter().enumerate();
+        let columns = columns.map(|(number, (value, _))| format!(", {value} AS key_{number}"));
+        columns.collect()
     }
 
     /// What stands after `ORDER BY`.

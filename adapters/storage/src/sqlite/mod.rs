@@ -164,7 +164,7 @@ impl Engine for Sqlite {
 }
 
 /// The file a URL names.
-pub(crate) fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
+fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
     let parsed: SqliteConnectOptions = url
         .parse()
         .map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
@@ -178,6 +178,12 @@ pub(crate) fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
     Ok(parsed.get_filename().into())
 }
 
+/// The file a URL names, which must be there.
+pub(crate) fn existing_file(url: &str) -> Result<Arc<Path>, StoreError> {
+    let file = named_file(url)?;
+    if file.exists() { Ok(file) } else { Err(StoreError::Missing(file.to_path_buf())) }
+}
+
 /// The file a URL names; its folder is there afterwards.
 fn file(url: &str) -> Result<Arc<Path>, StoreError> {
     let file = named_file(url)?;
@@ -187,7 +193,7 @@ fn file(url: &str) -> Result<Arc<Path>, StoreError> {
     }
     if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)
-            .map_err(|cause| StoreError::Folder { path: folder.to_owned(), cause })?;
+            .map_err(|cause| StoreError::Folder(folder.to_owned(), cause))?;
     }
     Ok(file)
 }
@@ -202,11 +208,11 @@ fn sole_process(file: &Path) -> Result<File, StoreError> {
     path.push(".lock");
     let path = PathBuf::from(path);
     let lock = File::options().create(true).truncate(false).write(true).open(&path);
-    let lock = lock.map_err(|cause| StoreError::Lock { path: path.clone(), cause })?;
+    let lock = lock.map_err(|cause| StoreError::Lock(path.clone(), cause))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse(file.to_owned())),
-        Err(TryLockError::Error(cause)) => Err(StoreError::Lock { path, cause }),
+        Err(TryLockError::Error(cause)) => Err(StoreError::Lock(path, cause)),
     }
 }
 
@@ -247,7 +253,21 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, 16))
 }
 
-pub(crate) fn pool_options(options: &StoreOptions, connections: u32) -> ConnectOptions {
+/// Opens connections that only look at a file, beside the process that serves it. Whoever only looks
+/// makes no file, whatever the URL says.
+pub(crate) async fn connect_to_look(
+    options: &StoreOptions,
+    connections: u32,
+    settings: fn(SqliteConnectOptions) -> SqliteConnectOptions,
+) -> Result<DatabaseConnection, StoreError> {
+    let file = existing_file(&options.url)?;
+    let mut pool = pool_options(options, connections);
+    pool.map_sqlx_sqlite_opts(move |file| settings(common(file).create_if_missing(false)));
+    let connection = SqlxSqliteConnector::connect(pool).await;
+    connection.map_err(|error| StoreError::open_pool(&file, &error))
+}
+
+fn pool_options(options: &StoreOptions, connections: u32) -> ConnectOptions {
     let mut pool = ConnectOptions::new(options.url.as_str());
     pool.max_connections(connections.max(1)).min_connections(connections.max(1));
     pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None);
@@ -255,7 +275,7 @@ pub(crate) fn pool_options(options: &StoreOptions, connections: u32) -> ConnectO
     pool
 }
 
-pub(crate) fn common(file: SqliteConnectOptions) -> SqliteConnectOptions {
+fn common(file: SqliteConnectOptions) -> SqliteConnectOptions {
     file.busy_timeout(BUSY_TIMEOUT)
         .statement_cache_capacity(STATEMENTS_KEPT)
         .pragma("cache_size", CACHED_KIBIBYTES)

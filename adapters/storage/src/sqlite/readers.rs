@@ -1,22 +1,19 @@
 //! An `SQLite` file that is only looked at, beside the process that serves it.
 
-use std::sync::Arc;
-
 use application::RepositoryError;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
-    SqlxSqliteConnector, Statement,
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement,
 };
 
 use crate::StoreOptions;
-use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::search_index::progress::Step;
 use crate::sql::dialect::{Dialect, SQLITE};
-use crate::sqlite::{common, named_file, pool_options};
+use crate::sqlite::connect_to_look;
 use crate::write::command::{Answer, Write};
 
 /// Items, and what is looked up beside them.
@@ -28,17 +25,8 @@ pub(crate) struct SqliteReaders(DatabaseConnection);
 
 impl SqliteReaders {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
-        let file = named_file(&options.url)?;
-        if !file.exists() {
-            return Err(StoreError::Missing(file.to_path_buf()));
-        }
-        let mut pool = pool_options(options, CONNECTIONS);
-        // Whoever only looks makes no file, whatever the URL says.
-        pool.map_sqlx_sqlite_opts(|file| {
-            common(file).create_if_missing(false).pragma("query_only", "ON")
-        });
-        let readers = SqlxSqliteConnector::connect(pool).await;
-        Ok(Self(readers.map_err(|error| StoreError::open_pool(&file, &error))?))
+        let query_only = |file: SqliteConnectOptions| file.pragma("query_only", "ON");
+        Ok(Self(connect_to_look(options, CONNECTIONS, query_only).await?))
     }
 }
 
@@ -58,10 +46,6 @@ impl Engine for SqliteReaders {
 
     async fn write(&self, _write: Write) -> Answer {
         Err(RepositoryError::Unavailable)
-    }
-
-    fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
-        None
     }
 
     fn schema(&self) -> &DatabaseConnection {

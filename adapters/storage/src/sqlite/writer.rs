@@ -66,11 +66,8 @@ impl Writer for SqliteWriter {
         let answers = match self.connection.lock().await.as_mut() {
             Some(connection) => {
                 let answers = self.transactions(connection, writes);
-                self.checkpoints.after(
-                    writes.len(),
-                    writes.iter().map(|write| write.members_length()).sum(),
-                    connection,
-                );
+                let bytes = writes.iter().map(|write| write.members_length()).sum();
+                self.checkpoints.after(writes.len(), bytes, connection);
                 answers
             }
             None => vec![Err(RepositoryError::Unavailable); writes.len()],
@@ -95,12 +92,8 @@ impl SqliteWriter {
 
     /// Brings the full-text index up to some more changes.
     pub async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
-        self.between_writes(
-            "index",
-            move |connection| search_index::step(connection, limit),
-            |step| step.changes,
-        )
-        .await
+        let step = move |connection: &mut Connection| search_index::step(connection, limit);
+        self.between_writes("index", step, |step| step.changes).await
     }
 
     /// Forgets some requests that have expired.
@@ -195,12 +188,8 @@ impl SqliteWriter {
     /// The time of a transaction.
     fn time(&self, connection: &Connection, writes: &[&Write]) -> rusqlite::Result<Timestamp> {
         let last = self.last_time(connection)?;
-        let asked = writes
-            .iter()
-            .map(|write| write.metadata.time.as_microsecond())
-            .max()
-            .unwrap_or_default();
-        let time = asked.max(last + 1);
+        let asked = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
+        let time = asked.as_microsecond().max(last + 1);
         self.last.store(time, Ordering::Relaxed);
         // A time that was stored is one that can be told; the end of the calendar is not reached by
         // counting.

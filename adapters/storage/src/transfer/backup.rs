@@ -16,7 +16,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::TransferError;
 use crate::StoreError;
-use crate::sqlite::{BUSY_TIMEOUT, named_file};
+use crate::sqlite::{BUSY_TIMEOUT, existing_file};
 
 /// Pages copied at a time, 16 MiB.
 const PAGES: i32 = 4_096;
@@ -29,13 +29,10 @@ pub(super) fn back_up(
     report: &dyn Fn(BackupProgress),
 ) -> Result<(), TransferError> {
     let file = match url.split_once(':') {
-        Some(("sqlite", _)) => named_file(url)?,
+        Some(("sqlite", _)) => existing_file(url)?,
         Some(("postgres" | "postgresql", _)) => return Err(TransferError::NotAFile),
         _ => return Err(StoreError::UnknownScheme.into()),
     };
-    if !file.exists() {
-        return Err(StoreError::Missing(file.to_path_buf()).into());
-    }
     let source = connect(&file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let source = source.map_err(|error| StoreError::open(&file, &error))?;
     copy(source, to, report).map_err(TransferError::at("copy the database file"))

@@ -69,7 +69,7 @@ impl Import {
     /// for the locks.
     pub async fn begin(options: &StoreOptions) -> Result<Self, TransferError> {
         let store = Store::connect(options).await?;
-        store.bring_up_to_date().await.map_err(|error| StoreError::schema(&error))?;
+        store.bring_up_to_date().await.map_err(StoreError::schema)?;
         let dialect = store.engine().dialect();
         let transaction = store.engine().begin_migration().await;
         let transaction = transaction.map_err(TransferError::at(STEP))?;

@@ -17,14 +17,15 @@ mod maintenance;
 use std::fmt::Display;
 
 use application::maintenance::MaintenanceError;
-use sea_orm::{ConnectionTrait, DatabaseConnection, SqlxSqliteConnector};
+use sea_orm::sqlx::sqlite::SqliteConnectOptions;
+use sea_orm::{ConnectionTrait, DatabaseConnection};
 use thiserror::Error;
 
 use crate::StoreOptions;
 use crate::error::StoreError;
 use crate::postgres::single_connection;
 use crate::sql::dialect::Dialect;
-use crate::sqlite::{common, named_file, pool_options};
+use crate::sqlite;
 
 /// Rows of an `SQLite` file that are read ahead: a row may be as large as a request.
 const ROWS_READ_AHEAD: usize = 4;
@@ -84,17 +85,9 @@ impl From<TransferError> for MaintenanceError {
 async fn connect_to_look(options: &StoreOptions) -> Result<DatabaseConnection, StoreError> {
     match options.url.split_once(':') {
         Some(("sqlite", _)) => {
-            let file = named_file(&options.url)?;
-            if !file.exists() {
-                return Err(StoreError::Missing(file.to_path_buf()));
-            }
-            let mut pool = pool_options(options, 1);
-            pool.map_sqlx_sqlite_opts(|file| {
-                let file = common(file).create_if_missing(false).read_only(true);
-                file.row_buffer_size(ROWS_READ_AHEAD)
-            });
-            let connection = SqlxSqliteConnector::connect(pool).await;
-            connection.map_err(|error| StoreError::open_pool(&file, &error))
+            let read_only =
+                |file: SqliteConnectOptions| file.read_only(true).row_buffer_size(ROWS_READ_AHEAD);
+            sqlite::connect_to_look(options, 1, read_only).await
         }
         Some(("postgres" | "postgresql", _)) => single_connection(options).await,
         _ => Err(StoreError::UnknownScheme),

@@ -85,16 +85,6 @@ pub(crate) enum Written {
     Nothing,
 }
 
-impl Written {
-    /// The item as it now is, where one is left to show.
-    pub const fn item(&self) -> Option<&ShownItem> {
-        match self {
-            Self::Item(shown) => Some(shown),
-            Self::Collection(_) | Self::Nothing => None,
-        }
-    }
-}
-
 /// The collections whose writes count in the revision of a whole collection.
 pub(crate) fn counted_with(collection: Collection) -> Vec<Collection> {
     let mut counted = vec![collection];

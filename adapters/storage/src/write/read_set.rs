@@ -46,13 +46,11 @@ pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a WriteMetadata>) -> Vec
             *most = (found.len() + 1).max(*most);
         }
     }
-    keys.into_iter()
-        .map(|((collection, shape), keys)| Look {
-            collection,
-            shape,
-            keys: keys.into_iter().collect(),
-        })
-        .collect()
+    let look = |((collection, shape), keys): (_, HashMap<_, _>)| {
+        let keys = keys.into_iter().collect();
+        Look { collection, shape, keys }
+    };
+    keys.into_iter().map(look).collect()
 }
 
 impl<'a> Look<'a> {
@@ -103,18 +101,11 @@ impl CurrentReads {
     /// Returns whether every lookup of a write finds the same items and versions as before.
     pub fn holds(&self, metadata: &WriteMetadata) -> bool {
         metadata.read_set.iter().all(|ReadDependency { lookup, found }| {
-            let current_reads = self
-                .0
-                .get(&lookup.collection)
-                .and_then(|current_reads| current_reads.get(&lookup.key));
-            let mut current_reads: Vec<_> = current_reads
-                .into_iter()
-                .flatten()
-                .filter(|(id, _)| *id != lookup.without)
-                .copied()
-                .collect();
-            current_reads.sort_unstable();
-            current_reads == *found
+            let current = self.0.get(&lookup.collection).and_then(|by_key| by_key.get(&lookup.key));
+            let current = current.into_iter().flatten().filter(|(id, _)| *id != lookup.without);
+            let mut current: Vec<_> = current.copied().collect();
+            current.sort_unstable();
+            current == *found
         })
     }
 }
