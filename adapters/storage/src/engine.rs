@@ -15,10 +15,10 @@ use crate::write::command::{Answer, Write};
 /// An open database of one of the two engines.
 #[async_trait]
 pub(crate) trait Engine: Send + Sync {
-    /// How it spells things.
+    /// Its spellings.
     fn dialect(&self) -> &'static Dialect;
 
-    /// How many statements of a kind of read are under way at most; the reads that wait meanwhile
+    /// The most statements of a kind of read that are under way; the reads that wait meanwhile
     /// share the next ones.
     fn workers(&self) -> usize;
 
@@ -36,8 +36,8 @@ pub(crate) trait Engine: Send + Sync {
     /// A connection on which the schema can be looked at.
     fn schema(&self) -> &DatabaseConnection;
 
-    /// How many changes may wait to be indexed while there is something to write: those of a few
-    /// seconds.
+    /// The number of changes that may wait to be indexed while there is something to write: those
+    /// of a few seconds.
     fn most_waiting(&self) -> i64;
 
     /// Brings the full-text index up to at most so many more changes.

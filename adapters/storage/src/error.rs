@@ -131,9 +131,9 @@ pub(crate) fn is_lost(error: &DbErr) -> bool {
     }
 }
 
-/// Whether `PostgreSQL` rolled the statement back for the sake of another, so that running it again
-/// may succeed: a serialisation failure, a deadlock, or a foreign key that a concurrent insert came
-/// under.
+/// Returns whether `PostgreSQL` rolled the statement back for the sake of another, so that running
+/// it again may succeed: a serialisation failure, a deadlock, or a foreign key that a concurrent
+/// insert came under.
 pub(crate) fn is_worth_retrying(error: &DbErr) -> bool {
     match source(error) {
         Some(SqlxError::Database(error)) => {

@@ -36,8 +36,8 @@ use crate::write::command::{Answer, Change, ContentChange, Deletion, Write, Writ
 /// Requests that are forgotten in one step.
 const FORGOTTEN_AT_A_TIME: i64 = 1_000;
 
-/// The most times that a page is walked when writes change what is on it between the walk and the look
-/// at its items.
+/// The most times that a page is walked when writes change what is on it between the walk and the
+/// look at its items.
 const WALKS: usize = 3;
 
 /// The items of one database.

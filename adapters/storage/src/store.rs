@@ -23,11 +23,10 @@ pub struct StoreOptions {
     /// `sqlite://PATH?mode=rwc` (a path relative to the working folder, or absolute with a third
     /// slash) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
     pub url: String,
-    /// How many connections `PostgreSQL` is asked for at most, or how many readers an `SQLite` file
-    /// has.
+    /// The most connections to `PostgreSQL`, or the number of readers of an `SQLite` file.
     pub connections: u32,
-    /// How long a request waits for a connection, or a write for its place in the queue, before the
-    /// store counts as unavailable.
+    /// The time that a request waits for a connection, or a write for its place in the queue,
+    /// before the store counts as unavailable.
     pub acquire_timeout: Duration,
 }
 

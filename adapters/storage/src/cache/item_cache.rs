@@ -8,7 +8,7 @@ use quick_cache::sync::Cache;
 /// Bytes of items that are cached.
 const CAPACITY_BYTES: u64 = 40 * 1024 * 1024;
 
-/// How many items are expected to fit.
+/// The number of items that are expected to fit.
 const EXPECTED_ITEMS: usize = 10_000;
 
 /// About how many bytes an item takes beside its members.

@@ -13,7 +13,7 @@ use domain::{Collection, ItemId};
 
 use crate::cache::item_cache::ItemCache;
 
-/// What was seen, and the least that the revision of each collection can be by now.
+/// The items seen, and the least that the revision of each collection can be by now.
 pub(crate) struct RevisionCache {
     items: ItemCache,
     revisions: RwLock<HashMap<Collection, i64>>,
@@ -57,8 +57,8 @@ impl RevisionCache {
             .map(|(_, shown)| shown)
     }
 
-    /// Whether it is worth asking for the revision, because the item was read at the newest that is
-    /// known.
+    /// Returns whether it is worth asking for the revision, because the item was read at the newest
+    /// that is known.
     pub fn may_be_current(&self, scope: Scope, id: ItemId) -> bool {
         self.items
             .find(scope, id)

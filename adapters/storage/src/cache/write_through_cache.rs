@@ -27,7 +27,7 @@ use crate::sql::references;
 use crate::write::batch::{RowChange, RowChangeKind};
 use crate::write::command::{Answer, Change, Deletion, Write, Written};
 
-/// What is cached here is current, whenever it was read.
+/// The revision of all that is cached here: it is current, whenever it was read.
 const UNVERSIONED: i64 = 0;
 
 /// Parts of the items, and of the collections, whose writes are counted apart.
@@ -40,9 +40,9 @@ const MAX_DANGLING: usize = 100_000;
 pub(crate) struct WriteThroughCache {
     items: ItemCache,
     dangling: Mutex<Dangling>,
-    /// How many writes there were to the items of each part.
+    /// The number of writes to the items of each part.
     writes: [Mutex<u64>; PARTS],
-    /// How many writes there were to the collections of each part.
+    /// The number of writes to the collections of each part.
     epochs: [AtomicU64; PARTS],
     hasher: DefaultHashBuilder,
 }
@@ -51,7 +51,7 @@ pub(crate) struct WriteThroughCache {
 #[derive(Default)]
 struct Dangling {
     targets: HashSet<ItemId>,
-    /// How many items were inserted that others can refer to.
+    /// The number of inserted items that others can refer to.
     inserts: u64,
 }
 

@@ -17,7 +17,7 @@ use crate::sql::row_mapping;
 /// The columns of keys that there were then.
 const COLUMNS: [&str; 4] = ["program_id", "research_type", "researcher_id", "start_date"];
 
-/// How many items are given their keys at a time.
+/// The number of items that are given their keys at a time.
 const BATCH: i64 = 500;
 
 #[derive(DeriveMigrationName)]

@@ -22,7 +22,7 @@ use crate::sql::{references, row_mapping};
 use crate::write::batch::{RowChangeKind, RowWrite};
 use crate::write::command::{Answer, Written, not_written};
 
-/// What later CTEs need to know of a written row, but for what it superseded and who wrote it.
+/// The columns that later CTEs need of a written row, but for what it superseded and who wrote it.
 fn written() -> String {
     format!(
         "i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.predecessor{}",
@@ -184,7 +184,7 @@ fn given(own: [&str; 2], last: &str) -> String {
     )
 }
 
-/// How rows are added, in the words of the statement.
+/// The parts of a statement that adds rows.
 struct Addition {
     version: &'static str,
     created_at: &'static str,
@@ -200,7 +200,7 @@ const INSERT: Addition = Addition {
     found: "NULL::bigint",
 };
 
-/// What was removed, if it was and nobody else was faster. Its history must not change meanwhile,
+/// Items that were removed, unless somebody else was faster. Its history must not change meanwhile,
 /// so it is done under a commit lock that was acquired before.
 const RESTORE: Addition = Addition {
     version: "(SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id)",

@@ -17,7 +17,7 @@ use crate::write::command::{Answer, Written};
 const ANSWERED: &str = "SELECT g.place FROM unnest($1, $2, $3) WITH ORDINALITY AS g (caller, path, key, place) \
                         JOIN idempotency_keys k ON k.caller = g.caller AND k.path = g.path AND k.key = g.key WHERE k.expires_at > $4";
 
-/// Whether each of the writes was answered before.
+/// Returns whether each of the writes was answered before.
 pub(crate) async fn answered(
     connection: &impl ConnectionTrait,
     writes: &[RowWrite<'_>],

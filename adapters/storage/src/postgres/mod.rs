@@ -42,9 +42,9 @@ const WRITE_WORKERS: usize = 1;
 /// take turns.
 const WRITING_CONNECTIONS: u32 = 4;
 
-/// How connections that write work: the plan of a statement is made once. The statements look for
-/// items by their identifiers only, so that the one good plan uses the indexes however small the
-/// tables are when it is made. What is read under the commit lock must be as the holder
+/// The settings of connections that write: the plan of a statement is made once. The statements
+/// look for items by their identifiers only, so that the one good plan uses the indexes however
+/// small the tables are when it is made. What is read under the commit lock must be as the holder
 /// before left it, whatever the database's own default is.
 const WRITING_SETTINGS: [(&str, &str); 5] = [
     ("plan_cache_mode", "force_generic_plan"),
@@ -61,8 +61,8 @@ const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
 /// it is used.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
-/// How long after a loss a connection may still come back into the pool that had been in use at the
-/// time.
+/// The time after a loss in which a connection may still come back into the pool that had been in
+/// use at the time.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// Statements a connection keeps prepared: more than this crate has.
@@ -221,8 +221,9 @@ impl Engine for Postgres {
     }
 }
 
-/// Connects once, and returns the name of the database for messages. A pool tries again until it has
-/// no time left, and conceals why; here the cause is reported at once, unless it goes away by itself.
+/// Connects once, and returns the name of the database for messages. A pool tries again until it
+/// has no time left, and conceals why; here the cause is reported at once, unless it goes away by
+/// itself.
 async fn reach(options: &StoreOptions) -> Result<String, StoreError> {
     const STARTING_UP: &str = "57P03";
     const TOO_MANY_CONNECTIONS: &str = "53300";
@@ -271,7 +272,7 @@ impl Losses {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether a connection that is so old, and has been idle for so long, may be dead.
+    /// Returns whether a connection that is so old, and has been idle for so long, may be dead.
     fn is_suspect(&self, age: Duration, idle_for: Duration) -> bool {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let since = last.map(|last| last.elapsed());

@@ -9,7 +9,7 @@ use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
 
-/// What the read set of the changes rest on, as it is now.
+/// The current results of the lookups in the read sets of changes.
 pub(crate) async fn current_reads<'a>(
     connection: &impl ConnectionTrait,
     changes: impl Iterator<Item = &'a WriteMetadata>,

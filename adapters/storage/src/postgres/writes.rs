@@ -25,7 +25,7 @@ use crate::write::command::{
     Answer, Change, ContentChange, Deletion, Write, Written, counted_with, not_written, removed_by,
 };
 
-/// How often a write is begun that the database rolls back for the sake of others.
+/// The most times a write is begun that the database rolls back for the sake of others.
 const ATTEMPTS: u32 = 5;
 
 /// The longest pause before the second attempt; it doubles with each.
@@ -41,8 +41,8 @@ const LOCK_VERSIONS: &str =
     "SELECT id, version FROM items WHERE collection = $1 ORDER BY id FOR UPDATE";
 
 /// The texts of the writes, made once. Both deletions take `$1` time and `$2` caller; then that of
-/// one item takes `$3` id, `$4` collection, `$5` parent and `$6` expected version, that of many `$3`
-/// collection and `$4` ids, a JSON array.
+/// one item takes `$3` id, `$4` collection, `$5` parent and `$6` expected version, that of many
+/// `$3` collection and `$4` ids, a JSON array.
 #[derive(Debug)]
 pub(crate) struct PostgresWrites {
     rows: PostgresRows,
@@ -236,7 +236,7 @@ async fn revision_of(
     Ok(revision)
 }
 
-/// Why writes must not be done, under the commit lock they are done under.
+/// The reasons why writes must not be done, under the commit lock they are done under.
 async fn refusals(
     connection: &impl ConnectionTrait,
     writes: &[RowWrite<'_>],
@@ -256,7 +256,7 @@ async fn refusals(
     Ok(writes.iter().zip(answered).map(refusal).collect())
 }
 
-/// Whether what a change was decided on is as it was. The commit lock must be held.
+/// Returns whether what a change was decided on is as it was. The commit lock must be held.
 async fn hold(connection: &impl ConnectionTrait, metadata: &WriteMetadata) -> Result<bool, DbErr> {
     Ok(read_set::current_reads(connection, std::iter::once(metadata)).await?.holds(metadata))
 }

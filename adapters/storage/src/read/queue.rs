@@ -13,14 +13,14 @@ use application::RepositoryError;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 
-/// How many reads may wait.
+/// The most reads that may wait.
 const QUEUE: usize = 4096;
 
-/// How many reads a worker takes at most.
+/// The most reads that a worker takes.
 const TAKEN: usize = 64;
 
-/// How long a worker waits for the database. Longer than any request: a database that fell silent
-/// must not keep the worker.
+/// The time that a worker waits for the database. Longer than any request: a database that fell
+/// silent must not keep the worker.
 const READING: Duration = Duration::from_mins(1);
 
 /// The results of reads, in the order of their keys.

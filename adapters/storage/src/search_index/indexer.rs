@@ -22,14 +22,14 @@ use crate::sql::row_mapping;
 /// Changes that are indexed at a time: on `SQLite` a write that comes meanwhile waits for them.
 const AT_A_TIME: i64 = 512;
 
-/// How long a write waits at most when far too much is to be indexed, so that writers do not run
-/// away from the index.
+/// The longest time that a write waits when far too much is to be indexed, so that writers do not
+/// run away from the index.
 const MAX_DELAY: Duration = Duration::from_secs(1);
 
-/// How long nobody must have written before what waits is indexed.
+/// The time without a write after which waiting changes are indexed.
 const IDLE: Duration = Duration::from_millis(20);
 
-/// How long a search waits.
+/// The longest time that a search waits.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The pause after a step that failed.
@@ -42,18 +42,18 @@ pub(crate) struct Indexer {
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What there is to do.
+/// The work there is to do.
 struct Work {
-    /// How many changes wait, as far as this process knows.
+    /// The number of changes that wait, as far as this process knows.
     waiting: AtomicI64,
     /// Up to which change a search wants the items indexed.
     wanted: AtomicI64,
     /// Up to which change they are.
     indexed: watch::Sender<i64>,
-    /// How often it failed.
+    /// The number of failures.
     failures: watch::Sender<u64>,
     news: Notify,
-    /// How many changes may wait while there is something to write.
+    /// The number of changes that may wait while there is something to write.
     most_waiting: i64,
 }
 
@@ -125,7 +125,7 @@ impl Indexer {
         Err(RepositoryError::Unavailable)
     }
 
-    /// Whether there is still a task that indexes.
+    /// Returns whether there is still a task that indexes.
     pub fn is_alive(&self) -> bool {
         self.task
             .lock()

@@ -35,14 +35,14 @@ pub(crate) fn next(dialect: &Dialect) -> String {
     )
 }
 
-/// What a step did.
+/// The result of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     /// Up to which change everything is indexed now.
     pub indexed: i64,
-    /// How many changes it took.
+    /// The number of changes it took.
     pub changes: usize,
-    /// Whether more are known to wait.
+    /// True when more are known to wait.
     pub has_more: bool,
 }
 

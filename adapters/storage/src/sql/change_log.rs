@@ -42,7 +42,7 @@ pub(crate) fn last_statement(dialect: &Dialect) -> Statement {
     dialect.statement("SELECT sequence, collection, item_id, version, kind, time, caller FROM changes ORDER BY sequence DESC LIMIT 1", [])
 }
 
-/// What the statement found.
+/// The page that the statement found.
 pub(crate) fn page(rows: &[QueryResult], after: Sequence, limit: u64) -> Result<LogPage, DbErr> {
     let read_to = rows
         .first()

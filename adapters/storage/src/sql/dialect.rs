@@ -19,7 +19,7 @@ pub(crate) struct Dialect {
     pub json: &'static str,
     /// The type of a primary key that the engine counts up.
     pub sequence: &'static str,
-    /// How many bytes the members of the row `i` have.
+    /// The number of bytes of the members of the row `i`.
     pub bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
     pub id_text: &'static str,

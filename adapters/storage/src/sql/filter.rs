@@ -69,8 +69,8 @@ fn equals_one(text: &mut SqlText, member: &Member, operands: &[Operand]) -> Stri
     member.any(&any_of(&holds))
 }
 
-/// Whether a string or an integer equals the operand exactly when it reads the same. Zero may be
-/// written `-0`.
+/// Returns whether a string or an integer equals the operand exactly when it reads the same. Zero
+/// may be written `-0`.
 fn equals_as_text(operand: &Operand) -> bool {
     let is_canonical = |number: &str| {
         number.parse::<i64>().is_ok_and(|value| value != 0 && value.to_string() == number)
@@ -93,7 +93,8 @@ fn compares(
     }
 }
 
-/// What may hold of the value `e`: it compares as a number, as a string, or is the same boolean.
+/// The conditions on the value `e`, one of which must hold: it compares as a number, as a string,
+/// or is the same boolean.
 fn alternatives(text: &mut SqlText, comparison: Comparison, operand: &Operand) -> Vec<String> {
     let dialect = text.dialect;
     let operator = operator(comparison);

@@ -1,8 +1,9 @@
 //! Full-text search as SQL: which items hold the words, and how well they match.
 //!
-//! Both engines get words that `application::query` has folded already, so they find the same items.
-//! The score of an item depends on the item alone: its position in the order of scores stays while
-//! others write. So it is not `bm25()`, which weighs a word by how rare it is among all items.
+//! Both engines get words that `application::query` has folded already, so they find the same
+//! items. The score of an item depends on the item alone: its position in the order of scores stays
+//! while others write. So it is not `bm25()`, which weighs a word by how rare it is among all
+//! items.
 
 use application::{Search, Term};
 use sea_orm::DbBackend;

@@ -18,7 +18,7 @@ use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::parent;
 
-/// What is known of the version that the change `c` made, with [`JOINS`].
+/// The columns of the version that the change `c` made, with [`JOINS`].
 pub(crate) const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.parent, c.predecessor, \
                                   f.time AS created_at, i.version AS present, \
                                   (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, \

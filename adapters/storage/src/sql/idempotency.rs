@@ -43,7 +43,7 @@ pub(crate) fn answered_statement(dialect: &Dialect, metadata: &WriteMetadata) ->
     Some(dialect.statement(&text, values))
 }
 
-/// What [`answered_statement`] found.
+/// The answer that [`answered_statement`] found.
 pub(crate) fn answered(rows: &[QueryResult]) -> Result<Option<Answered>, DbErr> {
     let Some(row) = rows.first() else { return Ok(None) };
     let past = history::version(row)?;

@@ -37,18 +37,18 @@ impl Keys {
         keys
     }
 
-    /// What a column holds.
+    /// The key in a column.
     pub fn in_column(&self, column: &str) -> Option<&str> {
         let mut keys = COLUMNS.iter().zip(&self.0);
         keys.find(|(name, _)| **name == column).and_then(|(_, key)| key.as_deref())
     }
 
-    /// Whether the column has the key of what is written so.
+    /// Returns whether the column has the key of what is written so.
     pub fn begin_as(&self, column: &str, text: &str) -> bool {
         self.in_column(column).is_some_and(|key| key == key_of_text(text))
     }
 
-    /// What the columns hold.
+    /// The keys, in the order of [`COLUMNS`].
     pub const fn columns(&self) -> &[Option<String>; COLUMNS.len()] {
         &self.0
     }
@@ -74,8 +74,8 @@ fn column_among(indexed: &[&str], member: &str) -> Option<&'static str> {
     named.filter(|_| indexed.contains(&member)).or_else(|| free.nth(position?))
 }
 
-/// Whether a string compares to a key as it does to the whole value: it is shorter than what is cut
-/// off a value.
+/// Returns whether a string compares to a key as it does to the whole value: it is shorter than
+/// what is cut off a value.
 pub(crate) fn compares_to_keys(text: &str) -> bool {
     text.chars().count() < LENGTH
 }

@@ -52,18 +52,18 @@ impl Member {
         }
     }
 
-    /// Whether it holds texts alone, never a list or a number.
+    /// Returns whether it holds texts alone, never a list or a number.
     pub const fn is_text(&self) -> bool {
         matches!(self.kind, Some(FieldKind::String | FieldKind::Date))
     }
 
-    /// Whether it holds one value, which equals another when their texts do.
+    /// Returns whether it holds one value, which equals another when their texts do.
     pub const fn is_scalar(&self) -> bool {
         matches!(self.kind, Some(FieldKind::String | FieldKind::Date | FieldKind::StringOrInteger))
     }
 
-    /// What compares to the texts as its value does: its key, if it is one and the texts are short,
-    /// so that an index serves.
+    /// The text that compares to the texts as its value does: its key, if it is one and the texts
+    /// are short, so that an index serves.
     pub fn as_text_beside<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> String {
         match self.key {
             Some(column) if texts.all(indexed_columns::compares_to_keys) => format!("w.{column}"),
@@ -83,8 +83,8 @@ impl Member {
         }
     }
 
-    /// Its value as it was written, where it [is](Self::is_written) a string or a number; compared by
-    /// code point.
+    /// Its value as it was written, where it [is](Self::is_written) a string or a number; compared
+    /// by code point.
     pub fn as_written(&self) -> String {
         match self.backend {
             // As a string SQLite writes numbers in its own way.

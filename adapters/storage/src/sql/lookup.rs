@@ -18,7 +18,7 @@ use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::{listed, shown_columns};
 
-/// What keys that are looked for by one condition have in common.
+/// The kind of key that one condition looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shape<'a> {
     Id,
@@ -54,7 +54,7 @@ impl<'a> Shape<'a> {
 
 /// Rows of one collection by keys of one shape.
 pub(crate) struct LookupCondition {
-    /// What must hold of `w`.
+    /// The condition on `w`.
     pub condition: String,
     /// The member's value where one is looked for, as a string.
     pub value: String,
@@ -177,7 +177,8 @@ fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
     )
 }
 
-/// What [`statement`] found. The links of the items are known only where it looked for an id.
+/// The items that [`statement`] found. The links of the items are known only where it looked for an
+/// id.
 pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, Found>, DbErr> {
     let first =
         rows.first().ok_or_else(|| DbErr::RecordNotFound("a lookup without a count".to_owned()))?;
@@ -220,7 +221,7 @@ mod tests {
         database
     }
 
-    /// How `SQLite` is going to find what a statement asks for.
+    /// The plan by which `SQLite` runs a statement.
     async fn plan(database: &DatabaseConnection, statement: Statement) -> String {
         let explained =
             Statement { sql: format!("EXPLAIN QUERY PLAN {}", statement.sql), ..statement };

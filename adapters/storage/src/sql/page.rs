@@ -24,7 +24,7 @@ pub(crate) struct PageStatement {
     count: Count,
 }
 
-/// How the items of a page are counted.
+/// The way the items of a page are counted.
 #[derive(Clone, Copy)]
 enum Count {
     /// The totals of the scope tell.
@@ -34,7 +34,7 @@ enum Count {
     No,
 }
 
-/// What a walk found.
+/// The rows that a walk found.
 pub(crate) struct PageRows {
     pub total: Total,
     pub revision: Revision,
@@ -264,7 +264,7 @@ pub(crate) fn totals_statement(
     text.finish(&totals)
 }
 
-/// What is counted of a scope: `total_items`, `revision`, `has_parent`, in one row.
+/// The counts of a scope: `total_items`, `revision`, `has_parent`, in one row.
 ///
 /// A page shows what writes to related collections make and break, so those count in its revision
 /// too.

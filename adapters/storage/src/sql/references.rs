@@ -23,7 +23,7 @@ fn id_in(members: &str, name: &str) -> Option<ItemId> {
     ItemId::parse(&Value::from_encoded(members).member(name)?.as_string()?)
 }
 
-/// What the columns hold.
+/// The values of the columns.
 pub(crate) fn values(references: &[Option<ItemId>]) -> [Option<Uuid>; COLUMNS.len()] {
     std::array::from_fn(|index| references.get(index).copied().flatten().map(ItemId::uuid))
 }

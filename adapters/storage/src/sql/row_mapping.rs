@@ -30,7 +30,7 @@ pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<Shown
     Ok(ShownItem { item, links: relations(row)? })
 }
 
-/// What the item of a row is linked to.
+/// The links of the item of a row.
 pub(crate) fn relations(row: &QueryResult) -> Result<Links, DbErr> {
     let links = references::COLUMNS.iter().map(|column| id(row, column));
     Ok(Links {
@@ -114,7 +114,7 @@ pub(crate) fn ids(listed: &str) -> Result<Vec<ItemId>, uuid::Error> {
         .collect()
 }
 
-/// What the store holds makes no sense.
+/// The error of a stored value that makes no sense.
 pub(crate) fn not_understood(what: &str, cause: impl std::fmt::Display) -> DbErr {
     DbErr::Type(format!("{what}: {cause}"))
 }

@@ -23,7 +23,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// What comes after the key `id` sorts nothing any more.
+    /// Keys after the key `id` sort nothing any more.
     pub fn new(text: &mut SqlText, collection: Collection, keys: &[SortKey]) -> Self {
         let mut order = Self { keys: Vec::new(), is_id_descending: false };
         for key in keys {
@@ -36,7 +36,7 @@ impl Order {
         order
     }
 
-    /// Whether it is the order of the ids alone.
+    /// Returns whether it is the order of the ids alone.
     pub const fn is_by_id(&self) -> bool {
         self.keys.is_empty()
     }
@@ -48,7 +48,7 @@ impl Order {
         columns.collect()
     }
 
-    /// What stands after `ORDER BY`.
+    /// The text after `ORDER BY`.
     pub fn clause(&self, is_backward: bool) -> String {
         let direction = |descending: bool| if descending == is_backward { "" } else { " DESC" };
         let components = self.keys.iter().flat_map(|(_, components)| components);

@@ -27,8 +27,8 @@ impl SqlText {
     }
 }
 
-/// A string as a literal. Only for names that are constants of this program, so that an index on them
-/// can be found.
+/// A string as a literal. Only for names that are constants of this program, so that an index on
+/// them can be found.
 pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

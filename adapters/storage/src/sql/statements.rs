@@ -26,7 +26,7 @@ pub(crate) fn item_columns() -> String {
     )
 }
 
-/// What is shown of a row, all but its members.
+/// The columns that are shown of a row, all but its members.
 pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
     format!(
         "{row}.id, {row}.version, {row}.created_at, {row}.updated_at, {row}.parent, {row}.predecessor, \
@@ -37,7 +37,7 @@ pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
     )
 }
 
-/// How often a collection, `$1`, was written: its revision, where nothing is linked. `$2` is the
+/// The number of writes to a collection, `$1`: its revision, where nothing is linked. `$2` is the
 /// nil UUID.
 pub(crate) const REVISION: &str = "SELECT CAST(COALESCE(SUM(writes), 0) AS BIGINT) AS revision FROM collection_totals \
                                    WHERE collection = $1 AND parent = $2";

@@ -38,7 +38,7 @@ use crate::sqlite::writer::SqliteWriter;
 use crate::write::command::{Answer, Write};
 use crate::write::queue::WriteQueue;
 
-/// How long a connection waits for another process that has the file locked.
+/// The time that a connection waits for another process that has the file locked.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Statements a connection keeps prepared: more than this crate has.
@@ -49,8 +49,8 @@ const STATEMENTS_KEPT: usize = 256;
 /// anew, and each mapping counts as the service's memory.
 const CACHED_KIBIBYTES: &str = "-4096";
 
-/// How the writer's connection works. It keeps more pages, because it goes back to those of its
-/// indexes again and again. The write-ahead log is copied into the file by another
+/// The settings of the writer's connection. It keeps more pages, because it goes back to those of
+/// its indexes again and again. The write-ahead log is copied into the file by another
 /// (`sqlite/checkpoints.rs`), and within a commit only when it is long all the same; it is cut back
 /// to so many bytes.
 const WRITER_PRAGMAS: [(&str, &str); 6] = [
@@ -253,8 +253,8 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, 16))
 }
 
-/// Opens connections that only look at a file, beside the process that serves it. Whoever only looks
-/// makes no file, whatever the URL says.
+/// Opens connections that only look at a file, beside the process that serves it. Whoever only
+/// looks makes no file, whatever the URL says.
 pub(crate) async fn connect_to_look(
     options: &StoreOptions,
     connections: u32,

@@ -22,7 +22,7 @@ impl Totals {
         }
     }
 
-    /// How many writes to a collection wait to be added.
+    /// The number of writes to a collection that wait to be added.
     pub fn writes_to(&self, collection: &str) -> i64 {
         self.0.get(&(collection.to_owned(), Uuid::nil())).map_or(0, |(_, writes)| *writes)
     }

@@ -40,7 +40,7 @@ const PAST: &str = "SELECT l.version, f.time AS created_at, EXISTS (SELECT 1 FRO
 
 const ANSWERED: &str = "SELECT 1 FROM idempotency_keys WHERE caller = ?1 AND path = ?2 AND key = ?3 AND expires_at > ?4";
 
-/// What belongs to an item goes before it.
+/// Items that belong to an item go before it.
 const REMOVE: [&str; 2] = [
     "DELETE FROM items WHERE parent = ?1 RETURNING collection, parent",
     "DELETE FROM items WHERE id = ?1 RETURNING collection, parent",
@@ -48,7 +48,7 @@ const REMOVE: [&str; 2] = [
 
 type Outcome<T> = rusqlite::Result<T>;
 
-/// What a write leaves, or why it is refused.
+/// The result of a write, or why it is refused.
 type Judged<T> = Result<T, RepositoryError>;
 
 /// The texts of the writes, made once.
@@ -346,7 +346,7 @@ impl Performing<'_> {
         links.collect::<Outcome<_>>().map(references::trimmed)
     }
 
-    /// Whether an item of the collection exists, if one is named.
+    /// Returns whether an item of the collection exists, if one is named.
     fn is_there_or_none(
         &self,
         id: Option<ItemId>,

@@ -21,8 +21,8 @@ use crate::sqlite::{BUSY_TIMEOUT, existing_file};
 /// Pages copied at a time, 16 MiB.
 const PAGES: i32 = 4_096;
 
-/// Backs up the `SQLite` file that a URL names into an empty file, which is to be flushed to the disk
-/// by the caller. Reports after each step.
+/// Backs up the `SQLite` file that a URL names into an empty file, which is to be flushed to the
+/// disk by the caller. Reports after each step.
 pub(super) fn back_up(
     url: &str,
     to: &Path,

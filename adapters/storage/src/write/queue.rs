@@ -17,10 +17,10 @@ use tokio::time::timeout;
 
 use crate::write::command::{Answer, Write};
 
-/// How many writes may wait.
+/// The most writes that may wait.
 const QUEUE: usize = 1024;
 
-/// How many writes are done together at most.
+/// The most writes that are done together.
 const BATCH: usize = 256;
 
 /// Does several writes.

@@ -15,7 +15,7 @@ use crate::sql::lookup::{LookupCondition, Shape};
 use crate::sql::sql_text::SqlText;
 use crate::write::batch::RowChange;
 
-/// What is looked for by one statement.
+/// Lookups that one statement makes.
 pub(crate) struct Look<'a> {
     collection: Collection,
     shape: Shape<'a>,
@@ -31,11 +31,11 @@ pub(crate) struct LookedUp {
     pub value: Option<String>,
 }
 
-/// What there is, by what was looked for.
+/// The items and versions found, by collection and key.
 #[derive(Default)]
 pub(crate) struct CurrentReads(HashMap<Collection, HashMap<LookupKey, Vec<(ItemId, Version)>>>);
 
-/// What is to be looked for: every key once, whatever is left out of what it finds.
+/// The lookups to be made: every key once, whatever is left out of what it finds.
 pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a WriteMetadata>) -> Vec<Look<'a>> {
     let mut keys: HashMap<_, HashMap<&LookupKey, usize>> = HashMap::new();
     for ReadDependency { lookup, found } in changes.flat_map(|metadata| &metadata.read_set) {
@@ -110,8 +110,8 @@ impl CurrentReads {
     }
 }
 
-/// Returns whether a change may invalidate a read set: it writes an item that was found, or one that
-/// would now be found. Then the read set is looked up after the change.
+/// Returns whether a change may invalidate a read set: it writes an item that was found, or one
+/// that would now be found. Then the read set is looked up after the change.
 pub(crate) fn touches(row: &RowChange, read_set: &[ReadDependency]) -> bool {
     let RowChange { scope, id, keys, .. } = row;
     let would_be_found = |collection, key: &LookupKey| match (key, Shape::of(collection, key)) {
