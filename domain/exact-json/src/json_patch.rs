@@ -24,8 +24,8 @@ const SMALL: usize = 1 << 20;
 /// and `replace` alone. Numbers are told apart by their digits: `1.0` is not `1.00`.
 #[must_use]
 pub fn json_patch(from: Value<'_>, to: Value<'_>) -> String {
-    let room = SMALL.max(MOST_LOOKS * (from.encoded().len() + to.encoded().len()));
-    let mut patch = Patch { operations: String::from("["), path: String::new(), room };
+    let remaining = SMALL.max(MOST_LOOKS * (from.encoded().len() + to.encoded().len()));
+    let mut patch = Patch { operations: String::from("["), path: String::new(), remaining };
     patch.change(from, to);
     if patch.operations.ends_with(',') {
         patch.operations.pop();
@@ -40,7 +40,7 @@ struct Patch {
     /// Where the values are, escaped for a JSON text.
     path: String,
     /// Bytes that may still be looked through.
-    room: usize,
+    remaining: usize,
 }
 
 /// Why a value is replaced as a whole.
@@ -59,7 +59,7 @@ impl Patch {
         let (start, path) = (self.operations.len(), self.path.len());
         let most = start + path + to.encoded().len();
         let whole = match (from.kind(), to.kind()) {
-            _ if !self.take_room(from, to) => Err(Whole::NotCompared),
+            _ if !self.look_through(from, to) => Err(Whole::NotCompared),
             (Kind::Object, Kind::Object) if path == 0 => self.change_object(from, to, usize::MAX),
             (Kind::Object, Kind::Object) => self.change_object(from, to, most + SLACK),
             (Kind::Array, Kind::Array) => self.change_array(from, to, most),
@@ -121,10 +121,10 @@ impl Patch {
         Ok(())
     }
 
-    /// Reserves room to compare both values. Returns `false` if there is not enough.
-    fn take_room(&mut self, from: Value<'_>, to: Value<'_>) -> bool {
-        let rest = self.room.checked_sub(from.encoded().len() + to.encoded().len());
-        self.room = rest.unwrap_or_default();
+    /// Counts both values as looked through. Returns `false` if that is more than remains.
+    fn look_through(&mut self, from: Value<'_>, to: Value<'_>) -> bool {
+        let rest = self.remaining.checked_sub(from.encoded().len() + to.encoded().len());
+        self.remaining = rest.unwrap_or_default();
         rest.is_some()
     }
 
