@@ -4,23 +4,23 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 use tokio::task::coop::consume_budget;
 
-use crate::expression::{Budget, Meter};
+use crate::expression::{CostLimit, Meter};
 
-/// Long evaluations that run at a time, whatever the writes: each may take the whole budget of its
-/// time and memory. Whoever waits for a permit holds no thread.
+/// Long evaluations that run at a time, whatever the writes: each may take all the
+/// time and memory it is allowed. Whoever waits for a permit holds no thread.
 static LONG_EVALUATIONS: Semaphore = Semaphore::const_new(2);
 
 /// The work after which a task gives up one of the 128 units that tokio lets it use before others
 /// run: all of them are about a millisecond.
 const WORK_PER_UNIT: u64 = 8_000;
 
-/// Runs an evaluation within a small budget. Where that is exhausted, runs it again within `budget`,
+/// Runs an evaluation within a small limit. Where that is reached, runs it again within `limit`,
 /// beside other tasks of the thread, and few at a time.
-pub(crate) async fn run<T>(budget: Budget, evaluate: impl Fn(&Meter) -> T) -> T {
+pub(crate) async fn run<T>(limit: CostLimit, evaluate: impl Fn(&Meter) -> T) -> T {
     let (outcome, work) = {
-        let meter = Meter::of(Budget::AtOnce);
+        let meter = Meter::of(CostLimit::AtOnce);
         let outcome = evaluate(&meter);
-        ((!meter.is_exhausted()).then_some(outcome), meter.work_done(Budget::AtOnce))
+        ((!meter.is_exhausted()).then_some(outcome), meter.work_done(CostLimit::AtOnce))
     };
     for _ in 0..=work / WORK_PER_UNIT {
         consume_budget().await;
@@ -30,7 +30,7 @@ pub(crate) async fn run<T>(budget: Budget, evaluate: impl Fn(&Meter) -> T) -> T 
     }
     // The semaphore is never closed; were it, more evaluations would run at a time.
     let _permit = LONG_EVALUATIONS.acquire().await.ok();
-    beside(|| evaluate(&Meter::of(budget)))
+    beside(|| evaluate(&Meter::of(limit)))
 }
 
 /// Runs an evaluation that may be long, while other tasks of the thread go on elsewhere.
@@ -47,14 +47,14 @@ mod tests {
     use std::time::Duration;
 
     use super::{LONG_EVALUATIONS, beside, run};
-    use crate::expression::Budget;
+    use crate::expression::CostLimit;
 
     #[tokio::test]
     async fn short_evaluations_do_not_wait_for_long_ones() {
         let _permits = LONG_EVALUATIONS.acquire_many(2).await.unwrap();
-        let short = run(Budget::Verdict, |_| 1);
+        let short = run(CostLimit::Verdict, |_| 1);
         assert_eq!(tokio::time::timeout(Duration::from_secs(10), short).await, Ok(1));
-        let long = run(Budget::Verdict, |meter| while meter.hold(1 << 20).is_ok() {});
+        let long = run(CostLimit::Verdict, |meter| while meter.hold(1 << 20).is_ok() {});
         assert!(tokio::time::timeout(Duration::from_millis(20), long).await.is_err());
     }
 

@@ -13,7 +13,7 @@ use jiff::civil::Date;
 use crate::error::Location;
 use crate::evaluation;
 use crate::expression::{
-    Budget, EvaluationError, Expression, Meter, Outcome, Scope, Shape, Variable, complete,
+    CostLimit, EvaluationError, Expression, Meter, Outcome, Scope, Shape, Variable, complete,
     shortened,
 };
 use crate::lookup_target::LookupTarget;
@@ -186,8 +186,8 @@ impl FileRule {
         found: &[Found],
     ) -> Result<(), String> {
         // It must be possible to say what is looked for, though the case says what is found.
-        self.lookups_by(&Meter::of(Budget::Lookups), transition)
-            .and_then(|_| self.check_by(&Meter::of(Budget::Verdict), &transition.knowing(found)))
+        self.lookups_by(&Meter::of(CostLimit::Lookups), transition)
+            .and_then(|_| self.check_by(&Meter::of(CostLimit::Verdict), &transition.knowing(found)))
             .map_err(|rejection| shortened(&rejection.detail, LONGEST_MESSAGE).into_owned())
     }
 
@@ -243,12 +243,12 @@ impl Rule<Members> for FileRule {
     /// Returns a lookup per target, in their order. Where the guard says that the rule does not
     /// apply, none looks for anything.
     fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
-        self.lookups_by(&Meter::of(Budget::Lookups), transition)
+        self.lookups_by(&Meter::of(CostLimit::Lookups), transition)
             .map_err(|rejection| self.violation(rejection))
     }
 
     fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
-        self.check_by(&Meter::of(Budget::Verdict), transition)
+        self.check_by(&Meter::of(CostLimit::Verdict), transition)
             .map_err(|rejection| self.violation(rejection))
     }
 
@@ -277,19 +277,19 @@ impl BookRule for FileRule {
         if self.targets.is_empty() {
             return Ok(Vec::new());
         }
-        evaluation::run(Budget::Lookups, |meter| self.lookups_by(meter, transition))
+        evaluation::run(CostLimit::Lookups, |meter| self.lookups_by(meter, transition))
             .await
             .map_err(|rejection| self.violation(rejection))
     }
 
     async fn evaluate(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
-        evaluation::run(Budget::Verdict, |meter| self.check_by(meter, transition))
+        evaluation::run(CostLimit::Verdict, |meter| self.check_by(meter, transition))
             .await
             .map_err(|rejection| self.violation(rejection))
     }
 
     async fn applies(&self, transition: &Transition<'_, Members>) -> bool {
         let guard = |meter: &Meter| self.guard(&self.scope(transition), meter).unwrap_or(true);
-        evaluation::run(Budget::Verdict, guard).await
+        evaluation::run(CostLimit::Verdict, guard).await
     }
 }

@@ -38,18 +38,6 @@
 //! | `search_…` | the words of every item, for full-text search, and up to which change they are known |
 //! | `proposals` (view) | the proposals with a column per field, for people who query with SQL |
 //!
-//! # Where it is
-//! | folder | content |
-//! |---|---|
-//! | `migration/` | the schema, step by step, and the view `proposals` |
-//! | `sql/` | statements as strings: filters, sort orders, searches, pages, history; rows become items |
-//! | `read/` | reads that wait at the same time share a statement |
-//! | `write/` | writes as data, their queue, and the reads they were decided on |
-//! | `cache/` | items and pages in memory |
-//! | `search_index/` | the full-text index, which follows the change log |
-//! | `sqlite/`, `postgres/` | the two engines |
-//! | `transfer/` | export, import and backup of whole stores |
-//!
 //! # How to change it
 //! A new proposal field needs nothing here: [`Store::migrate`] makes the view anew when its columns
 //! differ from the field table. A new table or column is one file in `migration/` and one line in

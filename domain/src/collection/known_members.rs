@@ -17,7 +17,7 @@ pub(super) const PROPOSED_PROGRAMS: &[KnownMember] = &[
     member("summary", "What the programme is about.", r#""Halving postharvest loss of five highland vegetables.""#),
     member("start_date", "First day, `YYYY-MM-DD`.", r#""2026-01-01""#),
     member("duration_months", "Duration in months.", "36"),
-    member("budget_total", "Total budget, a decimal text followed by its ISO 4217 currency.", r#""24500000.00 PHP""#),
+    member("budget_total", "Total budget, a decimal string followed by its ISO 4217 currency.", r#""24500000.00 PHP""#),
 ];
 
 pub(super) const GAD_SCORES: &[KnownMember] = &[
@@ -59,7 +59,7 @@ pub(super) const LIBRARY: &[KnownMember] = &[
     member("cost_type", "Direct or indirect.", r#""direct""#),
     member("year_no", "Project year.", "1"),
     member("quantity", "How many.", "120"),
-    member("amount", "Amount, a decimal text followed by its ISO 4217 currency.", r#""84000.00 PHP""#),
+    member("amount", "Amount, a decimal string followed by its ISO 4217 currency.", r#""84000.00 PHP""#),
     member("fund_source", "Who pays.", r#""grant""#),
 ];
 
@@ -67,7 +67,7 @@ pub(super) const CASH_PROGRAM: &[KnownMember] = &[
     member("proposal_id", "Proposal it belongs to.", PROPOSAL),
     member("year", "Calendar year.", "2026"),
     member("expense_object", "Expense object.", r#""Travelling Expenses""#),
-    member("jan_amount", "Amount in January, a decimal text; likewise for the other months.", r#""12500.00""#),
+    member("jan_amount", "Amount in January, a decimal string; likewise for the other months.", r#""12500.00""#),
     member("feb_amount", "Amount in February.", r#""12500.00""#),
     member("mar_amount", "Amount in March.", r#""20000.00""#),
     member("apr_amount", "Amount in April.", r#""0.00""#),

@@ -17,7 +17,7 @@ pub enum FieldKind {
     String,
     /// A string or an integer of any size, kept as given.
     StringOrInteger,
-    /// A string or a list of texts.
+    /// A string or a list of strings.
     StringOrList,
 }
 
@@ -134,7 +134,7 @@ impl FieldType for StringOrInteger {
     }
 }
 
-/// A string or a list of texts, decoded only when asked for: a list may have millions of elements.
+/// A string or a list of strings, decoded only when asked for: a list may have millions of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StringOrList {
     encoded: Box<str>,

@@ -99,7 +99,7 @@ proposal_fields! {
     optional description: StringValue, "Background and rationale.", example r#""Yields of rainfed sweetpotato have stagnated at 5 t/ha.""#;
     optional general_objective: StringValue, "What the project is to achieve as a whole.",
         example r#""To develop and validate nutrient management for rainfed sweetpotato.""#;
-    optional specific_objectives: StringOrList, "What is to be achieved in particular: a string, or a list of texts.",
+    optional specific_objectives: StringOrList, "What is to be achieved in particular: a string, or a list of strings.",
         example r#"["Establish the baseline of marketable yield.","Validate two fertilizer schemes on farm."]"#;
     optional significance: StringValue, "Why it matters, and to whom.", example r#""About 4,000 upland households depend on the crop.""#;
     optional literature: StringValue, "Review of related literature.", example r#""Split application raised yields by 18 % in comparable zones (Abrenica and Lim, 2009).""#;
@@ -111,7 +111,7 @@ proposal_fields! {
     optional limitations: StringValue, "Scope and limitations.", example r#""Irrigated fields are not covered.""#;
     optional research_type: StringValue, "Type of research, such as `Basic`, `Applied` or `Pilot Testing`.", example r#""Applied""#;
     optional researcher_id: StringOrInteger, "Leading researcher, by the agency's register.", example r#""R-00301""#;
-    optional implementation_sites: StringOrList, "Where the work takes place: a string, or a list of texts.",
+    optional implementation_sites: StringOrList, "Where the work takes place: a string, or a list of strings.",
         example r#"["Bato, Catanduanes","Pili, Camarines Sur"]"#;
 }
 

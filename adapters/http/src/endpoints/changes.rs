@@ -13,7 +13,6 @@ use poem_openapi::types::ToJSON;
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
 use crate::hal::ChangePage;
-use crate::headers::entity_tag::EntityTag;
 use crate::middleware::method_router::Negotiated;
 use crate::problem::Problem;
 use crate::query::ChangesQuery;
@@ -33,8 +32,7 @@ impl Endpoint for Changes {
         let query = ChangesQuery::read(request.uri().query().unwrap_or_default())?;
         let page = self.page(&query).await.map_err(Problem::from)?;
         let body = ChangePage::of(&query, &page, &self.base_url).to_json_string();
-        let tag = EntityTag::of_content(body.as_bytes());
-        content::answer(&request, Negotiated::of(&request).header(), &tag, body)
+        content::answer(&request, Negotiated::of(&request).header(), body)
     }
 }
 

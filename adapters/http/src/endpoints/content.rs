@@ -8,7 +8,12 @@ use crate::headers::entity_tag::EntityTag;
 use crate::problem::Problem;
 
 /// Answers with a body, or with 304 where the client has it already.
-pub fn answer(
+pub fn answer(request: &Request, media: HeaderValue, body: String) -> Result<Response> {
+    answer_tagged(request, media, &EntityTag::of_content(body.as_bytes()), body)
+}
+
+/// Answers with a body whose tag is known already.
+pub fn answer_tagged(
     request: &Request,
     media: HeaderValue,
     tag: &EntityTag,

@@ -55,7 +55,6 @@ impl CachedBody {
 
 impl Documentation {
     /// The documentation of the service at `base_url`.
-    #[must_use]
     pub fn new(base_url: Arc<BaseUrl>, catalog: RuleCatalog) -> Self {
         let service =
             OpenApiService::new(Documented, "Research Proposal Service", env!("CARGO_PKG_VERSION"))
@@ -74,7 +73,6 @@ impl Documentation {
     }
 
     /// The document as it is served now.
-    #[must_use]
     pub fn openapi(&self) -> String {
         pretty(&self.document_with_rules())
     }
@@ -114,7 +112,7 @@ fn pretty(document: &Value) -> String {
     text
 }
 
-/// One of the texts.
+/// A resource that is served as it is.
 pub enum Served {
     /// The document.
     OpenApi(Arc<Documentation>),
@@ -141,7 +139,7 @@ impl Endpoint for Served {
             Self::RuleSchema(schema) => (MediaType::JSON, CachedBody::new(schema.clone(), NOTHING)),
             Self::Icon => (MediaType::ICON, CachedBody::new(ICON, NOTHING)),
         };
-        let mut response = content::answer(&request, media.header(), &tag, body)?;
+        let mut response = content::answer_tagged(&request, media.header(), &tag, body)?;
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         Ok(response)
     }

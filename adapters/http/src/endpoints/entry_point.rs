@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
 use crate::groups::GROUPS;
-use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::links;
 use crate::middleware::method_router::Negotiated;
@@ -58,7 +57,6 @@ impl Endpoint for EntryPoint {
                 .header(LOCATION, format!("{}/docs", self.base_url))
                 .finish());
         }
-        let tag = EntityTag::of_content(self.body.as_bytes());
-        content::answer(&request, media.header(), &tag, self.body.clone())
+        content::answer(&request, media.header(), self.body.clone())
     }
 }

@@ -10,7 +10,6 @@ use poem_openapi::types::ToJSON;
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
 use crate::hal::{Rule, RuleList};
-use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::html;
 use crate::links::RULE_PARAMETER;
@@ -57,8 +56,7 @@ impl Endpoint for Rules {
             }
             Some(id) => self.page(id, media)?,
         };
-        let tag = EntityTag::of_content(text.as_bytes());
-        content::answer(&request, media.header(), &tag, text)
+        content::answer(&request, media.header(), text)
     }
 }
 

@@ -48,38 +48,32 @@ pub type Group = &'static GroupSpec;
 
 impl GroupSpec {
     /// The group that shows the whole of a collection.
-    #[must_use]
     pub fn of(collection: Collection) -> Group {
         let shows = |group: &Group| group.collection == collection && !group.is_nested();
         GROUPS.iter().find(shows).unwrap_or(&GROUPS[0])
     }
 
     /// Its position in [`GROUPS`].
-    #[must_use]
     pub fn index(&self) -> usize {
         GROUPS.iter().position(|group| std::ptr::eq(group, self)).unwrap_or_default()
     }
 
     /// Tells whether it shows the items that belong to one item of another group.
-    #[must_use]
     pub fn is_nested(&self) -> bool {
         self.path.contains(':')
     }
 
     /// Tells whether its items have certain members and no others.
-    #[must_use]
     pub fn is_typed(&self) -> bool {
         matches!(self.collection.spec().fields, Fields::Typed(_))
     }
 
     /// The group it is nested in.
-    #[must_use]
     pub fn parent(&self) -> Option<Group> {
         if self.is_nested() { self.collection.parent().map(Self::of) } else { None }
     }
 
     /// One item without its article.
-    #[must_use]
     pub fn noun(&self) -> &'static str {
         self.item_name.split_once(' ').map_or(self.item_name, |(_, noun)| noun)
     }
@@ -96,19 +90,16 @@ impl GroupSpec {
     }
 
     /// The media types of its responses, the preferred one first.
-    #[must_use]
     pub fn response_types(&self) -> Vec<MediaType> {
         [&[MediaType::HAL], self.vendor_types, &[MediaType::JSON]].concat()
     }
 
     /// The media types of its request bodies, the group's own first.
-    #[must_use]
     pub fn request_types(&self) -> Vec<MediaType> {
         [self.vendor_types, &[MediaType::JSON]].concat()
     }
 
     /// The path of a form, its identifiers written `:name`.
-    #[must_use]
     pub fn path_of(&self, form: PathForm) -> String {
         let item = format!("{}/:{}", self.path, self.item_parameter);
         match form {
@@ -121,14 +112,12 @@ impl GroupSpec {
     }
 
     /// The path of a nested group, before and after the identifier of the parent.
-    #[must_use]
     pub fn around_parent(&self) -> Option<(&'static str, &'static str)> {
         let (before, after) = self.path.split_once(':')?;
         Some((before, after.find('/').map_or("", |place| &after[place..])))
     }
 
     /// The collection's path with the parent's identifier filled in.
-    #[must_use]
     pub fn collection_path(&self, parent: Option<ItemId>) -> Cow<'static, str> {
         match (self.around_parent(), parent) {
             (Some((before, after)), Some(id)) => format!("{before}{id}{after}").into(),
@@ -137,7 +126,6 @@ impl GroupSpec {
     }
 
     /// The members of the example item, as JSON. The demonstration set is made of them.
-    #[must_use]
     pub fn example(&self) -> String {
         let members: Vec<_> = self
             .members_by_name()

@@ -68,7 +68,6 @@ impl Operation {
         [Self::ListVersions, Self::GetVersion, Self::Restore, Self::Compare];
 
     /// The HTTP method.
-    #[must_use]
     pub const fn method(self) -> Method {
         match self {
             Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare => {
@@ -82,7 +81,6 @@ impl Operation {
     }
 
     /// The form of path it is served at.
-    #[must_use]
     pub const fn form(self) -> PathForm {
         match self {
             Self::ListVersions => PathForm::Versions,
@@ -96,13 +94,11 @@ impl Operation {
     }
 
     /// Tells whether it changes nothing.
-    #[must_use]
     pub fn is_read(self) -> bool {
         self.method() == Method::GET
     }
 
     /// The writes it does.
-    #[must_use]
     pub const fn writes(self) -> &'static [WriteOperation] {
         use WriteOperation::{Create, Delete, Patch, Replace};
         match self {
@@ -117,13 +113,11 @@ impl Operation {
     }
 
     /// Tells whether it makes something, so that an Idempotency-Key tells when it is sent again.
-    #[must_use]
     pub fn takes_key(self) -> bool {
         self.method() == Method::POST
     }
 
     /// Tells whether the request has a body.
-    #[must_use]
     pub fn takes_body(self) -> bool {
         !self.is_read() && !matches!(self, Self::Delete | Self::Restore)
     }

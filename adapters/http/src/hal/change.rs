@@ -66,7 +66,6 @@ pub struct ChangeLinks {
 
 impl ChangePage {
     /// Represents a part of the log.
-    #[must_use]
     pub fn of(query: &ChangesQuery, page: &LogPage, base_url: &BaseUrl) -> Self {
         let changes = page.changes.iter().map(|change| Change::of(change, base_url));
         Self {
@@ -90,7 +89,6 @@ fn page_link(query: &ChangesQuery, after: Option<Sequence>, base_url: &BaseUrl) 
 
 impl Change {
     /// Represents a change.
-    #[must_use]
     pub fn of(change: &LoggedChange, base_url: &BaseUrl) -> Self {
         let item = links::item(base_url, GroupSpec::of(change.collection), None, change.item);
         Self {

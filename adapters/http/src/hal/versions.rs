@@ -59,7 +59,6 @@ pub struct VersionLinks {
 
 impl VersionHistory {
     /// Represents a page of the versions of the item at `item_url`.
-    #[must_use]
     pub fn of(item_url: &str, query: &VersionsQuery, page: &VersionPage) -> Self {
         let url = format!("{item_url}/versions");
         let VersionsQuery { page: number, page_size } = *query;

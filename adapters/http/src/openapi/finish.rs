@@ -10,7 +10,6 @@ use crate::groups::{GROUPS, Group, Operation};
 use crate::links as urls;
 
 /// Finishes the document that poem-openapi wrote.
-#[must_use]
 pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     let mut document: Value = serde_json::from_str(document).unwrap_or_default();
     // poem-openapi writes 3.0.0, and has no `security` of the whole document.

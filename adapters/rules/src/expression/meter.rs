@@ -12,7 +12,7 @@ const MOST_BYTES: u64 = 32 << 20;
 /// nanosecond: a node costs [`NODE`], a byte that is read or written about one. Asking a rule what
 /// to look up, and then for its verdict, takes at most the work of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Budget {
+pub(crate) enum CostLimit {
     /// For a thread that others wait for.
     AtOnce,
     /// For finding out what to look up.
@@ -21,7 +21,7 @@ pub(crate) enum Budget {
     Verdict,
 }
 
-impl Budget {
+impl CostLimit {
     const fn work(self) -> u64 {
         match self {
             Self::AtOnce => 300_000,
@@ -53,9 +53,9 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) const fn of(budget: Budget) -> Self {
+    pub(crate) const fn of(limit: CostLimit) -> Self {
         Self {
-            work: Cell::new(budget.work()),
+            work: Cell::new(limit.work()),
             bytes: Cell::new(MOST_BYTES),
             is_exhausted: Cell::new(false),
         }
@@ -65,9 +65,9 @@ impl Meter {
         self.is_exhausted.get()
     }
 
-    /// Returns the units of work that were used of `budget`, which the meter was made with.
-    pub(crate) fn work_done(&self, budget: Budget) -> u64 {
-        budget.work() - self.work.get()
+    /// Returns the units of work that were used of `limit`, which the meter was made with.
+    pub(crate) fn work_done(&self, limit: CostLimit) -> u64 {
+        limit.work() - self.work.get()
     }
 
     /// Notes work that is about to be done.

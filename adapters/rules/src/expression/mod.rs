@@ -40,7 +40,7 @@ use evaluate::Evaluation;
 pub(crate) use inspect::{DateUse, MemberRead};
 pub(crate) use kinds::{BOOLEAN, Kinds, STRING};
 use kinds::{INTEGER, NULL};
-pub(crate) use meter::{Budget, Meter};
+pub(crate) use meter::{CostLimit, Meter};
 use node::Node;
 pub(crate) use node::Variable;
 use value::Val;

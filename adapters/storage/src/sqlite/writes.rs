@@ -10,7 +10,6 @@ use std::sync::Arc;
 use application::{CollectionWrite, Links, RepositoryError, Revision, ShownItem, WriteMetadata};
 use domain::{Collection, Item, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
-use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Params, Row, ToSql, Transaction, params};
 use uuid::Uuid;
 
@@ -470,11 +469,11 @@ fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
         parent: id("parent")?,
         continues: id("predecessor")?,
     };
+    let listed = row.get_ref("continued_by")?;
     let continued_by =
-        row_mapping::ids(row.get_ref("continued_by")?.as_str_or_null()?.unwrap_or_default());
-    let continued_by = continued_by.map_err(|_| {
-        rusqlite::Error::InvalidColumnType(0, "continued_by".to_owned(), Type::Text)
-    })?;
+        row_mapping::ids(listed.as_str_or_null()?.unwrap_or_default()).map_err(|_| {
+            rusqlite::Error::InvalidColumnType(0, "continued_by".to_owned(), listed.data_type())
+        })?;
     let links = references::COLUMNS.iter().map(|column| id(column)).collect::<Outcome<_>>()?;
     let (continues, references) = (id("continues")?, references::trimmed(links));
     Ok(ShownItem { item, links: Links { continues, continued_by, references } })

@@ -4,7 +4,7 @@ use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators as sign
 
 use super::super::functions::{self, FUNCTIONS, Function, MOST_PARAMETERS, Style};
 use super::super::kinds::{ANY, BOOLEAN, LIST, MAP, STRING};
-use super::super::meter::{Budget, Meter};
+use super::super::meter::{CostLimit, Meter};
 use super::super::node::{Loop, Macro, Node};
 use super::super::pattern::Pattern;
 use super::super::value::Val;
@@ -93,7 +93,7 @@ impl Compiler<'_> {
             for (argument, constant) in arguments.iter_mut().zip(known) {
                 *argument = constant;
             }
-            match function.call(&arguments, &Meter::of(Budget::Verdict)) {
+            match function.call(&arguments, &Meter::of(CostLimit::Verdict)) {
                 Ok(Val::List(_) | Val::Map(_)) | Err(EvaluationError::BudgetExhausted) => {}
                 Ok(constant) => return Ok(Typed::new(Node::Constant(constant), function.result)),
                 Err(EvaluationError::Failed(reason)) => return self.refuse(at, reason),

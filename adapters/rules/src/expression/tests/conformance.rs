@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::evaluate::Evaluation;
 use super::super::kinds::ANY;
-use super::super::meter::{Budget, Meter};
+use super::super::meter::{CostLimit, Meter};
 use super::super::value::Val;
 use super::super::{Expression, Scope};
 use super::{context, members};
@@ -100,7 +100,7 @@ fn difference(test: &Value) -> Option<(&str, String)> {
 /// or fails.
 fn evaluate(source: &str) -> Result<Value, String> {
     let compiled = Expression::compile(source, ANY, &[]).map_err(|refusal| refusal.reason)?;
-    let (meter, context, after) = (Meter::of(Budget::Verdict), context(), members("{}"));
+    let (meter, context, after) = (Meter::of(CostLimit::Verdict), context(), members("{}"));
     let scope = Scope { after: &after, before: None, context: &context, lookups: &[], found: &[] };
     let value = Evaluation::new(&scope, &meter).value(&compiled.root);
     value.map(|value| shown(&value, &meter)).map_err(|error| format!("{error:?}"))

@@ -2,7 +2,7 @@
 //! with a result or with an exhausted budget. That the budget is a matter of milliseconds is
 //! measured by hand, since tests do not time.
 
-use crate::expression::{Budget, Meter};
+use crate::expression::{CostLimit, Meter};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
@@ -59,7 +59,7 @@ fn judge(source: &str) -> Result<bool, EvaluationError> {
     };
     super::compile(source)
         .unwrap_or_else(|error| panic!("{source}: {error:?}"))
-        .boolean(&scope, &Meter::of(Budget::Verdict))
+        .boolean(&scope, &Meter::of(CostLimit::Verdict))
 }
 
 fn chain(link: &str, count: usize) -> String {
@@ -274,7 +274,7 @@ fn evaluate_any(
     let scope =
         Scope { after: &after, before: None, context: &context, lookups: &lookups, found: &found };
     let compiled = Expression::compile(source, ANY, &lookups).ok()?;
-    let meter = Meter::of(Budget::Verdict);
+    let meter = Meter::of(CostLimit::Verdict);
     let kind = Evaluation::new(&scope, &meter).value(&compiled.root).map(|value| value.kind());
     Some((compiled.kinds, kind))
 }

@@ -1,6 +1,6 @@
 //! The CEL rules for operators, members and macros, and our additions to them.
 
-use crate::expression::{Budget, Meter};
+use crate::expression::{CostLimit, Meter};
 use domain::Found;
 
 use super::super::{BOOLEAN, EvaluationError, Expression, KEY, STRING, Scope, Variable, is_taken};
@@ -54,7 +54,7 @@ fn what_was_looked_up_is_an_item_or_a_list() {
     let judge = |source: &str, found: &[Found]| {
         let scope =
             Scope { after: &after, before: None, context: &context, lookups: &lookups, found };
-        compile(source).unwrap().boolean(&scope, &Meter::of(Budget::Verdict))
+        compile(source).unwrap().boolean(&scope, &Meter::of(CostLimit::Verdict))
     };
     let nothing = [Found::Items(vec![]), Found::Items(vec![])];
     assert_eq!(judge("program == null && lib == []", &nothing), Ok(true));
@@ -84,7 +84,7 @@ fn the_state_before_and_the_caller_are_known() {
     assert_eq!(
         Expression::compile(&source, BOOLEAN, &[])
             .unwrap()
-            .boolean(&scope, &Meter::of(Budget::Verdict)),
+            .boolean(&scope, &Meter::of(CostLimit::Verdict)),
         Ok(true)
     );
 }
@@ -150,12 +150,12 @@ fn texts_and_keys_are_results_too() {
     let text = |source: &str| {
         Expression::compile(source, STRING, &[])
             .unwrap()
-            .string(&scope, &Meter::of(Budget::Verdict))
+            .string(&scope, &Meter::of(CostLimit::Verdict))
     };
     assert_eq!(text("'has ' + string(words(self.title)) + ' words'"), Ok("has 5 words".to_owned()));
     assert!(matches!(text("self.count"), Err(EvaluationError::Failed(_))));
     let key = |source: &str| {
-        Expression::compile(source, KEY, &[]).unwrap().key(&scope, &Meter::of(Budget::Verdict))
+        Expression::compile(source, KEY, &[]).unwrap().key(&scope, &Meter::of(CostLimit::Verdict))
     };
     assert_eq!(key("self.title"), Ok(Some("Rice straw as a feed".to_owned())));
     assert_eq!((key("self.count"), key("self.nothing")), (Ok(Some("3".to_owned())), Ok(None)));

@@ -5,7 +5,7 @@ mod language;
 mod money;
 mod refusals;
 
-use crate::expression::{Budget, Meter};
+use crate::expression::{CostLimit, Meter};
 use domain::{Found, Item, ItemId, Members, Version, WriteContext, WriteOperation};
 use jiff::Timestamp;
 
@@ -67,7 +67,7 @@ pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationErr
         Scope { after: &after, before: None, context: &context, lookups: &lookups, found: &found };
     compile(source)
         .unwrap_or_else(|error| panic!("{source}: {error:?}"))
-        .boolean(&scope, &Meter::of(Budget::Verdict))
+        .boolean(&scope, &Meter::of(CostLimit::Verdict))
 }
 
 /// All of these hold of [`ITEM`].
