@@ -3,24 +3,10 @@
 //! The schema builder of `sea-query` would make `SQLite` identifiers text and knows no partial
 //! index, so the texts are written out; the engines differ in three types only.
 
-use async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName};
-use sea_orm_migration::{MigrationTrait, SchemaManager};
-
 use crate::sql::dialect::Dialect;
 
-#[derive(DeriveMigrationName)]
-pub(super) struct Migration;
-
-#[async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let dialect = Dialect::of(manager.get_database_backend());
-        for text in [items(dialect), changes(dialect), collection_totals(dialect)] {
-            manager.get_connection().execute_unprepared(&text).await?;
-        }
-        Ok(())
-    }
+pub(super) fn statements(dialect: &Dialect) -> Vec<String> {
+    vec![items(dialect), changes(dialect), collection_totals(dialect)]
 }
 
 /// An item may outlive the item it continues and its programme, so they are no foreign keys; reads

@@ -1,9 +1,7 @@
 //! Writes take turns on both engines (`postgres/batch.rs`), so totals need no shards, and every
 //! write has a time after all that were committed before it.
 
-use async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, DeriveMigrationName};
-use sea_orm_migration::{MigrationTrait, SchemaManager};
+use sea_orm::DbBackend;
 
 use crate::sql::dialect::Dialect;
 
@@ -18,22 +16,12 @@ const LIGHT_COMPRESSION: &str = "ALTER TABLE items SET (toast_tuple_target = 409
         RAISE NOTICE 'lz4 is not available';
     END $$";
 
-#[derive(DeriveMigrationName)]
-pub(super) struct Migration;
+const CLOCK: &str = "CREATE SEQUENCE write_clock; SELECT setval('write_clock', greatest(1, (SELECT max(time) FROM changes)))";
 
-#[async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let connection = manager.get_connection();
-        let Dialect { backend, uuid, .. } = Dialect::of(manager.get_database_backend());
-        connection.execute_unprepared(&totals(uuid)).await?;
-        if *backend != DbBackend::Sqlite {
-            let clock = "CREATE SEQUENCE write_clock; SELECT setval('write_clock', greatest(1, (SELECT max(time) FROM changes)))";
-            connection.execute_unprepared(clock).await?;
-            connection.execute_unprepared(LIGHT_COMPRESSION).await?;
-        }
-        Ok(())
-    }
+pub(super) fn statements(Dialect { backend, uuid, .. }: &Dialect) -> Vec<String> {
+    let of_postgres: &[_] =
+        if *backend == DbBackend::Sqlite { &[] } else { &[CLOCK, LIGHT_COMPRESSION] };
+    [&[totals(uuid)], &*of_postgres.iter().map(ToString::to_string).collect::<Vec<_>>()].concat()
 }
 
 /// Makes the totals anew without a column. `SQLite` cannot change a primary key.

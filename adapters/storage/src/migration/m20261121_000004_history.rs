@@ -4,23 +4,13 @@
 //! The totals of what an item owned stay when it is removed, since it may be restored; so nobody
 //! looks for them by it.
 
-use async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DbErr, DeriveMigrationName};
-use sea_orm_migration::{MigrationTrait, SchemaManager};
-
 use crate::sql::dialect::Dialect;
 
-#[derive(DeriveMigrationName)]
-pub(super) struct Migration;
-
-#[async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let Dialect { uuid, .. } = Dialect::of(manager.get_database_backend());
-        // An answer is the version that was written, and the links it was shown with; the rest is
-        // in the change log.
-        let text = format!(
-            "CREATE TABLE idempotency_keys (
+/// An answer is the version that was written, and the links it was shown with; the rest is in the
+/// change log.
+pub(super) fn statements(Dialect { uuid, .. }: &Dialect) -> Vec<String> {
+    vec![format!(
+        "CREATE TABLE idempotency_keys (
                 caller TEXT NOT NULL,
                 path TEXT NOT NULL,
                 key TEXT NOT NULL,
@@ -36,8 +26,5 @@ impl MigrationTrait for Migration {
             CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at);
             CREATE INDEX changes_by_removal ON changes (collection, item_id) WHERE kind = 'deleted';
             DROP INDEX collection_totals_by_parent"
-        );
-        manager.get_connection().execute_unprepared(&text).await?;
-        Ok(())
-    }
+    )]
 }

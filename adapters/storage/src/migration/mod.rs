@@ -1,7 +1,11 @@
 //! The migrations in their order: each is one file here and one line in the list. None is ever
 //! undone.
 
-use sea_orm_migration::{MigrationTrait, MigratorTrait};
+use async_trait::async_trait;
+use sea_orm::{ConnectionTrait, DbErr};
+use sea_orm_migration::{MigrationName, MigrationTrait, MigratorTrait, SchemaManager};
+
+use crate::sql::dialect::Dialect;
 
 mod m20261121_000001_items;
 mod m20261121_000002_finding;
@@ -18,13 +22,36 @@ pub(crate) struct Migrator;
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
         vec![
-            Box::new(m20261121_000001_items::Migration),
+            statements("m20261121_000001_items", m20261121_000001_items::statements),
             Box::new(m20261121_000002_finding::Migration),
-            Box::new(m20261121_000003_turns::Migration),
-            Box::new(m20261121_000004_history::Migration),
-            Box::new(m20261121_000005_rules::Migration),
+            statements("m20261121_000003_turns", m20261121_000003_turns::statements),
+            statements("m20261121_000004_history", m20261121_000004_history::statements),
+            statements("m20261121_000005_rules", m20261121_000005_rules::statements),
             Box::new(m20261121_000006_subjects::Migration),
-            Box::new(m20261121_000007_references::Migration),
+            statements("m20261121_000007_references", m20261121_000007_references::statements),
         ]
+    }
+}
+
+/// A migration that is statements alone, under the name that databases keep it by.
+struct Statements(&'static str, fn(&Dialect) -> Vec<String>);
+
+fn statements(name: &'static str, of: fn(&Dialect) -> Vec<String>) -> Box<dyn MigrationTrait> {
+    Box::new(Statements(name, of))
+}
+
+impl MigrationName for Statements {
+    fn name(&self) -> &str {
+        self.0
+    }
+}
+
+#[async_trait]
+impl MigrationTrait for Statements {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        for statement in self.1(Dialect::of(manager.get_database_backend())) {
+            manager.get_connection().execute_unprepared(&statement).await?;
+        }
+        Ok(())
     }
 }
