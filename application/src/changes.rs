@@ -15,7 +15,6 @@ pub struct ChangeService {
 
 impl ChangeService {
     /// The use cases over a log.
-    #[must_use]
     pub fn new(log: Arc<dyn ChangeLog>) -> Self {
         Self { log }
     }

@@ -85,7 +85,6 @@ pub struct RuleCatalog {
 
 impl RuleCatalog {
     /// The rules written in Rust, and those of a rule book.
-    #[must_use]
     pub fn new(book: Arc<dyn RuleBook>) -> Self {
         Self { book }
     }

@@ -147,7 +147,6 @@ impl Collection {
     }
 
     /// Their names, for messages.
-    #[must_use]
     pub fn names() -> Vec<&'static str> {
         Self::all().map(Self::name).collect()
     }

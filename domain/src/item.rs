@@ -21,7 +21,6 @@ impl ItemId {
     }
 
     /// Reads the one textual form that names an item: 36 characters, lower case, with hyphens.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let is_canonical = text.len() == 36 && !text.bytes().any(|byte| byte.is_ascii_uppercase());
         let uuid = is_canonical.then(|| Uuid::try_parse(text).ok()).flatten();

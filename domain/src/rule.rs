@@ -296,7 +296,6 @@ impl Verdict {
     }
 
     /// Returns `true` if a rule is to be asked.
-    #[must_use]
     pub fn wants<R>(&self, rule: &dyn Rule<R>, context: &WriteContext) -> bool {
         rule.operations().contains(&context.operation)
             && rule.is_in_force(context.today)

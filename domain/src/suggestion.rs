@@ -4,7 +4,6 @@
 const ALIKE: f64 = 0.8;
 
 /// The candidate most like `name`, if one is alike enough to be meant.
-#[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let start: String =
         name.chars().take(64).collect::<String>().to_lowercase().replace(['-', ' '], "_");

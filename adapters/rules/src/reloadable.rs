@@ -52,14 +52,12 @@ impl ReloadableRules {
     }
 
     /// The rules in force.
-    #[must_use]
     pub fn current(&self) -> Arc<RuleSet> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the fingerprint of the files if they have changed since they were last read. A
     /// reload that was refused counts as a read.
-    #[must_use]
     pub fn changed(&self) -> Option<Fingerprint> {
         let source = self.source.as_ref()?;
         let (files, errors) = files::read(&source.path);

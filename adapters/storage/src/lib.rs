@@ -29,15 +29,6 @@
 //! Whole stores are transferred by what is in `transfer/`: the change log is read to its end, or
 //! replayed into an empty store.
 //!
-//! # What it keeps
-//! | table | content |
-//! |---|---|
-//! | `items` | the current version of every item of every collection |
-//! | `changes` | one row per write, append-only, with the members that the write superseded |
-//! | `collection_totals` | how many items and how many writes each scope has |
-//! | `search_…` | the words of every item, for full-text search, and up to which change they are known |
-//! | `proposals` (view) | the proposals with a column per field, for people who query with SQL |
-//!
 //! # How to change it
 //! A new proposal field needs nothing here: [`Store::migrate`] makes the view anew when its columns
 //! differ from the field table. A new table or column is one file in `migration/` and one line in

@@ -145,7 +145,6 @@ pub struct CheckedChange {
 
 impl CheckedChange {
     /// The approximate number of bytes it takes.
-    #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>() + self.record.members.as_deref().map_or(0, str::len)
     }

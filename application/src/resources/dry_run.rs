@@ -31,12 +31,8 @@ impl<R: Resource> ResourceService<R> {
             parent,
             continues,
         };
-        let links = Links {
-            continues,
-            continued_by: Vec::new(),
-            references: self.existing(references).await?,
-        };
-        Ok(ShownItem { item, links })
+        let references = self.existing(references).await?;
+        Ok(ShownItem { item, links: Links { continues, references, ..Links::default() } })
     }
 
     /// The item an update would leave.

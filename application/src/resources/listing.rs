@@ -29,7 +29,6 @@ pub struct Embedded(Vec<(Relation, HashMap<ItemId, Vec<ShownItem>>)>);
 
 impl Embedded {
     /// The items of a relation that are embedded in `shown`; `None` when it was not asked for.
-    #[must_use]
     pub fn of(&self, relation: Relation, shown: &ShownItem) -> Option<&[ShownItem]> {
         let (_, items) = self.0.iter().find(|(asked, _)| *asked == relation)?;
         let id = match relation.kind {

@@ -75,7 +75,6 @@ macro_rules! proposal_fields {
 
             $(
                 #[doc = $description]
-                #[must_use]
                 pub const fn $name(&self) -> Option<&$type> {
                     self.$name.as_ref()
                 }

@@ -13,7 +13,6 @@ use poem_openapi::types::ToJSON;
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
 use crate::hal::ChangePage;
-use crate::middleware::method_router::Negotiated;
 use crate::problem::Problem;
 use crate::query::ChangesQuery;
 
@@ -32,7 +31,7 @@ impl Endpoint for Changes {
         let query = ChangesQuery::read(request.uri().query().unwrap_or_default())?;
         let page = self.page(&query).await.map_err(Problem::from)?;
         let body = ChangePage::of(&query, &page, &self.base_url).to_json_string();
-        content::answer(&request, Negotiated::of(&request).header(), body)
+        Ok(content::answer(&request, body)?)
     }
 }
 

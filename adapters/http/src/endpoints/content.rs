@@ -1,15 +1,18 @@
 //! Answers with a representation whose entity tag is its hash.
 
+use bytes::Bytes;
 use poem::http::header::{CONTENT_TYPE, ETAG};
 use poem::http::{HeaderValue, StatusCode};
-use poem::{Body, Request, Response, Result};
+use poem::{Body, Request, Response};
 
 use crate::headers::entity_tag::EntityTag;
+use crate::middleware::method_router::Negotiated;
 use crate::problem::Problem;
 
-/// Answers with a body, or with 304 where the client has it already.
-pub fn answer(request: &Request, media: HeaderValue, body: String) -> Result<Response> {
-    answer_tagged(request, media, &EntityTag::of_content(body.as_bytes()), body)
+/// Answers in the negotiated media type, or with 304 where the client has the body already.
+pub fn answer(request: &Request, body: impl Into<Bytes>) -> Result<Response, Problem> {
+    let (media, body) = (Negotiated::of(request).header(), body.into());
+    answer_tagged(request, media, &EntityTag::of_content(&body), body)
 }
 
 /// Answers with a body whose tag is known already.
@@ -18,8 +21,8 @@ pub fn answer_tagged(
     media: HeaderValue,
     tag: &EntityTag,
     body: impl Into<Body>,
-) -> Result<Response> {
-    let known = tag.known_to(request.headers()).map_err(Problem::from)?;
+) -> Result<Response, Problem> {
+    let known = tag.known_to(request.headers())?;
     let response = Response::builder().header(CONTENT_TYPE, media);
     Ok(match known {
         Some(known) => {

@@ -57,6 +57,6 @@ impl Endpoint for EntryPoint {
                 .header(LOCATION, format!("{}/docs", self.base_url))
                 .finish());
         }
-        content::answer(&request, media.header(), self.body.clone())
+        Ok(content::answer(&request, self.body.clone())?)
     }
 }

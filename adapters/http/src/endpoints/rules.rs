@@ -56,7 +56,7 @@ impl Endpoint for Rules {
             }
             Some(id) => self.page(id, media)?,
         };
-        content::answer(&request, media.header(), text)
+        Ok(content::answer(&request, text)?)
     }
 }
 

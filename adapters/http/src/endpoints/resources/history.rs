@@ -8,8 +8,9 @@ use poem::http::StatusCode;
 use poem::{Request, Response};
 use poem_openapi::types::ToJSON;
 
-use super::respond::{content, not_modified};
+use super::respond::not_modified;
 use super::{GroupEndpoint, query_of};
+use crate::endpoints::content;
 use crate::groups::VERSION_PARAMETER;
 use crate::hal::{ItemView, PageView, Snapshot, VersionHistory};
 use crate::headers::entity_tag::{EntityTag, item_precondition};
@@ -29,7 +30,7 @@ impl GroupEndpoint {
         let page = self.service.versions(&Caller::Anonymous, item, number, size).await?;
         let item = links::item(&self.context.base_url, self.group, item.parent, item.id);
         let body = VersionHistory::of(&item, &query, &page).to_json_string();
-        content(request, self.body(body.len(), || body).await?)
+        content::answer(request, self.body(body.len(), || body).await?)
     }
 
     pub(super) async fn get_version(&self, request: &Request) -> Result<Response, Problem> {
@@ -53,7 +54,7 @@ impl GroupEndpoint {
         let patch = tokio::task::spawn_blocking(compare)
             .await
             .map_err(|_| Problem::unavailable("The versions were not compared."))?;
-        content(request, self.body(patch.len(), || patch).await?)
+        content::answer(request, self.body(patch.len(), || patch).await?)
     }
 
     pub(super) async fn restore(
@@ -99,7 +100,7 @@ impl GroupEndpoint {
             self.service.list_at(&Caller::Anonymous, parent, time, &query.request).await?;
         let time = TIME.timestamp_to_string(&time);
         let page = PageView::new(&listing, parent, query.links(), Snapshot::At(&time));
-        content(request, self.page_body(&page).await?)
+        content::answer(request, self.page_body(&page).await?)
     }
 
     async fn show_past(

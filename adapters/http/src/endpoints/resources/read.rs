@@ -6,8 +6,9 @@ use poem::http::StatusCode;
 use poem::http::header::IF_NONE_MATCH;
 use poem::{Request, Response};
 
-use super::respond::{content, modified, not_modified, with_tag};
+use super::respond::{modified, not_modified, with_tag};
 use super::{GroupEndpoint, query_of};
+use crate::endpoints::content;
 use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
 use crate::problem::Problem;
@@ -87,7 +88,7 @@ impl GroupEndpoint {
             errors: Some(&verdict.errors),
             ..ItemView::new(&shown, Snapshot::Now)
         };
-        let response = content(request, self.item_body(item.parent, &view).await?)?;
+        let response = content::answer(request, self.item_body(item.parent, &view).await?)?;
         Ok(modified(response, &shown))
     }
 }

@@ -3,9 +3,9 @@
 use application::{ShownItem, WriteOptions, Written};
 use bytes::Bytes;
 use domain::ItemId;
+use poem::Response;
 use poem::http::header::{ETAG, LAST_MODIFIED, LOCATION};
 use poem::http::{HeaderValue, StatusCode};
-use poem::{Request, Response};
 
 use super::GroupEndpoint;
 use crate::hal::{self, ItemView, PageView, Snapshot};
@@ -79,15 +79,6 @@ impl GroupEndpoint {
         }
         Ok(response)
     }
-}
-
-/// Answers with a body whose tag is its hash, or with 304.
-pub(super) fn content(request: &Request, body: Bytes) -> Result<Response, Problem> {
-    let tag = EntityTag::of_content(&body);
-    Ok(match tag.known_to(request.headers())? {
-        Some(known) => not_modified(&known),
-        None => with_tag(Response::builder().body(body), &tag),
-    })
 }
 
 pub(super) fn with_tag(mut response: Response, tag: &EntityTag) -> Response {
