@@ -28,7 +28,7 @@ impl PathForm {
 }
 
 /// An operation of a group. Unlike the verbs of a write
-/// ([`WriteOperation`](domain::WriteOperation)), these include reads, and some write several items:
+/// ([`WriteOperation`]), these include reads, and some write several items:
 /// which verbs each performs is listed once, beside the rules that judge them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {

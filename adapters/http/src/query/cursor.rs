@@ -23,7 +23,7 @@ use crate::problem::Problem;
 /// number.
 const LONGEST: usize = 1_500;
 
-/// Names the layout that [`write`] makes.
+/// Names the layout that [`write()`] makes.
 const VERSION: u8 = 2;
 const AFTER: u8 = 0;
 const BEFORE: u8 = 1;
