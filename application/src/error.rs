@@ -44,7 +44,7 @@ pub enum ApplicationError {
     /// The version is the item's removal.
     #[error("version {version} is the removal of the item")]
     VersionGone {
-        /// Which it is.
+        /// The version that was asked for.
         version: Version,
         /// When it was removed.
         time: Timestamp,

@@ -1,8 +1,8 @@
 //! The collections of the store: the only list of them.
 //!
-//! Which links an item shows, what `embed` takes, which writes make a cached item stale, and what
-//! the change log, the rules and exports may name follows from [`COLLECTIONS`].
-//! `docs/adding-a-group.md` adds one.
+//! From [`COLLECTIONS`] follow the links of an item, the values of `embed`, the writes that make a
+//! cached item stale, and the names in the change log, rules and exports. `docs/adding-a-group.md`
+//! adds one.
 
 #[rustfmt::skip] // A table: one member a line.
 mod known_members;

@@ -77,7 +77,7 @@ impl fmt::Display for Version {
 /// wire as they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Which item it is.
+    /// Its identifier.
     pub id: ItemId,
     /// How often it was written.
     pub version: Version,

@@ -120,7 +120,7 @@ pub struct SeedOptions {
     /// Size that half of the proposals stay below; one in twenty is above four times as large
     #[arg(long, value_name = "BYTES", default_value = "22KiB", value_parser = median_size)]
     pub median_size: usize,
-    /// Which data to make up: the same number gives the same data, apart from ids and times
+    /// Seed of the random numbers: the same number gives the same data, apart from ids and times
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub seed: u64,
     #[command(flatten)]
@@ -160,7 +160,7 @@ pub struct ImportOptions {
     pub database: DatabaseOptions,
 }
 
-/// Which business rules there are beside those written in Rust.
+/// The business rules beside those written in Rust.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Business rules")]
 pub struct RulesOptions {

@@ -1,4 +1,4 @@
-//! What the rest of the crate asks of a database engine.
+//! The interface of a database engine to the rest of the crate.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What a database's error means to those above: one reading of the engines' codes, for reads,
-//! writes and start-up.
+//! The meaning of a database's error to the layers above: one reading of the engines' codes, for
+//! reads, writes and start-up.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};

@@ -28,7 +28,7 @@ impl PastVersion {
     }
 }
 
-/// Which part of what a scope held at a time is wanted, in the order of the items' ids.
+/// A part of the items that a scope held at a time, in the order of their ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastPageQuery {
     /// Where it begins or ends.

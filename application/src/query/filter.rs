@@ -32,7 +32,7 @@ pub enum Subject {
     Member {
         /// Its name.
         name: Arc<str>,
-        /// Which values it takes; `None` for any.
+        /// The kind of values it takes; `None` for any.
         kind: Option<FieldKind>,
     },
 }

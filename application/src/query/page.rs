@@ -8,11 +8,10 @@ use super::filter::{Filter, Subject};
 use super::search::Search;
 use super::sort::{SortKey, SortPosition};
 
-/// How far matches are counted: beyond, "at least so many" is enough to know and cheap to say.
+/// Matches are counted up to this number; beyond it the total is a lower bound.
 pub const COUNTED_MATCHES: u64 = 10_000;
 
-/// Which items of a scope are wanted: those that pass every filter and hold every word that is
-/// looked for.
+/// A selection of the items of a scope: those that pass every filter and match the search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Selection {
     /// All must hold.
@@ -46,13 +45,13 @@ pub type MemberNames = Arc<[Arc<str>]>;
 /// A page as it is asked of the repository.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PageQuery {
-    /// Which items.
+    /// The selection of items.
     pub selection: Selection,
     /// In which order; items that are equal by it are ordered by id.
     pub order: Vec<SortKey>,
     /// From where.
     pub position: PageStart,
-    /// How many at most.
+    /// Most items of the page.
     pub limit: u64,
     /// Only these members; `None` for all.
     pub fields: Option<MemberNames>,
@@ -72,7 +71,7 @@ impl PageQuery {
 /// How many items there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Total {
-    /// So many.
+    /// Exactly this many.
     Exact(u64),
     /// A lower bound: this number or more.
     AtLeast(u64),
@@ -80,16 +79,16 @@ pub enum Total {
     NotCounted,
 }
 
-/// Which page of a collection is asked for.
+/// A request for a page of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRequest {
-    /// The page, from 1. Beside a place it is but the number to show.
+    /// 1-based page number. With a cursor it is display-only.
     pub page: u64,
     /// Items per page, from 1.
     pub page_size: u64,
-    /// Where the page begins or ends, when a link told.
+    /// The cursor where the page begins or ends, if the request has one.
     pub position: Option<PageStart>,
-    /// Which items.
+    /// The selection of items.
     pub selection: Selection,
     /// In which order; by default the best matches first where something is looked for, otherwise
     /// the oldest first.

@@ -99,7 +99,7 @@ impl Search {
         Some(marked_up(text, start..end, marked))
     }
 
-    /// Which of the words are part of a term.
+    /// The words that are part of a term.
     fn found_in(&self, places: &[(Range<usize>, String)]) -> Vec<bool> {
         let mut found = vec![false; places.len()];
         for Term(term) in &self.terms {

@@ -36,7 +36,7 @@ pub(super) struct DecisionContext {
 struct LookedUp {
     /// `None` when it was too much to keep.
     found: Option<Found>,
-    /// Which items in which versions; `None` when there were too many.
+    /// The items and their versions; `None` when there were too many.
     versions: Option<Vec<(ItemId, Version)>>,
     /// True when the write depends on it.
     is_relied_on: bool,

@@ -1,4 +1,4 @@
-//! Which numbers the store can compute with.
+//! The numbers that the store can compute with.
 
 /// Most digits before the decimal point that PostgreSQL's `numeric` holds.
 const MAX_INTEGER_DIGITS: i64 = 131_072;

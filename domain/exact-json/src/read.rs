@@ -278,7 +278,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The value of the `\uXXXX` at `at`.
+    /// Returns the UTF-16 code unit of the `\u` escape at `at`.
     fn code_unit(&self, at: usize) -> Result<u32, JsonError> {
         let malformed = || self.malformed("`\\u` needs four hexadecimal digits");
         let escape = self

@@ -55,7 +55,7 @@ impl<'a> Value<'a> {
         self.0
     }
 
-    /// Which of the six kinds it is.
+    /// Returns its kind, one of six.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self.0.as_bytes().first() {

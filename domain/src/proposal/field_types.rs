@@ -7,8 +7,7 @@ use validator::ValidationError;
 use crate::json::{Kind, Value};
 use crate::{Pointer, Violation, Violations};
 
-/// Which values a field takes; what the `OpenAPI` schema, filters and messages need to know of its
-/// type.
+/// The kind of values a field takes, for the `OpenAPI` schema, filters and messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FieldKind {
     /// A calendar day, `YYYY-MM-DD` (RFC 3339 `full-date`).

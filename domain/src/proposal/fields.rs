@@ -18,7 +18,7 @@ pub struct Field {
     pub name: &'static str,
     /// A description of the field's content, for people.
     pub description: &'static str,
-    /// Which values it takes.
+    /// The kind of values it takes.
     pub kind: FieldKind,
     /// True when a proposal must have the field.
     pub is_required: bool,

@@ -1,4 +1,4 @@
-//! What items are found by: keys, the words of their texts, and when they were written.
+//! Columns and tables to find items by: keys, the words of their strings, and times of writing.
 //!
 //! The full-text index is a table beside the items, because it follows them in steps of its own
 //! (`search_index/indexer.rs`). `search_progress` holds the number of the last change it knows:

@@ -1,8 +1,7 @@
-//! What is asked of the past: which items of a collection were removed, and how a request that is
-//! sent again was answered.
+//! The past: the index of removed items, and the responses to requests that are sent again.
 //!
-//! The totals of what an item owned stay when it is removed, since it may be restored; so nobody
-//! looks for them by it.
+//! The totals of an item's children stay when it is removed, since it may be restored; so the index
+//! by parent is not needed.
 
 use crate::sql::dialect::Dialect;
 

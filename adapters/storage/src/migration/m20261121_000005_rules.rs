@@ -1,4 +1,5 @@
-//! What a request that is sent again was told beside the item, such as the warnings of rules.
+//! The remarks of a response beside the item, such as the warnings of rules, for a request that is
+//! sent again.
 
 use crate::sql::dialect::Dialect;
 

@@ -1,4 +1,4 @@
-//! What items other than proposals are about, as a key: rules look for the status messages or the
+//! The subject of items other than proposals, as a key: rules look for the status messages or the
 //! files of a proposal.
 //!
 //! The index has only rows that have one, so it costs the writes of proposals nothing.

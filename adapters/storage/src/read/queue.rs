@@ -1,6 +1,6 @@
 //! Reads that wait at the same time share a statement.
 //!
-//! What a read costs is mostly the way to the database and back. A few workers take turns: each
+//! The cost of a read is mostly the way to the database and back. A few workers alternate: each
 //! takes all the reads that have queued up while the others were busy, and does them with as few
 //! statements as it can. Items of a scope are found together; the same page is read once for all
 //! who want it. A read only ever joins statements that begin after it was asked for, so it sees

@@ -1,4 +1,4 @@
-//! What the full-text index is given of an item: its folded words, in each engine's own notation.
+//! The folded words of an item for the full-text index, in each engine's own notation.
 
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -78,7 +78,7 @@ impl Indexer {
             let mut progress = self.work.indexed.subscribe();
             let has_room =
                 async { while self.work.is_overfull() && progress.changed().await.is_ok() {} };
-            // Whether there is room by now or not.
+            // The write goes on either way.
             let _ = timeout(MAX_DELAY, has_room).await;
         }
     }

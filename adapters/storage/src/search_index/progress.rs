@@ -1,5 +1,5 @@
-//! What both engines' full-text indexes have in common: they follow the change log, some changes at
-//! a time.
+//! The common part of both engines' full-text indexes: they follow the change log, some changes at a
+//! time.
 //!
 //! A full-text index takes many items at a time far more cheaply than one after the other, and no
 //! writer should wait for it. So a write leaves nothing but its change, in its own transaction;

@@ -9,7 +9,7 @@ use crate::sql::sql_text::SqlText;
 /// or of the only table.
 #[derive(Debug)]
 pub(crate) struct Dialect {
-    /// Which engine it is.
+    /// The engine.
     pub backend: DbBackend,
     /// The type of an identifier.
     pub uuid: &'static str,

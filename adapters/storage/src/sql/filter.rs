@@ -53,7 +53,7 @@ fn of_member(text: &mut SqlText, member: &Member, condition: &Condition) -> Stri
     }
 }
 
-/// That the member equals one of the operands. Never `NULL`.
+/// The condition that the member equals one of the operands. Never `NULL`.
 fn equals_one(text: &mut SqlText, member: &Member, operands: &[Operand]) -> String {
     if member.is_scalar() && operands.iter().all(equals_as_text) {
         let wanted = || operands.iter().filter_map(|operand| operand.text.as_deref());

@@ -29,11 +29,11 @@ pub(crate) const JOINS: &str = "JOIN changes f ON f.item_id = c.item_id AND f.ve
                                 LEFT JOIN changes n ON n.item_id = c.item_id AND n.version = c.version + 1 \
                                 LEFT JOIN items i ON i.id = c.item_id";
 
-/// That the change `c` is of the item `$1`, in the collection `$2`, and of the part of it that
-/// belongs to `$3` if that is one.
+/// The condition that the change `c` is of the item `$1` in the collection `$2`, and below the parent
+/// `$3` if there is one.
 const IN_SCOPE: &str = "c.item_id = $1 AND c.collection = $2 AND (c.parent = $3 OR $3 IS NULL)";
 
-/// Which version of an item.
+/// A way to name a version of an item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum VersionSelector {
     /// This one.

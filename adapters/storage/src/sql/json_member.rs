@@ -98,7 +98,7 @@ impl Member {
         }
     }
 
-    /// That it is a string or a number.
+    /// The condition that it is a string or a number.
     pub fn is_written(&self) -> String {
         format!("{} < 2", self.type_rank())
     }
@@ -108,13 +108,13 @@ impl Member {
         format!("CAST(w.members -> {} AS TEXT)", self.name)
     }
 
-    /// That it is there and not `null`.
+    /// The condition that it is there and not `null`.
     pub fn exists(&self) -> String {
         format!("(w.members ->> {}) IS NOT NULL", self.name)
     }
 
-    /// That one of its values, the elements of a list or else the one there is, holds what `holds`
-    /// says of the row `e`. Objects have no values. Never `NULL`.
+    /// The condition that `holds`, a condition on the row `e`, is true of one of its values: of an
+    /// element of a list, or of a single value. Objects have no values. Never `NULL`.
     ///
     /// SQLite 3.51 makes a join of a bare `EXISTS` and then counts a row that `OFFSET` skips once
     /// per element that holds; within a function it stays what it is.

@@ -1,6 +1,6 @@
-//! What rules look for, as SQL: the items of an id, of a parent, or with a member of some value.
+//! The lookups of rules, as SQL: the items of an id, of a parent, or with a member of some value.
 //!
-//! What is looked up is found again where a write is decided (`write/read_set.rs`), so both are the
+//! The same lookups are repeated where a write is decided (`write/read_set.rs`), so both use the
 //! same condition on the row `w`.
 
 use application::ShownItem;
@@ -118,7 +118,7 @@ fn values<'a>(keys: &'a [&LookupKey]) -> impl Iterator<Item = String> + 'a {
     })
 }
 
-/// That it is one of the ids.
+/// The condition that it is one of the ids.
 fn among_ids(text: &mut SqlText, keys: &[&LookupKey]) -> String {
     let ids = keys.iter().filter_map(|key| match key {
         LookupKey::Id(id) | LookupKey::Parent(id) => Some(*id),
@@ -132,7 +132,7 @@ fn among_ids(text: &mut SqlText, keys: &[&LookupKey]) -> String {
     }
 }
 
-/// That it is one of the texts.
+/// The condition that it is one of the strings.
 fn among_texts(text: &mut SqlText, wanted: impl Iterator<Item = String>) -> String {
     match text.dialect.backend {
         DbBackend::Sqlite => {

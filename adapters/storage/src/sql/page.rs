@@ -194,7 +194,7 @@ impl Selected {
     }
 }
 
-/// Which rows of the selected ones are on the page.
+/// The rows of the selection that are on the page.
 struct Window {
     beyond: String,
     limit: String,

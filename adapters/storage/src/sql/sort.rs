@@ -58,7 +58,7 @@ impl Order {
         format!("{}w.id{}", keys.collect::<String>(), direction(self.is_id_descending))
     }
 
-    /// That a row lies beyond the place.
+    /// The condition that a row lies beyond the position.
     pub fn beyond(&self, text: &mut SqlText, place: &SortPosition, is_backward: bool) -> String {
         let sign = |descending: bool| if descending == is_backward { ">" } else { "<" };
         let id = text.bind(place.id.uuid());

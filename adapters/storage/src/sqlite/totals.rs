@@ -1,4 +1,4 @@
-//! What a transaction does to the totals, added up in memory and written once at its end.
+//! The changes of a transaction to the totals, added up in memory and written once at its end.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Writes that wait at the same time are done together.
 //!
-//! What a write costs is mostly the way to the database and the flush to its disk. Workers take
-//! turns: each takes all the writes that have queued up while the others were busy. Each write is
+//! The cost of a write is mostly the way to the database and the flush to its disk. Workers
+//! alternate: each takes all the writes that have queued up while the others were busy. Each write is
 //! answered after its commit. A client that hangs up takes nothing back: its write is in the queue,
 //! not in its request.
 

@@ -1,5 +1,5 @@
-//! What writes were decided on, looked up again where they are made: a write is made only while its
-//! lookups find what they found.
+//! The read sets of writes, validated where the writes are executed: a write is executed only while
+//! its lookups find the same items and versions as when it was decided.
 //!
 //! Each engine looks within the transaction that writes, where nobody else writes meanwhile. All
 //! keys of one shape are looked for by one statement, for any number of writes.
