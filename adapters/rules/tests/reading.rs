@@ -51,7 +51,7 @@ fn with(lines: &str) -> String {
 /// Files and the one error of each: its place and a part of its reason.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
-fn each_error_has_its_place_and_its_mend() {
+fn each_error_has_its_location_and_fix() {
     let table: &[(String, &str, &str)] = &[
         ("rules: [".into(), "1:", "this is not YAML"),
         ("rules:\n\t- id: x".into(), "2:2:", "tabs"),

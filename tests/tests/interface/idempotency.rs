@@ -136,7 +136,7 @@ fn a_key_is_used_for_one_request() {
 }
 
 #[test]
-fn a_refused_request_may_be_mended_under_the_same_key() {
+fn a_refused_request_may_be_fixed_under_the_same_key() {
     on_each_store(|service| {
         post(service, "/v1/proposals", KEY, "{}").expect(422);
         post(service, "/v1/proposals", KEY, "{").expect(400);

@@ -156,9 +156,9 @@ async fn a_failing_write_does_not_harm_its_neighbours(store: &TestStore) {
         };
         writers.spawn(async move { items.insert(scope, item, at(NOW)).await.map(|_| ()) });
     }
-    let (sound, faulty): (Vec<_>, Vec<_>) =
+    let (sound, corrupt): (Vec<_>, Vec<_>) =
         writers.join_all().await.into_iter().partition(Result::is_ok);
-    assert_eq!((sound.len(), faulty), (56, vec![Err(RepositoryError::Corrupt); 8]));
+    assert_eq!((sound.len(), corrupt), (56, vec![Err(RepositoryError::Corrupt); 8]));
     assert_eq!(store.list(scope).await.total_items, 57);
     assert_eq!(store.changes().len(), 57);
 }

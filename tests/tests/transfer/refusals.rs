@@ -121,7 +121,7 @@ fn a_file_that_was_altered_is_refused() {
 }
 
 #[test]
-fn each_faulty_line_is_told_with_its_mend() {
+fn each_wrong_line_is_reported_with_its_fix() {
     let export = Export::new(60);
     let numbered = |line: usize| format!("line {line}: ");
     for (before, after, words) in [

@@ -155,11 +155,11 @@ impl SqliteWriter {
                 tracing::warn!(%error, writes = writes.len(), "a write failed; doing its batch again one by one");
                 let alone = |write: &&Write| match self.transaction(connection, &[*write]) {
                     Ok(mut answers) => answers.pop().unwrap_or(Err(RepositoryError::Corrupt)),
-                    Err(fault) => Err(fault.logged()),
+                    Err(error) => Err(error.logged()),
                 };
                 writes.iter().map(alone).collect()
             }
-            Err(fault) => vec![Err(fault.logged()); writes.len()],
+            Err(error) => vec![Err(error.logged()); writes.len()],
         }
     }
 
