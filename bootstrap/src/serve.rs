@@ -41,13 +41,14 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
         load_demo(&ports).await?;
     }
     let limits = limits(&options);
-    let (ending, stopping) = watch::channel(false);
-    let endpoint =
-        http_adapter::service(&ports, http_options(&options, base_url.clone(), stopping));
+    let (leaving, is_leaving) = watch::channel(false);
+    let http_options = http_options(&options, base_url.clone(), limits.connections, is_leaving);
+    let endpoint = http_adapter::service(&ports, http_options);
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl));
     let watching = tokio::spawn(rules_adapter::watch(rules, hang_ups));
-    let drained = http_adapter::serve(listener, endpoint, limits, stop(signals, ending)).await;
+    let stopped = signals.stop(options.drain_delay, leaving);
+    let drained = http_adapter::serve(listener, endpoint, limits, stopped).await;
     forgetting.abort();
     watching.abort();
     if let Drained::CutOff(connections) = drained {
@@ -107,7 +108,8 @@ async fn load_demo(ports: &Ports) -> Result<(), CommandError> {
 fn http_options(
     options: &ServeOptions,
     base_url: BaseUrl,
-    stopping: watch::Receiver<bool>,
+    connections: u32,
+    is_leaving: watch::Receiver<bool>,
 ) -> HttpOptions {
     HttpOptions {
         base_url,
@@ -115,8 +117,11 @@ fn http_options(
         body_timeout: options.body_timeout,
         request_timeout: options.request_timeout,
         requires_condition: options.require_if_match,
+        // Streams leave connections to others.
+        max_streams: options.max_streams.min(connections / 2).max(1),
+        stream_max_age: options.stream_max_age,
+        is_leaving,
         // A lifetime that was accepted is far from the longest there is.
-        stopping,
         key_lifetime: SignedDuration::try_from(options.idempotency_ttl)
             .unwrap_or(SignedDuration::MAX),
         // An origin that was accepted is a URL, which every header can hold.
@@ -138,18 +143,6 @@ fn limits(options: &ServeOptions) -> ServerLimits {
         drain_timeout: options.drain_timeout,
         ..ServerLimits::default()
     }
-}
-
-/// Done at the first signal. A second one ends the process at once.
-async fn stop(mut signals: Signals, ending: watch::Sender<bool>) {
-    let signal = signals.next().await;
-    tracing::info!(signal, "stopping: requests in flight may finish; another signal stops at once");
-    ending.send_replace(true);
-    tokio::spawn(async move {
-        let signal = signals.next().await;
-        tracing::warn!(signal, "stopped at once");
-        std::process::exit(1);
-    });
 }
 
 /// The URL at which clients on this machine reach a service that listens on `address`.

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use cli_adapter::CommandError;
+use http_adapter::RESERVED_CONNECTIONS;
 use tokio::net::{TcpListener, TcpSocket};
 
 /// Connections the system keeps for us until they are accepted. The system may allow fewer.
@@ -81,7 +82,7 @@ pub fn affordable(wanted: u32, database_connections: u32) -> u32 {
 /// The connections that `files` allow; when there are few, half of them.
 fn share_of(files: u64, database_connections: u32) -> u32 {
     let files = u32::try_from(files).unwrap_or(u32::MAX);
-    let reserved = OWN_FILES
+    let reserved = (OWN_FILES + RESERVED_CONNECTIONS)
         .saturating_add(database_connections.saturating_mul(FILES_PER_DATABASE_CONNECTION));
     files.saturating_sub(reserved).max(files / 2)
 }
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn connections_leave_files_for_the_rest() {
-        for (files, connections) in [(u64::MAX, u32::MAX - 176), (1024, 848), (352, 176), (100, 50)]
+        for (files, connections) in [(u64::MAX, u32::MAX - 240), (1024, 784), (352, 176), (100, 50)]
         {
             assert_eq!(share_of(files, 16), connections, "of {files}");
         }

@@ -148,6 +148,14 @@ impl Service {
             * 1024
     }
 
+    /// The memory the process holds now, in bytes.
+    #[must_use]
+    #[track_caller]
+    pub fn memory(&self) -> u64 {
+        self.proc().status().ok().and_then(|status| status.vmrss).expect("Linux tells the memory")
+            * 1024
+    }
+
     /// How many files and sockets the process has open.
     #[must_use]
     #[track_caller]

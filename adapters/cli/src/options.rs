@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::error::CommandError;
 use crate::log_filter;
-use crate::quantities::{byte_size, lifetime, timeout};
+use crate::quantities::{byte_size, delay, lifetime, timeout};
 use crate::usage;
 
 const EXAMPLES: &str = "\
@@ -98,13 +98,22 @@ pub struct ServeOptions {
     /// Most connections open at a time
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_CONNECTIONS", value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub max_connections: u32,
+    /// Most streams of changes open at a time, and never more than half of the connections
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_STREAMS", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    pub max_streams: u32,
+    /// How long a stream of changes lasts; its client connects again and misses nothing
+    #[arg(long, env = "PROPOSAL_SERVICE_STREAM_MAX_AGE", value_name = "TIME", default_value = "1h", value_parser = timeout, help_heading = "Limits")]
+    pub stream_max_age: Duration,
     /// How long the work on a request may take
     #[arg(long, env = "PROPOSAL_SERVICE_REQUEST_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = timeout, help_heading = "Limits")]
     pub request_timeout: Duration,
     /// How long a request's body may take to arrive
     #[arg(long, env = "PROPOSAL_SERVICE_BODY_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = timeout, help_heading = "Limits")]
     pub body_timeout: Duration,
-    /// How long requests in flight may go on after a signal to stop
+    /// How long everything is still served after a signal to stop, with /readyz at 503
+    #[arg(long, env = "PROPOSAL_SERVICE_DRAIN_DELAY", value_name = "TIME", default_value = "0s", value_parser = delay, help_heading = "Limits")]
+    pub drain_delay: Duration,
+    /// How long requests in flight may go on after that
     #[arg(long, env = "PROPOSAL_SERVICE_DRAIN_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = timeout, help_heading = "Limits")]
     pub drain_timeout: Duration,
 }

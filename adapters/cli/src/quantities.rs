@@ -5,6 +5,8 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use jiff::SignedDuration;
 
+const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(24);
+
 /// Reads an amount of memory, in bytes.
 pub fn byte_size(text: &str) -> Result<usize, &'static str> {
     let size = text.parse::<ByteSize>().ok().and_then(|size| usize::try_from(size.as_u64()).ok());
@@ -14,8 +16,16 @@ pub fn byte_size(text: &str) -> Result<usize, &'static str> {
 
 /// Reads a time to wait at most.
 pub fn timeout(text: &str) -> Result<Duration, &'static str> {
-    period(text, SignedDuration::from_hours(24))
+    period(text, LONGEST_WAIT)
         .ok_or("give a time above zero and up to a day, such as 500ms, 30s or 2m")
+}
+
+/// Reads a time to wait before something is done, which may be none.
+pub fn delay(text: &str) -> Result<Duration, &'static str> {
+    let none = text.parse::<SignedDuration>().ok().filter(SignedDuration::is_zero);
+    none.map(|_| Duration::ZERO)
+        .or_else(|| period(text, LONGEST_WAIT))
+        .ok_or("give a time of up to a day, such as 0s, 15s or 2m")
 }
 
 /// Reads how long something is kept.
@@ -34,7 +44,7 @@ fn period(text: &str, most: SignedDuration) -> Option<Duration> {
 mod tests {
     use std::time::Duration;
 
-    use super::{byte_size, lifetime, timeout};
+    use super::{byte_size, delay, lifetime, timeout};
 
     #[test]
     fn sizes_are_numbers_with_or_without_a_unit() {
@@ -74,6 +84,11 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(timeout(text).ok(), millis.map(Duration::from_millis), "{text}");
+        }
+        for (text, seconds) in
+            [("0s", Some(0)), ("15s", Some(15)), ("25h", None), ("-1s", None), ("0", None)]
+        {
+            assert_eq!(delay(text).ok(), seconds.map(Duration::from_secs), "{text}");
         }
         for (text, hours) in
             [("24h", Some(24)), ("8784h", Some(8784)), ("8785h", None), ("0h", None)]

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, EndpointExt, Response, Route};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::change_feed::ChangeFeed;
@@ -24,7 +24,7 @@ use crate::endpoints::resources::{GroupEndpoint, HttpContext};
 use crate::endpoints::rules::Rules;
 use crate::groups::{GROUPS, PathForm};
 use crate::headers::media_type::MediaType;
-use crate::links::{CHANGE_STREAM, CHANGES, RULE, RULE_SCHEMA, RULES};
+use crate::links::{CHANGE_STREAM, CHANGES, HEALTH, READINESS, RULE, RULE_SCHEMA, RULES};
 use crate::middleware::cors::Cors;
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::request_context::RequestContext;
@@ -52,8 +52,12 @@ pub struct HttpOptions {
     pub requires_condition: bool,
     /// How long a request is remembered by its Idempotency-Key.
     pub key_lifetime: SignedDuration,
-    /// True when the service stops, for what would not end by itself.
-    pub stopping: watch::Receiver<bool>,
+    /// Streams of changes open at a time.
+    pub max_streams: u32,
+    /// How long a stream of changes lasts.
+    pub stream_max_age: Duration,
+    /// True when the service is about to stop: it still serves, and is not ready.
+    pub is_leaving: watch::Receiver<bool>,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<HeaderValue>,
     /// The JSON Schema of rule files.
@@ -74,7 +78,15 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     });
     let mut routes = Route::new();
     let limits = ResourceLimits { largest: options.max_body, key_lifetime: options.key_lifetime };
-    for (path, endpoint) in own_paths(ports, &context, options.stopping, options.rule_schema) {
+    let ready = Ready { store: Arc::clone(&ports.readiness), is_leaving: options.is_leaving };
+    let stream = ChangeStream {
+        feed: ChangeFeed::new(ChangeService::new(Arc::clone(&ports.changes))),
+        base_url: Arc::clone(&base_url),
+        permits: Arc::new(Semaphore::new(options.max_streams as usize)),
+        max_age: options.stream_max_age,
+        time_limit: options.request_timeout,
+    };
+    for (path, endpoint) in own_paths(ports, &context, stream, ready, options.rule_schema) {
         routes = routes.at(path, endpoint);
     }
     for group in GROUPS {
@@ -92,14 +104,13 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
 fn own_paths(
     ports: &Ports,
     context: &HttpContext,
-    stopping: watch::Receiver<bool>,
+    stream: ChangeStream,
+    ready: Ready,
     rule_schema: String,
 ) -> Vec<(String, MethodRouter)> {
     let base_url = || Arc::clone(&context.base_url);
-    let log = || ChangeService::new(Arc::clone(&ports.changes));
-    let (service, time_limit) = (log(), context.time_limit);
-    let changes = Changes { service, base_url: base_url(), time_limit };
-    let stream = ChangeStream { feed: ChangeFeed::new(log()), base_url: base_url(), stopping };
+    let service = ChangeService::new(Arc::clone(&ports.changes));
+    let changes = Changes { service, base_url: base_url(), time_limit: context.time_limit };
     let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
     let rules = || Rules { catalog: catalog.clone(), base_url: base_url() }.boxed();
     let documentation = Arc::new(Documentation::new(base_url(), catalog.clone()));
@@ -112,13 +123,12 @@ fn own_paths(
     let fixed = |kind: MediaType, endpoint: BoxEndpoint<'static>| {
         MethodRouter::unnegotiated(base_url(), kind, [(Method::GET, endpoint)])
     };
-    let ready = Ready(Arc::clone(&ports.readiness));
     let paths = [
         ("/", page_of(EntryPoint::new(base_url()).boxed())),
         (CHANGES, get(&[MediaType::HAL, MediaType::JSON], changes.boxed())),
         (CHANGE_STREAM, get(&[MediaType::EVENT_STREAM], stream.boxed())),
-        ("/healthz", get(&[MediaType::JSON], Health.boxed())),
-        ("/readyz", get(&[MediaType::JSON], ready.boxed())),
+        (HEALTH, get(&[MediaType::JSON], Health.boxed())),
+        (READINESS, get(&[MediaType::JSON], ready.boxed())),
         (RULES, get(&[MediaType::HAL, MediaType::JSON], rules())),
         (RULE, page_of(rules())),
         ("/openapi.json", fixed(MediaType::JSON, Served::OpenApi(document).boxed())),

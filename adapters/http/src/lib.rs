@@ -27,4 +27,4 @@ mod time;
 pub use app::{HttpOptions, openapi_document, service};
 pub use base_url::{BaseUrl, InvalidBaseUrl};
 pub use demo::demonstration_items;
-pub use server::{Drained, ServerLimits, serve};
+pub use server::{Drained, RESERVED_CONNECTIONS, ServerLimits, serve};

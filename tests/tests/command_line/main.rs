@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod rules;
+mod signals;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,12 +18,13 @@ use tests::binary;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables that the service reads; tests must not meet the developer's.
-const VARIABLES: [&str; 18] = [
+const VARIABLES: [&str; 21] = [
     "PROPOSAL_SERVICE_BASE_URL",
     "PROPOSAL_SERVICE_BODY_TIMEOUT",
     "PROPOSAL_SERVICE_CORS_ORIGIN",
     "PROPOSAL_SERVICE_DATABASE_CONNECTIONS",
     "PROPOSAL_SERVICE_DATABASE_URL",
+    "PROPOSAL_SERVICE_DRAIN_DELAY",
     "PROPOSAL_SERVICE_DRAIN_TIMEOUT",
     "PROPOSAL_SERVICE_IDEMPOTENCY_TTL",
     "PROPOSAL_SERVICE_LISTEN",
@@ -30,10 +32,12 @@ const VARIABLES: [&str; 18] = [
     "PROPOSAL_SERVICE_LOG_FORMAT",
     "PROPOSAL_SERVICE_MAX_BODY",
     "PROPOSAL_SERVICE_MAX_CONNECTIONS",
+    "PROPOSAL_SERVICE_MAX_STREAMS",
     "PROPOSAL_SERVICE_MIGRATE",
     "PROPOSAL_SERVICE_REQUEST_TIMEOUT",
     "PROPOSAL_SERVICE_REQUIRE_IF_MATCH",
     "PROPOSAL_SERVICE_RULES",
+    "PROPOSAL_SERVICE_STREAM_MAX_AGE",
     "PROPOSAL_SERVICE_TIME_ZONE",
     "RUST_LOG",
 ];
@@ -204,6 +208,9 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (&["--request-timeout", "30"], "30s"),
         (&["--body-timeout", "0s"], "above zero"),
         (&["--drain-timeout", "soon"], "30s"),
+        (&["--drain-delay", "soon"], "15s"),
+        (&["--max-streams", "0"], "1.."),
+        (&["--stream-max-age", "0s"], "30s"),
         (&["--migrate", "maybe"], "auto, never"),
         (&["--log-format", "xml"], "text, json"),
         (&["--log", "info=a=b"], "info"),
@@ -401,77 +408,6 @@ fn a_signal_ends_seeding_with_a_word_on_how_far_it_came() {
     let totals =
         ["/v1/proposals", "/lib", "/v1/proposedprograms"].map(|path| running.total_items(path));
     assert_eq!(stored, totals);
-}
-
-#[test]
-fn sigterm_lets_a_request_finish() {
-    let folder = folder();
-    let mut running = Running::start(&folder, &["serve"]);
-    let mut client = running.begin_request();
-    running.signal("TERM");
-    line_with(&mut running.log, "SIGTERM");
-    wait_until(|| TcpStream::connect(running.address).is_err());
-    client.write_all(br#"{"a":"bc"}"#).unwrap();
-    let mut answer = String::new();
-    client.read_to_string(&mut answer).unwrap();
-    assert!(
-        answer.starts_with("HTTP/1.1 201 ") && answer.contains("connection: close"),
-        "{answer}"
-    );
-    let (code, log) = running.end();
-    assert_eq!(code, Some(0), "{log}");
-    assert!(log.contains("stopped") && !log.contains("cut off"), "{log}");
-}
-
-#[test]
-fn a_request_that_does_not_finish_is_cut_off() {
-    let folder = folder();
-    let running = Running::start(&folder, &["--drain-timeout", "300ms"]);
-    let _client = running.begin_request();
-    let start = Instant::now();
-    running.signal("TERM");
-    let (code, log) = running.end();
-    assert_eq!(code, Some(0), "{log}");
-    assert!(log.contains("cut off"), "{log}");
-    assert!(start.elapsed() < Duration::from_secs(5));
-}
-
-#[test]
-fn sigint_stops_an_idle_service_at_once() {
-    let folder = folder();
-    let running = Running::start(&folder, &["--drain-timeout", "1h"]);
-    let _idle = TcpStream::connect(running.address).unwrap();
-    running.signal("INT");
-    let (code, log) = running.end();
-    assert_eq!(code, Some(0), "{log}");
-    assert!(log.contains("SIGINT"), "{log}");
-}
-
-#[test]
-fn a_stream_of_changes_ends_when_the_service_stops() {
-    let folder = folder();
-    let running = Running::start(&folder, &["--drain-timeout", "1h"]);
-    let mut client = TcpStream::connect(running.address).unwrap();
-    client.set_read_timeout(Some(PATIENCE)).unwrap();
-    client.write_all(b"GET /v1/changes/stream HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
-    let mut lines = BufReader::new(client);
-    line_with(&mut lines, "retry: 2000");
-    running.signal("TERM");
-    let mut rest = String::new();
-    lines.read_to_string(&mut rest).unwrap();
-    assert!(rest.ends_with("0\r\n\r\n"), "it ends as chunked bodies do, not in the middle: {rest}");
-    assert_eq!(running.end().0, Some(0));
-}
-
-#[test]
-fn a_second_signal_does_not_wait() {
-    let folder = folder();
-    let mut running = Running::start(&folder, &["--drain-timeout", "1h"]);
-    let _client = running.begin_request();
-    running.signal("TERM");
-    line_with(&mut running.log, "SIGTERM");
-    running.signal("INT");
-    assert_eq!(running.end().0, Some(1));
 }
 
 #[test]

@@ -8,4 +8,5 @@ mod bodies;
 mod connections;
 mod framing;
 mod json;
+mod streams;
 mod texts;

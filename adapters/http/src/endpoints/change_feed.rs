@@ -128,18 +128,22 @@ impl Listener {
         self.sent
     }
 
-    /// Waits for the next change, or until the listener is cut off.
+    /// Waits for the next change, or until the listener is cut off. Nothing is lost if the future is
+    /// dropped.
     pub async fn next(&mut self) -> Result<LoggedChange, Ended> {
         loop {
             if let Some(change) = self.ready.pop_front() {
                 self.sent = change.sequence;
                 return Ok(change);
             }
+            // A stream that waits keeps no memory for changes.
+            self.ready = VecDeque::new();
             match &mut self.live {
                 None => self.catch_up().await.map_err(|_| Ended::Unreadable)?,
                 Some(live) => match live.recv().await {
                     Ok(change) if change.sequence > self.sent => {
-                        self.ready.push_back(LoggedChange::clone(&change));
+                        self.sent = change.sequence;
+                        return Ok(LoggedChange::clone(&change));
                     }
                     // The log had it already.
                     Ok(_) => {}
@@ -157,15 +161,14 @@ impl Listener {
     /// Reads on in the log. At its end it subscribes to new changes, and first reads those that were
     /// added in between.
     async fn catch_up(&mut self) -> Result<(), ApplicationError> {
-        self.ready = self.read().await?;
-        if self.ready.is_empty() {
-            self.live = Some(self.feed.subscribe().await?);
-            self.ready = self.read().await?;
-            if self.ready.len() as u64 == AT_A_TIME {
-                // So much was written meanwhile that the log has more.
-                self.live = None;
-            }
+        let mut ready = self.read().await?;
+        if ready.is_empty() {
+            let live = self.feed.subscribe().await?;
+            ready = self.read().await?;
+            // If so much was written meanwhile, the log has more.
+            self.live = Some(live).filter(|_| (ready.len() as u64) < AT_A_TIME);
         }
+        self.ready = ready;
         Ok(())
     }
 

@@ -1,24 +1,29 @@
 //! `/v1/changes/stream`: the changes as they happen, as server-sent events (WHATWG HTML, section
 //! 9.2) with `CloudEvents` 1.0 as their data.
 
+use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use application::{Caller, LoggedChange, Sequence};
+use bytes::Bytes;
 use domain::Collection;
 use futures_util::stream;
 use poem::http::header::CACHE_CONTROL;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
-use poem::web::sse::{Event, SSE};
-use poem::{Endpoint, IntoResponse, Request, Response, Result};
+use poem::web::sse::Event;
+use poem::{Body, Endpoint, Request, Response, Result};
 use poem_openapi::types::ToJSON;
 use serde_json::json;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::change_feed::{ChangeFeed, Listener};
 use crate::groups::GroupSpec;
 use crate::hal::Change;
+use crate::headers::media_type::MediaType;
 use crate::links::CHANGES;
 use crate::problem::Problem;
 use crate::query::{ChangesQuery, change_cursor, invalid};
@@ -33,20 +38,29 @@ const RETRY: u64 = 2_000;
 /// The header in which a client that reconnects names the last event it received.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
 
+/// Tells nginx if it may keep a response back.
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
 /// Serves the changes as they happen.
 #[derive(Clone)]
 pub struct ChangeStream {
     pub feed: ChangeFeed,
     pub base_url: Arc<BaseUrl>,
-    /// True when the service stops: streams end then.
-    pub stopping: watch::Receiver<bool>,
+    /// One permit for each stream that may be open.
+    pub permits: Arc<Semaphore>,
+    /// How long a stream lasts; its client connects again.
+    pub max_age: Duration,
+    /// How long it may take to begin.
+    pub time_limit: Duration,
 }
 
 /// The state of one stream.
 struct Streaming {
     listener: Listener,
     collection: Option<Collection>,
-    source: ChangeStream,
+    base_url: Arc<BaseUrl>,
+    ends: Instant,
+    _permit: OwnedSemaphorePermit,
     /// The number of the current event; the first two are no changes.
     event: u8,
 }
@@ -57,40 +71,57 @@ impl Endpoint for ChangeStream {
     async fn call(&self, request: Request) -> Result<Response> {
         let collection = ChangesQuery::group(request.uri().query().unwrap_or_default())?;
         let after = last_event(request.headers())?;
-        let listener = self.feed.listen(Caller::Anonymous, after).await.map_err(Problem::from)?;
-        let streaming = Streaming { listener, collection, source: self.clone(), event: 0 };
+        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
+            return Err(Problem::unavailable("As many streams are open as may be.").into());
+        };
+        let listening = timeout(self.time_limit, self.feed.listen(Caller::Anonymous, after)).await;
+        let listener = listening
+            .map_err(|_| Problem::unavailable("The service took too long."))?
+            .map_err(Problem::from)?;
+        let streaming = Streaming {
+            listener,
+            collection,
+            base_url: Arc::clone(&self.base_url),
+            ends: Instant::now() + self.max_age,
+            _permit: permit,
+            event: 0,
+        };
         let events = stream::unfold(streaming, |mut streaming| async {
             let event = streaming.next().await?;
-            Some((event, streaming))
+            Some((Ok::<_, io::Error>(event), streaming))
         });
-        let mut response = SSE::new(events).keep_alive(HEARTBEAT).into_response();
         // No proxy may cache or buffer the stream.
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        response
-            .headers_mut()
-            .insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-        Ok(response)
+        Ok(Response::builder()
+            .content_type(MediaType::EVENT_STREAM.name())
+            .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+            .header(BUFFERING, HeaderValue::from_static("no"))
+            .body(Body::from_bytes_stream(events)))
     }
 }
 
 impl Streaming {
-    /// The next event; `None` when the client is to connect again.
-    async fn next(&mut self) -> Option<Event> {
+    /// The next event or comment; `None` when the client is to connect again.
+    async fn next(&mut self) -> Option<Bytes> {
         self.event = self.event.saturating_add(1);
         match self.event {
-            1 => return Some(Event::retry(RETRY)),
+            1 => return Some(encoded(&Event::retry(RETRY))),
             // An id without data: a client that is cut off before the first change resumes here.
-            2 => return Some(Event::message("").id(change_cursor::write(self.listener.sent()))),
+            2 => {
+                let id = change_cursor::write(self.listener.sent());
+                return Some(encoded(&Event::message("").id(id)));
+            }
             _ => {}
         }
+        let mut heartbeat = pin!(sleep(HEARTBEAT));
         loop {
             let change = tokio::select! {
                 change = self.listener.next() => change,
-                _ = self.source.stopping.wait_for(|is_stopping| *is_stopping) => return None,
+                () = heartbeat.as_mut() => return Some(Bytes::from_static(b":\n\n")),
+                () = sleep_until(self.ends) => return None,
             };
             match change {
                 Ok(change) if self.collection.is_none_or(|only| only == change.collection) => {
-                    return Some(self.represent(&change));
+                    return Some(encoded(&self.represent(&change)));
                 }
                 Ok(_) => {}
                 Err(ended) => {
@@ -102,12 +133,12 @@ impl Streaming {
     }
 
     fn represent(&self, change: &LoggedChange) -> Event {
-        let data = Change::of(change, &self.source.base_url).to_json();
+        let data = Change::of(change, &self.base_url).to_json();
         let id = change_cursor::write(change.sequence);
         let event = json!({
             "specversion": "1.0",
             "id": id,
-            "source": format!("{}{CHANGES}", self.source.base_url),
+            "source": format!("{}{CHANGES}", self.base_url),
             "type": format!("research-proposal-service.item.{}", change.kind.change_name()),
             "subject": format!("{}/{}", GroupSpec::of(change.collection).path, change.item),
             "time": TIME.timestamp_to_string(&change.time),
@@ -116,6 +147,10 @@ impl Streaming {
         });
         Event::message(event.to_string()).id(id)
     }
+}
+
+fn encoded(event: &Event) -> Bytes {
+    event.to_string().into()
 }
 
 /// The last change that a client received before it reconnected.

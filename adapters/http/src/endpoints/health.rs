@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use application::Readiness;
 use poem::{Endpoint, Request, Response, Result};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::problem::Problem;
@@ -23,14 +24,21 @@ impl Endpoint for Health {
     }
 }
 
-/// Answers 200 while the store answers, else 503.
-pub struct Ready(pub Arc<dyn Readiness>);
+/// Answers 200 while the store answers and the service is to get requests, else 503.
+pub struct Ready {
+    pub store: Arc<dyn Readiness>,
+    /// True when the service is about to stop.
+    pub is_leaving: watch::Receiver<bool>,
+}
 
 impl Endpoint for Ready {
     type Output = Response;
 
     async fn call(&self, _request: Request) -> Result<Response> {
-        match timeout(PATIENCE, self.0.check()).await {
+        if *self.is_leaving.borrow() {
+            return Err(Problem::unavailable("The service is about to stop.").into());
+        }
+        match timeout(PATIENCE, self.store.check()).await {
             Ok(Ok(())) => Ok(status("ready")),
             _ => Err(Problem::unavailable("The store cannot be reached.").into()),
         }
@@ -39,4 +47,46 @@ impl Endpoint for Ready {
 
 fn status(word: &str) -> Response {
     Response::builder().content_type("application/json").body(format!("{{\"status\":\"{word}\"}}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use application::RepositoryError;
+    use async_trait::async_trait;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// A store that answers at once, or never.
+    struct Store {
+        hangs: bool,
+    }
+
+    #[async_trait]
+    impl Readiness for Store {
+        async fn check(&self) -> Result<(), RepositoryError> {
+            if self.hangs { pending().await } else { Ok(()) }
+        }
+    }
+
+    async fn is_ready(hangs: bool, is_leaving: bool) -> bool {
+        let (_, is_leaving) = watch::channel(is_leaving);
+        let ready = Ready { store: Arc::new(Store { hangs }), is_leaving };
+        ready.call(Request::default()).await.is_ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_hangs_is_not_ready_within_a_bounded_time() {
+        let asked = Instant::now();
+        assert!(!is_ready(true, false).await);
+        assert_eq!(asked.elapsed(), PATIENCE);
+    }
+
+    #[tokio::test]
+    async fn a_service_that_is_about_to_stop_is_not_ready() {
+        assert!(is_ready(false, false).await);
+        assert!(!is_ready(false, true).await);
+    }
 }

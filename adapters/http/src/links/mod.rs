@@ -16,6 +16,12 @@ pub const CHANGES: &str = "/v1/changes";
 /// The change log as a stream.
 pub const CHANGE_STREAM: &str = "/v1/changes/stream";
 
+/// Tells that the process lives.
+pub const HEALTH: &str = "/healthz";
+
+/// Tells if the service can do its work.
+pub const READINESS: &str = "/readyz";
+
 /// The business rules.
 pub const RULES: &str = "/rules";
 

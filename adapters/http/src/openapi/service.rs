@@ -54,7 +54,7 @@ const ROWS: [Row; 8] = [
         ..PLAIN
     },
     Row {
-        path: "/healthz",
+        path: links::HEALTH,
         id: "getHealth",
         summary: "Whether the process lives",
         shown: Some("Health"),
@@ -62,7 +62,7 @@ const ROWS: [Row; 8] = [
         ..PLAIN
     },
     Row {
-        path: "/readyz",
+        path: links::READINESS,
         id: "getReadiness",
         summary: "Whether the service can do its work: checks the store",
         shown: Some("Health"),

@@ -1,10 +1,9 @@
 //! The life of one connection: wait for its first byte, let hyper speak HTTP on it, close it
 //! without losing an answer.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -23,10 +22,14 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::event_stream::{EventStream, TakenOver};
 use super::progress::Progress;
 use super::refusal::{self, now};
 use super::timed_stream::TimedStream;
 use super::{MAX_HEAD, ServerLimits, Stage, Stages};
+
+/// An event stream that hyper is to leave alone.
+type Taken = Arc<Mutex<Option<EventStream>>>;
 
 /// The endpoint, limits and stages of every connection.
 #[derive(Clone)]
@@ -34,6 +37,8 @@ pub(super) struct Connection<E> {
     pub(super) endpoint: E,
     pub(super) limits: Arc<ServerLimits>,
     pub(super) stages: Stages,
+    /// False if the connection ends with its first response.
+    pub(super) is_kept_alive: bool,
 }
 
 impl<E: Endpoint + Clone + 'static> Connection<E> {
@@ -44,9 +49,13 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
         // An answer is one write: there is nothing to wait for that Nagle's algorithm could join to
         // it.
         let _ = stream.set_nodelay(true);
-        if self.has_first_byte(&stream).await {
-            // Boxed, so that a silent connection costs a small task.
-            Box::pin(self.converse(stream, local, remote)).await;
+        if !self.has_first_byte(&stream).await {
+            return;
+        }
+        // Boxed, so that a connection that is silent, or an event stream, costs a small task.
+        let taken = Box::pin(self.converse(stream, local, remote)).await;
+        if let Some((events, stream)) = taken {
+            Box::pin(events.send(stream, self.limits.write_timeout, self.stages)).await;
         }
     }
 
@@ -61,14 +70,25 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
         }
     }
 
-    async fn converse(mut self, stream: TcpStream, local: SocketAddr, remote: SocketAddr) {
+    /// Serves requests until the connection ends, or turns out to be an event stream.
+    async fn converse(
+        &mut self,
+        stream: TcpStream,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> Option<(EventStream, TcpStream)> {
         let progress = Arc::new(Progress::default());
+        let taken = Arc::new(Mutex::new(None));
         let mut io =
             TokioIo::new(TimedStream::new(stream, Arc::clone(&progress), Arc::clone(&self.limits)));
-        let Some(outcome) = self.speak_http(&mut io, &progress, local, remote).await else {
-            return; // cut off
-        };
+        let addresses = (LocalAddr(local.into()), RemoteAddr(remote.into()));
+        // `None` when it was cut off.
+        let outcome = self.speak_http(&mut io, &progress, addresses, &taken).await?;
         let timed = io.into_inner();
+        let events = taken.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(events) = events {
+            return Some((events, timed.into_stream()));
+        }
         let (refusal, unread) = (timed.refusal(&outcome), timed.may_have_unread_input());
         let mut stream = timed.into_stream();
         let ending = async {
@@ -87,6 +107,7 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
             () = ending => {}
             () = self.stages.reached(Stage::Draining) => {}
         }
+        None
     }
 
     /// Serves requests until the connection ends; `None` if it was cut off.
@@ -94,14 +115,15 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
         &mut self,
         io: &mut TokioIo<TimedStream>,
         progress: &Arc<Progress>,
-        local: SocketAddr,
-        remote: SocketAddr,
+        addresses: (LocalAddr, RemoteAddr),
+        taken: &Taken,
     ) -> Option<hyper::Result<()>> {
         let endpoint = self.endpoint.clone();
-        let addresses = (LocalAddr(local.into()), RemoteAddr(remote.into()));
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let (endpoint, progress, (local, remote)) =
                 (endpoint.clone(), Arc::clone(progress), addresses.clone());
+            let (taken, method, version) =
+                (Arc::clone(taken), request.method().clone(), request.version());
             let has_body = !request.body().is_end_stream();
             progress.request_begins(has_body);
             let mut request = Request::from((request, local, remote, Scheme::HTTP));
@@ -110,16 +132,21 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
             }
             async move {
                 let mut response = endpoint.get_response(request).await;
+                if EventStream::is_one(&method, &response) {
+                    let events = EventStream::of(version, response);
+                    *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(events);
+                    return Err(TakenOver);
+                }
                 // Left to itself, hyper panics while the clock is before 1970.
                 if now() < Timestamp::UNIX_EPOCH {
                     let epoch = HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT");
                     response.headers_mut().insert(DATE, epoch);
                 }
                 progress.request_is_answered();
-                Ok::<hyper::Response<_>, Infallible>(response.into())
+                Ok::<hyper::Response<_>, TakenOver>(response.into())
             }
         });
-        let mut connection = pin!(protocol().serve_connection(io, service));
+        let mut connection = pin!(protocol(self.is_kept_alive).serve_connection(io, service));
         tokio::select! {
             biased;
             outcome = connection.as_mut() => return Some(outcome),
@@ -146,9 +173,13 @@ fn watch_body(request: &mut Request, progress: Arc<Progress>) {
 /// The settings of HTTP/1.1. Clients may close their half after the request. Timeouts are
 /// [`TimedStream`]'s. The number of headers stays at hyper's 100: setting any number, even the
 /// same, costs an allocation per request.
-fn protocol() -> http1::Builder {
+fn protocol(is_kept_alive: bool) -> http1::Builder {
     let mut builder = http1::Builder::new();
-    builder.half_close(true).header_read_timeout(None).max_buf_size(MAX_HEAD);
+    builder
+        .keep_alive(is_kept_alive)
+        .half_close(true)
+        .header_read_timeout(None)
+        .max_buf_size(MAX_HEAD);
     builder
 }
 

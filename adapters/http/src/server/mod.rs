@@ -6,14 +6,18 @@
 //! only: encryption and HTTP/2 belong to the proxy in front.
 //!
 //! - [`serve`] accepts, and drains at the end;
+//! - [`reserve`] holds connections beyond the limit;
 //! - [`connection`] is the life of one connection;
+//! - [`event_stream`] sends responses that have no end;
 //! - [`progress`] is the state that the parts of a connection share;
 //! - [`timed_stream`] is the socket with its timeouts;
 //! - [`refusal`] answers what never became a request.
 
 mod connection;
+mod event_stream;
 mod progress;
 mod refusal;
+mod reserve;
 #[cfg(test)]
 mod tests;
 mod timed_stream;
@@ -29,6 +33,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use connection::Connection;
+pub use reserve::RESERVED_CONNECTIONS;
+use reserve::Reserve;
 
 /// The largest request head, and the most that is read or buffered at once.
 const MAX_HEAD: usize = 64 * 1024;
@@ -46,7 +52,7 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The limits of what a client may hold, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Connections open at a time; others wait in the system's queue.
+    /// Connections open at a time. Beyond them, [`RESERVED_CONNECTIONS`] more may wait.
     pub connections: u32,
     /// For the first byte of a new connection.
     pub first_byte_timeout: Duration,
@@ -125,6 +131,7 @@ pub async fn serve<E: poem::Endpoint + 'static>(
         endpoint: Arc::new(endpoint),
         limits: Arc::new(limits),
         stages: Stages(stages),
+        is_kept_alive: true,
     };
     tokio::select! {
         never = accept_all(&listener, &permits, &connection) => match never {},
@@ -135,20 +142,25 @@ pub async fn serve<E: poem::Endpoint + 'static>(
     drain(&stage, &permits, connections, drain_timeout).await
 }
 
-/// Gives each connection a task of its own, for as long as permits last.
+/// Gives each connection a task of its own; without a permit it waits in the reserve.
 async fn accept_all<E: poem::Endpoint + Clone + 'static>(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
     connection: &Connection<E>,
 ) -> Infallible {
     let (mut shortage, mut failures) = (Burst::default(), Burst::default());
+    let mut reserve = Reserve::default();
     loop {
-        if permits.available_permits() == 0 && shortage.begins() {
-            tracing::warn!("the limit of connections is reached; new ones wait");
-        }
-        // An error would mean that the semaphore was closed, which never happens.
-        let permit = permits.clone().acquire_owned().await.ok();
         let stream = accept(listener, &mut failures).await;
+        let Ok(permit) = Arc::clone(permits).try_acquire_owned() else {
+            if shortage.begins() {
+                tracing::warn!(
+                    "the limit of connections is reached; {RESERVED_CONNECTIONS} may wait, and others are refused"
+                );
+            }
+            reserve.admit(stream, permits, connection);
+            continue;
+        };
         let connection = connection.clone();
         tokio::spawn(async move {
             connection.serve(stream).await;

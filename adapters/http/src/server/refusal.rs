@@ -1,4 +1,5 @@
-//! Answers to what never became a request: hyper could not read its head, so no endpoint saw it.
+//! Answers to what never became a request: hyper could not read its head, or there is no room for
+//! its connection, so no endpoint saw it.
 
 use hyper::StatusCode;
 use jiff::Timestamp;
@@ -19,7 +20,8 @@ pub(super) fn answer(status: StatusCode) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 {number} {title}\r\nallow:\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\ncontent-length: {length}\r\ndate: {date}"
     );
-    format!("{head}\r\nconnection: close\r\n\r\n{body}").into_bytes()
+    let again = if status.is_server_error() { "\r\nretry-after: 2" } else { "" };
+    format!("{head}{again}\r\nconnection: close\r\n\r\n{body}").into_bytes()
 }
 
 /// The stable code for programs, and the explanation for people.
@@ -36,6 +38,9 @@ fn explain(status: StatusCode) -> (&'static str, String) {
         }
         StatusCode::HTTP_VERSION_NOT_SUPPORTED => {
             ("version-not-supported", "the server speaks HTTP/1.1 only; do not start with HTTP/2".into())
+        }
+        StatusCode::SERVICE_UNAVAILABLE => {
+            ("unavailable", "the limit of connections is reached; try again after the seconds in Retry-After".into())
         }
         _ => {
             ("malformed-request", "the request is not HTTP/1.1 (RFC 9112): check the request line, the URI's percent-encoding and the headers".into())

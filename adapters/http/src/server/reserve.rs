@@ -1,0 +1,130 @@
+//! Connections beyond the limit. They wait here until another ends; a request for the service's
+//! health does not wait, so that an instance whose connections are all taken is not taken for dead.
+//!
+//! The reserve is bounded. When it is full, a newcomer takes the place of the connection that came
+//! first, whatever that one is doing: clients that are slow or say nothing keep nobody out.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use poem::Endpoint;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::timeout;
+
+use super::connection::Connection;
+use super::{MAX_HEAD, Stage, refusal};
+use crate::links::{HEALTH, READINESS};
+
+/// Connections that may be open beyond the limit.
+pub const RESERVED_CONNECTIONS: u32 = 64;
+
+/// How long a request for the service's health may take; the answer itself comes sooner, also while
+/// the store hangs.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a client may take to accept that it is refused.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The places of the reserve, those that were taken first in front.
+#[derive(Default)]
+pub(super) struct Reserve(VecDeque<oneshot::Sender<()>>);
+
+impl Reserve {
+    /// Takes a connection in.
+    pub(super) fn admit<E: Endpoint + Clone + 'static>(
+        &mut self,
+        stream: TcpStream,
+        permits: &Arc<Semaphore>,
+        connection: &Connection<E>,
+    ) {
+        self.0.retain(|place| !place.is_closed());
+        if self.0.len() >= RESERVED_CONNECTIONS as usize
+            && let Some(first) = self.0.pop_front()
+        {
+            // An error means that it has gone by itself.
+            let _ = first.send(());
+        }
+        let (place, evicted) = oneshot::channel();
+        self.0.push_back(place);
+        tokio::spawn(wait(stream, Arc::clone(permits), connection.clone(), evicted));
+    }
+}
+
+async fn wait<E: Endpoint + Clone + 'static>(
+    stream: TcpStream,
+    permits: Arc<Semaphore>,
+    mut connection: Connection<E>,
+    mut evicted: oneshot::Receiver<()>,
+) {
+    let limit = connection.limits.first_byte_timeout;
+    let permit = tokio::select! {
+        biased;
+        _ = &mut evicted => return refuse(stream).await,
+        () = connection.stages.reached(Stage::Draining) => return,
+        permit = permits.acquire_owned() => Some(permit),
+        is_health = wants_health(&stream, limit) => if is_health { None } else { return },
+    };
+    // Without a place in the reserve it cannot be evicted any more.
+    if let Some(_permit) = permit {
+        drop(evicted);
+        return connection.serve(stream).await;
+    }
+    connection.is_kept_alive = false;
+    tokio::select! {
+        biased;
+        _ = evicted => {}
+        _ = timeout(HEALTH_TIMEOUT, connection.serve(stream)) => {}
+    }
+}
+
+/// Returns true when a request for the service's health arrives, and false when nothing does. For
+/// any other request it never returns. The bytes are only looked at.
+async fn wants_health(stream: &TcpStream, limit: Duration) -> bool {
+    let mut start = [0; 16];
+    match timeout(limit, stream.peek(&mut start)).await {
+        Ok(Ok(1..)) if is_for_health(&start) => true,
+        Ok(Ok(1..)) => pending().await,
+        _ => false,
+    }
+}
+
+fn is_for_health(start: &[u8]) -> bool {
+    let target = start.strip_prefix(b"GET ").or_else(|| start.strip_prefix(b"HEAD "));
+    target.is_some_and(|target| {
+        [HEALTH, READINESS].iter().any(|path| {
+            target.strip_prefix(path.as_bytes()).is_some_and(|rest| rest.starts_with(b" "))
+        })
+    })
+}
+
+/// Answers a client that has sent something that there is no room for it.
+async fn refuse(mut stream: TcpStream) {
+    // Closing while there is input unread would make the client's system discard the answer.
+    if let Ok(1..) = stream.try_read(&mut vec![0; MAX_HEAD]) {
+        let answer = refusal::answer(StatusCode::SERVICE_UNAVAILABLE);
+        let _ = timeout(REFUSAL_TIMEOUT, stream.write_all(&answer)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn health_is_told_by_the_request_line() {
+        for (start, is_for_health) in [
+            ("GET /healthz HTTP", true),
+            ("HEAD /readyz HTTP", true),
+            ("GET /healthzz HTT", false),
+            ("GET /healthz", false),
+            ("POST /healthz HTT", false),
+            ("GET / HTTP/1.1\r\n", false),
+            ("", false),
+        ] {
+            assert_eq!(super::is_for_health(start.as_bytes()), is_for_health, "{start:?}");
+        }
+    }
+}
