@@ -11,6 +11,9 @@ use sea_orm::sqlx::error::DatabaseError;
 use sea_orm::{DbErr, RuntimeErr, SqlxSqliteError};
 use thiserror::Error;
 
+/// The last commit that reads and exports a store of the first edition.
+const LAST_OF_FIRST_EDITION: &str = "6effb39";
+
 /// Why the store could not be opened or prepared. Each is one line that an operator can act on;
 /// none names a password.
 #[derive(Debug, Error)]
@@ -57,6 +60,23 @@ pub enum StoreError {
     /// The operating system gives no thread to write on.
     #[error("cannot start the thread that writes: {0}")]
     Thread(std::io::Error),
+    /// The store is of the first edition of the schema.
+    #[error(
+        "the store was made by an unreleased first edition of this service: export it with commit {LAST_OF_FIRST_EDITION}, \
+         and import the export into a new store (docs/backup.md)"
+    )]
+    FirstEdition,
+    /// The schema was made by a service that this one is too old to work beside.
+    #[error(
+        "the schema of the store has version {found}, and this service knows {known}: it is too old to use the store; install the \
+         version that prepared it, or a newer one"
+    )]
+    TooNew {
+        /// The version of the schema.
+        found: i32,
+        /// The one that this service knows.
+        known: i32,
+    },
     /// The schema could not be read or brought up to date.
     #[error("cannot prepare the database schema: {0}")]
     Schema(String),

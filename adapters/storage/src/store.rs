@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use application::{ChangeLog, History, ItemRepository, Readiness, RepositoryError};
 use jiff::Timestamp;
-use sea_orm::DbErr;
 use sea_orm_migration::MigratorTrait;
 
 use crate::engine::Engine;
 use crate::error::StoreError;
-use crate::migration::Migrator;
-use crate::migration::proposals_view;
+use crate::migration::schema_version::{self, Access};
+use crate::migration::{Migrator, proposals_view};
 use crate::postgres::Postgres;
 use crate::repository::SqlItemRepository;
 use crate::sqlite::Sqlite;
@@ -63,7 +62,9 @@ impl Store {
             Some(("sqlite", _)) => Self::on(Arc::new(SqliteReaders::open(options).await?), options),
             _ => Self::connect(options).await?,
         };
-        Ok(store.is_up_to_date().await?.then_some(store))
+        let is_up_to_date =
+            schema_version::is_up_to_date(store.engine.schema(), Access::Read).await?;
+        Ok(is_up_to_date.then_some(store))
     }
 
     fn on(engine: Arc<dyn Engine>, options: &StoreOptions) -> Self {
@@ -77,7 +78,7 @@ impl Store {
     /// # Errors
     /// Where the database refuses, or was prepared by a newer version of the service.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        self.bring_up_to_date().await.map_err(StoreError::schema)?;
+        self.bring_up_to_date().await?;
         self.items.resume();
         Ok(())
     }
@@ -87,16 +88,12 @@ impl Store {
     /// # Errors
     /// Where the database cannot be asked, or was prepared by a newer version of the service.
     pub async fn is_migrated(&self) -> Result<bool, StoreError> {
-        let is_migrated = self.is_up_to_date().await?;
+        let is_migrated =
+            schema_version::is_up_to_date(self.engine.schema(), Access::Write).await?;
         if is_migrated {
             self.items.resume();
         }
         Ok(is_migrated)
-    }
-
-    async fn is_up_to_date(&self) -> Result<bool, StoreError> {
-        let pending = Migrator::get_pending_migrations_read_only(self.engine.schema()).await;
-        Ok(pending.map_err(StoreError::schema)?.is_empty())
     }
 
     /// The items.
@@ -151,13 +148,15 @@ impl Store {
         self.engine.as_ref()
     }
 
-    pub(crate) async fn bring_up_to_date(&self) -> Result<(), DbErr> {
-        let transaction = self.engine.begin_migration().await?;
-        // Asked first, because even a migration that does nothing needs the right to create tables.
-        if !Migrator::get_pending_migrations_read_only(&transaction).await?.is_empty() {
-            Migrator::up(&transaction, None).await?;
+    pub(crate) async fn bring_up_to_date(&self) -> Result<(), StoreError> {
+        let transaction = self.engine.begin_migration().await.map_err(StoreError::schema)?;
+        // Looked at first, because even a migration that does nothing needs the right to create
+        // tables.
+        if !schema_version::is_up_to_date(&transaction, Access::Write).await? {
+            Migrator::up(&transaction, None).await.map_err(StoreError::schema)?;
         }
-        proposals_view::refresh(&transaction, self.engine.dialect()).await?;
-        transaction.commit().await
+        let refreshed = proposals_view::refresh(&transaction, self.engine.dialect()).await;
+        refreshed.map_err(StoreError::schema)?;
+        transaction.commit().await.map_err(StoreError::schema)
     }
 }

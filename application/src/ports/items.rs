@@ -221,7 +221,7 @@ pub struct Answered {
 /// has returned `Ok` it survives a crash of the process or the machine.
 ///
 /// Every write MUST append one change per item written to the change log, with the members it
-/// superseded, and MUST adjust the totals and the revision of every scope that shows the item, in
+/// left, and MUST adjust the totals and the revision of every scope that shows the item, in
 /// the same transaction. Writes MUST become visible in the order of their times: each has a time
 /// after those of all writes that were visible before it.
 ///

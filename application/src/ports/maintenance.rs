@@ -141,6 +141,8 @@ pub struct CheckedChange {
     pub record: ChangeRecord,
     /// When the item was first created, though it may have been deleted and restored since.
     pub created_at: Timestamp,
+    /// By whom; `None` for an anonymous caller.
+    pub created_by: Option<String>,
 }
 
 impl CheckedChange {

@@ -82,7 +82,7 @@ fn send(address: SocketAddr, key: &str) -> Option<Answer> {
 
 fn every_key_made_one_item(database: &TestDatabase, told: &Told) {
     let told = told.lock().unwrap();
-    let keys = database.query("SELECT CAST(members ->> 'key' AS TEXT) FROM items ");
+    let keys = database.query("SELECT CAST(members ->> 'key' AS TEXT) FROM changes ");
     let mut keys: Vec<_> = keys.into_iter().map(|row| row[0].clone().unwrap()).collect();
     keys.sort();
     let items = keys.len();

@@ -2,27 +2,21 @@
 
 use std::time::Duration;
 
-use application::query::{
-    Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total,
-};
-use application::{IdempotencyKey, NewItem, RepositoryError, Search, WriteMetadata};
-use domain::proposal::FieldKind;
+use application::RepositoryError;
+use domain::Collection;
 use domain::proposal::fields::FIELDS;
-use domain::{Collection, Members};
 use storage_adapter::{Store, StoreError, StoreOptions};
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
-use crate::store::{NOW, TestStore, all, at, connect, everything, new_item, next_id};
+use crate::store::{TestStore, all, connect, new_item};
 
 on_both_stores! {
     a_fresh_database_is_not_migrated
     migrating_again_changes_nothing
     instances_that_start_together_prepare_the_schema_once
-    a_store_of_the_first_schema_is_brought_up_to_date
-    keys_of_the_fourth_schema_are_kept
-    items_of_the_fifth_schema_are_given_their_subjects
-    items_of_the_sixth_schema_are_given_their_references
+    a_store_of_the_first_edition_is_refused_with_the_way_out
+    a_newer_schema_is_used_as_far_as_it_allows
     the_view_has_one_column_per_field
     the_view_is_made_anew_when_a_field_is_missing
     the_view_shows_fields_as_columns
@@ -69,233 +63,52 @@ async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore
     assert_eq!(opened, if is_sqlite { 1 } else { 4 }, "only one process opens an SQLite file");
 }
 
-/// Takes back what the later migrations did.
-const FIRST_SCHEMA: [&str; 19] = [
-    "ALTER TABLE items RENAME COLUMN reference_0 TO program",
-    "DROP INDEX items_by_subject",
-    "ALTER TABLE items DROP COLUMN subject",
-    "DROP INDEX items_by_update",
-    "DROP INDEX items_by_program_id",
-    "DROP INDEX items_by_research_type",
-    "DROP INDEX items_by_researcher_id",
-    "DROP INDEX items_by_start_date",
-    "ALTER TABLE items DROP COLUMN program_id",
-    "ALTER TABLE items DROP COLUMN research_type",
-    "ALTER TABLE items DROP COLUMN researcher_id",
-    "ALTER TABLE items DROP COLUMN start_date",
-    "DROP INDEX changes_by_removal",
-    "DROP TABLE idempotency_keys",
-    "DROP TABLE search_progress",
-    "DROP TABLE search_index",
-    "DROP TABLE collection_totals",
-    "CREATE INDEX collection_totals_by_parent ON collection_totals (parent)",
-    "DELETE FROM seaql_migrations WHERE version NOT LIKE '%items'",
-];
-
-/// The totals as the first migration makes them, spread over shards.
-fn first_totals(database: &TestDatabase) -> [String; 2] {
-    let uuid = if database.is_sqlite() { "BLOB" } else { "uuid" };
-    let nil = if database.is_sqlite() {
-        "zeroblob(16)"
-    } else {
-        "'00000000-0000-0000-0000-000000000000'"
-    };
-    [
-        format!(
-            "CREATE TABLE collection_totals (collection TEXT NOT NULL, parent {uuid} NOT NULL, shard INTEGER NOT NULL, \
-             items BIGINT NOT NULL, writes BIGINT NOT NULL, PRIMARY KEY (collection, parent, shard))"
-        ),
-        format!(
-            "INSERT INTO collection_totals VALUES ('proposals', {nil}, 0, 2, 5), ('proposals', {nil}, 3, 1, 2)"
-        ),
-    ]
+async fn a_store_of_the_first_edition_is_refused_with_the_way_out(store: &TestStore) {
+    let fresh =
+        if store.database.is_sqlite() { TestDatabase::sqlite() } else { TestDatabase::postgres() };
+    let opened = connect(&fresh).await;
+    let _ = fresh.query("CREATE TABLE collection_totals (collection TEXT)");
+    for error in [opened.migrate().await.unwrap_err(), opened.is_migrated().await.unwrap_err()] {
+        let line = error.to_string();
+        assert!(line.contains("export it with commit") && !line.contains('\n'), "{line}");
+    }
+    opened.close().await;
 }
 
-async fn a_store_of_the_first_schema_is_brought_up_to_date(store: &TestStore) {
-    let scope = all(Collection::known("proposals"));
-    for number in 0..3 {
-        store
-            .insert(
-                scope,
-                &format!(
-                    "{{\"text\":\"Peñaranda {number}\",\"research_type\":\"Applied {number}\"}}"
-                ),
-            )
-            .await;
-    }
-    let [table, rows] = first_totals(&store.database);
-    for statement in FIRST_SCHEMA {
-        if statement.starts_with("CREATE INDEX") {
-            let _ = store.database.query(&table);
-        }
-        let _ = store.database.query(statement);
-    }
-    let _ = store.database.query(&rows);
-    let more = if store.database.is_sqlite() {
-        "DROP TABLE search_words"
-    } else {
-        "DROP SEQUENCE write_clock"
-    };
-    let _ = store.database.query(more);
-    store.store.clone().close().await;
-    let reopened = connect(&store.database).await;
-    assert!(!reopened.is_migrated().await.unwrap());
-    reopened.migrate().await.unwrap();
-    let found = async |filters: Vec<Filter>, search: Option<Search>| {
-        let query = PageQuery { selection: Selection { filters, search }, ..everything(scope) };
-        reopened.items().page(scope, &query).await.unwrap()
-    };
-    let subject = Subject::Member { name: "research_type".into(), kind: Some(FieldKind::String) };
-    let operand = Operand::read(&subject, "Applied 1").unwrap();
-    let applied = Filter { subject, condition: Condition::Compare(Comparison::Equal, operand) };
-    assert_eq!(found(vec![applied], None).await.items.len(), 1, "proposals have their keys");
-    assert_eq!(
-        found(vec![], Some(Search::read("penaranda").unwrap())).await.items.len(),
-        3,
-        "and are indexed"
-    );
-    let page = found(vec![], None).await;
-    assert_eq!(
-        (page.total, page.revision.0),
-        (Total::Exact(3), 7),
-        "the shards of the totals are added up"
-    );
-    reopened.items().insert(scope, new_item("{}"), at(NOW)).await.unwrap();
-    reopened.close().await;
-}
-
-/// A service that was stopped and started again, in a newer version, answers what it was asked
-/// before.
-async fn keys_of_the_fourth_schema_are_kept(store: &TestStore) {
-    let [path, key, fingerprint] = ["/v1/files", "k", "f"].map(Into::into);
-    let change = WriteMetadata {
-        key: Some(IdempotencyKey { path, key, fingerprint }),
-        key_expires: at(NOW + 1_000_000).time,
-        ..at(NOW)
-    };
-    let shown = store
-        .items
-        .insert(all(Collection::known("files")), new_item("{}"), change.clone())
-        .await
-        .unwrap();
-    for statement in [
-        "ALTER TABLE idempotency_keys DROP COLUMN remarks",
-        "DELETE FROM seaql_migrations WHERE version LIKE '%_000005_rules'",
-    ] {
-        let _ = store.database.query(statement);
-    }
-    store.store.clone().close().await;
-    let reopened = connect(&store.database).await;
-    assert!(!reopened.is_migrated().await.unwrap());
-    reopened.migrate().await.unwrap();
-    let answered = reopened.items().answered(&change).await.unwrap().unwrap();
-    assert_eq!((answered.shown, &*answered.remarks), (shown, ""));
-    reopened.close().await;
-}
-
-/// The engine gives them what the service gives those that are written now.
-async fn items_of_the_fifth_schema_are_given_their_subjects(store: &TestStore) {
-    let (long, huge) = (format!("\"{}\"", "é".repeat(300)), "123456789012345678901234567890");
-    let values = [
-        r#""a""#,
-        r#""Añ \" \\ \n ' 💧""#,
-        r#""""#,
-        &long,
-        "7",
-        "1.50",
-        "-0",
-        "1e2",
-        huge,
-        "true",
-        "null",
-        r#"["a"]"#,
-        r#"{"a":"b"}"#,
-    ];
-    for collection in Collection::all() {
-        for name in ["proposal_id", "subject", "other"] {
-            for value in values {
-                store
-                    .insert(all(collection), &format!("{{\"first\":[1],\"{name}\":{value}}}"))
-                    .await;
-            }
-        }
-    }
-    let subjects = || {
-        store
-            .database
-            .query("SELECT CAST(members AS TEXT), collection, subject FROM items ORDER BY id")
-    };
-    let given = subjects();
-    assert_eq!(given.iter().filter(|row| row[2].is_some()).count(), 4 * 9);
-    let taken_back = ["DROP INDEX items_by_subject", "ALTER TABLE items DROP COLUMN subject"];
-    for statement in taken_back
-        .into_iter()
-        .chain(["DELETE FROM seaql_migrations WHERE version LIKE '%_000006_subjects'"])
+/// Beside a newer service, which tells the oldest version that may go on.
+async fn a_newer_schema_is_used_as_far_as_it_allows(store: &TestStore) {
+    let written = store.insert(all(Collection::known("files")), "{}").await;
+    for (versions, may_write, may_read) in
+        [("99, 2, 2", true, true), ("99, 2, 99", false, true), ("99, 99, 99", false, false)]
     {
-        let _ = store.database.query(statement);
-    }
-    store.store.clone().close().await;
-    let reopened = connect(&store.database).await;
-    assert!(!reopened.is_migrated().await.unwrap());
-    reopened.migrate().await.unwrap();
-    assert_eq!(subjects(), given);
-    reopened.close().await;
-}
-
-/// The engine takes for an identifier what the service does.
-async fn items_of_the_sixth_schema_are_given_their_references(store: &TestStore) {
-    let id = next_id().to_string();
-    let spoilt = |place: usize, with: &str| {
-        let mut spoilt = id.clone();
-        spoilt.replace_range(place..=place, with);
-        spoilt
-    };
-    let values = [
-        id.clone(),
-        next_id().to_string(),
-        id.replace('-', ""),
-        format!("{id}0"),
-        format!(" {id}"),
-        spoilt(0, "g"),
-        spoilt(0, "A"),
-        spoilt(0, "-"),
-        spoilt(8, "0"),
-        spoilt(14, "4"),
-        spoilt(35, "é"),
-        String::new(),
-    ];
-    for collection in Collection::all() {
-        for value in &values {
-            for member in ["proposal_id", "program_id", "subject"] {
-                let members = format!("{{\"{member}\":\"{value}\"}}");
-                let read = Members::read(members.as_bytes()).unwrap().unwrap();
-                let references = collection.references_in(read.encoded());
-                let item = NewItem { references, ..new_item(&members) };
-                store.try_insert(all(collection), item).await.unwrap();
+        let [version, reader, writer] =
+            <[_; 3]>::try_from(versions.split(", ").collect::<Vec<_>>()).unwrap();
+        let _ = store.database.query(&format!(
+            "UPDATE schema_version SET version = {version}, oldest_reader = {reader}, oldest_writer = {writer}"
+        ));
+        let is_migrated = store.store.is_migrated().await;
+        assert_eq!(is_migrated.is_ok(), may_write, "{versions}: {is_migrated:?}");
+        let options = StoreOptions {
+            url: store.database.url().to_owned(),
+            connections: 2,
+            acquire_timeout: Duration::from_secs(10),
+        };
+        match Store::connect_to_look(&options).await {
+            Ok(looking) => {
+                assert!(may_read, "{versions}");
+                let found = looking
+                    .unwrap()
+                    .items()
+                    .find(all(Collection::known("files")), written.item.id)
+                    .await;
+                assert_eq!(found.unwrap().as_ref(), Some(&written));
+            }
+            Err(error) => {
+                assert!(!may_read, "{versions}: {error}");
+                assert!(error.to_string().contains("too old"), "{error}");
             }
         }
     }
-    let column = if store.database.is_sqlite() { "hex(reference_0)" } else { "reference_0::text" };
-    let column = format!("CASE WHEN reference_0 IS NOT NULL THEN {column} END");
-    let query =
-        format!("SELECT CAST(members AS TEXT), collection, {column} FROM items ORDER BY id");
-    let references = || store.database.query(&query);
-    let given = references();
-    assert_eq!(given.iter().filter(|row| row[2].is_some()).count(), 4 * 2);
-    for statement in [
-        "UPDATE items SET reference_0 = NULL WHERE collection <> 'proposals'",
-        "ALTER TABLE items RENAME COLUMN reference_0 TO program",
-        "ALTER TABLE idempotency_keys RENAME COLUMN reference_0 TO program",
-        "DELETE FROM seaql_migrations WHERE version LIKE '%_000007_references'",
-    ] {
-        let _ = store.database.query(statement);
-    }
-    store.store.clone().close().await;
-    let reopened = connect(&store.database).await;
-    assert!(!reopened.is_migrated().await.unwrap());
-    reopened.migrate().await.unwrap();
-    assert_eq!(references(), given);
-    reopened.close().await;
 }
 
 fn view_columns(database: &TestDatabase) -> Vec<String> {

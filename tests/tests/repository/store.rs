@@ -157,9 +157,9 @@ impl TestStore {
         self.page(scope, 0, 1000).await
     }
 
-    /// The change log in its order: version, kind, caller, and the members superseded.
+    /// The change log in its order: version, kind, caller, and the members it left.
     pub fn changes(&self) -> Vec<Vec<Option<String>>> {
-        self.database.query("SELECT CAST(version AS TEXT), kind, caller, CAST(superseded AS TEXT) FROM changes ORDER BY sequence")
+        self.database.query("SELECT CAST(version AS TEXT), kind, caller, CAST(members AS TEXT) FROM changes ORDER BY sequence")
     }
 }
 

@@ -74,7 +74,7 @@ fn a_backup_beside_eight_writers_holds_what_was_acknowledged_before_it_began() {
 fn is_whole(copy: &TestDatabase) {
     for query in [
         "SELECT i.id FROM items i WHERE i.version <> (SELECT COUNT(*) FROM changes c WHERE c.item_id = i.id)",
-        "SELECT t.collection FROM collection_totals t WHERE t.items <> (SELECT COUNT(*) FROM items) \
+        "SELECT t.collection FROM totals t WHERE t.items <> (SELECT COUNT(*) FROM items) \
          OR t.writes <> (SELECT COUNT(*) FROM changes)",
     ] {
         assert_eq!(

@@ -280,13 +280,14 @@ pub fn content(database: &TestDatabase) -> [Rows; 3] {
             .join(", ")
     };
     let items = columns(
-        &["id", "parent", "predecessor", "reference_0"],
+        &["id", "parent", "continues", "reference_0"],
         &[
             "collection",
             "version",
             "created_at",
             "updated_at",
-            "members",
+            "sequence",
+            "created_by",
             "program_id",
             "research_type",
             "researcher_id",
@@ -295,14 +296,14 @@ pub fn content(database: &TestDatabase) -> [Rows; 3] {
         ],
     );
     let changes = columns(
-        &["item_id", "parent", "predecessor"],
-        &["sequence", "collection", "version", "kind", "time", "caller", "superseded"],
+        &["item_id", "parent", "continues"],
+        &["sequence", "collection", "version", "kind", "time", "caller", "members"],
     );
     let totals = columns(&["parent"], &["collection", "items", "writes"]);
     let mut content = [
         database.query(&format!("SELECT {items} FROM items")),
         database.query(&format!("SELECT {changes} FROM changes")),
-        database.query(&format!("SELECT {totals} FROM collection_totals")),
+        database.query(&format!("SELECT {totals} FROM totals")),
     ];
     for rows in &mut content {
         rows.sort();

@@ -84,7 +84,7 @@ impl Export {
 #[track_caller]
 fn is_empty(database: &TestDatabase) {
     done(&["migrate", "--database-url", database.url()]);
-    for table in ["items", "changes", "collection_totals"] {
+    for table in ["items", "changes", "totals"] {
         assert_eq!(
             database.query(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM {table}")),
             [[Some("0".to_owned())]],

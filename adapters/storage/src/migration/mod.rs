@@ -7,29 +7,16 @@ use sea_orm_migration::{MigrationName, MigrationTrait, MigratorTrait, SchemaMana
 
 use crate::sql::dialect::Dialect;
 
-mod m20261121_000001_items;
-mod m20261121_000002_finding;
-mod m20261121_000003_turns;
-mod m20261121_000004_history;
-mod m20261121_000005_rules;
-mod m20261121_000006_subjects;
-mod m20261121_000007_references;
+mod m20261122_000001_store;
 pub(crate) mod proposals_view;
+pub(crate) mod schema_version;
 
 /// Brings a database's schema up to date.
 pub(crate) struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![
-            statements("m20261121_000001_items", m20261121_000001_items::statements),
-            Box::new(m20261121_000002_finding::Migration),
-            statements("m20261121_000003_turns", m20261121_000003_turns::statements),
-            statements("m20261121_000004_history", m20261121_000004_history::statements),
-            statements("m20261121_000005_rules", m20261121_000005_rules::statements),
-            Box::new(m20261121_000006_subjects::Migration),
-            statements("m20261121_000007_references", m20261121_000007_references::statements),
-        ]
+        vec![statements("m20261122_000001_store", m20261122_000001_store::statements)]
     }
 }
 

@@ -9,6 +9,7 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
+use crate::sql::statements::ITEMS;
 
 /// Columns that say what the item is, before those that say what it holds.
 const ITEM_COLUMNS: [&str; 4] = ["id", "version", "created_at", "updated_at"];
@@ -44,14 +45,14 @@ pub(crate) async fn refresh(
 fn definition(dialect: &Dialect, create: &str) -> String {
     let fields: Vec<_> = FIELDS
         .iter()
-        .map(|field| format!("members ->> '{name}' AS \"{name}\"", name = field.name))
+        .map(|field| format!("c.members ->> '{name}' AS \"{name}\"", name = field.name))
         .collect();
     format!(
-        "{create} proposals AS SELECT {id} AS id, version, {created_at} AS created_at, {updated_at} AS updated_at, {fields} \
-         FROM items WHERE collection = '{collection}'",
+        "{create} proposals AS SELECT {id} AS id, i.version, {created_at} AS created_at, {updated_at} AS updated_at, {fields} \
+         FROM {ITEMS} WHERE i.collection = '{collection}'",
         id = dialect.readable_id,
-        created_at = (dialect.readable_time)("created_at"),
-        updated_at = (dialect.readable_time)("updated_at"),
+        created_at = (dialect.readable_time)("i.created_at"),
+        updated_at = (dialect.readable_time)("i.updated_at"),
         fields = fields.join(", "),
         collection = Collection::known("proposals").name(),
     )

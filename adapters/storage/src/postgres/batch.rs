@@ -3,8 +3,8 @@
 //!
 //! Their values come as arrays, one per column; a string that is empty stands for none. The first
 //! CTEs wait for the commit lock and make rows of the arrays again, the next ones lock and judge
-//! what is there, `written` changes `items`, and what is logged and counted is read from `written`,
-//! so it is what was done and nothing else.
+//! what is there, `logged` logs what is possible, `written` changes the items that were logged, and
+//! `counted` counts what was written.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use sea_orm::sea_query::ArrayType;
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
 use uuid::Uuid;
 
-use crate::postgres::writes::{commit_lock, recorded};
+use crate::postgres::writes::{commit_lock, counted_writes, logged_changes};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
 use crate::sql::statements::{item_columns, parent_collection, shown_columns};
@@ -22,10 +22,10 @@ use crate::sql::{references, row_mapping};
 use crate::write::batch::{RowChangeKind, RowWrite};
 use crate::write::command::{Answer, Written, not_written};
 
-/// The columns that later CTEs need of a written row, but for what it superseded and who wrote it.
+/// The columns that later CTEs need of a written row.
 fn written() -> String {
     format!(
-        "i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.predecessor{}",
+        "i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.continues{}",
         references::each(|name| format!(", i.{name}"))
     )
 }
@@ -196,7 +196,7 @@ struct Addition {
 const INSERT: Addition = Addition {
     version: "1",
     created_at: "g.time",
-    condition: "g.predecessor IS NULL OR EXISTS (SELECT 1 FROM items c WHERE c.id = g.predecessor AND c.collection = g.collection)",
+    condition: "g.continues IS NULL OR EXISTS (SELECT 1 FROM items c WHERE c.id = g.continues AND c.collection = g.collection)",
     found: "NULL::bigint",
 };
 
@@ -209,43 +209,56 @@ const RESTORE: Addition = Addition {
     found: "(SELECT max(c.version) FROM changes c WHERE c.item_id = g.id)",
 };
 
+/// Logs what is possible, then stores each item at its change.
 fn add(Addition { version, created_at, condition, found }: &Addition) -> String {
+    let has_parent = "EXISTS (SELECT 1 FROM parents o WHERE o.id = g.parent AND o.collection = g.parent_collection)";
     format!(
         "WITH {given}, \
          parents AS (SELECT o.id, o.collection FROM items o WHERE o.id IN (SELECT parent FROM given) ORDER BY o.id FOR KEY SHARE), \
+         possible AS (SELECT g.*, {version} AS version, {created_at} AS created_at FROM given g \
+         WHERE (g.parent IS NULL OR {has_parent}) AND ({condition})), \
+         {logged}, \
          written AS (INSERT INTO items AS i ({columns}) \
-         SELECT g.id, g.collection, g.parent, {version}, {created_at}, g.time, g.predecessor, g.members{links}{keys} FROM given g \
-         WHERE (g.parent IS NULL OR EXISTS (SELECT 1 FROM parents o WHERE o.id = g.parent AND o.collection = g.parent_collection)) \
-         AND ({condition}) RETURNING {written}, NULL::json AS superseded), {recorded} \
-         SELECT g.id AS asked, EXISTS (SELECT 1 FROM parents o WHERE o.id = g.parent AND o.collection = g.parent_collection) AS has_parent, \
-         {found} AS found, {shown} FROM given g LEFT JOIN written i ON i.id = g.id",
-        given = given(["parent_collection", "predecessor"], "NULLIF(predecessor, '')::uuid"),
+         SELECT p.id, p.collection, p.parent, p.version, l.sequence, p.created_at, p.time, \
+         {created_by}, p.continues{links}{keys} FROM possible p JOIN logged l ON l.item_id = p.id RETURNING {written}), {counted} \
+         SELECT g.id AS asked, {has_parent} AS has_parent, {found} AS found, {shown} FROM given g LEFT JOIN written i ON i.id = g.id",
+        given = given(["parent_collection", "continues"], "NULLIF(continues, '')::uuid"),
+        logged = logged_changes(
+            "p.collection, p.id, p.version, 'created', p.time, p.caller, p.parent, p.continues, p.members",
+            "possible p"
+        ),
         columns = item_columns(),
-        links = references::columns(),
-        keys = indexed_columns::columns(),
+        created_by = "COALESCE((SELECT c.caller FROM changes c WHERE c.item_id = p.id AND c.version = 1), p.caller)",
+        links = references::each(|name| format!(", p.{name}")),
+        keys = indexed_columns::each(|name| format!(", p.{name}")),
         written = written(),
-        recorded = recorded("'created'", 1, "g.time, g.caller", "JOIN given g ON g.id = w.id"),
+        counted = counted_writes(1),
         shown = shown_columns(&POSTGRES, "i"),
     )
 }
 
-/// The items are locked, so that what other programs write to the database meanwhile is seen.
+/// The items are locked before their changes are numbered, so that the numbers of an item's changes
+/// grow with its versions.
 fn update() -> String {
     let updated = |name: &str| format!(", {name} = g.{name}");
     let columns = references::each(updated) + &indexed_columns::each(updated);
     format!(
         "WITH {given}, \
-         found AS (SELECT i.id, i.version, i.members FROM items i JOIN given g ON g.id = i.id AND g.collection = i.collection \
+         found AS (SELECT i.id, i.version, i.parent, i.continues FROM items i JOIN given g ON g.id = i.id AND g.collection = i.collection \
          AND (g.parent IS NULL OR i.parent = g.parent) ORDER BY i.id FOR NO KEY UPDATE OF i), \
-         written AS (UPDATE items i SET members = g.members, version = i.version + 1, \
-         updated_at = g.time{columns} FROM found, given g \
-         WHERE i.id = found.id AND g.id = found.id AND found.version = g.expected \
-         RETURNING {written}, found.members AS superseded), {recorded} \
+         {logged}, \
+         written AS (UPDATE items i SET version = i.version + 1, sequence = l.sequence, \
+         updated_at = g.time{columns} FROM logged l, given g \
+         WHERE i.id = l.item_id AND g.id = l.item_id RETURNING {written}), {counted} \
          SELECT g.id AS asked, f.version AS found, {shown} \
          FROM given g LEFT JOIN found f ON f.id = g.id LEFT JOIN written i ON i.id = g.id",
         given = given(["kind", "expected"], "expected"),
+        logged = logged_changes(
+            "g.collection, f.id, f.version + 1, g.kind, g.time, g.caller, f.parent, f.continues, g.members",
+            "found f JOIN given g ON g.id = f.id AND g.expected = f.version"
+        ),
         written = written(),
-        recorded = recorded("g.kind", 0, "g.time, g.caller", "JOIN given g ON g.id = w.id"),
+        counted = counted_writes(0),
         shown = shown_columns(&POSTGRES, "i"),
     )
 }

@@ -15,8 +15,7 @@ use crate::sql::row_mapping;
 /// Several instances may index at once; they take turns.
 const TURN: &str = "SELECT sequence FROM search_progress FOR UPDATE";
 
-const MEMBERS: &str =
-    "SELECT id, CAST(members AS TEXT) AS members FROM items WHERE id = ANY($1::uuid[])";
+const MEMBERS: &str = "SELECT i.id, CAST(c.members AS TEXT) AS members FROM items i JOIN changes c ON c.sequence = i.sequence WHERE i.id = ANY($1::uuid[])";
 
 const INDEX: &str = "INSERT INTO search_index AS s (item_id, words) SELECT id::uuid, words::tsvector FROM unnest($1, $2) AS g (id, words) \
                      ON CONFLICT (item_id) DO UPDATE SET words = excluded.words WHERE s.words <> excluded.words";

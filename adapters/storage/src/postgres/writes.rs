@@ -349,23 +349,31 @@ fn removed() -> String {
     format!(
         "written AS (DELETE FROM items i WHERE i.id IN \
          (SELECT id FROM target UNION ALL SELECT c.id FROM items c JOIN target ON c.parent = target.id) \
-         RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.predecessor, i.members AS superseded), {}",
-        recorded("'deleted'", -1, "(SELECT time FROM clock), $2", "")
+         RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.continues), {}, {}",
+        logged_changes(
+            "w.collection, w.id, w.version, 'deleted', (SELECT time FROM clock), $2, w.parent, w.continues, NULL::json",
+            "written w"
+        ),
+        counted_writes(-1),
     )
 }
 
-/// Logs and counts what was `written`: each row `w` changed the number of items by `items`. The
-/// totals of a parent stay when it is removed: restored, it goes on counting, so that no revision
-/// comes twice. When and by whom is in the two columns `by`, of `w` or what is `joined` to it.
-pub(crate) fn recorded(kind: &str, items: i32, by: &str, joined: &str) -> String {
+/// Logs changes, whose columns come from what is named.
+pub(crate) fn logged_changes(columns: &str, from: &str) -> String {
     format!(
-        "logged AS (INSERT INTO changes ({CHANGE_COLUMNS}) \
-         SELECT w.collection, w.id, w.version, {kind}, {by}, w.parent, w.predecessor, w.superseded FROM written w {joined}), \
-         counted AS (INSERT INTO collection_totals AS t (collection, parent, items, writes) \
-         SELECT collection, scope, {items} * count(*), count(*) \
+        "logged AS (INSERT INTO changes ({CHANGE_COLUMNS}) SELECT {columns} FROM {from} RETURNING item_id, sequence)"
+    )
+}
+
+/// Counts what was `written`: each row `w` changed the number of items by `items`. The totals of a
+/// parent stay when it is removed: restored, it goes on counting, so that no revision comes twice.
+pub(crate) fn counted_writes(items: i32) -> String {
+    format!(
+        "counted AS (INSERT INTO totals AS t (collection, parent, lane, items, writes) \
+         SELECT collection, scope, 0, {items} * count(*), count(*) \
          FROM (SELECT w.collection, '{whole}'::uuid AS scope FROM written w \
          UNION ALL SELECT w.collection, w.parent FROM written w WHERE w.parent IS NOT NULL) AS scopes \
-         GROUP BY collection, scope ON CONFLICT (collection, parent) \
+         GROUP BY collection, scope ON CONFLICT (collection, parent, lane) \
          DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes)",
         whole = Uuid::nil(),
     )

@@ -27,10 +27,10 @@ pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
 /// it by, and how many bytes its members have now, if it still exists.
 pub(crate) fn next(dialect: &Dialect) -> String {
     format!(
-        "SELECT c.sequence, f.sequence AS number, c.item_id AS id, {} AS bytes \
-         FROM (SELECT sequence, item_id FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2) c \
-         JOIN changes f ON f.item_id = c.item_id AND f.version = 1 \
-         LEFT JOIN items i ON i.id = c.item_id ORDER BY c.sequence",
+        "SELECT l.sequence, f.sequence AS number, l.item_id AS id, {} AS bytes \
+         FROM (SELECT sequence, item_id FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2) l \
+         JOIN changes f ON f.item_id = l.item_id AND f.version = 1 \
+         LEFT JOIN items i ON i.id = l.item_id LEFT JOIN changes c ON c.sequence = i.sequence ORDER BY l.sequence",
         dialect.bytes_of_members
     )
 }

@@ -19,13 +19,15 @@ pub(crate) struct Dialect {
     pub json: &'static str,
     /// The type of a primary key that the engine counts up.
     pub sequence: &'static str,
-    /// The number of bytes of the members of the row `i`.
+    /// Keeps the rows of a table in the order of its primary key, where that is a choice.
+    pub without_rowid: &'static str,
+    /// The number of bytes of the members of the change `c`.
     pub bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
     pub id_text: &'static str,
     /// A query over the identifiers in `$1`, a JSON array of their texts.
     pub listed_ids: &'static str,
-    /// `id` as people write it.
+    /// `i.id` as people write it.
     pub readable_id: &'static str,
     /// A column of microseconds since the epoch, as a time people can read.
     pub readable_time: fn(&str) -> String,
@@ -33,8 +35,8 @@ pub(crate) struct Dialect {
     pub view_columns: &'static str,
     /// The nil UUID.
     pub nil: &'static str,
-    /// A query that has a row when there is a change log.
-    pub has_log: &'static str,
+    /// A query that has a row when there is a table named `$1`.
+    pub has_table: &'static str,
     /// The number that the row `e` of a JSON value holds, if it holds one.
     pub number_of_value: &'static str,
     /// The text it holds, compared by code point.
@@ -48,18 +50,19 @@ pub(crate) static SQLITE: Dialect = Dialect {
     uuid: "BLOB",
     key: "TEXT",
     json: "TEXT",
-    sequence: "INTEGER PRIMARY KEY AUTOINCREMENT",
-    bytes_of_members: "octet_length(i.members)",
+    sequence: "INTEGER PRIMARY KEY",
+    without_rowid: " WITHOUT ROWID",
+    bytes_of_members: "octet_length(c.members)",
     id_text: "hex(n.id)",
     listed_ids: "SELECT unhex(value, '-') FROM json_each($1)",
-    readable_id: "lower(substr(hex(id), 1, 8) || '-' || substr(hex(id), 9, 4) || '-' || substr(hex(id), 13, 4) \
-                  || '-' || substr(hex(id), 17, 4) || '-' || substr(hex(id), 21))",
+    readable_id: "lower(substr(hex(i.id), 1, 8) || '-' || substr(hex(i.id), 9, 4) || '-' || substr(hex(i.id), 13, 4) \
+                  || '-' || substr(hex(i.id), 17, 4) || '-' || substr(hex(i.id), 21))",
     readable_time: |column| {
         format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')")
     },
     view_columns: "SELECT name FROM pragma_table_info('proposals') ORDER BY cid",
     nil: "zeroblob(16)",
-    has_log: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'changes'",
+    has_table: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1",
     number_of_value: "CASE WHEN e.type IN ('integer', 'real') THEN e.value END",
     text_of_value: "CASE WHEN e.type = 'text' THEN e.value END",
     boolean_of_value: "e.type",
@@ -71,15 +74,16 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     key: "TEXT COLLATE \"C\"",
     json: "json",
     sequence: "bigserial PRIMARY KEY",
-    bytes_of_members: "octet_length(i.members::text)",
+    without_rowid: "",
+    bytes_of_members: "octet_length(c.members::text)",
     id_text: "n.id::text",
     listed_ids: "SELECT value::uuid FROM json_array_elements_text($1::json)",
-    readable_id: "id::text",
+    readable_id: "i.id::text",
     readable_time: |column| format!("timestamptz 'epoch' + {column} * interval '1 microsecond'"),
     view_columns: "SELECT column_name::text AS name FROM information_schema.columns \
                    WHERE table_schema = current_schema() AND table_name = 'proposals' ORDER BY ordinal_position",
     nil: "'00000000-0000-0000-0000-000000000000'::uuid",
-    has_log: "SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'changes'",
+    has_table: "SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = $1",
     number_of_value: "CASE WHEN json_typeof(e.value) = 'number' THEN (e.value #>> '{}')::numeric END",
     text_of_value: "(CASE WHEN json_typeof(e.value) = 'string' THEN e.value #>> '{}' END) COLLATE \"C\"",
     boolean_of_value: "CASE WHEN json_typeof(e.value) = 'boolean' THEN e.value #>> '{}' END",
@@ -96,13 +100,13 @@ impl Dialect {
         Statement::from_sql_and_values(self.backend, text, values)
     }
 
-    /// The member of the row `i`, whatever it is called, as JSON text.
+    /// The member of the change `c`, whatever it is called, as JSON text.
     pub fn member_as_json(&self, text: &mut SqlText, name: &str) -> String {
         match self.backend {
             DbBackend::Sqlite => {
-                format!("(i.members -> {})", text.bind(format!("$.{}", encode_string(name))))
+                format!("(c.members -> {})", text.bind(format!("$.{}", encode_string(name))))
             }
-            _ => format!("CAST(i.members -> {}::text AS TEXT)", text.bind(name)),
+            _ => format!("CAST(c.members -> {}::text AS TEXT)", text.bind(name)),
         }
     }
 }

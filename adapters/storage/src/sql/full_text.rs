@@ -33,8 +33,8 @@ fn sqlite(text: &mut SqlText, search: &Search) -> String {
         search.terms.iter().map(|term| format!("\"{}\"", term.0.join(" "))).collect();
     format!(
         "(SELECT i.*, f.score FROM (SELECT c.item_id, \
-         ROUND(SUM(m.n / (m.n + 1.2 * (0.25 + 0.75 * octet_length(j.members) / 4096.0))), 6) AS score \
-         FROM search_index s JOIN ({}) m ON m.doc = s.rowid JOIN changes c ON c.sequence = s.rowid JOIN items j ON j.id = c.item_id \
+         ROUND(SUM(m.n / (m.n + 1.2 * (0.25 + 0.75 * octet_length(d.members) / 4096.0))), 6) AS score \
+         FROM search_index s JOIN ({}) m ON m.doc = s.rowid JOIN changes c ON c.sequence = s.rowid JOIN items j ON j.id = c.item_id JOIN changes d ON d.sequence = j.sequence \
          WHERE search_index MATCH {} GROUP BY c.item_id) f JOIN items i ON i.id = f.item_id)",
         counted.join(" UNION ALL "),
         text.bind(phrases.join(" ")),

@@ -1,7 +1,6 @@
 //! Reading what was: versions of items, and what a scope held at a time.
 //!
-//! The log keeps with each write the members it superseded, so the members of a version are with
-//! the next one, or with the item when there is none.
+//! Each change in the log has the members that it left, so it is the version that it made.
 
 use application::query::{COUNTED_MATCHES, PageStart, SortPosition, Total};
 use application::{
@@ -19,14 +18,13 @@ use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::parent;
 
 /// The columns of the version that the change `c` made, with [`JOINS`].
-pub(crate) const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.parent, c.predecessor, \
+pub(crate) const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.parent, c.continues, \
                                   f.time AS created_at, i.version AS present, \
                                   (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, \
-                                  CAST(CASE WHEN c.kind <> 'deleted' THEN COALESCE(n.superseded, i.members) END AS TEXT) AS members";
+                                  CAST(c.members AS TEXT) AS members";
 
-/// The first version, the next one, and the item as it is now.
+/// The first version, and the item as it is now.
 pub(crate) const JOINS: &str = "JOIN changes f ON f.item_id = c.item_id AND f.version = 1 \
-                                LEFT JOIN changes n ON n.item_id = c.item_id AND n.version = c.version + 1 \
                                 LEFT JOIN items i ON i.id = c.item_id";
 
 /// The condition that the change `c` is of the item `$1` in the collection `$2`, and below the parent
@@ -99,7 +97,7 @@ pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
             updated_at: change.time,
             members: members.into(),
             parent: row_mapping::id(row, "parent")?,
-            continues: row_mapping::id(row, "predecessor")?,
+            continues: row_mapping::id(row, "continues")?,
         })
     });
     Ok(PastVersion {

@@ -31,7 +31,7 @@ pub(crate) fn continued_by(links: &Links) -> String {
 pub(crate) fn answered_statement(dialect: &Dialect, metadata: &WriteMetadata) -> Option<Statement> {
     let [caller, path, key] = metadata.key_identity()?;
     let text = format!(
-        "SELECT k.fingerprint, k.continues, k.continued_by, k.remarks{links}, {columns} FROM idempotency_keys k \
+        "SELECT k.fingerprint, k.continues AS continues_link, k.continued_by, k.remarks{links}, {columns} FROM idempotency_keys k \
          JOIN changes c ON c.item_id = k.item_id AND c.version = k.version {joins} \
          WHERE k.caller = $1 AND k.path = $2 AND k.key = $3 AND k.expires_at > $4",
         links = references::each(|name| format!(", k.{name}")),

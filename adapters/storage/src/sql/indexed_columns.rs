@@ -108,8 +108,8 @@ mod tests {
                 columns.len(),
                 members.len(),
                 "{collection:?} has {} indexed members, and `items` has {} columns for them: index \
-                 fewer, or add a migration that adds a column and its index to `items` (as \
-                 m20261121_000006_subjects does), and its name to `COLUMNS`",
+                 fewer, or add a migration that adds a column and its index to `items`, and its \
+                 name to `COLUMNS`",
                 members.len(),
                 COLUMNS.len(),
             );

@@ -16,7 +16,7 @@ use crate::sql::json_member::Member;
 use crate::sql::references;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, literal};
-use crate::sql::statements::{listed, shown_columns};
+use crate::sql::statements::{listed, shown_columns, with_members};
 
 /// The kind of key that one condition looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -155,11 +155,13 @@ pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<St
     let columns =
         if shape == Shape::Id { shown_columns(dialect, "i") } else { columns_alone(dialect) };
     Some(text.finish(&format!(
-        "WITH f AS MATERIALIZED (SELECT w.id FROM items w WHERE {condition} AND w.id <> {without} LIMIT {one_more}), \
+        "WITH f AS MATERIALIZED (SELECT w.id FROM {source} w WHERE {condition} AND w.id <> {without} LIMIT {one_more}), \
          s AS MATERIALIZED (SELECT COUNT(*) AS items, CAST(COALESCE(SUM({length}), 0) AS BIGINT) AS bytes \
-         FROM f JOIN items i ON i.id = f.id) \
-         SELECT s.items, s.bytes, {columns}, CAST(i.members AS TEXT) AS members FROM s \
-         LEFT JOIN f ON s.items <= {most} AND s.bytes <= {most_bytes} LEFT JOIN items i ON i.id = f.id ORDER BY i.id",
+         FROM f JOIN items i ON i.id = f.id JOIN changes c ON c.sequence = i.sequence) \
+         SELECT s.items, s.bytes, {columns}, CAST(c.members AS TEXT) AS members FROM s \
+         LEFT JOIN f ON s.items <= {most} AND s.bytes <= {most_bytes} LEFT JOIN items i ON i.id = f.id \
+         LEFT JOIN changes c ON c.sequence = i.sequence ORDER BY i.id",
+        source = with_members("items", &[&sought.condition]),
         condition = sought.condition,
         one_more = Lookup::MOST_ITEMS + 1,
         length = dialect.bytes_of_members,
@@ -171,8 +173,8 @@ pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<St
 /// The columns of an item that is shown without its links.
 fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
     format!(
-        "i.id, i.version, i.created_at, i.updated_at, i.parent, i.predecessor, \
-         CAST(NULL AS {uuid}) AS continues{links}, CAST(NULL AS TEXT) AS continued_by",
+        "i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues, \
+         CAST(NULL AS {uuid}) AS continues_link{links}, CAST(NULL AS TEXT) AS continued_by",
         links = references::each(|name| format!(", CAST(NULL AS {uuid}) AS {name}")),
     )
 }

@@ -1,7 +1,7 @@
 //! Pages: first which items, by a walk over an index wherever there is one; then the items
 //! themselves.
 
-use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Total};
+use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Subject, Total};
 use application::{Revision, Scope, Totals};
 use domain::{Collection, ItemId};
 use sea_orm::{DbErr, QueryResult, Statement};
@@ -10,10 +10,11 @@ use uuid::Uuid;
 use crate::sql::dialect::Dialect;
 use crate::sql::filter::condition;
 use crate::sql::full_text;
+use crate::sql::indexed_columns;
 use crate::sql::row_mapping;
 use crate::sql::sort::Order;
 use crate::sql::sql_text::{SqlText, literal};
-use crate::sql::statements::{parent, parent_collection};
+use crate::sql::statements::{parent, parent_collection, with_members};
 
 /// The statement that finds out which items are on a page, and how its rows are understood.
 pub(crate) struct PageStatement {
@@ -81,14 +82,14 @@ impl PageStatement {
             Count::Matches => members.counted(),
             Count::All | Count::No => "CAST(NULL AS BIGINT)".to_owned(),
         };
+        let (keys, sorted) = (order.columns(), order.clause(window.is_backward));
+        let used = [members.conditions.as_str(), &window.beyond, &keys, &sorted];
         let walk = format!(
             "WITH t AS ({totals}) SELECT t.*, {matches} AS matches, s.* FROM t LEFT JOIN (SELECT w.id, {version} AS version, {how_well} AS score{keys} FROM {source} w \
-             WHERE {conditions}{beyond} ORDER BY {order} LIMIT {limit} OFFSET {offset}) s ON TRUE",
-            keys = order.columns(),
-            source = members.source,
+             WHERE {conditions}{beyond} ORDER BY {sorted} LIMIT {limit} OFFSET {offset}) s ON TRUE",
+            source = with_members(&members.source, &used),
             conditions = members.conditions,
             beyond = window.beyond,
-            order = order.clause(window.is_backward),
             limit = window.limit,
             offset = window.offset,
         );
@@ -172,6 +173,7 @@ impl Selected {
     fn new(text: &mut SqlText, scope: Scope, query: &PageQuery) -> Self {
         let source = match &query.selection.search {
             Some(search) => full_text::source(text, search),
+            None if concerns_updates(query) => by_update(),
             None => "items".to_owned(),
         };
         // A literal, so that the planner knows how common the collection is.
@@ -188,10 +190,29 @@ impl Selected {
     fn counted(&self) -> String {
         let Self { source, conditions } = self;
         format!(
-            "(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {source} w WHERE {conditions} LIMIT {}) m)",
-            COUNTED_MATCHES + 1
+            "(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {source} w WHERE {conditions} LIMIT {limit}) m)",
+            source = with_members(source, &[conditions]),
+            limit = COUNTED_MATCHES + 1
         )
     }
+}
+
+/// Returns whether a page is selected or sorted by the times of the last writes.
+fn concerns_updates(query: &PageQuery) -> bool {
+    let mut subjects = query.selection.filters.iter().map(|filter| &filter.subject);
+    subjects.any(|subject| *subject == Subject::UpdatedAt)
+        || query.order.first().is_some_and(|key| key.subject == Subject::UpdatedAt)
+}
+
+/// Items by the time of their last change, in the log's index. No change of an item is later than
+/// the one it is at: that is compared rather than their equality, of which `PostgreSQL` would
+/// conclude that there is hardly any.
+fn by_update() -> String {
+    format!(
+        "(SELECT c.item_id AS id, c.collection, c.time AS updated_at, i.version, i.sequence, i.parent, i.created_at{} \
+         FROM changes c JOIN items i ON i.id = c.item_id AND i.sequence <= c.sequence)",
+        indexed_columns::each(|name| format!(", i.{name}"))
+    )
 }
 
 /// The rows of the selection that are on the page.
@@ -290,7 +311,7 @@ fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
         "SELECT CAST(COALESCE(SUM(CASE WHEN c.collection = {own} THEN c.items ELSE 0 END), 0) AS BIGINT) AS total_items, \
          CAST(COALESCE(SUM(c.writes), 0) AS BIGINT) AS revision, \
          EXISTS (SELECT 1 FROM items o WHERE o.id = {parent} AND o.collection = {parent_name}) AS has_parent \
-         FROM collection_totals c WHERE {counted}"
+         FROM totals c WHERE {counted}"
     )
 }
 

@@ -79,7 +79,7 @@ mod tests {
             assert!(
                 count <= COLUMNS.len(),
                 "{collection:?} has {count} references, and `items` has columns for {}: add a \
-                 migration like m20261121_000007_references that adds `reference_{}` to `items` and \
+                 migration that adds `reference_{}` to `items` and \
                  `idempotency_keys`, and its name to `COLUMNS`",
                 COLUMNS.len(),
                 COLUMNS.len(),

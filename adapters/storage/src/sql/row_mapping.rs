@@ -25,7 +25,7 @@ pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<Shown
         updated_at: timestamp(row, "updated_at")?,
         members,
         parent: id(row, "parent")?,
-        continues: id(row, "predecessor")?,
+        continues: id(row, "continues")?,
     };
     Ok(ShownItem { item, links: relations(row)? })
 }
@@ -34,7 +34,7 @@ pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<Shown
 pub(crate) fn relations(row: &QueryResult) -> Result<Links, DbErr> {
     let links = references::COLUMNS.iter().map(|column| id(row, column));
     Ok(Links {
-        continues: id(row, "continues")?,
+        continues: id(row, "continues_link")?,
         continued_by: continued_by(row)?,
         references: references::trimmed(links.collect::<Result<_, _>>()?),
     })

@@ -15,12 +15,12 @@ use crate::sql::{indexed_columns, references};
 
 /// The columns of `changes` that every write fills, in the order every write fills them.
 pub(crate) const CHANGE_COLUMNS: &str =
-    "collection, item_id, version, kind, time, caller, parent, predecessor, superseded";
+    "collection, item_id, version, kind, time, caller, parent, continues, members";
 
 /// The columns of `items`, in the order every insert fills them.
 pub(crate) fn item_columns() -> String {
     format!(
-        "id, collection, parent, version, created_at, updated_at, predecessor, members{}{}",
+        "id, collection, parent, version, sequence, created_at, updated_at, created_by, continues{}{}",
         references::columns(),
         indexed_columns::columns()
     )
@@ -29,9 +29,9 @@ pub(crate) fn item_columns() -> String {
 /// The columns that are shown of a row, all but its members.
 pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
     format!(
-        "{row}.id, {row}.version, {row}.created_at, {row}.updated_at, {row}.parent, {row}.predecessor, \
-         (SELECT n.id FROM items n WHERE n.id = {row}.predecessor) AS continues{links}, \
-         (SELECT string_agg({id_text}, ',' ORDER BY n.id) FROM items n WHERE n.predecessor = {row}.id) AS continued_by",
+        "{row}.id, {row}.version, {row}.created_at, {row}.updated_at, {row}.parent, {row}.continues, \
+         (SELECT n.id FROM items n WHERE n.id = {row}.continues) AS continues_link{links}, \
+         (SELECT string_agg({id_text}, ',' ORDER BY n.id) FROM items n WHERE n.continues = {row}.id) AS continued_by",
         links = references::links(row),
         id_text = dialect.id_text,
     )
@@ -39,8 +39,21 @@ pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
 
 /// The number of writes to a collection, `$1`: its revision, where nothing is linked. `$2` is the
 /// nil UUID.
-pub(crate) const REVISION: &str = "SELECT CAST(COALESCE(SUM(writes), 0) AS BIGINT) AS revision FROM collection_totals \
+pub(crate) const REVISION: &str = "SELECT CAST(COALESCE(SUM(writes), 0) AS BIGINT) AS revision FROM totals \
                                    WHERE collection = $1 AND parent = $2";
+
+/// The row of `items` and the change it is at, which has its members.
+pub(crate) const ITEMS: &str = "items i JOIN changes c ON c.sequence = i.sequence";
+
+/// A source of the rows `w` of conditions and orders: items, with their members where those are
+/// used.
+pub(crate) fn with_members(items: &str, used: &[&str]) -> String {
+    if used.iter().any(|sql| sql.contains("w.members")) {
+        format!("(SELECT i.*, c.members FROM {items} i JOIN changes c ON c.sequence = i.sequence)")
+    } else {
+        items.to_owned()
+    }
+}
 
 /// The texts of the reads that look for items by their ids, made once.
 #[derive(Debug)]
@@ -58,16 +71,16 @@ const IN_SCOPE: &str = "i.collection = $2 AND (i.parent = $3 OR $3 IS NULL)";
 impl Statements {
     pub fn new(dialect: &'static Dialect) -> Self {
         let shown = shown_columns(dialect, "i");
-        let columns = format!("{shown}, CAST(i.members AS TEXT) AS members");
+        let columns = format!("{shown}, CAST(c.members AS TEXT) AS members");
         let listed_ids = dialect.listed_ids;
         Self {
             dialect,
-            find: format!("SELECT {columns} FROM items i WHERE i.id = $1 AND {IN_SCOPE}"),
+            find: format!("SELECT {columns} FROM {ITEMS} WHERE i.id = $1 AND {IN_SCOPE}"),
             find_many: format!(
-                "SELECT {columns} FROM items i WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
+                "SELECT {columns} FROM {ITEMS} WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
             ),
             belonging_to: format!(
-                "SELECT {columns} FROM items i WHERE i.parent IN ({listed_ids}) AND i.collection = $2 ORDER BY i.id LIMIT $3"
+                "SELECT {columns} FROM {ITEMS} WHERE i.parent IN ({listed_ids}) AND i.collection = $2 ORDER BY i.id LIMIT $3"
             ),
             shown,
         }
@@ -104,7 +117,7 @@ impl Statements {
         }
         let listed_ids = self.dialect.listed_ids;
         text.finish(&format!(
-            "SELECT {columns} FROM items i WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
+            "SELECT {columns} FROM {ITEMS} WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
         ))
     }
 

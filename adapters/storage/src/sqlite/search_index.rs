@@ -10,7 +10,8 @@ use crate::sql::dialect::SQLITE;
 
 const INDEXED: &str = "SELECT sequence FROM search_progress";
 
-const MEMBERS: &str = "SELECT members FROM items WHERE id = ?1";
+const MEMBERS: &str =
+    "SELECT c.members FROM items i JOIN changes c ON c.sequence = i.sequence WHERE i.id = ?1";
 
 const INDEX: &str = "INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?1, ?2)";
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Transaction, params};
 use uuid::Uuid;
 
-const ADD: &str = "INSERT INTO collection_totals (collection, parent, items, writes) VALUES (?1, ?2, ?3, ?4) \
-                   ON CONFLICT (collection, parent) DO UPDATE SET items = items + excluded.items, writes = writes + excluded.writes";
+const ADD: &str = "INSERT INTO totals (collection, parent, lane, items, writes) VALUES (?1, ?2, 0, ?3, ?4) \
+                   ON CONFLICT (collection, parent, lane) DO UPDATE SET items = items + excluded.items, writes = writes + excluded.writes";
 
 /// The items and writes to be added to each scope.
 #[derive(Debug, Default)]

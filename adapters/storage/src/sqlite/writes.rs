@@ -32,8 +32,8 @@ const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = ?1";
 const VERSION: &str =
     "SELECT version FROM items WHERE id = ?1 AND collection = ?2 AND (parent = ?3 OR ?3 IS NULL)";
 
-/// The last version of an item, when it had its first, and whether it exists.
-const PAST: &str = "SELECT l.version, f.time AS created_at, EXISTS (SELECT 1 FROM items WHERE id = ?1) AS is_there \
+/// The last version of an item, when and by whom it had its first, and whether it exists.
+const PAST: &str = "SELECT l.version, f.time AS created_at, f.caller AS created_by, EXISTS (SELECT 1 FROM items WHERE id = ?1) AS is_there \
                     FROM changes l JOIN changes f ON f.item_id = l.item_id AND f.version = 1 \
                     WHERE l.item_id = ?1 ORDER BY l.version DESC LIMIT 1";
 
@@ -54,10 +54,9 @@ type Judged<T> = Result<T, RepositoryError>;
 #[derive(Debug)]
 pub(crate) struct SqliteWrites {
     found: String,
+    log: String,
     insert: String,
-    created: String,
     remember: String,
-    superseded: String,
     update: String,
     update_with_keys: String,
     deleted: String,
@@ -65,12 +64,6 @@ pub(crate) struct SqliteWrites {
 
 impl SqliteWrites {
     pub fn new() -> Self {
-        let superseded = |condition: &str| {
-            format!(
-                "INSERT INTO changes ({CHANGE_COLUMNS}) \
-                 SELECT collection, id, version + 1, ?2, ?3, ?4, parent, predecessor, members FROM items WHERE {condition}"
-            )
-        };
         let parameter = |_: &str| ", ?".to_owned();
         Self {
             found: format!(
@@ -78,23 +71,25 @@ impl SqliteWrites {
                 shown_columns(&SQLITE, "i"),
                 indexed_columns::columns()
             ),
+            log: format!(
+                "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            ),
             insert: format!(
-                "INSERT INTO items ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?{})",
+                "INSERT INTO items ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?{})",
                 item_columns(),
                 references::each(parameter) + &indexed_columns::each(parameter),
-            ),
-            created: format!(
-                "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?1, ?2, ?3, 'created', ?4, ?5, ?6, ?7, NULL)"
             ),
             remember: format!(
                 "INSERT OR REPLACE INTO idempotency_keys ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?{})",
                 idempotency::columns(),
                 references::each(parameter),
             ),
-            superseded: superseded("id = ?1"),
             update: update(""),
             update_with_keys: update(&indexed_columns::each(|name| format!(", {name} = ?"))),
-            deleted: superseded("id = ?1 OR parent = ?1"),
+            deleted: format!(
+                "INSERT INTO changes ({CHANGE_COLUMNS}) \
+                 SELECT collection, id, version + 1, ?2, ?3, ?4, parent, continues, NULL FROM items WHERE id = ?1 OR parent = ?1"
+            ),
         }
     }
 
@@ -113,9 +108,15 @@ impl SqliteWrites {
 
 fn update(keys: &str) -> String {
     format!(
-        "UPDATE items SET version = version + 1, updated_at = ?, members = ?{references}{keys} WHERE id = ?",
+        "UPDATE items SET version = version + 1, updated_at = ?, sequence = ?{references}{keys} WHERE id = ?",
         references = references::each(|name| format!(", {name} = ?")),
     )
+}
+
+/// When an item was first created, and by whom.
+struct Created<'a> {
+    at: Timestamp,
+    by: Option<&'a str>,
 }
 
 /// The writes of one transaction under way.
@@ -219,7 +220,8 @@ impl Performing<'_> {
         if !self.is_there_or_none(continues, Some(scope.collection))? {
             return Ok(Err(RepositoryError::ItemNotFound));
         }
-        let item = self.add(write, Version::FIRST, self.time, continues)?;
+        let created = Created { at: self.time, by: write.metadata.caller.as_deref() };
+        let item = self.add(write, Version::FIRST, created, continues)?;
         // Nothing continues an item before it exists.
         Ok(Ok(ShownItem {
             item,
@@ -235,21 +237,27 @@ impl Performing<'_> {
         if !self.is_there_or_none(write.row.scope.parent, write.row.scope.collection.parent())? {
             return Ok(Err(RepositoryError::ParentNotFound));
         }
-        let past =
-            |row: &Row<'_>| Ok((row.get("version")?, row.get("created_at")?, row.get("is_there")?));
-        let past: Option<(i64, i64, bool)> = self
+        let past = |row: &Row<'_>| {
+            Ok((
+                row.get("version")?,
+                row.get("created_at")?,
+                row.get("created_by")?,
+                row.get("is_there")?,
+            ))
+        };
+        let past: Option<(i64, i64, Option<String>, bool)> = self
             .transaction
             .prepare_cached(PAST)?
             .query_row([write.row.id.uuid()], past)
             .optional()?;
-        let Some((version, created_at, is_there)) = past else {
+        let Some((version, created_at, created_by, is_there)) = past else {
             return Ok(Err(RepositoryError::ItemNotFound));
         };
         if is_there {
             return Ok(Err(RepositoryError::VersionConflict));
         }
-        let created_at = timestamp(created_at)?;
-        let item = self.add(write, Version::from_number(version).next(), created_at, continues)?;
+        let created = Created { at: timestamp(created_at)?, by: created_by.as_deref() };
+        let item = self.add(write, Version::from_number(version).next(), created, continues)?;
         let links = self.found(write)?.map(|(shown, _)| shown.links).unwrap_or_default();
         Ok(Ok(ShownItem { item, links: Links { references: self.links(write)?, ..links } }))
     }
@@ -259,33 +267,55 @@ impl Performing<'_> {
         &self,
         write: &RowWrite<'_>,
         version: Version,
-        created_at: Timestamp,
+        created: Created<'_>,
         continues: Option<ItemId>,
     ) -> Outcome<Item> {
         let RowChange { scope, id, members, references, keys, .. } = write.row;
+        let sequence = self.log(write, version, WriteOperation::Create, scope.parent, continues)?;
         let (collection, parent, time) =
             (scope.collection.name(), parent(*scope), self.time.as_microsecond());
         let (continued_id, references) =
             (continues.map(ItemId::uuid), references::values(references));
-        let (number, created) = (version.number(), created_at.as_microsecond());
-        let item =
-            params![id.uuid(), collection, parent, number, created, time, continued_id, members];
+        let (number, created_at) = (version.number(), created.at.as_microsecond());
+        let item = params![
+            id.uuid(),
+            collection,
+            parent,
+            number,
+            sequence,
+            created_at,
+            time,
+            created.by,
+            continued_id
+        ];
         let item = row_values(item, &references, keys.columns(), &[]);
         self.run(&self.texts.insert, item.as_slice())?;
-        self.run(
-            &self.texts.created,
-            params![
-                collection,
-                id.uuid(),
-                number,
-                time,
-                write.metadata.caller,
-                parent,
-                continued_id
-            ],
-        )?;
-        let (members, parent) = (Arc::clone(members), scope.parent);
+        let (members, created_at, parent) = (Arc::clone(members), created.at, scope.parent);
         Ok(Item { id: *id, version, created_at, updated_at: self.time, members, parent, continues })
+    }
+
+    /// Logs the version that a write makes, and returns the number of the change.
+    fn log(
+        &self,
+        write: &RowWrite<'_>,
+        version: Version,
+        operation: WriteOperation,
+        parent: Option<ItemId>,
+        continues: Option<ItemId>,
+    ) -> Outcome<i64> {
+        let RowWrite { row: RowChange { scope, id, members, .. }, metadata } = write;
+        let change = params![
+            scope.collection.name(),
+            id.uuid(),
+            version.number(),
+            operation.change_name(),
+            self.time.as_microsecond(),
+            metadata.caller,
+            parent.map(ItemId::uuid),
+            continues.map(ItemId::uuid),
+            members
+        ];
+        self.transaction.prepare_cached(&self.texts.log)?.insert(change)
     }
 
     fn update(
@@ -300,20 +330,18 @@ impl Performing<'_> {
         if shown.item.version != expected {
             return Ok(Err(RepositoryError::VersionConflict));
         }
+        let (version, Item { parent, continues, .. }) = (expected.next(), &shown.item);
+        let sequence = self.log(write, version, operation, *parent, *continues)?;
         let time = self.time.as_microsecond();
-        self.run(
-            &self.texts.superseded,
-            params![write.row.id.uuid(), operation.change_name(), time, write.metadata.caller],
-        )?;
         let (id, references) = (write.row.id.uuid(), references::values(&write.row.references));
         let (text, keys): (_, &[_]) = if has_keys {
             (&self.texts.update, &[])
         } else {
             (&self.texts.update_with_keys, write.row.keys.columns())
         };
-        let values = row_values(params![time, write.row.members], &references, keys, params![id]);
+        let values = row_values(params![time, sequence], &references, keys, params![id]);
         self.run(text, values.as_slice())?;
-        shown.item.version = expected.next();
+        shown.item.version = version;
         shown.item.updated_at = self.time;
         shown.links.references = self.links(write)?;
         Ok(Ok(shown))
@@ -467,7 +495,7 @@ fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
         updated_at: time("updated_at")?,
         members,
         parent: id("parent")?,
-        continues: id("predecessor")?,
+        continues: id("continues")?,
     };
     let listed = row.get_ref("continued_by")?;
     let continued_by =
@@ -475,6 +503,6 @@ fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
             rusqlite::Error::InvalidColumnType(0, "continued_by".to_owned(), listed.data_type())
         })?;
     let links = references::COLUMNS.iter().map(|column| id(column)).collect::<Outcome<_>>()?;
-    let (continues, references) = (id("continues")?, references::trimmed(links));
+    let (continues, references) = (id("continues_link")?, references::trimmed(links));
     Ok(ShownItem { item, links: Links { continues, continued_by, references } })
 }

@@ -17,16 +17,16 @@ use uuid::Uuid;
 
 use super::TransferError;
 
-/// `since` is when the item was first created; `ended` when it was deleted, if it is.
+/// `since` is when the item was first created, `creator` by whom; `ended` when it was deleted, if it is.
 const TABLE: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8192;
-    CREATE TABLE known (id BLOB PRIMARY KEY, collection TEXT NOT NULL, version BIGINT NOT NULL, since BIGINT NOT NULL, \
+    CREATE TABLE known (id BLOB PRIMARY KEY, collection TEXT NOT NULL, version BIGINT NOT NULL, since BIGINT NOT NULL, creator TEXT NULL, \
     ended BIGINT NULL, parent BLOB NULL, continues BLOB NULL, line BIGINT NOT NULL) WITHOUT ROWID;
     BEGIN";
 
 const FIND: &str =
-    "SELECT collection, version, since, ended, parent, continues FROM known WHERE id = ?1";
+    "SELECT collection, version, since, creator, ended, parent, continues FROM known WHERE id = ?1";
 
-const KEEP: &str = "INSERT OR REPLACE INTO known VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+const KEEP: &str = "INSERT OR REPLACE INTO known VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 const ORPHANS: &str = "SELECT k.line, k.id, k.parent FROM known k LEFT JOIN known p ON p.id = k.parent \
                        WHERE k.parent IS NOT NULL AND k.ended IS NULL AND (p.id IS NULL OR p.ended IS NOT NULL) ORDER BY k.line LIMIT ?1";
@@ -38,6 +38,7 @@ struct Known {
     collection: String,
     version: i64,
     since: i64,
+    creator: Option<String>,
     ended: Option<i64>,
     parent: Option<Uuid>,
     continues: Option<Uuid>,
@@ -68,9 +69,10 @@ impl SqliteHistoryValidator {
                 collection: row.get(0)?,
                 version: row.get(1)?,
                 since: row.get(2)?,
-                ended: row.get(3)?,
-                parent: row.get(4)?,
-                continues: row.get(5)?,
+                creator: row.get(3)?,
+                ended: row.get(4)?,
+                parent: row.get(5)?,
+                continues: row.get(6)?,
             })
         };
         self.scratch.prepare_cached(FIND)?.query_row([id.uuid()], known).optional()
@@ -134,7 +136,12 @@ impl SqliteHistoryValidator {
         )))
     }
 
-    fn keep(&self, line: u64, record: &ChangeRecord, since: i64) -> rusqlite::Result<usize> {
+    fn keep(
+        &self,
+        line: u64,
+        record: &ChangeRecord,
+        (since, creator): (i64, Option<&str>),
+    ) -> rusqlite::Result<usize> {
         let ended = (record.kind == WriteOperation::Delete).then_some(record.time.as_microsecond());
         let links = [record.parent, record.continues].map(|id| id.map(ItemId::uuid));
         let (id, collection) = (record.item.uuid(), record.collection.name());
@@ -143,6 +150,7 @@ impl SqliteHistoryValidator {
             collection,
             record.version.number(),
             since,
+            creator,
             ended,
             links[0],
             links[1],
@@ -159,12 +167,15 @@ impl HistoryValidator for SqliteHistoryValidator {
     ) -> Result<Result<CheckedChange, String>, MaintenanceError> {
         let known = self.find(record.item).map_err(failed)?;
         let error = self.error(&record, known.as_ref()).map_err(failed)?;
-        let since = known.map_or(record.time.as_microsecond(), |known| known.since);
-        self.keep(line, &record, since).map_err(failed)?;
+        let (since, created_by) = match known {
+            Some(known) => (known.since, known.creator),
+            None => (record.time.as_microsecond(), record.caller.clone()),
+        };
+        self.keep(line, &record, (since, created_by.as_deref())).map_err(failed)?;
         let (sequence, time) = self.last;
         self.last = (sequence.max(record.sequence), time.max(record.time));
         let created_at = Timestamp::from_microsecond(since).unwrap_or(record.time);
-        Ok(error.map_or(Ok(CheckedChange { record, created_at }), Err))
+        Ok(error.map_or(Ok(CheckedChange { record, created_at, created_by }), Err))
     }
 
     fn orphans(&self, limit: usize) -> Result<Vec<(u64, String)>, MaintenanceError> {

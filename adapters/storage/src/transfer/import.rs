@@ -1,7 +1,7 @@
 //! Storing a history in an empty store, as if it had been written there: in one transaction, so
 //! whole or not at all.
 //!
-//! Each change is stored with what the item was before. The totals are counted at the end, from
+//! The totals are counted at the end, from
 //! what was stored. The full-text index follows by itself when the service is started, as after any
 //! write.
 
@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Statement, Value};
 
 use super::{TransferError, connect_to_look, has_rows};
+use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::postgres::writes::acquire_commit_lock;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::Keys;
@@ -69,7 +70,7 @@ impl Import {
     /// for the locks.
     pub async fn begin(options: &StoreOptions) -> Result<Self, TransferError> {
         let store = Store::connect(options).await?;
-        store.bring_up_to_date().await.map_err(StoreError::schema)?;
+        store.bring_up_to_date().await?;
         let dialect = store.engine().dialect();
         let transaction = store.engine().begin_migration().await;
         let transaction = transaction.map_err(TransferError::at(STEP))?;
@@ -112,13 +113,9 @@ impl Import {
         Ok(())
     }
 
-    /// Logs changes. What an item was before a change is told by another one among them, if the
-    /// item was written twice; otherwise it is looked up.
     fn log(&self, changes: &[CheckedChange]) -> Statement {
         let mut text = SqlText::new(self.dialect);
-        let mut before = HashMap::with_capacity(changes.len());
         let rows = changes.iter().map(|CheckedChange { record, .. }| {
-            let superseded = before.insert(record.item, record);
             let values = [
                 record.sequence.0.into(),
                 record.collection.name().into(),
@@ -129,25 +126,20 @@ impl Import {
                 record.caller.clone().into(),
                 record.parent.map(ItemId::uuid).into(),
                 record.continues.map(ItemId::uuid).into(),
-                superseded.and_then(|record| record.members.as_deref()).map(str::to_owned).into(),
             ];
-            let values = values.map(|value: Value| text.bind(value));
-            format!("({})", values.join(", "))
+            let mut row: Vec<_> = values.map(|value: Value| text.bind(value)).into();
+            let members = text.bind(record.members.as_deref().map(str::to_owned));
+            row.push(format!("CAST({members} AS {})", self.dialect.json));
+            format!("({})", row.join(", "))
         });
         let rows = rows.collect::<Vec<_>>().join(", ");
-        text.finish(&format!(
-            "INSERT INTO changes (sequence, {CHANGE_COLUMNS}) \
-             SELECT column1, column2, column3, column4, column5, column6, column7, column8, column9, \
-             COALESCE(CAST(column10 AS {json}), i.members) FROM (VALUES {rows}) AS changed \
-             LEFT JOIN items i ON i.id = column3 AND i.version = column4 - 1",
-            json = self.dialect.json,
-        ))
+        text.finish(&format!("INSERT INTO changes (sequence, {CHANGE_COLUMNS}) VALUES {rows}"))
     }
 
     /// Stores items as they are left. What belongs to an item that is gone is about to go.
     fn put(&self, left: &[&CheckedChange], gone: &[ItemId]) -> Statement {
         let mut text = SqlText::new(self.dialect);
-        let rows = left.iter().map(|CheckedChange { record, created_at }| {
+        let rows = left.iter().map(|CheckedChange { record, created_at, created_by }| {
             let members = record.members.as_deref().unwrap_or_default();
             let parent = record.parent.filter(|parent| !gone.contains(parent));
             let values = [
@@ -155,12 +147,13 @@ impl Import {
                 record.collection.name().into(),
                 parent.map(ItemId::uuid).into(),
                 record.version.number().into(),
+                record.sequence.0.into(),
                 created_at.as_microsecond().into(),
                 record.time.as_microsecond().into(),
+                created_by.clone().into(),
                 record.continues.map(ItemId::uuid).into(),
             ];
             let mut row: Vec<_> = values.map(|value: Value| text.bind(value)).into();
-            row.push(format!("CAST({} AS {})", text.bind(members), self.dialect.json));
             let references = record.collection.references_in(members);
             row.extend(references::values(&references).map(|id| text.bind(id)));
             let keys = Keys::of(record.collection, members);
@@ -207,8 +200,8 @@ pub(super) async fn check_is_empty(options: &StoreOptions) -> Result<(), Transfe
         Err(StoreError::Missing(_)) => return Ok(()),
         connected => connected?,
     };
-    let has_log = Dialect::of(connection.get_database_backend()).has_log;
-    if has_rows(&connection, has_log, STEP).await? && has_rows(&connection, WRITTEN, STEP).await? {
+    let is_prepared = is_up_to_date(&connection, Access::Write).await?;
+    if is_prepared && has_rows(&connection, WRITTEN, STEP).await? {
         return Err(TransferError::NotEmpty);
     }
     Ok(())
@@ -218,10 +211,10 @@ pub(super) async fn check_is_empty(options: &StoreOptions) -> Result<(), Transfe
 /// the item is deleted, with those that went with it; and then they count only if it exists again.
 fn count_totals(dialect: &Dialect) -> String {
     format!(
-        "INSERT INTO collection_totals (collection, parent, items, writes) \
-         SELECT c.collection, {nil}, (SELECT COUNT(*) FROM items i WHERE i.collection = c.collection), COUNT(*) \
+        "INSERT INTO totals (collection, parent, lane, items, writes) \
+         SELECT c.collection, {nil}, 0, (SELECT COUNT(*) FROM items i WHERE i.collection = c.collection), COUNT(*) \
          FROM changes c GROUP BY c.collection \
-         UNION ALL SELECT c.collection, c.parent, \
+         UNION ALL SELECT c.collection, c.parent, 0, \
          (SELECT COUNT(*) FROM items i WHERE i.parent = c.parent AND i.collection = c.collection), COUNT(*) \
          FROM changes c WHERE c.parent IS NOT NULL GROUP BY c.collection, c.parent",
         nil = dialect.nil,

@@ -1,11 +1,7 @@
 //! Reading the whole change log, each change with the members that it left, while others go on
 //! writing.
 //!
-//! The log keeps with each change what it superseded, so the members that a change left are those
-//! that the next change of the item superseded or, when there is none, those the item has. Both are
-//! looked up in one statement, and so as of one moment: at any moment exactly one of the two holds.
-//! Whatever is written later changes where the members stand, and not what they are, because the
-//! log is only ever appended to. So pages of the log, each read at a moment of its own, are one
+//! The log is only ever appended to. So pages of the log, each read at a moment of its own, are one
 //! consistent whole up to the change that was the last when reading began: numbers of the log grow
 //! in the order of the commits, and none comes later that is smaller.
 
@@ -16,8 +12,9 @@ use futures_util::TryStreamExt;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, QueryResult, StreamTrait};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::{TransferError, connect_to_look, has_rows};
+use super::{TransferError, connect_to_look};
 use crate::StoreOptions;
+use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::sql::dialect::Dialect;
 use crate::sql::{change_log, row_mapping};
 
@@ -32,12 +29,10 @@ const BATCH_BYTES: usize = 1 << 20;
 const LAST: &str = "SELECT COALESCE(MAX(sequence), 0) AS last FROM changes";
 
 /// `$1` the number to begin after, `$2` the last one, `$3` how many.
-const CHANGES: &str = "SELECT c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.parent, c.predecessor, \
-                       CAST(COALESCE(n.superseded, i.members) AS TEXT) AS members \
-                       FROM (SELECT sequence, collection, item_id, version, kind, time, caller, parent, predecessor FROM changes \
-                       WHERE sequence > $1 AND sequence <= $2 ORDER BY sequence LIMIT $3) c \
-                       LEFT JOIN changes n ON n.item_id = c.item_id AND n.version = c.version + 1 \
-                       LEFT JOIN items i ON i.id = c.item_id AND i.version = c.version ORDER BY c.sequence";
+const CHANGES: &str = "SELECT c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.parent, c.continues, \
+                       CAST(c.members AS TEXT) AS members, \
+                       c.version = 1 OR EXISTS (SELECT 1 FROM changes p WHERE p.item_id = c.item_id AND p.version = c.version - 1) AS follows \
+                       FROM changes c WHERE c.sequence > $1 AND c.sequence <= $2 ORDER BY c.sequence LIMIT $3";
 
 const STEP: &str = "read the change log";
 
@@ -56,7 +51,7 @@ impl LogReader {
     pub async fn open(options: &StoreOptions) -> Result<Self, TransferError> {
         let connection = connect_to_look(options).await?;
         let dialect = Dialect::of(connection.get_database_backend());
-        if !has_rows(&connection, dialect.has_log, STEP).await? {
+        if !is_up_to_date(&connection, Access::Read).await? {
             return Err(TransferError::NoStore);
         }
         let found = connection.query_one_raw(dialect.statement(LAST, [])).await;
@@ -130,10 +125,12 @@ fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
     let LoggedChange { sequence, collection, item, version, kind, time, caller } =
         change_log::change(row).map_err(&failed)?;
     let members: Option<String> = row_mapping::get(row, "members").map_err(&failed)?;
-    let members = members.filter(|_| kind != WriteOperation::Delete);
+    let incomplete = |version| TransferError::Incomplete { item: item.to_string(), version };
+    if !row_mapping::get::<bool>(row, "follows").map_err(&failed)? {
+        return Err(incomplete(version.number() - 1));
+    }
     if kind != WriteOperation::Delete && members.is_none() {
-        let (item, version) = (item.to_string(), version.number());
-        return Err(TransferError::Incomplete { item, version });
+        return Err(incomplete(version.number()));
     }
     Ok(ChangeRecord {
         sequence,
@@ -144,7 +141,7 @@ fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
         time,
         caller,
         parent: row_mapping::id(row, "parent").map_err(&failed)?,
-        continues: row_mapping::id(row, "predecessor").map_err(&failed)?,
+        continues: row_mapping::id(row, "continues").map_err(&failed)?,
         members: members.map(Into::into),
     })
 }

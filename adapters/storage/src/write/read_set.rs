@@ -13,6 +13,7 @@ use sea_orm::Statement;
 use crate::sql::dialect::Dialect;
 use crate::sql::lookup::{LookupCondition, Shape};
 use crate::sql::sql_text::SqlText;
+use crate::sql::statements::with_members;
 use crate::write::batch::RowChange;
 
 /// Lookups that one statement makes.
@@ -62,7 +63,8 @@ impl<'a> Look<'a> {
         let sought = LookupCondition::new(&mut text, self.collection, self.shape, &keys);
         let limit = text.bind(i64::try_from(self.limit()).unwrap_or(i64::MAX));
         let LookupCondition { condition, value } = sought;
-        text.finish(&format!("SELECT w.id, w.version, w.parent, {value} AS value FROM items w WHERE {condition} LIMIT {limit}"))
+        let source = with_members("items", &[&condition, &value]);
+        text.finish(&format!("SELECT w.id, w.version, w.parent, {value} AS value FROM {source} w WHERE {condition} LIMIT {limit}"))
     }
 
     fn limit(&self) -> usize {
