@@ -114,6 +114,7 @@ fn update(keys: &str) -> String {
 }
 
 /// When an item was first created, and by whom.
+#[derive(Clone, Copy)]
 struct Created<'a> {
     at: Timestamp,
     by: Option<&'a str>,
