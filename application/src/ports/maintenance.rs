@@ -126,6 +126,12 @@ pub struct ChangeRecord {
     pub time: Timestamp,
     /// The caller; `None` for an anonymous one.
     pub caller: Option<String>,
+    /// Who acted on the caller's behalf, if anybody did.
+    pub acting: Option<String>,
+    /// The client program, if it is known.
+    pub client: Option<String>,
+    /// The identifier of the request, if it is known.
+    pub request_id: Option<String>,
     /// The item it belongs to.
     pub parent: Option<ItemId>,
     /// The item it continues.

@@ -13,13 +13,16 @@ use sha2::{Digest as _, Sha256};
 const FORMAT: &str = "proposal-service-changes";
 
 /// It counts up when a reader of this one could misunderstand what is written.
-const FORMAT_VERSION: &str = "1";
+const FORMAT_VERSION: &str = "2";
+
+/// The versions of the format that are read. The first has no members [`ADDED`].
+const READ_VERSIONS: [&str; 2] = ["1", FORMAT_VERSION];
 
 /// Always with microseconds, as everywhere in the interface.
 const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
 /// The members of a change's line, in the order in which they are written.
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 13] = [
     "sequence",
     "group",
     "item_id",
@@ -27,10 +30,16 @@ const FIELDS: [&str; 10] = [
     "kind",
     "time",
     "caller",
+    "acting",
+    "client",
+    "request_id",
     "parent",
     "continues",
     "members",
 ];
+
+/// The members that the second version of the format added; null where they are missing.
+const ADDED: [&str; 3] = ["acting", "client", "request_id"];
 
 /// The members of the trailer.
 const TRAILER: [&str; 2] = ["changes", "sha256"];
@@ -71,7 +80,7 @@ pub fn change(change: &ChangeRecord) -> String {
     let id = |id: Option<ItemId>| string(id.map(|id| id.to_string()));
     format!(
         "{{\"sequence\":{},\"group\":\"{}\",\"item_id\":\"{}\",\"version\":{},\"kind\":\"{}\",\"time\":\"{}\",\
-         \"caller\":{},\"parent\":{},\"continues\":{},\"members\":{}}}\n",
+         \"caller\":{},\"acting\":{},\"client\":{},\"request_id\":{},\"parent\":{},\"continues\":{},\"members\":{}}}\n",
         change.sequence.0,
         change.collection.name(),
         change.item,
@@ -79,6 +88,9 @@ pub fn change(change: &ChangeRecord) -> String {
         change.kind.change_name(),
         TIME.timestamp_to_string(&change.time),
         string(change.caller.clone()),
+        string(change.acting.clone()),
+        string(change.client.clone()),
+        string(change.request_id.clone()),
         id(change.parent),
         id(change.continues),
         change.members.as_deref().unwrap_or("null")
@@ -92,9 +104,9 @@ pub fn read_header(line: &[u8]) -> Result<(), String> {
     let member = |name: &str| header.and_then(|header| header.member(name));
     let is_ours = member("format").and_then(Value::as_string).is_some_and(|name| name == FORMAT);
     match member("format_version").filter(|_| is_ours).map(Value::encoded) {
-        Some(FORMAT_VERSION) => Ok(()),
+        Some(version) if READ_VERSIONS.contains(&version) => Ok(()),
         Some(version) => Err(format!(
-            "the file has version {version} of the format, and this program reads {FORMAT_VERSION}; import it with the version of the service that wrote it"
+            "the file has version {version} of the format, and this program reads 1 and 2; import it with the version of the service that wrote it"
         )),
         None => {
             Err(format!("the file is no export: it must begin with {}", self::header().trim_end()))
@@ -120,8 +132,21 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
             sha256: sha256.read(|value| Some(value.as_string()?.into_owned()))?,
         });
     }
-    let [sequence, group, item, version, kind, time, caller, parent, continues, members] =
-        fields(&read, FIELDS)?;
+    let [
+        sequence,
+        group,
+        item,
+        version,
+        kind,
+        time,
+        caller,
+        acting,
+        client,
+        request_id,
+        parent,
+        continues,
+        members,
+    ] = fields(&read, FIELDS)?;
     let kind = kind.read(|value| WriteOperation::of_change(&value.as_string()?))?;
     Ok(Entry::Change(Box::new(ChangeRecord {
         sequence: Sequence(sequence.read(positive)?),
@@ -130,9 +155,10 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
         version: Version::from_number(version.read(positive)?),
         kind,
         time: time.read(|value| exact_time(&value.as_string()?))?,
-        caller: caller.read_unless_null(|value| {
-            value.as_string().filter(|name| !name.contains('\0')).map(Into::into)
-        })?,
+        caller: caller.read_unless_null(name)?,
+        acting: acting.read_unless_null(name)?,
+        client: client.read_unless_null(name)?,
+        request_id: request_id.read_unless_null(name)?,
         parent: parent.read_unless_null(id)?,
         continues: continues.read_unless_null(id)?,
         members: if kind == WriteOperation::Delete {
@@ -189,7 +215,8 @@ fn fields<'a, const COUNT: usize>(
         };
         (fields[index].value, found[index]) = (value, true);
     }
-    match found.iter().position(|is_found| !is_found) {
+    let is_missing = |index: &usize| !found[*index] && !ADDED.contains(&names[*index]);
+    match (0..COUNT).find(is_missing) {
         Some(index) => Err(format!("`{}` is missing; make it null if there is none", names[index])),
         None => Ok(fields),
     }
@@ -206,7 +233,7 @@ fn expected(name: &str) -> String {
         "group" => return one_of(&Collection::names()),
         "kind" => return one_of(&WriteOperation::ALL.map(WriteOperation::change_name)),
         "time" => "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\"",
-        "caller" => "null or a string without U+0000",
+        "caller" | "acting" | "client" | "request_id" => "null or a string without U+0000",
         "changes" => "a number",
         "sha256" => "a string of 64 hexadecimal digits",
         _ => "an object, or null where an item is deleted",
@@ -216,6 +243,10 @@ fn expected(name: &str) -> String {
 
 fn positive(value: Value<'_>) -> Option<i64> {
     value.as_number()?.parse().ok().filter(|number| *number > 0)
+}
+
+fn name(value: Value<'_>) -> Option<String> {
+    value.as_string().filter(|name| !name.contains('\0')).map(Into::into)
 }
 
 fn id(value: Value<'_>) -> Option<ItemId> {

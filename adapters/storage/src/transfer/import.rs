@@ -21,7 +21,7 @@ use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::Keys;
 use crate::sql::references;
 use crate::sql::sql_text::SqlText;
-use crate::sql::statements::{CHANGE_COLUMNS, item_columns, listed};
+use crate::sql::statements::{item_columns, listed};
 use crate::{Store, StoreError, StoreOptions};
 
 /// A query that has a row when something was written.
@@ -124,6 +124,9 @@ impl Import {
                 record.kind.change_name().into(),
                 record.time.as_microsecond().into(),
                 record.caller.clone().into(),
+                record.acting.clone().into(),
+                record.client.clone().into(),
+                record.request_id.clone().into(),
                 record.parent.map(ItemId::uuid).into(),
                 record.continues.map(ItemId::uuid).into(),
             ];
@@ -133,7 +136,8 @@ impl Import {
             format!("({})", row.join(", "))
         });
         let rows = rows.collect::<Vec<_>>().join(", ");
-        text.finish(&format!("INSERT INTO changes (sequence, {CHANGE_COLUMNS}) VALUES {rows}"))
+        text.finish(&format!("INSERT INTO changes (sequence, collection, item_id, version, kind, time, caller, acting, client, request_id, \
+             parent, continues, members) VALUES {rows}"))
     }
 
     /// Stores items as they are left. What belongs to an item that is gone is about to go.

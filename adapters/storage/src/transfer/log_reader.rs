@@ -29,7 +29,7 @@ const BATCH_BYTES: usize = 1 << 20;
 const LAST: &str = "SELECT COALESCE(MAX(sequence), 0) AS last FROM changes";
 
 /// `$1` the number to begin after, `$2` the last one, `$3` how many.
-const CHANGES: &str = "SELECT c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.parent, c.continues, \
+const CHANGES: &str = "SELECT c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, c.client, c.request_id, c.parent, c.continues, \
                        CAST(c.members AS TEXT) AS members, \
                        c.version = 1 OR EXISTS (SELECT 1 FROM changes p WHERE p.item_id = c.item_id AND p.version = c.version - 1) AS follows \
                        FROM changes c WHERE c.sequence > $1 AND c.sequence <= $2 ORDER BY c.sequence LIMIT $3";
@@ -140,6 +140,9 @@ fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
         kind,
         time,
         caller,
+        acting: row_mapping::get(row, "acting").map_err(&failed)?,
+        client: row_mapping::get(row, "client").map_err(&failed)?,
+        request_id: row_mapping::get(row, "request_id").map_err(&failed)?,
         parent: row_mapping::id(row, "parent").map_err(&failed)?,
         continues: row_mapping::id(row, "continues").map_err(&failed)?,
         members: members.map(Into::into),

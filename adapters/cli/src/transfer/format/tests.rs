@@ -57,6 +57,9 @@ fn a_line_is_read_as_it_was_written() {
         kind: WriteOperation::Patch,
         time: "-000044-03-15T12:00:00.5Z".parse().unwrap(),
         caller: Some("Ana \"the\"\nfirst".to_owned()),
+        acting: Some("Ben".to_owned()),
+        client: Some("desk".to_owned()),
+        request_id: Some("é 1".to_owned()),
         parent: ItemId::parse(ID),
         continues: ItemId::parse(ID),
         members: Some(odd.into()),
@@ -64,6 +67,9 @@ fn a_line_is_read_as_it_was_written() {
     let deleted = ChangeRecord {
         kind: WriteOperation::Delete,
         caller: None,
+        acting: None,
+        client: None,
+        request_id: None,
         parent: None,
         continues: None,
         members: None,
@@ -74,6 +80,15 @@ fn a_line_is_read_as_it_was_written() {
         assert_eq!(change(&line), written);
         assert_eq!(super::change(&change(&line)), line);
     }
+}
+
+#[test]
+fn a_line_of_the_first_version_names_the_caller_alone() {
+    let first = line("caller", "\"Ana\"");
+    assert!(!first.contains("request_id"), "{first}");
+    let read = change(&first);
+    assert_eq!((read.caller.as_deref(), read.acting, read.client), (Some("Ana"), None, None));
+    assert_eq!(read_header(header().replace('2', "1").as_bytes()), Ok(()));
 }
 
 #[test]
@@ -118,8 +133,8 @@ fn what_no_line_can_be_is_refused_with_its_fix() {
 #[test]
 fn header_and_trailer_are_known_again() {
     assert_eq!(read_header(header().as_bytes()), Ok(()));
-    let newer = read_header(header().replace('1', "2").as_bytes()).unwrap_err();
-    assert!(newer.starts_with("the file has version 2 of the format"), "{newer}");
+    let newer = read_header(header().replace('2', "3").as_bytes()).unwrap_err();
+    assert!(newer.starts_with("the file has version 3 of the format"), "{newer}");
     for other in ["", "[]", "{}", "{\"format\":\"x\",\"format_version\":1}", "SQLite format 3\0"] {
         let error = read_header(other.as_bytes()).unwrap_err();
         assert!(error.starts_with("the file is no export"), "{other}: {error}");
