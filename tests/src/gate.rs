@@ -1,8 +1,9 @@
-//! A way to a server that can be shut: what a lost database looks like from the service.
+//! A way to a server that can be shut, or fall silent: what a lost database looks like from the
+//! service.
 
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -15,6 +16,9 @@ pub struct Gate {
 #[derive(Default)]
 struct State {
     is_shut: AtomicBool,
+    is_silent: AtomicBool,
+    /// How often the connections that were open fell silent.
+    silences: AtomicU64,
     passing: Mutex<Vec<TcpStream>>,
 }
 
@@ -29,7 +33,7 @@ impl Gate {
             for client in listener.incoming().flatten() {
                 // A shut gate closes at once what comes.
                 if !shared.is_shut.load(Ordering::SeqCst) {
-                    let _ = shared.pass(&client, &server);
+                    let _ = Arc::clone(&shared).pass(client, &server);
                 }
             }
         });
@@ -49,23 +53,53 @@ impl Gate {
         }
     }
 
-    /// Lets connections pass again.
+    /// The connections that are open now pass nothing on any more, and are not closed. New ones
+    /// pass.
+    pub fn silence_open_connections(&self) {
+        self.state.silences.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The same, and new ones pass nothing on either until the gate is open again.
+    pub fn silence(&self) {
+        self.state.is_silent.store(true, Ordering::SeqCst);
+        self.silence_open_connections();
+    }
+
+    /// Lets new connections pass again.
     pub fn open(&self) {
         self.state.is_shut.store(false, Ordering::SeqCst);
+        self.state.is_silent.store(false, Ordering::SeqCst);
     }
 }
 
 impl State {
-    fn pass(&self, client: &TcpStream, server: &str) -> io::Result<()> {
-        let server = TcpStream::connect(server)?;
-        for (from, to) in [(client, &server), (&server, client)] {
-            let (mut from, mut to) = (from.try_clone()?, to.try_clone()?);
-            thread::spawn(move || {
-                let _ = io::copy(&mut from, &mut to);
-                let _ = to.shutdown(Shutdown::Both);
-            });
+    fn pass(self: Arc<Self>, client: TcpStream, server: &str) -> io::Result<()> {
+        if self.is_silent.load(Ordering::SeqCst) {
+            self.passing.lock().expect("no thread panics").push(client);
+            return Ok(());
         }
-        self.passing.lock().expect("no thread panics").extend([client.try_clone()?, server]);
+        let server = TcpStream::connect(server)?;
+        let silences = self.silences.load(Ordering::SeqCst);
+        for (from, to) in [(&client, &server), (&server, &client)] {
+            let (from, to, state) = (from.try_clone()?, to.try_clone()?, Arc::clone(&self));
+            thread::spawn(move || drop(state.copy(from, to, silences)));
+        }
+        self.passing.lock().expect("no thread panics").extend([client, server]);
         Ok(())
+    }
+
+    /// Copies until the end, or until the connection falls silent.
+    fn copy(&self, mut from: TcpStream, mut to: TcpStream, silences: u64) -> io::Result<()> {
+        let mut bytes = vec![0; 64 * 1024];
+        loop {
+            let read = from.read(&mut bytes).unwrap_or_default();
+            if self.silences.load(Ordering::SeqCst) != silences {
+                return Ok(());
+            }
+            if read == 0 {
+                return to.shutdown(Shutdown::Both);
+            }
+            to.write_all(&bytes[..read])?;
+        }
     }
 }

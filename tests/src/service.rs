@@ -112,7 +112,21 @@ impl Service {
 
     /// Sends SIGHUP.
     pub fn hang_up(&self) {
-        let sent = Command::new("kill").args(["-HUP", &self.process.id().to_string()]).status();
+        self.signal("-HUP");
+    }
+
+    /// Stops the process where it is (SIGSTOP), as on a machine that is suspended.
+    pub fn suspend(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets a suspended process go on.
+    pub fn resume(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()), "the service runs");
     }
 

@@ -28,6 +28,9 @@ pub(crate) trait Engine: Send + Sync {
     /// Does a write, whole or not at all; it is on disk when this returns `Ok`.
     async fn write(&self, write: Write) -> Answer;
 
+    /// Returns whether a write would go through, without making one.
+    async fn check_writes(&self) -> Result<(), RepositoryError>;
+
     /// The items known to be current without a query, where this process alone writes to the store.
     fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
         None

@@ -141,23 +141,42 @@ fn meaning(error: &DbErr) -> RepositoryError {
 
 /// Returns whether the connection was lost, or never there, rather than the statement refused.
 pub(crate) fn is_lost(error: &DbErr) -> bool {
-    match source(error) {
-        Some(SqlxError::Database(error)) => {
-            const SHUTDOWN: [&str; 3] = ["57P01", "57P02", "57P03"];
-            error.code().is_some_and(|code| code.starts_with("08") || SHUTDOWN.contains(&&*code))
+    source(error).is_some_and(is_connection_lost)
+}
+
+/// Returns whether a connection is of no more use: it is gone, it goes to a server that takes no
+/// writes (25006), or the server ended it (25P03: nothing happened in its transaction).
+pub(crate) fn is_connection_lost(error: &SqlxError) -> bool {
+    const OF_NO_USE: [&str; 5] = ["25006", "25P03", "57P01", "57P02", "57P03"];
+    match error {
+        SqlxError::Database(error) => {
+            error.code().is_some_and(|code| code.starts_with("08") || OF_NO_USE.contains(&&*code))
         }
-        Some(error) => is_transport(error),
-        None => false,
+        error => is_transport(error),
     }
 }
 
-/// Returns whether `PostgreSQL` rolled the statement back for the sake of another, so that running
-/// it again may succeed: a serialisation failure, a deadlock, or a foreign key that a concurrent
-/// insert came under.
+/// Returns whether the answer of `PostgreSQL` to a commit says that nothing was committed. An
+/// intervention (57) may come after the commit.
+pub(crate) fn is_refusal(error: &SqlxError) -> bool {
+    match error {
+        SqlxError::Database(error) => {
+            let code = error.code().unwrap_or_default();
+            !code.is_empty() && !code.starts_with("08") && !code.starts_with("57")
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether what `PostgreSQL` rolled back may succeed when it is done again: a serialisation
+/// failure, a deadlock, a foreign key that a concurrent insert came under, a statement that was
+/// cancelled, a server that takes no writes any more, or a connection that the server ended.
 pub(crate) fn is_worth_retrying(error: &DbErr) -> bool {
+    const WORTH: [&str; 8] =
+        ["23503", "25006", "25P03", "40001", "40P01", "57014", "57P01", "57P02"];
     match source(error) {
         Some(SqlxError::Database(error)) => {
-            matches!(error.code().as_deref(), Some("40001" | "40P01" | "23503"))
+            error.code().is_some_and(|code| WORTH.contains(&&*code))
         }
         _ => false,
     }
@@ -200,12 +219,12 @@ const fn sqlite_meaning(code: u32) -> RepositoryError {
 }
 
 /// SQLSTATE classes: 08 connection, 53 resources, 57 operator intervention; 25006 is a standby that
-/// takes no writes. What is [worth retrying](is_worth_retrying) comes here when the retries are
+/// takes no writes, 55P03 a lock that was not had in time. What is [worth retrying](is_worth_retrying) comes here when the retries are
 /// used up.
 fn postgres_meaning(code: &str) -> RepositoryError {
     match code {
         "53100" => RepositoryError::Full,
-        "25006" | "40001" | "40P01" | "23503" => RepositoryError::Unavailable,
+        "25006" | "25P03" | "40001" | "40P01" | "23503" | "55P03" => RepositoryError::Unavailable,
         _ if code.starts_with("08") || code.starts_with("53") || code.starts_with("57") => {
             RepositoryError::Unavailable
         }
@@ -241,6 +260,7 @@ mod tests {
             ("57P01", Unavailable),
             ("08006", Unavailable),
             ("40P01", Unavailable),
+            ("55P03", Unavailable),
         ];
         for (code, told) in table.into_iter().chain([("42P01", Corrupt), ("23505", Corrupt)]) {
             assert_eq!(postgres_meaning(code), told, "{code}");

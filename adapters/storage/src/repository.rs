@@ -13,7 +13,7 @@ use application::{
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Lookup, LookupKey, Version, WriteOperation};
-use futures_util::future::join_all;
+use futures_util::future::{join_all, try_join};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
 
@@ -380,7 +380,8 @@ impl Readiness for SqlItemRepository {
         if !are_queues_alive || !self.indexer.is_alive() {
             return Err(RepositoryError::Unavailable);
         }
-        self.reads.read("readiness", self.reads.statements.ready(), |_| Ok(())).await
+        let reads = self.reads.read("readiness", self.reads.statements.ready(), |_| Ok(()));
+        try_join(reads, self.reads.engine.check_writes()).await.map(|_| ())
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod cancelled;
 mod clock;
 mod full_disk;
 mod killed;
@@ -9,4 +10,6 @@ mod load;
 mod postgres_killed;
 mod postgres_server;
 mod retried;
+mod silent;
+mod stopped;
 mod wrong_password;

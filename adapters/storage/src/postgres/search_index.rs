@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, QueryResult, Value};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult, Value};
 use uuid::Uuid;
 
 use crate::postgres::batch::texts;
@@ -23,7 +23,7 @@ const INDEX: &str = "INSERT INTO search_index AS s (item_id, words) SELECT id::u
 const REMOVE: &str = "DELETE FROM search_index WHERE item_id = ANY($1::uuid[])";
 
 /// Indexes the items of at most `limit` changes.
-pub(crate) async fn step(transaction: &DatabaseTransaction, limit: i64) -> Result<Step, DbErr> {
+pub(crate) async fn step(transaction: &impl ConnectionTrait, limit: i64) -> Result<Step, DbErr> {
     let progress = transaction.query_all_raw(POSTGRES.statement(TURN, [])).await?;
     let indexed: i64 = progress
         .first()
@@ -49,7 +49,7 @@ pub(crate) async fn step(transaction: &DatabaseTransaction, limit: i64) -> Resul
 
 /// Indexes those of the items that there are, and takes them out of `items`.
 async fn index(
-    transaction: &DatabaseTransaction,
+    transaction: &impl ConnectionTrait,
     items: &mut BTreeMap<Uuid, i64>,
 ) -> Result<(), DbErr> {
     let (mut found, mut vectors) = (Vec::new(), Vec::new());

@@ -5,18 +5,20 @@
 //! `written`, so they do what it did and nothing else.
 
 use std::hash::{BuildHasher, RandomState};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use application::{CollectionWrite, RepositoryError, Revision, WriteMetadata};
 use domain::Collection;
 use jiff::Timestamp;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, TransactionTrait, Value};
+use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
 use uuid::Uuid;
 
 use crate::error::{is_lost, is_worth_retrying, logged};
 use crate::postgres::batch::PostgresRows;
 use crate::postgres::idempotency;
+use crate::postgres::pool::Pool;
 use crate::postgres::read_set;
+use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 use crate::sql::statements::{CHANGE_COLUMNS, REVISION, listed, parent};
@@ -30,6 +32,15 @@ const ATTEMPTS: u32 = 5;
 
 /// The longest pause before the second attempt; it doubles with each.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// A write is not begun again after this time.
+const RETRIED_FOR: Duration = Duration::from_secs(10);
+
+/// Limits of the answers to a batch. It may wait for a lock; the server has shorter limits.
+const BATCH: Limits = Limits { answer: Duration::from_secs(12), can_repeat: false };
+
+/// Limits of the answers to a write of many items.
+const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: false };
 
 /// Rows that one statement of a replacement writes.
 const ROWS_AT_A_TIME: usize = 2_000;
@@ -57,64 +68,68 @@ impl PostgresWrites {
 
     /// Does writes of single rows together; does them again when the database rolled them back for
     /// the sake of others, and one by one when one of them spoils it for all.
-    pub async fn perform_rows(
-        &self,
-        pool: &DatabaseConnection,
-        writes: &[RowWrite<'_>],
-    ) -> Vec<Answer> {
+    pub async fn perform_rows(&self, pool: &Pool, writes: &[RowWrite<'_>]) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(writes.len());
         while let rest @ [_, ..] = &writes[answers.len()..] {
             let together = &rest[..together(rest)];
-            match again(|| self.attempt_rows(pool, together)).await {
+            match again(|_| self.attempt_rows(pool, together)).await {
                 Ok(done) => answers.extend(done),
-                Err(error) if together.len() > 1 && !is_lost(&error) => {
+                Err(WriteError::RolledBack(error)) if together.len() > 1 && !is_lost(&error) => {
                     tracing::warn!(%error, writes = together.len(), "a write failed; doing its batch again one by one");
                     for write in together {
-                        let alone =
-                            again(|| self.attempt_rows(pool, std::slice::from_ref(write))).await;
-                        answers.push(alone.map_or_else(|error| Err(logged(&error, "write")), only));
+                        let alone = [*write];
+                        let done = again(|_| self.attempt_rows(pool, &alone)).await;
+                        answers.push(done.map_or_else(|error| Err(error.logged()), only));
                     }
                 }
-                Err(error) => answers.extend(vec![Err(logged(&error, "write")); together.len()]),
+                Err(error) => answers.extend(vec![Err(error.logged()); together.len()]),
             }
         }
         answers
     }
 
     /// One statement is enough unless something must be looked up that no other write may change
-    /// meanwhile.
+    /// meanwhile. All is done in one transaction in any case.
     async fn attempt_rows(
         &self,
-        pool: &DatabaseConnection,
+        pool: &Pool,
         writes: &[RowWrite<'_>],
-    ) -> Result<Vec<Answer>, DbErr> {
+    ) -> Result<Vec<Answer>, WriteError> {
         let looks_up = |write: &RowWrite<'_>| {
             write.metadata.key.is_some()
                 || !write.metadata.read_set.is_empty()
                 || matches!(write.row.kind, RowChangeKind::Restore { .. })
         };
         if writes.iter().any(looks_up) {
-            self.perform_in_turn(pool, writes).await
-        } else {
-            self.rows.perform(pool, writes).await
+            let session = begin(pool, BATCH).await?;
+            return WriteError::unless(self.perform_in_turn(&session, writes).await, &session);
         }
+        if writes.iter().any(RowWrite::adds) && !writes.iter().all(RowWrite::adds) {
+            let session = begin(pool, BATCH).await?;
+            let done = async {
+                let done = self.rows.perform(&session, writes).await?;
+                session.commit().await?;
+                Ok(done)
+            };
+            return WriteError::unless(done.await, &session);
+        }
+        let session = Session::open(pool, BATCH).await.map_err(WriteError::RolledBack)?;
+        WriteError::unless(self.rows.perform(&session, writes).await, &session)
     }
 
-    /// Acquires the commit lock first, so that what is looked up is what is written upon. A
-    /// transaction that is dropped before its commit is rolled back.
+    /// Acquires the commit lock first, so that what is looked up is what is written upon.
     async fn perform_in_turn(
         &self,
-        pool: &DatabaseConnection,
+        transaction: &Session,
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, DbErr> {
-        let transaction = pool.begin().await?;
         let least = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
-        acquire_commit_lock(&transaction, least).await?;
-        let refusals = refusals(&transaction, writes).await?;
+        acquire_commit_lock(transaction, least).await?;
+        let refusals = refusals(transaction, writes).await?;
         let possible = writes.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
         let possible: Vec<_> = possible.map(|(write, _)| *write).collect();
-        let done = self.rows.perform(&transaction, &possible).await?;
-        idempotency::remember(&transaction, &possible, &done).await?;
+        let done = self.rows.perform(transaction, &possible).await?;
+        idempotency::remember(transaction, &possible, &done).await?;
         transaction.commit().await?;
         let mut done = done.into_iter();
         Ok(refusals
@@ -124,31 +139,55 @@ impl PostgresWrites {
     }
 
     /// Does a write of another kind.
-    pub async fn perform(&self, pool: &DatabaseConnection, write: &Write) -> Result<Answer, DbErr> {
-        again(|| self.attempt(pool, write)).await
+    pub async fn perform(&self, pool: &Pool, write: &Write) -> Answer {
+        let done = again(|attempt| self.attempt(pool, write, attempt)).await;
+        done.unwrap_or_else(|error| Err(error.logged()))
     }
 
-    async fn attempt(&self, pool: &DatabaseConnection, write: &Write) -> Result<Answer, DbErr> {
+    async fn attempt(
+        &self,
+        pool: &Pool,
+        write: &Write,
+        attempt: u32,
+    ) -> Result<Answer, WriteError> {
         let Write { change, metadata } = write;
         match change {
             Change::Row(row) => {
                 self.attempt_rows(pool, &[RowWrite { row, metadata }]).await.map(only)
             }
-            Change::Delete(deletion) if metadata.read_set.is_empty() => {
-                self.delete(pool, *deletion, metadata).await
+            // One statement does not see what another inserted while it waited for the lock, and
+            // the foreign key refuses to remove the item alone.
+            Change::Delete(deletion) if metadata.read_set.is_empty() && attempt == 1 => {
+                let session = Session::open(pool, ALONE).await.map_err(WriteError::RolledBack)?;
+                WriteError::unless(self.delete(&session, *deletion, metadata).await, &session)
             }
             Change::Delete(deletion) => {
-                let transaction = pool.begin().await?;
-                acquire_commit_lock(&transaction, metadata.time).await?;
-                if !hold(&transaction, metadata).await? {
-                    return Ok(Err(RepositoryError::VersionConflict));
-                }
-                let answer = self.delete(&transaction, *deletion, metadata).await?;
-                transaction.commit().await?;
-                Ok(answer)
+                let session = begin(pool, ALONE).await?;
+                let done = self.delete_in_turn(&session, *deletion, metadata).await;
+                WriteError::unless(done, &session)
             }
-            Change::ReplaceAll(content) => self.replace_all(pool, content, metadata).await,
+            Change::ReplaceAll(content) => {
+                let session = begin(pool, ALONE).await?;
+                let done = self.replace_all(&session, content, metadata).await;
+                WriteError::unless(done, &session)
+            }
         }
+    }
+
+    /// Acquires the commit lock first, so that everything is seen that must go with the item.
+    async fn delete_in_turn(
+        &self,
+        transaction: &Session,
+        deletion: Deletion,
+        metadata: &WriteMetadata,
+    ) -> Result<Answer, DbErr> {
+        acquire_commit_lock(transaction, metadata.time).await?;
+        if !hold(transaction, metadata).await? {
+            return Ok(Err(RepositoryError::VersionConflict));
+        }
+        let answer = self.delete(transaction, deletion, metadata).await?;
+        transaction.commit().await?;
+        Ok(answer)
     }
 
     /// Runs one statement, which is a transaction of its own unless the connection is in one.
@@ -171,34 +210,32 @@ impl PostgresWrites {
         Ok(if is_deleted { Ok(Written::Nothing) } else { Err(not_written(found)) })
     }
 
-    /// A transaction that is dropped before its commit is rolled back.
     async fn replace_all(
         &self,
-        pool: &DatabaseConnection,
+        transaction: &Session,
         content: &ContentChange,
         metadata: &WriteMetadata,
     ) -> Result<Answer, DbErr> {
-        let transaction = pool.begin().await?;
-        let time = acquire_commit_lock(&transaction, metadata.time).await?;
-        if !hold(&transaction, metadata).await? {
+        let time = acquire_commit_lock(transaction, metadata.time).await?;
+        if !hold(transaction, metadata).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
         let collection = content.collection;
-        let rows = run(&transaction, LOCK_VERSIONS, [collection.name().into()]).await?;
+        let rows = run(transaction, LOCK_VERSIONS, [collection.name().into()]).await?;
         let versions = rows
             .iter()
             .map(|row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "version")?)));
         let versions = versions.collect::<Result<_, DbErr>>()?;
         // Read after the rows are locked: what was written before counts, what is written after
         // comes after.
-        let revision = revision_of(&transaction, collection).await?;
+        let revision = revision_of(transaction, collection).await?;
         let removed = match removed_by(&versions, revision, content) {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
         let rows: Vec<_> = content.rows.iter().map(|row| RowWrite { row, metadata }).collect();
         for step in rows.chunks(ROWS_AT_A_TIME) {
-            for answer in self.rows.perform(&transaction, step).await? {
+            for answer in self.rows.perform(transaction, step).await? {
                 answer.map_err(|refusal| {
                     DbErr::Custom(format!("a step of a replacement was refused: {refusal}"))
                 })?;
@@ -206,10 +243,10 @@ impl PostgresWrites {
         }
         if !removed.is_empty() {
             let own = [collection.name().into(), listed(removed.iter().map(|(id, _)| *id))];
-            run(&transaction, &self.delete_all, metadata_values(metadata).into_iter().chain(own))
+            run(transaction, &self.delete_all, metadata_values(metadata).into_iter().chain(own))
                 .await?;
         }
-        let revision = Revision(revision_of(&transaction, collection).await?);
+        let revision = Revision(revision_of(transaction, collection).await?);
         transaction.commit().await?;
         Ok(Ok(Written::Collection(CollectionWrite { time, revision })))
     }
@@ -278,20 +315,53 @@ pub(crate) async fn acquire_commit_lock(
         .map_err(|error| DbErr::Custom(error.to_string()))
 }
 
-/// Does something, and does it again when the database rolled it back for the sake of another.
-async fn again<T, F: Future<Output = Result<T, DbErr>>>(
-    attempt: impl Fn() -> F,
-) -> Result<T, DbErr> {
+/// Does something, and does it again when the database rolled it back for the sake of another: only
+/// then, because what may have been committed must not be done twice.
+async fn again<T, F: Future<Output = Result<T, WriteError>>>(
+    attempt: impl Fn(u32) -> F,
+) -> Result<T, WriteError> {
+    let begun = Instant::now();
     for number in 1..ATTEMPTS {
-        match attempt().await {
-            Err(error) if is_worth_retrying(&error) => {
+        match attempt(number).await {
+            Err(WriteError::RolledBack(error))
+                if is_worth_retrying(&error) && begun.elapsed() < RETRIED_FOR =>
+            {
                 tracing::debug!(%error, number, "the database rolled a write back; doing it again");
                 tokio::time::sleep(pause(number)).await;
             }
             done => return done,
         }
     }
-    attempt().await
+    attempt(ATTEMPTS).await
+}
+
+async fn begin(pool: &Pool, limits: Limits) -> Result<Session, WriteError> {
+    Session::begin(pool, limits).await.map_err(WriteError::RolledBack)
+}
+
+/// Why writes were not done, or may have been.
+enum WriteError {
+    /// Nothing was committed.
+    RolledBack(DbErr),
+    /// Nobody knows: the commit was under way.
+    Unknown(DbErr),
+}
+
+impl WriteError {
+    fn unless<T>(done: Result<T, DbErr>, session: &Session) -> Result<T, Self> {
+        let error = if session.may_have_committed() { Self::Unknown } else { Self::RolledBack };
+        done.map_err(error)
+    }
+
+    fn logged(&self) -> RepositoryError {
+        match self {
+            Self::RolledBack(error) => logged(error, "write"),
+            Self::Unknown(error) => {
+                logged(error, "commit");
+                RepositoryError::Unavailable
+            }
+        }
+    }
 }
 
 /// The answer to a single write.

@@ -4,11 +4,13 @@
 //! A search waits until the index knows every change that was committed before it was asked, so it
 //! finds what was acknowledged.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use application::RepositoryError;
+use futures_util::FutureExt as _;
 use sea_orm::DbErr;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
@@ -184,10 +186,14 @@ async fn serve(engine: Arc<dyn Engine>, work: Arc<Work>) {
     loop {
         work.is_due().await;
         let waited = work.waiting.load(Ordering::Relaxed);
-        if let Ok(step) = engine.index(AT_A_TIME).await {
+        let step = AssertUnwindSafe(engine.index(AT_A_TIME)).catch_unwind().await;
+        if let Ok(Ok(step)) = step {
             work.stepped(waited, step);
         } else {
-            // It was logged where it arose. Who waits is told at once.
+            // An error was logged where it arose. Who waits is told at once.
+            if step.is_err() {
+                tracing::error!("indexing panicked; trying again");
+            }
             work.failures.send_modify(|failures| *failures += 1);
             sleep(AFTER_FAILURE).await;
         }

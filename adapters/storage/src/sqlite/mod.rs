@@ -115,6 +115,10 @@ impl Engine for Sqlite {
         self.queue.write(write).await
     }
 
+    async fn check_writes(&self) -> Result<(), RepositoryError> {
+        if self.queue.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
+    }
+
     fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
         Some(&self.cache)
     }

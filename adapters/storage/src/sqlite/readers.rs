@@ -48,6 +48,10 @@ impl Engine for SqliteReaders {
         Err(RepositoryError::Unavailable)
     }
 
+    async fn check_writes(&self) -> Result<(), RepositoryError> {
+        Err(RepositoryError::Unavailable)
+    }
+
     fn schema(&self) -> &DatabaseConnection {
         &self.0
     }

@@ -3,13 +3,17 @@
 //! The cost of a write is mostly the way to the database and the flush to its disk. Workers
 //! alternate: each takes all the writes that have queued up while the others were busy. Each write is
 //! answered after its commit. A client that hangs up takes nothing back: its write is in the queue,
-//! not in its request.
+//! not in its request. A batch in which the writer panics is answered as unavailable, and the next
+//! one is done.
 
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use application::RepositoryError;
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -22,6 +26,9 @@ const QUEUE: usize = 1024;
 
 /// The most writes that are done together.
 const BATCH: usize = 256;
+
+/// A batch that takes longer is stuck.
+const STUCK_AFTER: Duration = Duration::from_secs(15);
 
 /// Does several writes.
 #[async_trait]
@@ -41,7 +48,28 @@ struct Job {
 pub(crate) struct WriteQueue {
     jobs: Mutex<Option<mpsc::Sender<Job>>>,
     workers: Mutex<JoinSet<()>>,
+    health: Vec<Arc<Health>>,
     queue_timeout: Duration,
+}
+
+/// The state of a worker.
+#[derive(Default)]
+struct Health {
+    /// The time since when a batch is under way.
+    busy_since: Mutex<Option<Instant>>,
+    has_panicked: AtomicBool,
+}
+
+impl Health {
+    fn set_busy_since(&self, since: Option<Instant>) {
+        *self.busy_since.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
+    fn is_good(&self, stuck_after: Duration) -> bool {
+        let busy_since = *self.busy_since.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.has_panicked.load(Ordering::Relaxed)
+            && busy_since.is_none_or(|since| since.elapsed() < stuck_after)
+    }
 }
 
 impl WriteQueue {
@@ -49,22 +77,34 @@ impl WriteQueue {
     pub fn start(writer: impl Writer, workers: usize, queue_timeout: Duration) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (writer, queue) = (Arc::new(writer), Arc::new(AsyncMutex::new(queue)));
-        let workers =
-            (0..workers).map(|_| serve(Arc::clone(&writer), Arc::clone(&queue))).collect();
-        Self { jobs: Mutex::new(Some(jobs)), workers: Mutex::new(workers), queue_timeout }
+        let health: Vec<_> = (0..workers).map(|_| Arc::<Health>::default()).collect();
+        let serve = |health| serve(Arc::clone(&writer), Arc::clone(&queue), Arc::clone(health));
+        let workers = Mutex::new(health.iter().map(serve).collect());
+        Self { jobs: Mutex::new(Some(jobs)), workers, health, queue_timeout }
     }
 
     /// The same with one worker on a thread of its own, for a writer that blocks.
     pub fn start_thread(writer: impl Writer, queue_timeout: Duration) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (end, ended) = oneshot::channel::<()>();
-        let runtime = Handle::current();
+        let (runtime, health) = (Handle::current(), Arc::<Health>::default());
+        let health_of_thread = Arc::clone(&health);
         std::thread::Builder::new().name("writer".to_owned()).spawn(move || {
-            runtime.block_on(serve(Arc::new(writer), Arc::new(AsyncMutex::new(queue))));
+            let queue = Arc::new(AsyncMutex::new(queue));
+            runtime.block_on(serve(Arc::new(writer), queue, health_of_thread));
             drop(end);
         })?;
-        let workers = std::iter::once(async { drop(ended.await) }).collect();
-        Ok(Self { jobs: Mutex::new(Some(jobs)), workers: Mutex::new(workers), queue_timeout })
+        let workers = Mutex::new(std::iter::once(async { drop(ended.await) }).collect());
+        let health = vec![health];
+        Ok(Self { jobs: Mutex::new(Some(jobs)), workers, health, queue_timeout })
+    }
+
+    /// Returns whether writes go through, as far as is known: the queue is open, the last batches
+    /// ended as they should, and none is stuck.
+    pub fn is_alive(&self) -> bool {
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.as_ref().is_some_and(|jobs| !jobs.is_closed())
+            && self.health.iter().all(|health| health.is_good(STUCK_AFTER))
     }
 
     /// Queues a write and waits for its answer.
@@ -100,14 +140,86 @@ fn unavailable(reason: &'static str) -> RepositoryError {
 }
 
 /// Ends when the queue is closed and empty.
-async fn serve<W: Writer>(writer: Arc<W>, queue: Arc<AsyncMutex<mpsc::Receiver<Job>>>) {
+async fn serve<W: Writer>(
+    writer: Arc<W>,
+    queue: Arc<AsyncMutex<mpsc::Receiver<Job>>>,
+    health: Arc<Health>,
+) {
     let mut jobs = Vec::with_capacity(BATCH);
     while queue.lock().await.recv_many(&mut jobs, BATCH).await > 0 {
         let queued: Vec<_> = jobs.iter().map(|job: &Job| &job.write).collect();
-        let answers = writer.commit(&queued).await;
+        health.set_busy_since(Some(Instant::now()));
+        let answers = AssertUnwindSafe(writer.commit(&queued)).catch_unwind().await;
+        health.set_busy_since(None);
+        health.has_panicked.store(answers.is_err(), Ordering::Relaxed);
+        let answers = answers.unwrap_or_else(|_| {
+            tracing::error!(writes = queued.len(), "the writer panicked; going on with the next");
+            vec![Err(RepositoryError::Unavailable); queued.len()]
+        });
         for (job, answer) in jobs.drain(..).zip(answers) {
             // Nobody listens any more when the client hung up; the write is done all the same.
             let _ = job.reply.send(answer);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use application::{RepositoryError, Scope, WriteMetadata};
+    use async_trait::async_trait;
+    use domain::{Collection, ItemId, Version};
+    use jiff::Timestamp;
+    use uuid::Uuid;
+
+    use super::{Health, WriteQueue, Writer};
+    use crate::write::command::{Answer, Change, Deletion, Write, Written};
+
+    /// Panics at every second batch.
+    #[derive(Default)]
+    struct Unsteady(AtomicUsize);
+
+    #[async_trait]
+    impl Writer for Unsteady {
+        async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
+            assert_eq!(self.0.fetch_add(1, Ordering::Relaxed) % 2, 1, "as the test wants it");
+            vec![Ok(Written::Nothing); writes.len()]
+        }
+    }
+
+    fn deletion() -> Write {
+        let scope = Scope::of(Collection::known("files"));
+        let id = ItemId::from_uuid(Uuid::nil());
+        let change = Change::Delete(Deletion { scope, id, expected: Version::FIRST });
+        Write { change, metadata: WriteMetadata::at(Timestamp::UNIX_EPOCH) }
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_the_writer_is_told_and_the_queue_goes_on() {
+        for queue in [
+            WriteQueue::start(Unsteady::default(), 1, Duration::from_secs(1)),
+            WriteQueue::start_thread(Unsteady::default(), Duration::from_secs(1)).unwrap(),
+        ] {
+            assert!(queue.is_alive());
+            for _ in 0..3 {
+                let answer = queue.write(deletion()).await;
+                assert_eq!(answer, Err(RepositoryError::Unavailable));
+                assert!(!queue.is_alive(), "the last batch failed as it should not");
+                assert_eq!(queue.write(deletion()).await, Ok(Written::Nothing));
+                assert!(queue.is_alive());
+            }
+            queue.close().await;
+            assert!(!queue.is_alive());
+        }
+    }
+
+    #[test]
+    fn a_batch_that_takes_too_long_is_noticed() {
+        let health = Health::default();
+        assert!(health.is_good(Duration::ZERO));
+        health.set_busy_since(Some(std::time::Instant::now()));
+        assert!(health.is_good(Duration::from_mins(1)) && !health.is_good(Duration::ZERO));
     }
 }

@@ -1,0 +1,66 @@
+//! When connections were last found dead, and so which others are suspect.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+/// A connection idle for this long may have been cut by something in between, so it is tried before
+/// it is used.
+const TRUSTED_FOR: Duration = Duration::from_secs(10);
+
+/// The time after a loss in which a connection may still come back into the pool that had been in
+/// use at the time.
+const SETTLING: Duration = Duration::from_secs(1);
+
+/// The time when a connection was last found dead. Where one is, the others that were open then may
+/// be as well; so they are tried before they are used, and no others: a ping before every use would
+/// double the round trips.
+pub(crate) struct Losses(watch::Sender<Option<Instant>>);
+
+impl Losses {
+    pub fn new() -> Self {
+        Self(watch::Sender::new(None))
+    }
+
+    pub fn note(&self) {
+        self.0.send_replace(Some(Instant::now()));
+    }
+
+    /// Returns whether a connection that is so old, and has been idle for so long, may be dead.
+    pub fn is_suspect(&self, age: Duration, idle_for: Duration) -> bool {
+        let since = self.0.borrow().map(|last| last.elapsed());
+        idle_for >= TRUSTED_FOR
+            || since.is_some_and(|since| age >= since && idle_for + SETTLING >= since)
+    }
+
+    /// Returns when a connection is found dead from now on.
+    pub async fn next(&self) {
+        // The sender is not dropped while it is borrowed.
+        let _ = self.0.subscribe().changed().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Losses, TRUSTED_FOR};
+
+    const OLD: Duration = Duration::from_mins(1);
+    const BRIEF: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn connections_older_than_a_loss_are_suspect() {
+        let losses = Losses::new();
+        assert!(!losses.is_suspect(OLD, BRIEF));
+        losses.note();
+        assert!(losses.is_suspect(OLD, BRIEF));
+        std::thread::sleep(BRIEF * 5);
+        assert!(!losses.is_suspect(BRIEF, Duration::ZERO), "it was opened after the loss");
+    }
+
+    #[test]
+    fn connections_long_idle_are_suspect() {
+        assert!(Losses::new().is_suspect(OLD, TRUSTED_FOR));
+    }
+}

@@ -1,0 +1,192 @@
+//! A pool in which every wait has a limit.
+//!
+//! The driver's own pool waits for a connection that is given back as long as it takes, and it pings
+//! each. When open connections fall silent without a reset, as after the failover of an address, it
+//! would never have room again. Here a connection is closed when it is not ready in time, and one
+//! that answered as it should is given back without a ping.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sea_orm::sqlx::postgres::PgConnection;
+use sea_orm::sqlx::{Connection, Error as SqlxError};
+use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+
+use crate::postgres::losses::Losses;
+use crate::postgres::server::{Purpose, Server};
+
+/// The time in which a connection that is tried must answer.
+const PING: Duration = Duration::from_secs(2);
+
+/// Pauses between attempts to connect to a server that is starting up; they double.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+/// A connection idle for so long is closed when another is given back.
+const IDLE_FOR: Duration = Duration::from_mins(10);
+
+/// A connection is used for so long, then replaced by a new one.
+const LIFETIME: Duration = Duration::from_mins(30);
+
+/// The time that the connections in use have to come back when the pool is closed.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// Connections for one purpose.
+#[derive(Clone)]
+pub(crate) struct Pool(Arc<Inner>);
+
+struct Inner {
+    server: Arc<Server>,
+    purpose: Purpose,
+    connections: u32,
+    permits: Arc<Semaphore>,
+    /// The one used last is used next.
+    idle: Mutex<Vec<Idle>>,
+    losses: Arc<Losses>,
+    acquire_timeout: Duration,
+}
+
+struct Idle {
+    connection: PgConnection,
+    opened: Instant,
+    since: Instant,
+}
+
+/// A connection that is used by one at a time. Dropped it is closed, unless it is given back.
+pub(crate) struct Lease {
+    pub connection: PgConnection,
+    opened: Instant,
+    pool: Arc<Inner>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Pool {
+    pub fn new(
+        server: Arc<Server>,
+        purpose: Purpose,
+        connections: u32,
+        losses: Arc<Losses>,
+        acquire_timeout: Duration,
+    ) -> Self {
+        let permits = usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS);
+        Self(Arc::new(Inner {
+            server,
+            purpose,
+            connections,
+            permits: Arc::new(Semaphore::new(permits)),
+            idle: Mutex::default(),
+            losses,
+            acquire_timeout,
+        }))
+    }
+
+    pub fn losses(&self) -> &Arc<Losses> {
+        &self.0.losses
+    }
+
+    /// Waits for a connection, and opens one where none is idle.
+    pub async fn acquire(&self) -> Result<Lease, DbErr> {
+        let timed_out = |_| Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
+        timeout(self.0.acquire_timeout, self.wait()).await.unwrap_or_else(timed_out)
+    }
+
+    async fn wait(&self) -> Result<Lease, DbErr> {
+        let permit = Arc::clone(&self.0.permits).acquire_owned().await;
+        let closed = |_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed);
+        let permit = permit.map_err(closed)?;
+        let lease = |connection, opened| Lease {
+            connection,
+            opened,
+            pool: Arc::clone(&self.0),
+            _permit: permit,
+        };
+        if let Some(Idle { connection, opened, .. }) = self.0.usable().await {
+            return Ok(lease(connection, opened));
+        }
+        let connection = self.0.connect().await;
+        connection
+            .map(|connection| lease(connection, Instant::now()))
+            .map_err(|error| DbErr::Conn(RuntimeErr::SqlxError(error.into())))
+    }
+
+    /// Closes all connections, those in use when they come back.
+    pub async fn close(&self) {
+        let all = self.0.permits.acquire_many(self.0.connections);
+        if timeout(CLOSING, all).await.is_err() {
+            tracing::warn!("PostgreSQL connections are still in use");
+        }
+        self.0.permits.close();
+        let idle = std::mem::take(&mut *self.0.idle());
+        for Idle { connection, .. } in idle {
+            if !matches!(timeout(PING, connection.close()).await, Ok(Ok(()))) {
+                tracing::debug!("a PostgreSQL connection did not close cleanly");
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An idle connection that may be used. When one is found dead the others that are as suspect
+    /// are closed, too: to try them one by one would take longer than to open a new one.
+    async fn usable(&self) -> Option<Idle> {
+        let mut idle = self.idle().pop()?;
+        if !self.is_suspect(&idle) {
+            return Some(idle);
+        }
+        match self.server.check(&mut idle.connection, self.purpose, PING).await {
+            Ok(()) => Some(idle),
+            Err(error) => {
+                tracing::info!(%error, "an idle connection was lost");
+                self.losses.note();
+                self.idle().retain(|idle| !self.is_suspect(idle));
+                self.idle().pop()
+            }
+        }
+    }
+
+    fn is_suspect(&self, idle: &Idle) -> bool {
+        self.losses.is_suspect(idle.opened.elapsed(), idle.since.elapsed())
+    }
+
+    /// Connects; a server that is starting up, or has no connection left, is waited for.
+    async fn connect(&self) -> Result<PgConnection, SqlxError> {
+        let (mut pause, longest) = PAUSES;
+        loop {
+            match self.server.connect(self.purpose).await {
+                Err(error) if is_passing(&error) => {
+                    sleep(pause).await;
+                    pause = (pause * 2).min(longest);
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Lease {
+    /// Makes the connection available again.
+    pub fn give_back(self) {
+        let Self { connection, opened, pool, _permit } = self;
+        let mut idle = pool.idle();
+        if idle.first().is_some_and(|longest| longest.since.elapsed() >= IDLE_FOR) {
+            drop(idle.remove(0));
+        }
+        if opened.elapsed() < LIFETIME {
+            idle.push(Idle { connection, opened, since: Instant::now() });
+        }
+    }
+}
+
+fn is_passing(error: &SqlxError) -> bool {
+    match error {
+        SqlxError::Io(error) => error.kind() == io::ErrorKind::ConnectionRefused,
+        SqlxError::Database(error) => error.is_transient_in_connect_phase(),
+        _ => false,
+    }
+}

@@ -1,0 +1,204 @@
+//! The server, and the settings of the connections to it.
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
+use sea_orm::sqlx::{
+    AssertSqlSafe, ConnectOptions as _, Connection as _, Error as SqlxError, Row as _, raw_sql,
+};
+use tokio::time::timeout;
+
+use crate::error::StoreError;
+
+/// Statements a connection keeps prepared: more than this crate has.
+const STATEMENTS_KEPT: usize = 256;
+
+/// The time that one of several servers has to answer, so that the next is tried.
+const NEXT_AFTER: Duration = Duration::from_secs(1);
+
+type Setting = (&'static str, &'static str);
+
+/// The settings of all connections. The server ends a transaction in which nothing happens, as that
+/// of an instance that was stopped, and so frees what it has locked.
+const SAFETY: &[Setting] = &[("idle_in_transaction_session_timeout", "5s"), ("lock_timeout", "8s")];
+
+/// The settings of connections that write. The plan of a statement is made once: the statements
+/// look for items by their identifiers only, so that the one good plan uses the indexes however
+/// small the tables are when it is made. What is read under the commit lock must be as the holder
+/// before left it, whatever the database's own default is.
+const WRITING: &[Setting] = &[
+    ("statement_timeout", "20s"),
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("default_transaction_isolation", "read committed"),
+];
+
+/// The server's limits for clients that are gone. They are not checked: a connection that does not
+/// go over TCP has none, a pooler has its own, and not every system can look for the last one.
+const NETWORK: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; \
+                       SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'; \
+                       SET client_connection_check_interval = '2s'";
+
+/// Asks if a server refuses writes.
+pub(crate) const READ_ONLY: &str = "SHOW transaction_read_only";
+
+/// The use that is made of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Read,
+    Write,
+}
+
+impl Purpose {
+    fn settings(self) -> impl Iterator<Item = &'static Setting> {
+        let own = if self == Self::Write { WRITING } else { &[] };
+        SAFETY.iter().chain(own)
+    }
+}
+
+/// Settings that a connection does not have though they were made.
+#[derive(Debug)]
+struct SettingsLost(Vec<Setting>);
+
+impl fmt::Display for SettingsLost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.0.iter().map(|(name, _)| *name).collect();
+        write!(f, "the connection does not keep its settings: {}", names.join(", "))
+    }
+}
+
+impl std::error::Error for SettingsLost {}
+
+/// One server, or several of which one takes writes.
+pub(crate) struct Server {
+    servers: Vec<PgConnectOptions>,
+    /// The one that took the last connection.
+    current: AtomicUsize,
+}
+
+impl Server {
+    /// Reads one URL, or several that are separated by spaces.
+    pub fn parse(urls: &str) -> Result<Self, StoreError> {
+        let options = |url: &str| {
+            let options: PgConnectOptions = url.parse()?;
+            // A float is read as it is stored, and poolers do not know this setting.
+            let options = options.extra_float_digits(None).disable_statement_logging();
+            Ok::<_, SqlxError>(options.statement_cache_capacity(STATEMENTS_KEPT))
+        };
+        let servers = urls.split_whitespace().map(options).collect::<Result<Vec<_>, _>>();
+        let servers = servers.map_err(|error| StoreError::InvalidUrl(error.to_string()))?;
+        Ok(Self { servers, current: AtomicUsize::new(0) })
+    }
+
+    /// The options of the server that took the last connection.
+    pub fn options(&self) -> &PgConnectOptions {
+        &self.servers[self.current.load(Ordering::Relaxed) % self.servers.len()]
+    }
+
+    /// The name of the database for messages, without credentials.
+    pub fn target(&self) -> String {
+        let database = self.options().get_database().unwrap_or("postgres");
+        let places = self
+            .servers
+            .iter()
+            .map(|server| format!("{}:{}", server.get_host(), server.get_port()));
+        format!("{database} at {}", places.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Connects to the server that takes writes. Where there is only one it is read from in any
+    /// case.
+    pub async fn connect(&self, purpose: Purpose) -> Result<PgConnection, SqlxError> {
+        let [server] = &self.servers[..] else { return self.connect_to_one(purpose).await };
+        connect(server, purpose, purpose == Purpose::Write).await
+    }
+
+    async fn connect_to_one(&self, purpose: Purpose) -> Result<PgConnection, SqlxError> {
+        let (first, count) = (self.current.load(Ordering::Relaxed), self.servers.len());
+        let mut failed = None;
+        for number in (first..first + count).map(|number| number % count) {
+            let connecting = connect(&self.servers[number], purpose, true);
+            match timeout(NEXT_AFTER, connecting).await.unwrap_or_else(|_| Err(silence())) {
+                Ok(connection) => {
+                    if self.current.swap(number, Ordering::Relaxed) != number {
+                        let server = &self.servers[number];
+                        let (host, port) = (server.get_host(), server.get_port());
+                        tracing::info!(host, port, "another PostgreSQL server takes the writes");
+                    }
+                    return Ok(connection);
+                }
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        Err(failed.unwrap_or(SqlxError::PoolClosed))
+    }
+
+    /// Tries a connection that has been idle.
+    pub async fn check(
+        &self,
+        connection: &mut PgConnection,
+        purpose: Purpose,
+        limit: Duration,
+    ) -> Result<(), SqlxError> {
+        let must_write = purpose == Purpose::Write || self.servers.len() > 1;
+        let check = async {
+            if must_write { require_writable(connection).await } else { connection.ping().await }
+        };
+        timeout(limit, check).await.unwrap_or_else(|_| Err(silence()))
+    }
+}
+
+async fn connect(
+    server: &PgConnectOptions,
+    purpose: Purpose,
+    must_write: bool,
+) -> Result<PgConnection, SqlxError> {
+    let mut connection = server.connect().await?;
+    if must_write {
+        require_writable(&mut connection).await?;
+    }
+    let set = purpose.settings().map(|(name, value)| format!("SET {name} = '{value}'"));
+    let set = set.collect::<Vec<_>>().join("; ");
+    raw_sql(AssertSqlSafe(set)).execute(&mut connection).await?;
+    if let Err(error) = raw_sql(NETWORK).execute(&mut connection).await {
+        tracing::debug!(%error, "the server has no limits of its own for clients that are gone");
+    }
+    verify(&mut connection, purpose).await?;
+    Ok(connection)
+}
+
+/// That a connection has the settings of its purpose. Startup options and settings are lost behind
+/// some poolers.
+async fn verify(connection: &mut PgConnection, purpose: Purpose) -> Result<(), SqlxError> {
+    let current = purpose.settings().map(|(name, _)| format!("current_setting('{name}')"));
+    let current = format!("SELECT {}", current.collect::<Vec<_>>().join(", "));
+    let row = raw_sql(AssertSqlSafe(current)).fetch_one(connection).await?;
+    let mut lost = Vec::new();
+    for (column, setting) in purpose.settings().enumerate() {
+        if row.try_get::<&str, _>(column)? != setting.1 {
+            lost.push(*setting);
+        }
+    }
+    if lost.is_empty() { Ok(()) } else { Err(SqlxError::Configuration(SettingsLost(lost).into())) }
+}
+
+async fn require_writable(connection: &mut PgConnection) -> Result<(), SqlxError> {
+    require_writes(&raw_sql(READ_ONLY).fetch_one(connection).await?)
+}
+
+/// That a server takes writes, by its answer to [`READ_ONLY`].
+pub(crate) fn require_writes(answer: &PgRow) -> Result<(), SqlxError> {
+    if answer.try_get::<&str, _>(0)? == "off" {
+        return Ok(());
+    }
+    let reason = "the server takes no writes: it is a standby, or read-only";
+    Err(SqlxError::Io(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, reason)))
+}
+
+fn silence() -> SqlxError {
+    SqlxError::Io(io::Error::new(io::ErrorKind::TimedOut, "the server does not answer"))
+}

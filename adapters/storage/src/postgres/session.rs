@@ -1,0 +1,257 @@
+//! A connection in use: every answer has a limit, and it is known whether something may have been
+//! committed.
+
+use std::future::pending;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::TryStreamExt as _;
+use sea_orm::sea_query::Values;
+use sea_orm::sqlx::postgres::{PgConnection, PgQueryResult, PgRow};
+use sea_orm::sqlx::{
+    AssertSqlSafe, Connection as _, Error as SqlxError, Executor as _, query_with, raw_sql,
+};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
+use sea_query_sqlx::SqlxValues;
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+use tokio::time::{sleep, timeout};
+
+use crate::error::{is_connection_lost, is_refusal};
+use crate::postgres::pool::{Lease, Pool};
+use crate::postgres::server::{READ_ONLY, require_writes};
+
+/// The time in which a connection that nobody waits for any more must be ready again.
+const CLEANING: Duration = Duration::from_secs(5);
+
+/// The time that a read under way may still take when another connection was found dead.
+const AFTER_A_LOSS: Duration = Duration::from_secs(2);
+
+const COMMIT: &str = "COMMIT";
+
+/// Limits of the answers of the server. When one is reached the connection counts as lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The longest time that an answer may take.
+    pub answer: Duration,
+    /// True where an answer is given up soon when another connection was lost, because asking
+    /// again does no harm.
+    pub can_repeat: bool,
+}
+
+/// A connection in use. Each statement is a transaction of its own until one is
+/// [begun](Self::begin).
+pub(crate) struct Session {
+    /// `None` when it was lost.
+    lease: Mutex<Option<Lease>>,
+    pool: Pool,
+    limits: Limits,
+    is_in_transaction: AtomicBool,
+    /// True from a question to its answer, and so for good when nobody waited for that.
+    is_busy: AtomicBool,
+    may_have_committed: AtomicBool,
+}
+
+impl Session {
+    pub async fn open(pool: &Pool, limits: Limits) -> Result<Self, DbErr> {
+        let lease = pool.acquire().await?;
+        Ok(Self {
+            lease: Mutex::new(Some(lease)),
+            pool: pool.clone(),
+            limits,
+            is_in_transaction: AtomicBool::new(false),
+            is_busy: AtomicBool::new(false),
+            may_have_committed: AtomicBool::new(false),
+        })
+    }
+
+    /// Opens a session and begins a transaction, which is rolled back unless it is committed.
+    pub async fn begin(pool: &Pool, limits: Limits) -> Result<Self, DbErr> {
+        let session = Self::open(pool, limits).await?;
+        session.is_in_transaction.store(true, Ordering::Relaxed);
+        session.execute_unprepared("BEGIN").await?;
+        Ok(session)
+    }
+
+    /// Commits the transaction.
+    pub async fn commit(&self) -> Result<(), DbErr> {
+        self.is_in_transaction.store(false, Ordering::Relaxed);
+        self.execute_unprepared(COMMIT).await.map(|_| ())
+    }
+
+    /// That the server takes writes.
+    pub async fn require_writes(&self) -> Result<(), DbErr> {
+        let reply = self.ask(Question::Simple(READ_ONLY)).await.map_err(exec_error)?;
+        let is_writable = reply.rows.iter().try_for_each(require_writes);
+        if is_writable.is_err() {
+            self.lose(&mut *self.lease.lock().await);
+        }
+        is_writable.map_err(exec_error)
+    }
+
+    fn lose(&self, lease: &mut Option<Lease>) {
+        self.pool.losses().note();
+        *lease = None;
+    }
+
+    /// Returns false when it is certain that nothing was committed: nothing was to be, or the server
+    /// says that it rolled back.
+    pub fn may_have_committed(&self) -> bool {
+        self.may_have_committed.load(Ordering::Relaxed)
+    }
+
+    /// Sends something to the server and waits for the end of its answer.
+    async fn ask(&self, question: Question<'_>) -> Result<Reply, SqlxError> {
+        let mut lease = self.lease.lock().await;
+        let Some(Lease { connection, .. }) = lease.as_mut() else {
+            return Err(lost(io::ErrorKind::NotConnected, "the connection was lost before"));
+        };
+        let is_commit = matches!(question, Question::Simple(COMMIT));
+        let mut reply = Reply::default();
+        self.is_busy.store(true, Ordering::Relaxed);
+        let outcome = tokio::select! {
+            biased;
+            outcome = question.answer(connection, &mut reply) => outcome,
+            error = self.give_up() => Err(error),
+        };
+        self.is_busy.store(false, Ordering::Relaxed);
+        let is_rolled_back = match &outcome {
+            Ok(()) => false,
+            Err(error) if is_commit => is_refusal(error),
+            // When the statement itself is done, it is its commit that failed.
+            Err(error) => matches!(error, SqlxError::Database(_)) && !reply.is_complete,
+        };
+        if !is_rolled_back && !self.is_in_transaction.load(Ordering::Relaxed) {
+            self.may_have_committed.store(true, Ordering::Relaxed);
+        }
+        if outcome.as_ref().is_err_and(is_connection_lost) {
+            self.lose(&mut lease);
+        }
+        outcome.map(|()| reply)
+    }
+
+    /// Returns when the server has had its time to answer.
+    async fn give_up(&self) -> SqlxError {
+        let another_was_lost = async {
+            if !self.limits.can_repeat {
+                pending::<()>().await;
+            }
+            self.pool.losses().next().await;
+            sleep(AFTER_A_LOSS).await;
+        };
+        tokio::select! {
+            () = sleep(self.limits.answer) => lost(io::ErrorKind::TimedOut, "no answer in time"),
+            () = another_was_lost => {
+                lost(io::ErrorKind::ConnectionAborted, "no answer, and another connection was lost")
+            }
+        }
+    }
+}
+
+impl Drop for Session {
+    /// Gives the connection back, when it is ready for its next use.
+    fn drop(&mut self) {
+        let Some(mut lease) = self.lease.get_mut().take() else { return };
+        let (is_in_transaction, is_busy) =
+            (*self.is_in_transaction.get_mut(), *self.is_busy.get_mut());
+        if !is_in_transaction && !is_busy {
+            return lease.give_back();
+        }
+        let pool = self.pool.clone();
+        let cleaning = async move {
+            let connection = &mut lease.connection;
+            let cleaned = async {
+                if is_in_transaction {
+                    raw_sql("ROLLBACK").execute(connection).await.map(|_| ())
+                } else {
+                    connection.ping().await
+                }
+            };
+            if matches!(timeout(CLEANING, cleaned).await, Ok(Ok(()))) {
+                lease.give_back();
+            } else {
+                pool.losses().note();
+            }
+        };
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(cleaning);
+        }
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Session {
+    fn get_database_backend(&self) -> DbBackend {
+        DbBackend::Postgres
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        let reply = self.ask(Question::Statement(statement)).await.map_err(exec_error)?;
+        Ok(reply.result.into())
+    }
+
+    async fn execute_unprepared(&self, text: &str) -> Result<ExecResult, DbErr> {
+        let reply = self.ask(Question::Simple(text)).await.map_err(exec_error)?;
+        Ok(reply.result.into())
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        Ok(self.query_all_raw(statement).await?.into_iter().next())
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let reply = self.ask(Question::Statement(statement)).await;
+        let reply = reply.map_err(|error| DbErr::Query(RuntimeErr::SqlxError(error.into())))?;
+        Ok(reply.rows.into_iter().map(QueryResult::from).collect())
+    }
+}
+
+/// Something sent to the server: text without parameters, or a statement that is kept prepared.
+enum Question<'a> {
+    Simple(&'a str),
+    Statement(Statement),
+}
+
+/// The answer of the server, as far as it has come.
+#[derive(Default)]
+struct Reply {
+    rows: Vec<PgRow>,
+    result: PgQueryResult,
+    is_complete: bool,
+}
+
+impl Question<'_> {
+    async fn answer(
+        self,
+        connection: &mut PgConnection,
+        reply: &mut Reply,
+    ) -> Result<(), SqlxError> {
+        let mut results = match self {
+            Self::Simple(text) => connection.fetch_many(raw_sql(AssertSqlSafe(text.to_owned()))),
+            Self::Statement(Statement { sql, values, .. }) => {
+                let values = SqlxValues(values.unwrap_or_else(|| Values(Vec::new())));
+                connection.fetch_many(query_with(AssertSqlSafe(sql), values))
+            }
+        };
+        while let Some(result) = results.try_next().await? {
+            let end = |result| {
+                reply.result = result;
+                reply.is_complete = true;
+                None
+            };
+            let row: Option<PgRow> = result.either(end, Some);
+            reply.rows.extend(row);
+        }
+        Ok(())
+    }
+}
+
+fn lost(kind: io::ErrorKind, reason: &'static str) -> SqlxError {
+    SqlxError::Io(io::Error::new(kind, reason))
+}
+
+fn exec_error(error: SqlxError) -> DbErr {
+    DbErr::Exec(RuntimeErr::SqlxError(error.into()))
+}
