@@ -13,8 +13,10 @@
 mod answer;
 pub mod binary;
 mod client;
+pub mod event_stream;
 mod exact_json;
 mod gate;
+pub mod random_query;
 mod service;
 pub mod stores;
 pub mod tool;

@@ -1,10 +1,9 @@
 //! `/v1/changes/stream`: the changes as they happen, as server-sent events.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tests::event_stream::{Event, EventStream};
 use tests::{Service, Store, on_each_store};
 
 use crate::PROPOSAL;
@@ -12,108 +11,27 @@ use crate::PROPOSAL;
 /// Longer than anything here may take but the heartbeat.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A stream that is read line by line.
-struct Stream {
-    connection: BufReader<TcpStream>,
-    /// What came and was not read yet.
-    content: String,
-    /// The last that was told.
-    id: String,
+/// Opens the stream of a service.
+fn open(service: &Service, query: &str, headers: &str) -> EventStream {
+    EventStream::open(service.address(), query, headers)
 }
 
-/// An event as it was sent.
-struct Event {
-    id: String,
-    data: Value,
-}
-
-impl Stream {
-    /// Opens a stream and reads the head of the answer.
-    fn open(service: &Service, query: &str, headers: &str) -> Self {
-        let mut stream = TcpStream::connect(service.address()).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        write!(
-            stream,
-            "GET /v1/changes/stream{query} HTTP/1.1\r\nHost: example.org\r\n{headers}\r\n"
-        )
-        .expect("the request is sent");
-        let mut opened =
-            Self { connection: BufReader::new(stream), content: String::new(), id: String::new() };
-        assert!(opened.line().starts_with("HTTP/1.1 200"), "the stream is opened");
-        let mut head = Vec::new();
-        loop {
-            match opened.line() {
-                line if line.is_empty() => break,
-                line => head.push(line.to_lowercase()),
-            }
-        }
-        for expected in [
-            "content-type: text/event-stream",
-            "cache-control: no-store",
-            "transfer-encoding: chunked",
-        ] {
-            assert!(head.iter().any(|line| line == expected), "{expected} in {head:?}");
-        }
-        opened
+/// The subjects and kinds of so many events.
+fn told(stream: &mut EventStream, count: usize) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().expect("a string").to_owned();
+    let mut told = Vec::new();
+    for _ in 0..count {
+        let Event { data, .. } = stream.event();
+        told.push((text(&data["subject"]), text(&data["data"]["kind"])));
     }
-
-    /// A line of the connection: of the head, or with the size of a chunk.
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.connection.read_line(&mut line).expect("the stream goes on");
-        line.trim_end_matches(['\r', '\n']).to_owned()
-    }
-
-    /// The next line of the content that is not empty.
-    fn content(&mut self) -> String {
-        loop {
-            while !self.content.contains('\n') {
-                let size = usize::from_str_radix(&self.line(), 16).expect("the size of a chunk");
-                let mut chunk = vec![0; size + 2];
-                self.connection.read_exact(&mut chunk).expect("a whole chunk");
-                self.content.push_str(std::str::from_utf8(&chunk[..size]).expect("UTF-8"));
-            }
-            let (line, rest) = self.content.split_once('\n').expect("a whole line");
-            let (line, rest) = (line.to_owned(), rest.to_owned());
-            self.content = rest;
-            if !line.is_empty() {
-                return line;
-            }
-        }
-    }
-
-    fn event(&mut self) -> Event {
-        loop {
-            let line = self.content();
-            if let Some(id) = line.strip_prefix("id: ") {
-                id.clone_into(&mut self.id);
-            }
-            if let Some(data) = line.strip_prefix("data: ") {
-                return Event {
-                    id: self.id.clone(),
-                    data: serde_json::from_str(data).expect("JSON"),
-                };
-            }
-        }
-    }
-
-    /// The subjects and kinds of so many events.
-    fn told(&mut self, count: usize) -> Vec<(String, String)> {
-        let text = |value: &Value| value.as_str().expect("a string").to_owned();
-        let mut told = Vec::new();
-        for _ in 0..count {
-            let Event { data, .. } = self.event();
-            told.push((text(&data["subject"]), text(&data["data"]["kind"])));
-        }
-        told
-    }
+    told
 }
 
 #[test]
 fn changes_are_told_as_cloud_events_as_they_happen() {
     on_each_store(|service| {
         service.create("/v1/files", "{}");
-        let mut stream = Stream::open(service, "", "Accept: text/event-stream\r\n");
+        let mut stream = open(service, "", "Accept: text/event-stream\r\n");
         let proposal = service.create("/v1/proposals", PROPOSAL);
         let Event { id, data } = stream.event();
         assert_eq!(data["data"]["cursor"], id.as_str());
@@ -136,7 +54,7 @@ fn changes_are_told_as_cloud_events_as_they_happen() {
         );
         let item = service.create(&format!("{}/lib", proposal.path), "{}");
         service.delete(&proposal.path).send().expect(204);
-        let mut told = stream.told(3);
+        let mut told = told(&mut stream, 3);
         told[1..].sort();
         let expected = [
             (format!("/lib/{}", item.id), "created"),
@@ -150,17 +68,17 @@ fn changes_are_told_as_cloud_events_as_they_happen() {
 #[test]
 fn a_reader_goes_on_where_it_was() {
     on_each_store(|service| {
-        let mut stream = Stream::open(service, "", "");
+        let mut stream = open(service, "", "");
         let items: Vec<_> = (0..600).map(|_| service.create("/v1/files", "{}").path).collect();
         let first = stream.event();
         assert_eq!(first.data["subject"], items[0].as_str());
         drop(stream);
-        let mut resumed = Stream::open(service, "", &format!("Last-Event-ID: {}\r\n", first.id));
+        let mut resumed = open(service, "", &format!("Last-Event-ID: {}\r\n", first.id));
         let expected: Vec<_> =
             items[1..].iter().map(|path| (path.clone(), "created".to_owned())).collect();
-        assert_eq!(resumed.told(599), expected);
+        assert_eq!(told(&mut resumed, 599), expected);
         let another = service.create("/status", "{}");
-        assert_eq!(resumed.told(1), [(another.path, "created".to_owned())]);
+        assert_eq!(told(&mut resumed, 1), [(another.path, "created".to_owned())]);
     });
 }
 
@@ -168,17 +86,14 @@ fn a_reader_goes_on_where_it_was() {
 fn a_reader_who_was_told_nothing_yet_goes_on_where_it_began() {
     on_each_store(|service| {
         service.create("/v1/files", "{}");
-        let mut stream = Stream::open(service, "", "");
+        let mut stream = open(service, "", "");
         assert_eq!(stream.content(), "retry: 2000");
         let begun = stream.content();
         drop(stream);
         let missed = service.create("/v1/files", "{}");
-        let mut resumed = Stream::open(
-            service,
-            "",
-            &format!("Last-Event-ID: {}\r\n", begun.trim_start_matches("id: ")),
-        );
-        assert_eq!(resumed.told(1), [(missed.path, "created".to_owned())]);
+        let mut resumed =
+            open(service, "", &format!("Last-Event-ID: {}\r\n", begun.trim_start_matches("id: ")));
+        assert_eq!(told(&mut resumed, 1), [(missed.path, "created".to_owned())]);
     });
 }
 
@@ -208,10 +123,10 @@ fn a_place_in_another_log_is_refused() {
 #[test]
 fn one_group_alone_can_be_followed() {
     on_each_store(|service| {
-        let mut stream = Stream::open(service, "?group=status", "");
+        let mut stream = open(service, "?group=status", "");
         service.create("/v1/files", "{}");
         let wanted = service.create("/status", "{}");
-        assert_eq!(stream.told(1), [(wanted.path, "created".to_owned())]);
+        assert_eq!(told(&mut stream, 1), [(wanted.path, "created".to_owned())]);
     });
 }
 
@@ -219,10 +134,10 @@ fn one_group_alone_can_be_followed() {
 fn what_another_instance_writes_is_told_too() {
     let service = Service::start(Store::Postgres);
     let other = service.start_another();
-    let mut streams = [Stream::open(&service, "", ""), Stream::open(&other, "", "")];
+    let mut streams = [open(&service, "", ""), open(&other, "", "")];
     let items = [service.create("/v1/files", "{}").path, other.create("/v1/files", "{}").path];
     for stream in &mut streams {
-        assert_eq!(stream.told(2), items.clone().map(|path| (path, "created".to_owned())));
+        assert_eq!(told(stream, 2), items.clone().map(|path| (path, "created".to_owned())));
     }
 }
 
@@ -245,7 +160,7 @@ fn what_makes_no_sense_is_refused() {
 #[test]
 fn a_comment_tells_that_the_stream_lives() {
     let service = Service::start(Store::Sqlite);
-    let mut stream = Stream::open(&service, "", "Accept-Encoding: gzip\r\n");
+    let mut stream = open(&service, "", "Accept-Encoding: gzip\r\n");
     assert_eq!(stream.content(), "retry: 2000");
     assert!(stream.content().starts_with("id: "), "where it begins");
     let asked = Instant::now();

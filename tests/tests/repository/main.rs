@@ -25,7 +25,9 @@ macro_rules! on_both_stores {
 
 mod change_log;
 mod concurrency;
+mod followers;
 mod full;
+mod model;
 mod orders;
 mod pages;
 mod read_set;

@@ -196,7 +196,7 @@ struct Addition {
 const INSERT: Addition = Addition {
     version: "1",
     created_at: "g.time",
-    condition: "g.continues IS NULL OR EXISTS (SELECT 1 FROM items c WHERE c.id = g.continues AND c.collection = g.collection)",
+    condition: "g.continues IS NULL OR EXISTS (SELECT 1 FROM related o WHERE o.id = g.continues AND o.collection = g.collection)",
     found: "NULL::bigint",
 };
 
@@ -209,12 +209,14 @@ const RESTORE: Addition = Addition {
     found: "(SELECT max(c.version) FROM changes c WHERE c.item_id = g.id)",
 };
 
-/// Logs what is possible, then stores each item at its change.
+/// Logs what is possible, then stores each item at its change. The parents and the continued items
+/// are locked, so that none is removed meanwhile.
 fn add(Addition { version, created_at, condition, found }: &Addition) -> String {
-    let has_parent = "EXISTS (SELECT 1 FROM parents o WHERE o.id = g.parent AND o.collection = g.parent_collection)";
+    let has_parent = "EXISTS (SELECT 1 FROM related o WHERE o.id = g.parent AND o.collection = g.parent_collection)";
     format!(
         "WITH {given}, \
-         parents AS (SELECT o.id, o.collection FROM items o WHERE o.id IN (SELECT parent FROM given) ORDER BY o.id FOR KEY SHARE), \
+         related AS (SELECT o.id, o.collection FROM items o \
+         WHERE o.id IN (SELECT parent FROM given UNION SELECT continues FROM given) ORDER BY o.id FOR KEY SHARE), \
          possible AS (SELECT g.*, {version} AS version, {created_at} AS created_at FROM given g \
          WHERE (g.parent IS NULL OR {has_parent}) AND ({condition})), \
          {logged}, \

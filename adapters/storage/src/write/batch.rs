@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use application::{NewItem, Replacement, Scope, WriteMetadata};
+use application::{NewItem, ReadDependency, Replacement, Scope, WriteMetadata};
 use domain::{ItemId, Version, WriteOperation};
 
 use crate::sql::indexed_columns::Keys;
@@ -82,13 +82,22 @@ impl RowChange {
 }
 
 /// Counts the writes, from the first, that may be done together: no two of them write the same item
-/// or have the same key, and none was decided on what one before it may change.
+/// or have the same key, and none was decided on what another may change: they stand in the change
+/// log in any order.
 pub(crate) fn together<'a>(writes: &[RowWrite<'a>]) -> usize {
     let (mut items, mut keys) = (HashSet::with_capacity(writes.len()), HashSet::new());
+    let mut read_sets: Vec<&'a [ReadDependency]> = Vec::new();
     let may_join = |(place, write): (usize, &RowWrite<'a>)| {
         let RowWrite { row, metadata } = *write;
-        (metadata.read_set.is_empty()
-            || !writes[..place].iter().any(|before| touches(before.row, &metadata.read_set)))
+        let is_read = read_sets.iter().any(|read_set| touches(row, read_set));
+        let reads = !metadata.read_set.is_empty();
+        let reads_before =
+            reads && writes[..place].iter().any(|before| touches(before.row, &metadata.read_set));
+        if reads {
+            read_sets.push(&metadata.read_set);
+        }
+        !is_read
+            && !reads_before
             && items.insert(row.id)
             && metadata.key_identity().is_none_or(|key| keys.insert(key))
     };

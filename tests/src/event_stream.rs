@@ -1,0 +1,99 @@
+//! Reading `/v1/changes/stream`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Longer than anything here may take but the heartbeat.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A stream that is read line by line.
+pub struct EventStream {
+    connection: BufReader<TcpStream>,
+    /// What came and was not read yet.
+    content: String,
+    /// The last that was told.
+    id: String,
+}
+
+/// An event as it was sent.
+pub struct Event {
+    /// Its place in the log.
+    pub id: String,
+    /// Its content.
+    pub data: Value,
+}
+
+impl EventStream {
+    /// Opens a stream and reads the head of the answer.
+    pub fn open(address: SocketAddr, query: &str, headers: &str) -> Self {
+        let mut stream = TcpStream::connect(address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        write!(
+            stream,
+            "GET /v1/changes/stream{query} HTTP/1.1\r\nHost: example.org\r\n{headers}\r\n"
+        )
+        .expect("the request is sent");
+        let mut opened =
+            Self { connection: BufReader::new(stream), content: String::new(), id: String::new() };
+        assert!(opened.line().starts_with("HTTP/1.1 200"), "the stream is opened");
+        let mut head = Vec::new();
+        loop {
+            match opened.line() {
+                line if line.is_empty() => break,
+                line => head.push(line.to_lowercase()),
+            }
+        }
+        for expected in [
+            "content-type: text/event-stream",
+            "cache-control: no-store",
+            "transfer-encoding: chunked",
+        ] {
+            assert!(head.iter().any(|line| line == expected), "{expected} in {head:?}");
+        }
+        opened
+    }
+
+    /// A line of the connection: of the head, or with the size of a chunk.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.connection.read_line(&mut line).expect("the stream goes on");
+        line.trim_end_matches(['\r', '\n']).to_owned()
+    }
+
+    /// The next line of the content that is not empty.
+    pub fn content(&mut self) -> String {
+        loop {
+            while !self.content.contains('\n') {
+                let size = usize::from_str_radix(&self.line(), 16).expect("the size of a chunk");
+                let mut chunk = vec![0; size + 2];
+                self.connection.read_exact(&mut chunk).expect("a whole chunk");
+                self.content.push_str(std::str::from_utf8(&chunk[..size]).expect("UTF-8"));
+            }
+            let (line, rest) = self.content.split_once('\n').expect("a whole line");
+            let (line, rest) = (line.to_owned(), rest.to_owned());
+            self.content = rest;
+            if !line.is_empty() {
+                return line;
+            }
+        }
+    }
+
+    /// The next event.
+    pub fn event(&mut self) -> Event {
+        loop {
+            let line = self.content();
+            if let Some(id) = line.strip_prefix("id: ") {
+                id.clone_into(&mut self.id);
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return Event {
+                    id: self.id.clone(),
+                    data: serde_json::from_str(data).expect("JSON"),
+                };
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The model: every version of every item in memory, and what the ports must tell of it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use application::{
+    Answered, Links, LoggedChange, PastVersion, ReadDependency, Revision, Scope, Sequence,
+    ShownItem, WriteMetadata,
+};
+use domain::{Collection, Item, ItemId, Lookup, LookupKey, Version, WriteOperation};
+use jiff::Timestamp;
+
+use super::body::Body;
+
+/// All that was written.
+#[derive(Default)]
+pub struct Model {
+    records: BTreeMap<ItemId, Record>,
+    /// The changes in their order.
+    pub log: Vec<LoggedChange>,
+    /// What requests with a key were answered, and until when that is remembered.
+    pub answers: HashMap<[String; 3], (Timestamp, Answered)>,
+    /// Writes by scope.
+    writes: HashMap<(Collection, Option<ItemId>), u64>,
+    /// The number of writes at which a revision of a whole collection was seen.
+    pub revisions: HashMap<(Collection, i64), u64>,
+    /// Bodies by their encoded members: the store knows these alone.
+    pub bodies: HashMap<Arc<str>, Arc<Body>>,
+}
+
+/// Every version of one item.
+pub struct Record {
+    pub collection: Collection,
+    pub parent: Option<ItemId>,
+    pub continues: Option<ItemId>,
+    pub versions: Vec<(LoggedChange, Option<Arc<Body>>)>,
+}
+
+impl Record {
+    /// The last version there is, which may be a removal.
+    pub fn latest(&self) -> Version {
+        self.versions.last().expect("a version").0.version
+    }
+
+    fn body(&self) -> Option<&Arc<Body>> {
+        self.versions.last().and_then(|(_, body)| body.as_ref())
+    }
+
+    /// The members and the version, if it exists.
+    pub fn current(&self) -> Option<(&Arc<Body>, Version)> {
+        self.body().map(|body| (body, self.latest()))
+    }
+
+    fn is_in(&self, scope: Scope) -> bool {
+        self.collection == scope.collection
+            && (scope.parent.is_none() || scope.parent == self.parent)
+    }
+
+    fn item(&self, index: usize) -> Option<Item> {
+        let (change, body) = &self.versions[index];
+        body.as_ref().map(|body| Item {
+            id: change.item,
+            version: change.version,
+            created_at: self.versions[0].0.time,
+            updated_at: change.time,
+            members: Arc::clone(&body.encoded),
+            parent: self.parent,
+            continues: self.continues,
+        })
+    }
+}
+
+/// A version that a write makes of one item.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    pub item: ItemId,
+    pub collection: Collection,
+    pub version: Version,
+    pub kind: WriteOperation,
+    pub parent: Option<ItemId>,
+    pub continues: Option<ItemId>,
+    pub members: Option<Arc<str>>,
+    pub caller: Option<String>,
+}
+
+impl Effect {
+    /// Tells whether this is the change that the log shows.
+    pub fn is(&self, change: &LoggedChange) -> bool {
+        (self.item, self.collection, self.version, self.kind, &self.caller)
+            == (change.item, change.collection, change.version, change.kind, &change.caller)
+    }
+}
+
+impl Model {
+    /// The versions of an item that a scope holds or held.
+    pub fn record(&self, scope: Scope, id: ItemId) -> Option<&Record> {
+        self.records.get(&id).filter(|record| record.is_in(scope))
+    }
+
+    /// Every item there ever was, by id.
+    pub fn records(&self) -> impl Iterator<Item = (ItemId, &Record)> {
+        self.records.iter().map(|(id, record)| (*id, record))
+    }
+
+    /// The time of the last change.
+    pub fn last_time(&self) -> Timestamp {
+        self.log.iter().map(|change| change.time).max().unwrap_or_default()
+    }
+
+    pub fn last_sequence(&self) -> Sequence {
+        self.log.last().map(|change| change.sequence).unwrap_or_default()
+    }
+
+    /// Tells whether an item of the collection exists.
+    pub fn exists(&self, collection: Collection, id: ItemId) -> bool {
+        self.find(Scope::of(collection), id).is_some()
+    }
+
+    /// The item alone, if the scope holds it.
+    pub fn find(&self, scope: Scope, id: ItemId) -> Option<Item> {
+        let record = self.record(scope, id)?;
+        record.item(record.versions.len() - 1)
+    }
+
+    /// The members of an item that exists.
+    pub fn body(&self, id: ItemId) -> Option<&Arc<Body>> {
+        self.records.get(&id)?.body()
+    }
+
+    /// The item as it is shown, if the scope holds it.
+    pub fn shown(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
+        let item = self.find(scope, id)?;
+        let links = self.links(&item, scope.collection);
+        Some(ShownItem { item, links })
+    }
+
+    /// The ids of a scope's items, in their order.
+    pub fn ids(&self, scope: Scope) -> Vec<ItemId> {
+        let of_scope =
+            self.records().filter(|(_, record)| record.is_in(scope) && record.body().is_some());
+        of_scope.map(|(id, _)| id).collect()
+    }
+
+    /// Tells whether the scope's parent exists, or it has none.
+    pub fn has_parent(&self, scope: Scope) -> bool {
+        scope.parent.is_none_or(|parent| {
+            scope.collection.parent().is_some_and(|collection| self.exists(collection, parent))
+        })
+    }
+
+    fn links(&self, item: &Item, collection: Collection) -> Links {
+        let continued_by = self
+            .records()
+            .filter(|(_, record)| record.continues == Some(item.id) && record.body().is_some());
+        let named = collection.references_in(&item.members).into_iter();
+        let references = named
+            .zip(collection.referenced())
+            .map(|(id, target)| id.filter(|id| self.exists(target, *id)));
+        let mut references: Vec<_> = references.collect();
+        while references.last() == Some(&None) {
+            references.pop();
+        }
+        Links {
+            continues: item.continues.filter(|id| self.exists(collection, *id)),
+            continued_by: continued_by.map(|(id, _)| id).collect(),
+            references,
+        }
+    }
+
+    /// Counts the writes that a revision of the scope tells apart.
+    pub fn writes(&self, scope: Scope, related: &[Collection]) -> u64 {
+        let related: BTreeSet<_> = related.iter().map(|collection| collection.index()).collect();
+        let related = Collection::all().filter(|collection| {
+            related.contains(&collection.index()) && *collection != scope.collection
+        });
+        let scopes = related.map(|collection| (collection, None));
+        let counted = scopes.chain([(scope.collection, scope.parent)]);
+        counted.map(|scope| self.writes.get(&scope).copied().unwrap_or_default()).sum()
+    }
+
+    /// Tells whether a whole collection is at a revision, as far as it was seen.
+    pub fn is_at(&self, collection: Collection, revision: Revision) -> bool {
+        let referenced: Vec<_> = collection.referenced().collect();
+        let now = self.writes(Scope::of(collection), &referenced);
+        self.revisions.get(&(collection, revision.0)) == Some(&now)
+    }
+
+    /// The items that a lookup finds, in the order of their ids.
+    pub fn look_up(&self, lookup: &Lookup) -> Vec<Item> {
+        let is_found = |id: ItemId, record: &Record| match &lookup.key {
+            LookupKey::Id(key) => id == *key,
+            LookupKey::Parent(key) => record.parent == Some(*key),
+            LookupKey::Member { name, value } => {
+                record.body().is_some_and(|body| body.has(name, value))
+            }
+            LookupKey::Nothing => false,
+        };
+        let found = self.records().filter(|(id, record)| {
+            record.collection == lookup.collection && *id != lookup.without && is_found(*id, record)
+        });
+        found.filter_map(|(id, _)| self.find(Scope::of(lookup.collection), id)).collect()
+    }
+
+    /// Tells whether every lookup of a write finds what it was decided on.
+    pub fn holds(&self, metadata: &WriteMetadata) -> bool {
+        metadata.read_set.iter().all(|ReadDependency { lookup, found }| {
+            let now = self.look_up(lookup).into_iter().map(|item| (item.id, item.version));
+            now.collect::<Vec<_>>() == *found
+        })
+    }
+
+    /// The answer to an earlier request with the key, if that is remembered.
+    pub fn answered(&self, metadata: &WriteMetadata) -> Option<&Answered> {
+        let key = metadata.key_identity()?.map(str::to_owned);
+        let (expires, answered) = self.answers.get(&key)?;
+        (*expires > metadata.time).then_some(answered)
+    }
+
+    /// One version of an item that the scope holds or held.
+    pub fn version(&self, scope: Scope, id: ItemId, version: Version) -> Option<PastVersion> {
+        let record = self.record(scope, id)?;
+        let index = usize::try_from(version.number() - 1).ok()?;
+        let (change, _) = record.versions.get(index)?;
+        Some(PastVersion {
+            change: change.clone(),
+            item: record.item(index),
+            latest: record.latest(),
+            exists: record.body().is_some(),
+        })
+    }
+
+    /// The version that an item was at.
+    pub fn version_at(&self, scope: Scope, id: ItemId, time: Timestamp) -> Option<PastVersion> {
+        let record = self.record(scope, id)?;
+        let by_then = record.versions.iter().rev().find(|(change, _)| change.time <= time);
+        by_then.and_then(|(change, _)| self.version(scope, id, change.version))
+    }
+
+    /// The items that a scope held at a time, by id.
+    pub fn items_at(&self, scope: Scope, time: Timestamp) -> Vec<Item> {
+        let held = self.records().filter_map(|(id, _)| self.version_at(scope, id, time)?.item);
+        held.collect()
+    }
+
+    /// Makes a version of an item that the log shows.
+    pub fn apply(&mut self, effect: &Effect, change: &LoggedChange) {
+        let body = effect.members.as_ref().map(|members| Arc::clone(&self.bodies[members]));
+        let Effect { collection, parent, continues, .. } = *effect;
+        let record = self.records.entry(effect.item).or_insert_with(|| Record {
+            collection,
+            parent,
+            continues,
+            versions: Vec::new(),
+        });
+        record.versions.push((change.clone(), body));
+        self.log.push(change.clone());
+        for scope in [Some(None), parent.map(Some)].into_iter().flatten() {
+            *self.writes.entry((collection, scope)).or_default() += 1;
+        }
+    }
+
+    /// Remembers the answer to a request that has a key.
+    pub fn remember(&mut self, metadata: &WriteMetadata, kind: WriteOperation, shown: &ShownItem) {
+        let (Some(identity), Some(key)) = (metadata.key_identity(), &metadata.key) else { return };
+        let answered = Answered {
+            fingerprint: key.fingerprint.as_str().into(),
+            kind,
+            shown: shown.clone(),
+            remarks: metadata.remarks.clone(),
+        };
+        self.answers.insert(identity.map(str::to_owned), (metadata.key_expires, answered));
+    }
+}
