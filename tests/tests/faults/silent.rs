@@ -11,7 +11,7 @@ use url::Url;
 const FILES: &str = "/v1/files";
 
 /// Ten times the bounds for writes to be back, and for the service to say that it is not ready.
-const BACK: Duration = Duration::from_secs(300);
+const BACK: Duration = Duration::from_mins(5);
 const NOTICED: Duration = Duration::from_secs(200);
 
 #[test]

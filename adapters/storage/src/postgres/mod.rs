@@ -107,10 +107,10 @@ impl Postgres {
             Pool::new(server, purpose, connections, losses, options.acquire_timeout)
         };
         let (readers, writers) = (pool(Purpose::Read, reading), pool(Purpose::Write, writing));
-        let writes = Arc::new(PostgresWrites::new());
-        let writer = PostgresWriter { pool: writers.clone(), writes: Arc::clone(&writes) };
+        let statements = Arc::new(PostgresWrites::new());
+        let writer = PostgresWriter { pool: writers.clone(), writes: Arc::clone(&statements) };
         let rows = WriteQueue::start(writer, WRITE_WORKERS, options.acquire_timeout);
-        Ok(Self { readers, writers, writes, rows, schema })
+        Ok(Self { readers, writers, writes: statements, rows, schema })
     }
 
     async fn read_once(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
