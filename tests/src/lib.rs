@@ -26,3 +26,9 @@ pub use client::{Request, send_bytes};
 pub use exact_json::ExactJson;
 pub use gate::Gate;
 pub use service::{Item, Service, Store, free_address, on_each_store};
+
+/// A number that the environment gives under a name, or another.
+pub fn number(name: &str, otherwise: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.map_or(otherwise, |given| given.parse().expect("a number"))
+}

@@ -3,12 +3,16 @@
 
 use std::time::Duration;
 
-use tests::Service;
 use tests::stores::TestDatabase;
+use tests::{Service, number};
 
 use crate::load::Load;
 
+/// Rounds, unless `TEST_KILLS` says otherwise.
 const ROUNDS: u64 = 20;
+
+/// Items that are created in a round, at least.
+const CREATED: usize = 10;
 
 #[test]
 fn on_sqlite_nothing_acknowledged_is_lost() {
@@ -22,10 +26,11 @@ fn on_postgresql_nothing_acknowledged_is_lost() {
 
 fn kill_and_look(database: &TestDatabase) {
     let load = Load::new(&Service::start_on(database));
-    for round in 0..ROUNDS {
+    for round in 0..number("TEST_KILLS", ROUNDS) {
         let service = Service::start_on(database);
         load.look(&service, 100);
         load.run(service.address(), &round.to_string(), || {
+            load.wait_for_more(CREATED);
             // At another moment in each round, in the midst of all clients' requests.
             std::thread::sleep(Duration::from_millis(60 + round * 37 % 190));
             drop(service);

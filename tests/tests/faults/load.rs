@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tests::stores::TestDatabase;
 use tests::{Answer, Item, Request, Service};
+
+/// Longer than the creation of a few items may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many clients create items, and how many change one each.
 const CREATORS: usize = 6;
@@ -49,6 +52,16 @@ impl Load {
     /// How many requests were told to come again so far.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Returns when so many more items were created, which takes long on a busy machine.
+    pub fn wait_for_more(&self, more: usize) {
+        let count = || self.created.lock().unwrap().len();
+        let (wanted, deadline) = (count() + more, Instant::now() + PATIENCE);
+        while count() < wanted {
+            assert!(Instant::now() < deadline, "nothing is created");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Writes and reads at `address` with many clients, until `meanwhile` has ended or the service

@@ -5,12 +5,13 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use tests::Service;
 use tests::stores::TestDatabase;
+use tests::{Service, number};
 
 use crate::load::Load;
 use crate::postgres_server::PostgresServer;
 
+/// Rounds, unless `TEST_KILLS` says otherwise.
 const ROUNDS: u64 = 6;
 
 /// How long the service may take to notice that the database is back.
@@ -22,7 +23,7 @@ fn nothing_acknowledged_is_lost_and_the_service_goes_on() {
     let database = TestDatabase::on_server(server.url());
     let service = Service::start_on(&database);
     let load = Load::new(&service);
-    for round in 0..ROUNDS {
+    for round in 0..number("TEST_KILLS", ROUNDS) {
         let refused = load.refused();
         load.run(service.address(), &round.to_string(), || {
             // At another moment in each round, in the midst of all clients' requests.

@@ -15,12 +15,12 @@ use application::{
 use domain::{Collection, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
 use storage_adapter::Store;
-use tests::Service;
 use tests::event_stream::EventStream;
 use tests::stores::TestDatabase;
+use tests::{Service, number};
 use tokio::task::JoinSet;
 
-use crate::model::{now, number};
+use crate::model::now;
 use crate::store::{all, connect, new_item, next_id, replacement};
 
 const INSTANCES: usize = 3;

@@ -10,13 +10,13 @@ use application::{
 use domain::{Collection, Found, Item, ItemId, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
 use jiff::SignedDuration;
+use tests::number;
 use tests::random_query::one;
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
 use super::body::Body;
 use super::history::{History, Instance, now};
-use super::number;
 use super::replay::{Event, Operation, Replay};
 use super::write::{Change, Write, Written};
 use crate::store::{content, next_id};

@@ -19,6 +19,7 @@ mod write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tests::number;
 use tests::stores::TestDatabase;
 
 use history::History;
@@ -41,12 +42,6 @@ async fn random_histories_are_as_the_model_says_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn random_histories_are_as_the_model_says_on_postgresql() {
     histories(TestDatabase::postgres).await;
-}
-
-/// A number that the environment gives, or another.
-pub fn number(name: &str, otherwise: u64) -> u64 {
-    let given = std::env::var(name).ok();
-    given.map_or(otherwise, |given| given.parse().expect("a number"))
 }
 
 async fn histories(database: fn() -> TestDatabase) {
