@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::listing::{Embedded, Listing, cut, require_within};
 use super::rules::Decision;
 use super::validate::{Draft, stored_members};
-use super::write::MAX_ATTEMPTS;
+use super::write::{MAX_ATTEMPTS, require_memory};
 use super::{ResourceService, Written};
 use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Scope, ShownItem};
 use crate::query::{MemberNames, PageRequest, PageStart};
@@ -107,7 +107,7 @@ pub trait HistoryUseCases: Send + Sync {
     /// Those of [`version`](Self::version); `ParentNotFound` when what it belonged to is gone;
     /// `PreconditionFailed`; `ItemDeleted` for a condition on the version of an item that was
     /// removed; `Invalid` when rules refuse today what they once let pass; `KeyInUse`; `KeyReused`;
-    /// `TooManyConflicts`; `Store`.
+    /// `TooManyConflicts`; `MemoryNeeded`; `Store`.
     async fn restore(&self, write: &ItemWrite<'_>, version: Version) -> Result<Restored>;
 }
 
@@ -220,6 +220,7 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
             return Ok(Restored { is_created, written: answered.into() });
         }
         let (_, past) = self.version(&options.caller, item, version).await?;
+        require_memory(write, &past)?;
         let body = stored_members(&past)?;
         for _ in 0..MAX_ATTEMPTS {
             if self.repository.find(self.scope(item.parent), item.id).await?.is_some() {

@@ -39,7 +39,7 @@ fn item() -> ItemAddress {
 }
 
 fn write(precondition: &Precondition<Version>) -> ItemWrite<'_> {
-    ItemWrite { options: WRITE, item: item(), precondition }
+    ItemWrite { options: WRITE, item: item(), precondition, memory: usize::MAX }
 }
 
 fn members(text: &str) -> Members {

@@ -1,7 +1,9 @@
 //! The writes, and the read-modify-write that all writes of one item share.
 
 use async_trait::async_trait;
-use domain::{ItemId, Members, Pointer, Resource, Version, Violation, Violations, WriteOperation};
+use domain::{
+    Item, ItemId, Members, Pointer, Resource, Version, Violation, Violations, WriteOperation,
+};
 
 use super::ResourceService;
 use super::replace_all::{Judged, ReplacementBody};
@@ -46,7 +48,7 @@ pub trait WriteUseCases: Send + Sync {
     /// Applies a merge patch (RFC 7396) to an item. A patch that changes nothing writes nothing.
     ///
     /// # Errors
-    /// As for [`replace`](Self::replace).
+    /// As for [`replace`](Self::replace); `MemoryNeeded`.
     async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written>;
 
     /// Removes an item and what belongs to it.
@@ -87,7 +89,7 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
     }
 
     async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        let ItemWrite { options, item, precondition } = *write;
+        let ItemWrite { options, item, precondition, .. } = *write;
         let _in_flight = self.in_flight.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
             return Ok(answered.into());
@@ -105,7 +107,7 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
     }
 
     async fn delete(&self, write: &ItemWrite<'_>) -> Result<()> {
-        let ItemWrite { options, item, precondition } = *write;
+        let ItemWrite { options, item, precondition, .. } = *write;
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.find(item).await?;
             check(precondition, &shown)?;
@@ -188,10 +190,13 @@ impl<R: Resource> ResourceService<R> {
         operation: WriteOperation,
         body: &Members,
     ) -> Result<Written> {
-        let ItemWrite { options, item, precondition } = *write;
+        let ItemWrite { options, item, precondition, .. } = *write;
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.find(item).await?;
             check(precondition, &shown)?;
+            if operation == WriteOperation::Patch {
+                require_memory(write, &shown.item)?;
+            }
             let draft = Draft::edited(operation, body, &shown)?;
             let own = ItemAddress::of(&shown.item);
             let Decision { after, warnings, read_set } =
@@ -263,6 +268,12 @@ impl<R: Resource> ResourceService<R> {
         let references = self.collection.references_in(resource.members().encoded());
         NewItem { id, members: resource.into_members().into_encoded(), continues, references }
     }
+}
+
+/// Refuses to work on stored members for which there is no memory.
+pub(super) fn require_memory(write: &ItemWrite<'_>, stored: &Item) -> Result<()> {
+    let bytes = stored.members.len();
+    if bytes <= write.memory { Ok(()) } else { Err(ApplicationError::MemoryNeeded { bytes }) }
 }
 
 fn check(precondition: &Precondition<Version>, shown: &ShownItem) -> Result<()> {

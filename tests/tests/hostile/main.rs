@@ -8,5 +8,6 @@ mod bodies;
 mod connections;
 mod framing;
 mod json;
+mod memory;
 mod streams;
 mod texts;

@@ -40,6 +40,12 @@ const ENVELOPE_DEPTH: usize = 3;
 const MAX_ELEMENTS: usize = 50_000;
 /// About how many bytes an element takes in work, however short it is.
 const ELEMENT: usize = 512;
+/// About how many times its size a body takes in work: read, checked, written and shown.
+const WORK: usize = 4;
+/// The memory in which tiny bodies are worked on, once they have arrived.
+const TINY_WORK_BUDGET_MIB: u16 = 8;
+/// The same for small ones.
+const SMALL_WORK_BUDGET_MIB: u16 = 16;
 /// The memory that the elements of all replacements may take.
 const ELEMENTS_BUDGET_MIB: u16 = 16;
 
@@ -50,11 +56,32 @@ pub struct BodyReader {
     tiny: MemoryBudget,
     small: MemoryBudget,
     large: MemoryBudget,
+    tiny_work: MemoryBudget,
+    small_work: MemoryBudget,
     elements: MemoryBudget,
 }
 
-/// A body, and the memory that is reserved for it.
-pub type ReservedBody = (Bytes, MemoryReservation);
+/// A body, and the memory to work on it.
+pub type ReservedBody = (Bytes, WorkMemory);
+
+/// The memory that a request holds until it is answered.
+pub struct WorkMemory {
+    /// Bytes of stored members that it suffices for.
+    pub covers: usize,
+    _body: Option<MemoryReservation>,
+    _work: Option<MemoryReservation>,
+}
+
+impl WorkMemory {
+    /// The memory of a request without a body: work on tiny items is not reserved for.
+    pub const fn none() -> Self {
+        Self { covers: TINY, _body: None, _work: None }
+    }
+
+    const fn of(reservation: MemoryReservation) -> Self {
+        Self { covers: TINY, _body: Some(reservation), _work: None }
+    }
+}
 
 impl BodyReader {
     /// Reads bodies of up to `limit` bytes that arrive within `time_limit`.
@@ -65,6 +92,8 @@ impl BodyReader {
             tiny: MemoryBudget::of_mib(TINY_BUDGET_MIB),
             small: MemoryBudget::of_mib(SMALL_BUDGET_MIB),
             large: MemoryBudget::of_mib(LARGE_BUDGET_MIB),
+            tiny_work: MemoryBudget::of_mib(TINY_WORK_BUDGET_MIB),
+            small_work: MemoryBudget::of_mib(SMALL_WORK_BUDGET_MIB),
             elements: MemoryBudget::of_mib(ELEMENTS_BUDGET_MIB),
         }
     }
@@ -120,13 +149,40 @@ impl BodyReader {
             0
         };
         let collected = self.collect(request.take_body(), declared.unwrap_or(unsaid));
-        match timeout(self.time_limit, collected).await {
-            Ok(received) => received,
-            Err(_) => Err(not_received("The body took too long to arrive.")),
+        let Ok(received) = timeout(self.time_limit, collected).await else {
+            return Err(not_received("The body took too long to arrive."));
+        };
+        let (body, reservation, is_large) = received?;
+        if is_large {
+            return Ok((body, WorkMemory { covers: usize::MAX, ..WorkMemory::of(reservation) }));
         }
+        // Only now: a client that sends slowly holds memory for its body alone.
+        let work = self.reserve_work(body.len()).await?;
+        Ok((body, WorkMemory { _work: Some(work), ..WorkMemory::of(reservation) }))
     }
 
-    async fn collect(&self, body: Body, mut expected: usize) -> Result<ReservedBody, Problem> {
+    /// Reserves memory to work on stored members of so many bytes, in place of what was reserved: a
+    /// request that waits holds nothing.
+    ///
+    /// # Errors
+    /// 503 when the memory stays used up.
+    pub async fn extend(&self, held: WorkMemory, bytes: usize) -> Result<WorkMemory, Problem> {
+        drop(held);
+        if bytes > SMALL {
+            let whole = self.large.reserve(bytes).await?;
+            return Ok(WorkMemory { covers: usize::MAX, ..WorkMemory::of(whole) });
+        }
+        let work = self.reserve_work(bytes).await?;
+        Ok(WorkMemory { covers: bytes.max(TINY), ..WorkMemory::of(work) })
+    }
+
+    /// Returns the body, its reservation, and true if that is the one for a large body and the work
+    /// on it.
+    async fn collect(
+        &self,
+        body: Body,
+        mut expected: usize,
+    ) -> Result<(Bytes, MemoryReservation, bool), Problem> {
         let mut reservation = self.reserve(expected).await?;
         let mut stream = pin!(body.into_bytes_stream());
         let mut whole = BytesMut::with_capacity(expected);
@@ -143,7 +199,7 @@ impl BodyReader {
             }
             whole.extend_from_slice(&chunk);
         }
-        Ok((whole.freeze(), reservation))
+        Ok((whole.freeze(), reservation, expected > SMALL))
     }
 
     async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
@@ -155,6 +211,11 @@ impl BodyReader {
             &self.large
         };
         budget.reserve(bytes).await
+    }
+
+    async fn reserve_work(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
+        let budget = if bytes <= TINY { &self.tiny_work } else { &self.small_work };
+        budget.reserve(WORK * bytes).await
     }
 
     fn too_large(&self) -> Problem {

@@ -1,7 +1,9 @@
 //! The past of items: their versions, the difference between two, the state at a time, and the way
 //! back.
 
-use application::{Caller, ItemAddress, ItemWrite, Links, ShownItem, View, WriteOptions};
+use application::{
+    ApplicationError, Caller, ItemAddress, ItemWrite, Links, ShownItem, View, WriteOptions,
+};
 use domain::{Item, ItemId, Value, Version, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;
@@ -17,6 +19,7 @@ use crate::headers::entity_tag::{EntityTag, item_precondition};
 use crate::links;
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, VersionsQuery, difference_from, refuse_parameters, version};
+use crate::request::body::WorkMemory;
 use crate::time::TIME;
 
 /// The memory reserved for a comparison: the sizes of the versions are known when they were read.
@@ -61,6 +64,7 @@ impl GroupEndpoint {
         &self,
         request: &Request,
         options: &WriteOptions,
+        mut memory: WorkMemory,
     ) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
         let item = self.target(request)?;
@@ -70,8 +74,17 @@ impl GroupEndpoint {
         {
             self.require(&condition)?;
         }
-        let write = ItemWrite { options, item, precondition: &condition };
-        let restored = self.service.restore(&write, version_of(request)?).await?;
+        let version = version_of(request)?;
+        let restored = loop {
+            let write =
+                ItemWrite { options, item, precondition: &condition, memory: memory.covers };
+            match self.service.restore(&write, version).await {
+                Err(ApplicationError::MemoryNeeded { bytes }) => {
+                    memory = self.context.bodies.extend(memory, bytes).await?;
+                }
+                restored => break restored?,
+            }
+        };
         let status = if restored.is_created { StatusCode::CREATED } else { StatusCode::OK };
         self.show_written(status, item.parent, &restored.written, options).await
     }

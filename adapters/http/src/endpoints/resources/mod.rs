@@ -25,7 +25,7 @@ use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::middleware::method_router::Negotiated;
 use crate::problem::{Problem, kinds};
-use crate::request::body::{self, BodyReader, ReservedBody, is_encoded, may_have_body};
+use crate::request::body::{self, BodyReader, ReservedBody, WorkMemory, is_encoded, may_have_body};
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
 
 /// The settings and resources that all groups share.
@@ -71,15 +71,15 @@ impl GroupEndpoint {
         request: &mut Request,
     ) -> Result<Response, Problem> {
         let media = Negotiated::of(request);
-        // The bytes are dropped once they are read; their reservation is kept for what was made of
-        // them.
-        let (body, _reservation) = self.read_body(operation, request).await?.unzip();
+        // The bytes are dropped once they are read; the memory is kept for what was made of them.
+        let (body, memory) = self.read_body(operation, request).await?.unzip();
+        let memory = memory.unwrap_or(WorkMemory::none());
         let has_key = operation.takes_key() && request.headers().contains_key(IDEMPOTENCY_KEY);
         let fingerprint =
             has_key.then(|| idempotency_key::fingerprint(body.as_deref().unwrap_or_default()));
         let input = self.input(operation, body).await?;
         // Nothing is written before this point, and what follows is bounded in time.
-        let work = self.perform(operation, request, fingerprint, input);
+        let work = self.perform(operation, request, fingerprint, input, memory);
         let answer = tokio::time::timeout(self.context.time_limit, work).await;
         let mut response =
             answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")))?;
@@ -128,6 +128,7 @@ impl GroupEndpoint {
         request: &Request,
         fingerprint: Option<String>,
         input: Input,
+        memory: WorkMemory,
     ) -> Result<Response, Problem> {
         match operation {
             Operation::List => return self.list(request).await,
@@ -147,8 +148,10 @@ impl GroupEndpoint {
             (Operation::ReplaceAll, Input::Replacement(replacement, _reservation)) => {
                 self.replace_all(request, &options, &replacement).await
             }
-            (Operation::Restore, _) => self.restore(request, &options).await,
-            (operation, input) => self.write_item(operation, request, &options, input).await,
+            (Operation::Restore, _) => self.restore(request, &options, memory).await,
+            (operation, input) => {
+                self.write_item(operation, request, &options, input, memory).await
+            }
         }
     }
 

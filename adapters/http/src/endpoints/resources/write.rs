@@ -1,6 +1,9 @@
 //! Writes.
 
-use application::{Caller, IdempotencyKey, ItemWrite, Precondition, ReplacementBody, WriteOptions};
+use application::{
+    ApplicationError, Caller, IdempotencyKey, ItemWrite, Precondition, ReplacementBody,
+    WriteOptions,
+};
 use poem::http::StatusCode;
 use poem::{Request, Response};
 
@@ -12,6 +15,7 @@ use crate::headers::entity_tag::{EntityTag, collection_precondition, item_precon
 use crate::headers::idempotency_key;
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, is_dry_run};
+use crate::request::body::WorkMemory;
 
 impl GroupEndpoint {
     /// The options of a write. A key is unique within the path it was sent to.
@@ -39,27 +43,41 @@ impl GroupEndpoint {
         request: &Request,
         options: &WriteOptions,
         input: Input,
+        mut memory: WorkMemory,
     ) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
         if operation != Operation::Continue {
             self.require(&condition)?;
         }
         let item = self.target(request)?;
-        let write = ItemWrite { options, item, precondition: &condition };
+        let write = |memory: &WorkMemory| ItemWrite {
+            options,
+            item,
+            precondition: &condition,
+            memory: memory.covers,
+        };
         let service = &self.service;
         let (status, written) = match (operation, input) {
             (Operation::Continue, Input::Members(members)) => {
-                let written = service.continue_from(&write, members).await?;
+                let written = service.continue_from(&write(&memory), members).await?;
                 (StatusCode::CREATED, written)
             }
             (Operation::Patch, Input::Members(patch)) => {
-                (StatusCode::OK, service.patch(&write, patch).await?)
+                let patched = loop {
+                    match service.patch(&write(&memory), patch.clone()).await {
+                        Err(ApplicationError::MemoryNeeded { bytes }) => {
+                            memory = self.context.bodies.extend(memory, bytes).await?;
+                        }
+                        patched => break patched?,
+                    }
+                };
+                (StatusCode::OK, patched)
             }
             (Operation::Replace, Input::Members(members)) => {
-                (StatusCode::OK, service.replace(&write, members).await?)
+                (StatusCode::OK, service.replace(&write(&memory), members).await?)
             }
             (Operation::Delete, _) => {
-                service.delete(&write).await?;
+                service.delete(&write(&memory)).await?;
                 return Ok(StatusCode::NO_CONTENT.into());
             }
             _ => return Err(Problem::new(&kinds::EMPTY_BODY, "The operation needs a body.")),
