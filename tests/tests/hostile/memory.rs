@@ -19,7 +19,7 @@ const LIMIT: usize = 8 << 20;
 const ATTACK: Duration = Duration::from_secs(15);
 
 /// Connections that send at once.
-const SENDERS: u64 = 48;
+const SENDERS: u64 = 24;
 
 /// Longer than any request may take.
 const PATIENCE: Duration = Duration::from_mins(1);
