@@ -12,7 +12,7 @@ use tests::stores::TestDatabase;
 use tests::{Answer, Item, Request, Service};
 
 /// Longer than the creation of a few items may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How many clients create items, and how many change one each.
 const CREATORS: usize = 6;
