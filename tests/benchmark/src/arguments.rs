@@ -30,8 +30,8 @@ pub struct Arguments {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(super) proposals: u32,
     /// What the service is measured against: none, a bare poem route, a hand-written axum service
-    /// on each of the stores.
-    #[arg(long, value_delimiter = ',', num_args = 0.., default_value = "bare,minimal")]
+    /// on each of the stores, and the same with a log, totals and indexed columns.
+    #[arg(long, value_delimiter = ',', num_args = 0.., default_value = "bare,minimal,logged")]
     pub(super) references: Vec<Reference>,
     /// Measure the service with twenty business rules in a file too, against itself without.
     #[arg(long)]
@@ -73,6 +73,8 @@ pub(super) enum Reference {
     Bare,
     /// What can be written by hand: axum, without hypermedia, on the same store.
     Minimal,
+    /// The same with the service's obligations: a log with members, totals, indexed columns.
+    Logged,
 }
 
 impl Arguments {

@@ -50,6 +50,20 @@ impl Database {
         }
     }
 
+    /// The bytes that the whole server has written to its write-ahead log so far.
+    pub(super) fn wal_bytes(&self) -> Result<u64> {
+        let position = "SELECT CAST(CAST(pg_current_wal_lsn() - '0/0' AS BIGINT) AS TEXT)";
+        let rows = self.database.query(position);
+        let bytes = rows.first().and_then(|row| row.first()?.as_ref());
+        Ok(bytes.context("PostgreSQL does not tell its position")?.parse()?)
+    }
+
+    /// Tells whether whole pages are written to the write-ahead log after a checkpoint, which makes
+    /// its length depend on when that was.
+    pub(super) fn writes_full_pages(&self) -> bool {
+        self.database.query("SHOW full_page_writes") != [[Some("off".to_owned())]]
+    }
+
     /// What the whole database server has spent so far: user and system time of the postmaster and
     /// its children.
     pub(super) fn cpu_time(&self) -> Result<Option<Duration>> {

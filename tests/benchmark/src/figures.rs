@@ -37,10 +37,30 @@ impl Rounds {
         [format!("{elapsed:.2}"), self.per_request(spent)]
     }
 
+    /// Write calls per request.
+    pub(super) fn write_calls(&self) -> f64 {
+        let calls: u64 = self.0.iter().map(|turn| turn.write_calls).sum();
+        // No count is so large that a float does not tell it apart.
+        #[expect(clippy::cast_precision_loss, reason = "a mean of counts")]
+        let calls = calls as f64;
+        calls / self.requests()
+    }
+
+    /// Bytes of PostgreSQL's write-ahead log per request, where they are known.
+    pub(super) fn wal_bytes(&self) -> Option<f64> {
+        let bytes: Option<u64> = self.0.iter().map(|turn| turn.wal_bytes).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a mean of counts")]
+        let bytes = bytes? as f64;
+        Some(bytes / self.requests())
+    }
+
+    fn requests(&self) -> f64 {
+        self.0.iter().map(|turn| turn.tally.amount()).sum::<f64>().max(1.0)
+    }
+
     /// Microseconds per request.
     fn per_request(&self, spent: Duration) -> String {
-        let requests: f64 = self.0.iter().map(|turn| turn.tally.amount()).sum();
-        format!("{:.1}", spent.as_secs_f64() * 1e6 / requests.max(1.0))
+        format!("{:.1}", spent.as_secs_f64() * 1e6 / self.requests())
     }
 
     /// A ratio to others, round by round.

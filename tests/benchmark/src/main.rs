@@ -84,6 +84,9 @@ async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> {
         preamble(arguments, sizes[&Group::Proposals], bodies.mean_length(), sync),
         report.table(arguments.markdown)
     );
+    for gate in report.gates() {
+        println!("{gate}");
+    }
     for Subject { kind, memory_before, .. } in &subjects {
         println!(
             "{}: {} MB at its peak before the first turn, filling included.",
@@ -104,9 +107,11 @@ async fn subjects(
     for &store in &arguments.stores {
         let by_hand =
             arguments.references.contains(&Reference::Minimal).then_some(Kind::Minimal(store));
+        let logged =
+            arguments.references.contains(&Reference::Logged).then_some(Kind::Logged(store));
         let ruled = arguments.rules.then_some(Kind::Ruled(store));
         let baseline = arguments.baseline.is_some().then_some(Kind::Baseline(store));
-        let others = [baseline, by_hand, ruled].into_iter().flatten();
+        let others = [baseline, by_hand, logged, ruled].into_iter().flatten();
         for kind in std::iter::once(Kind::Service(store)).chain(others) {
             eprintln!("filling {} with {} proposals", kind.title(), arguments.proposals);
             subjects.push(Subject::on_store(kind, store, arguments, bodies.clone(), folder).await?);

@@ -81,6 +81,11 @@ impl Server {
         Ok(kilobytes * 1024)
     }
 
+    /// The write calls of the process so far, to files and to sockets.
+    pub(super) fn write_calls(&self) -> Result<u64> {
+        Ok(self.process()?.io()?.syscw)
+    }
+
     pub(super) fn forget_peak_memory(&self) -> Result<()> {
         self.process()?.clear_refs(ClearRefs::PeakRSS).context("cannot reset VmHWM")
     }

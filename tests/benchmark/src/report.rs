@@ -6,10 +6,10 @@ use std::time::Duration;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Store};
 use crate::figures::{Rounds, TITLES, megabytes, spread};
 use crate::subject::Kind;
-use crate::work::AnswerSizes;
+use crate::work::{AnswerSizes, Work};
 
 /// What one work on one subject came to.
 pub(super) struct Row {
@@ -32,15 +32,20 @@ impl Report {
             "peak MB",
             "of bare (range)",
             "of minimal (range)",
+            "of logged (range)",
             "of baseline (range)",
             "indexed after s",
             "indexing µs",
+            "write calls",
+            "WAL bytes",
         ]);
         table(as_markdown, header, 2, self.0.iter().map(|row| self.cells(row)))
     }
 
     fn cells(&self, row: &Row) -> Vec<String> {
-        let references = [Some(Kind::BareRoute), row.subject.counterpart(), row.subject.baseline()];
+        let subject = row.subject;
+        let references =
+            [Some(Kind::BareRoute), subject.counterpart(), subject.logged(), subject.baseline()];
         let ratios = references.map(|reference| spread(&self.ratios(row, reference)));
         let names = [row.title.clone(), row.subject.title().to_owned()];
         let memory = megabytes(row.rounds.peak_memory());
@@ -50,7 +55,40 @@ impl Report {
             .chain([memory])
             .chain(ratios)
             .chain(row.rounds.settling())
+            .chain([format!("{:.1}", row.rounds.write_calls())])
+            .chain([row.rounds.wal_bytes().map_or_else(dash, |bytes| format!("{bytes:.0}"))])
             .collect()
+    }
+
+    /// A line for each count that must not grow. Counts do not depend on who else uses the machine,
+    /// but for how many writes share a commit.
+    pub(super) fn gates(&self) -> Vec<String> {
+        let calls = |row: &Row| Some(row.rounds.write_calls());
+        let wal = |row: &Row| row.rounds.wal_bytes();
+        [
+            self.gate(Store::Sqlite, Work::Create, "write calls", 7.0, calls),
+            self.gate(Store::Sqlite, Work::Replace, "write calls", 9.0, calls),
+            self.gate(Store::Postgres, Work::Replace, "bytes of write-ahead log", 3_686.0, wal),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn gate(
+        &self,
+        store: Store,
+        work: Work,
+        unit: &str,
+        most: f64,
+        count: impl Fn(&Row) -> Option<f64>,
+    ) -> Option<String> {
+        let subject = Kind::Service(store);
+        let own = |row: &&Row| row.subject == subject && row.title == work.title();
+        let count = count(self.0.iter().find(own)?)?;
+        let verdict = if count <= most { "holds" } else { "FAILS" };
+        let (title, work) = (subject.title(), work.title());
+        Some(format!("{work}, {title}: {count:.1} {unit} per request, at most {most}: {verdict}"))
     }
 
     /// How fast a row's subject was beside a reference, in each round.
@@ -78,6 +116,10 @@ impl Report {
         };
         self.0.iter().filter_map(failure).collect()
     }
+}
+
+fn dash() -> String {
+    "–".to_owned()
 }
 
 /// A table whose first columns are names and whose others are figures.
@@ -114,9 +156,11 @@ pub(super) fn preamble(
          Rates and latencies are the median of the rounds. µs: processor time per request; the server's does not contain the \
          database's, which is that of the whole PostgreSQL server. Peak MB: the most resident memory of the server process \
          (not of PostgreSQL). Of bare: requests/s beside the bare route's of the same round, median and range. Of minimal: the same \
-         beside the hand-written axum service on the same store; with rules, beside the service without. Of baseline: the same \
+         beside the hand-written axum service on the same store; with rules, beside the service without. Of logged: the same \
+         beside the hand-written service that keeps a log with members, totals and the indexed columns, too. Of baseline: the same \
          beside the other binary that was given. What a turn has written is indexed for searches during the turn as far as \
          much waits, and else after it: indexed after, the seconds until a search answers then; indexing µs, the processor time that \
-         takes (with the database's) for each request of the turn, which is not in the other figures."
+         takes (with the database's) for each request of the turn, which is not in the other figures. Write calls: those of the server process for each request, to files and sockets. WAL bytes: \
+         PostgreSQL's write-ahead log for each request, where full_page_writes is off; a server that others use writes more."
     )
 }

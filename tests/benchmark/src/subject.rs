@@ -29,6 +29,8 @@ pub(super) enum Kind {
     Baseline(Store),
     /// The hand-written axum service.
     Minimal(Store),
+    /// The same with a log, totals and indexed columns.
+    Logged(Store),
     /// The poem route that answers constant bytes.
     BareRoute,
 }
@@ -58,6 +60,8 @@ impl Kind {
             Self::Baseline(Store::Postgres) => "baseline on PostgreSQL",
             Self::Minimal(Store::Sqlite) => "minimal axum on SQLite",
             Self::Minimal(Store::Postgres) => "minimal axum on PostgreSQL",
+            Self::Logged(Store::Sqlite) => "logged axum on SQLite",
+            Self::Logged(Store::Postgres) => "logged axum on PostgreSQL",
             Self::BareRoute => "bare poem route",
         }
     }
@@ -68,8 +72,13 @@ impl Kind {
         match self {
             Self::Service(store) => Some(Self::Minimal(store)),
             Self::Ruled(store) => Some(Self::Service(store)),
-            Self::Baseline(_) | Self::Minimal(_) | Self::BareRoute => None,
+            Self::Baseline(_) | Self::Minimal(_) | Self::Logged(_) | Self::BareRoute => None,
         }
+    }
+
+    /// The hand-written service on the same store that has the same obligations.
+    pub(super) const fn logged(self) -> Option<Self> {
+        if let Self::Service(store) = self { Some(Self::Logged(store)) } else { None }
     }
 
     /// The other binary on the same store.
@@ -79,7 +88,7 @@ impl Kind {
 
     /// Tells whether it has the items of a group.
     pub(super) fn has(self, group: Group) -> bool {
-        group == Group::Proposals || !matches!(self, Self::Minimal(_))
+        group == Group::Proposals || !matches!(self, Self::Minimal(_) | Self::Logged(_))
     }
 
     /// What its SQLite file is called.
@@ -87,6 +96,7 @@ impl Kind {
         match self {
             Self::Ruled(_) => "with-rules",
             Self::Baseline(_) => "baseline",
+            Self::Logged(_) => "logged",
             _ => self.program(),
         }
     }
@@ -94,7 +104,7 @@ impl Kind {
     const fn program(self) -> &'static str {
         match self {
             Self::Service(_) | Self::Ruled(_) | Self::Baseline(_) => "proposal-service",
-            Self::Minimal(_) => "minimal-axum",
+            Self::Minimal(_) | Self::Logged(_) => "minimal-axum",
             Self::BareRoute => "bare-poem",
         }
     }
@@ -122,6 +132,9 @@ impl Subject {
         if matches!(kind, Kind::Ruled(_)) {
             std::fs::write(&rules, TWENTY_RULES)?;
             said.extend(["--rules", &rules]);
+        }
+        if matches!(kind, Kind::Logged(_)) {
+            said.push("--log");
         }
         let server = Server::start(&program, &said, folder).await?;
         let requests = Requests::to_service(bodies, arguments.proposals);

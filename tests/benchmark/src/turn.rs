@@ -25,6 +25,10 @@ pub(super) struct Measurement {
     pub(super) cpu: CpuTime,
     /// The most memory the server held, in bytes.
     pub(super) peak_memory: u64,
+    /// The write calls of the server.
+    pub(super) write_calls: u64,
+    /// The bytes of PostgreSQL's write-ahead log, where whole pages are not written to it.
+    pub(super) wal_bytes: Option<u64>,
     /// What it still had to do afterwards, if that was measured.
     pub(super) settling: Option<Settling>,
 }
@@ -74,10 +78,14 @@ impl Running {
         let mut load = Load::open(self.server.address, arguments.connections).await?;
         self.server.forget_peak_memory()?;
         load.repeat(source, time / 10).await.with_context(|| self.failure(source))?;
-        let before = self.cpu_time()?;
+        let wal_before = self.wal_bytes()?;
+        let (before, calls_before) = (self.cpu_time()?, self.server.write_calls()?);
         let tally = load.repeat(source, time).await.with_context(|| self.failure(source))?;
         let cpu = self.cpu_time()?.since(before);
-        Ok(Measurement { tally, cpu, peak_memory: self.server.peak_memory()?, settling: None })
+        let write_calls = self.server.write_calls()? - calls_before;
+        let wal_bytes = self.wal_bytes()?.zip(wal_before).map(|(after, before)| after - before);
+        let peak_memory = self.server.peak_memory()?;
+        Ok(Measurement { tally, cpu, peak_memory, write_calls, wal_bytes, settling: None })
     }
 
     /// Lets the service do what it put off, so that it does not do it in the turn of another.
@@ -86,6 +94,11 @@ impl Running {
         let mut connection = Connection::open(self.server.address).await?;
         accepted(&mut connection, &Search, &mut Rng::with_seed(0)).await?;
         Ok(Settling { elapsed: start.elapsed(), cpu: self.cpu_time()?.since(before) })
+    }
+
+    fn wal_bytes(&self) -> Result<Option<u64>> {
+        let database = self.database.as_ref().filter(|database| !database.writes_full_pages());
+        database.map(Database::wal_bytes).transpose()
     }
 
     fn cpu_time(&self) -> Result<CpuTime> {

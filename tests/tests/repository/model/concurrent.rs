@@ -50,6 +50,7 @@ async fn many_rounds(database: fn() -> TestDatabase) {
         let operations = LONGEST.min(all - done);
         round(&tokio::task::block_in_place(database), operations / TASKS).await;
         done += operations;
+        println!("{done} of {all} operations are done");
     }
 }
 

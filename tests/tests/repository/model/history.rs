@@ -119,8 +119,10 @@ impl<'a> History<'a> {
     /// Compares what the history has led to, also after all was closed.
     pub async fn end(&mut self) {
         self.compare_everything().await;
+        self.compare_each_item().await;
         self.open_again().await;
         self.compare_everything().await;
+        self.compare_each_item().await;
         for instance in self.instances.drain(..) {
             instance.store.close().await;
         }

@@ -68,6 +68,7 @@ async fn histories(database: fn() -> TestDatabase) {
             );
         }
         made += length;
+        println!("{made} of {all} steps are made");
     }
 }
 

@@ -3,70 +3,85 @@
 
 use anyhow::Result;
 use jiff::Timestamp;
-use sqlx::postgres::{PgPool, PgPoolOptions, PgRow};
+use sqlx::postgres::{PgArguments, PgPool, PgPoolOptions, PgRow};
+use sqlx::query::Query;
 use sqlx::types::time::OffsetDateTime;
 use sqlx::{Executor, Row};
 use uuid::Uuid;
 
-use crate::proposal::Proposal;
+use crate::logged::{self, LANES};
+use crate::proposal::{Checked, Proposal};
 use crate::store::{PAGE_START, Page};
 
 const CONNECTIONS: u32 = 10;
 
-const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS minimal_proposals (
-    id uuid PRIMARY KEY,
-    version bigint NOT NULL,
-    created_at timestamptz NOT NULL,
-    updated_at timestamptz NOT NULL,
-    members json NOT NULL
-)";
-
 // The members travel as text, or the driver would want them parsed.
-const INSERT: &str = "INSERT INTO minimal_proposals (id, version, created_at, updated_at, members) VALUES ($1, 1, $2, $2, $3::text::json)";
-const UPDATE: &str = "UPDATE minimal_proposals SET version = version + 1, updated_at = $2, members = $3::text::json \
-                      WHERE id = $1 RETURNING version, created_at";
-const SELECT: &str =
-    "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = $1";
-const SELECT_PAGE: &str = "SELECT id, version, created_at, updated_at, members, (SELECT count(*) FROM minimal_proposals) AS total \
-                           FROM minimal_proposals ORDER BY id LIMIT $1 OFFSET $2";
-const COUNT: &str = "SELECT count(*) FROM minimal_proposals";
+const STATEMENTS: Statements = Statements {
+    schema: "CREATE TABLE IF NOT EXISTS minimal_proposals (
+        id uuid PRIMARY KEY,
+        version bigint NOT NULL,
+        created_at timestamptz NOT NULL,
+        updated_at timestamptz NOT NULL,
+        members json NOT NULL
+    )",
+    insert: "INSERT INTO minimal_proposals (id, version, created_at, updated_at, members) VALUES ($1, 1, $2, $2, $3::text::json)",
+    update: "UPDATE minimal_proposals SET version = version + 1, updated_at = $2, members = $3::text::json \
+             WHERE id = $1 RETURNING version, created_at",
+    select: "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = $1",
+    select_page: "SELECT id, version, created_at, updated_at, members, (SELECT count(*) FROM minimal_proposals) AS total \
+                  FROM minimal_proposals ORDER BY id LIMIT $1 OFFSET $2",
+    count: "SELECT count(*) FROM minimal_proposals",
+};
+
+/// The statements that depend on the tables. Writes take `$1` id, `$2` time and `$3` members; with
+/// keys also these, and a number by which writers go apart.
+pub struct Statements {
+    pub schema: &'static str,
+    pub insert: &'static str,
+    pub update: &'static str,
+    pub select: &'static str,
+    pub select_page: &'static str,
+    pub count: &'static str,
+}
 
 /// A pool of connections.
-pub struct Postgres(PgPool);
+pub struct Postgres(PgPool, &'static Statements);
 
 impl Postgres {
-    pub async fn open(url: &str) -> Result<Self> {
+    pub async fn open(url: &str, is_logged: bool) -> Result<Self> {
+        let statements = if is_logged { &logged::POSTGRES } else { &STATEMENTS };
         // A ping before each statement would be a second round trip.
         let options = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .min_connections(CONNECTIONS)
             .test_before_acquire(false);
         let pool = options.connect(url).await?;
-        pool.execute(SCHEMA).await?;
-        Ok(Self(pool))
+        pool.execute(statements.schema).await?;
+        Ok(Self(pool, statements))
     }
 
-    pub async fn create(&self, id: Uuid, now: Timestamp, members: &str) -> Result<()> {
-        sqlx::query(INSERT).bind(id).bind(stored(now)?).bind(members).execute(&self.0).await?;
+    pub async fn create(&self, id: Uuid, now: Timestamp, checked: &Checked) -> Result<()> {
+        write(self.1.insert, id, now, checked)?.execute(&self.0).await?;
         Ok(())
     }
 
-    pub async fn replace(&self, id: Uuid, now: Timestamp, members: &str) -> Result<Option<String>> {
-        let row = sqlx::query(UPDATE)
-            .bind(id)
-            .bind(stored(now)?)
-            .bind(members)
-            .fetch_optional(&self.0)
-            .await?;
+    pub async fn replace(
+        &self,
+        id: Uuid,
+        now: Timestamp,
+        checked: &Checked,
+    ) -> Result<Option<String>> {
+        let row = write(self.1.update, id, now, checked)?.fetch_optional(&self.0).await?;
         let Some(row) = row else { return Ok(None) };
         let mut body = String::new();
+        let members = checked.members.as_str();
         let (version, created_at) = (row.try_get(0)?, time(&row, 1)?);
         Proposal { id, version, created_at, updated_at: now, members }.push_json(&mut body);
         Ok(Some(body))
     }
 
     pub async fn read(&self, id: Uuid) -> Result<Option<String>> {
-        let Some(row) = sqlx::query(SELECT).bind(id).fetch_optional(&self.0).await? else {
+        let Some(row) = sqlx::query(self.1.select).bind(id).fetch_optional(&self.0).await? else {
             return Ok(None);
         };
         let mut body = String::new();
@@ -75,7 +90,8 @@ impl Postgres {
     }
 
     pub async fn page(&self, size: i64, offset: i64) -> Result<Page> {
-        let rows = sqlx::query(SELECT_PAGE).bind(size).bind(offset).fetch_all(&self.0).await?;
+        let rows =
+            sqlx::query(self.1.select_page).bind(size).bind(offset).fetch_all(&self.0).await?;
         let mut body = PAGE_START.to_owned();
         for (number, row) in rows.iter().enumerate() {
             if number > 0 {
@@ -86,10 +102,26 @@ impl Postgres {
         let total = match rows.first() {
             Some(row) => row.try_get(5)?,
             // A page behind the last has no row to carry the total.
-            None => sqlx::query_scalar(COUNT).fetch_one(&self.0).await?,
+            None => sqlx::query_scalar(self.1.count).fetch_one(&self.0).await?,
         };
         Ok(Page { body, total })
     }
+}
+
+fn write<'a>(
+    statement: &'static str,
+    id: Uuid,
+    now: Timestamp,
+    Checked { members, keys }: &'a Checked,
+) -> Result<Query<'a, sqlx::Postgres, PgArguments>> {
+    let mut query = sqlx::query(statement).bind(id).bind(stored(now)?).bind(members);
+    if let Some(keys) = keys {
+        for key in keys {
+            query = query.bind(key.as_deref());
+        }
+        query = query.bind(fastrand::i32(..LANES));
+    }
+    Ok(query)
 }
 
 fn push_row(row: &PgRow, out: &mut String) -> Result<()> {

@@ -6,6 +6,7 @@ use std::fmt::{Display, Write as _};
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use uuid::Uuid;
 
 /// A stored proposal. SQLite keeps times as text, PostgreSQL as times.
@@ -16,6 +17,9 @@ pub struct Proposal<'a, T> {
     pub updated_at: T,
     pub members: &'a str,
 }
+
+/// The most characters of a key.
+const KEY_LENGTH: usize = 200;
 
 /// Why a body is not taken.
 pub enum Refusal {
@@ -33,6 +37,44 @@ struct Required<'a> {
     project_title: Cow<'a, str>,
 }
 
+/// The same with the members that the log's tables have in columns, whose values are skipped, too.
+#[derive(Deserialize)]
+struct Indexed<'a> {
+    #[serde(borrow)]
+    proposal_type: Cow<'a, str>,
+    #[serde(borrow)]
+    project_title: Cow<'a, str>,
+    #[serde(borrow)]
+    program_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    research_type: Option<&'a RawValue>,
+    #[serde(borrow)]
+    researcher_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    start_date: Option<&'a RawValue>,
+}
+
+/// The values of the indexed members: strings without their marks, and numbers as they are written.
+pub type Keys = [Option<String>; 4];
+
+/// Members that were checked, and their keys where these are kept.
+pub struct Checked {
+    pub members: String,
+    pub keys: Option<Keys>,
+}
+
+impl Checked {
+    pub fn of(members: String, has_keys: bool) -> Result<Self, Refusal> {
+        let keys = if has_keys {
+            Some(check_and_index(&members)?)
+        } else {
+            check_members(&members)?;
+            None
+        };
+        Ok(Self { members, keys })
+    }
+}
+
 impl<T: Display> Proposal<'_, T> {
     /// Appends the proposal as a client sees it. The members are the text that was checked when it
     /// came, so it is not parsed again.
@@ -47,24 +89,37 @@ impl<T: Display> Proposal<'_, T> {
     }
 }
 
-/// Whether a text is a proposal's members.
-pub fn check_members(text: &str) -> Result<(), Refusal> {
+/// Checks that a text is a proposal's members.
+fn check_members(text: &str) -> Result<(), Refusal> {
+    let Required { proposal_type, project_title } = read(text)?;
+    check_required([("proposal_type", &proposal_type), ("project_title", &project_title)])
+}
+
+fn check_and_index(text: &str) -> Result<Keys, Refusal> {
+    let read: Indexed<'_> = read(text)?;
+    check_required([
+        ("proposal_type", &read.proposal_type),
+        ("project_title", &read.project_title),
+    ])?;
+    let key = |value: &RawValue| value.get().trim_matches('"').chars().take(KEY_LENGTH).collect();
+    let keys = [read.program_id, read.research_type, read.researcher_id, read.start_date];
+    Ok(keys.map(|value| value.map(key)))
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Refusal> {
     // serde would take a list in place of an object.
     if !text.trim_start().starts_with('{') {
         return Err(Refusal::NotJson("a proposal is a JSON object".to_owned()));
     }
-    let required: Required<'_> = serde_json::from_str(text).map_err(|error| {
+    serde_json::from_str(text).map_err(|error| {
         let reason = error.to_string();
         if error.is_data() { Refusal::Incomplete(reason) } else { Refusal::NotJson(reason) }
-    })?;
-    for (name, value) in
-        [("proposal_type", required.proposal_type), ("project_title", required.project_title)]
-    {
-        if value.trim().is_empty() {
-            return Err(Refusal::Incomplete(format!("{name} is blank")));
-        }
-    }
-    Ok(())
+    })
+}
+
+fn check_required(members: [(&str, &str); 2]) -> Result<(), Refusal> {
+    let blank = members.into_iter().find(|(_, value)| value.trim().is_empty());
+    blank.map_or(Ok(()), |(name, _)| Err(Refusal::Incomplete(format!("{name} is blank"))))
 }
 
 /// An id in creation order, so that new rows go to the end of the index.
@@ -82,7 +137,7 @@ pub fn now() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use super::{Proposal, Refusal, check_members};
+    use super::{Checked, Proposal, Refusal, check_members};
 
     #[test]
     fn both_required_members_must_say_something() {
@@ -117,5 +172,14 @@ mod tests {
         proposal.push_json(&mut out);
         let value: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert_eq!((&value["version"], &value["members"]["a"]), (&2.into(), &1.into()));
+    }
+
+    #[test]
+    fn keys_are_taken_out_of_the_members() {
+        let members = r#"{"proposal_type":"R&D","project_title":"T","program_id":7,"start_date":"2026-01-01","x":[1]}"#;
+        let checked = Checked::of(members.to_owned(), true);
+        let keys = checked.ok().and_then(|checked| checked.keys).unwrap();
+        let keys = keys.map(Option::unwrap_or_default);
+        assert_eq!(keys, ["7", "", "", "2026-01-01"]);
     }
 }

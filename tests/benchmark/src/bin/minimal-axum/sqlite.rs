@@ -12,7 +12,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::proposal::Proposal;
+use crate::logged;
+use crate::proposal::{Checked, Proposal};
 use crate::store::{PAGE_START, Page};
 
 /// The most writes that share a commit.
@@ -23,22 +24,31 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Mapping the file spares the readers a copy of each page they do not hold.
 const MAPPED_BYTES: i64 = 256 * 1024 * 1024;
 
-const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS minimal_proposals (
+const INSERT: &str = "INSERT INTO minimal_proposals (id, version, created_at, updated_at, members) VALUES (?1, 1, ?2, ?2, ?3)";
+const UPDATE: &str = "UPDATE minimal_proposals SET version = version + 1, updated_at = ?2, members = ?3 WHERE id = ?1 \
+                      RETURNING id, version, created_at, updated_at, members";
+
+/// The statements that depend on the tables.
+pub struct Statements {
+    pub schema: &'static str,
+    pub select: &'static str,
+    pub select_page: &'static str,
+    pub count: &'static str,
+}
+
+const STATEMENTS: Statements = Statements {
+    schema: "CREATE TABLE IF NOT EXISTS minimal_proposals (
     id BLOB PRIMARY KEY NOT NULL,
     version INTEGER NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,
     members TEXT NOT NULL
-) STRICT";
-
-const INSERT: &str = "INSERT INTO minimal_proposals (id, version, created_at, updated_at, members) VALUES (?1, 1, ?2, ?2, ?3)";
-const UPDATE: &str = "UPDATE minimal_proposals SET version = version + 1, updated_at = ?2, members = ?3 WHERE id = ?1 \
-                      RETURNING id, version, created_at, updated_at, members";
-const SELECT: &str =
-    "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = ?1";
-const SELECT_PAGE: &str = "SELECT id, version, created_at, updated_at, members, (SELECT count(*) FROM minimal_proposals) \
-                           FROM minimal_proposals ORDER BY id LIMIT ?1 OFFSET ?2";
-const COUNT: &str = "SELECT count(*) FROM minimal_proposals";
+) STRICT",
+    select: "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = ?1",
+    select_page: "SELECT id, version, created_at, updated_at, members, (SELECT count(*) FROM minimal_proposals) \
+                  FROM minimal_proposals ORDER BY id LIMIT ?1 OFFSET ?2",
+    count: "SELECT count(*) FROM minimal_proposals",
+};
 
 /// A read, which answers by itself.
 type Read = Box<dyn FnOnce(&Connection) + Send>;
@@ -51,13 +61,15 @@ type AfterCommit = Box<dyn FnOnce(Result<(), String>)>;
 pub struct Sqlite {
     reads: Sender<Read>,
     writes: Sender<Write>,
+    statements: &'static Statements,
 }
 
 impl Sqlite {
-    pub fn open(url: &str) -> Result<Self> {
+    pub fn open(url: &str, is_logged: bool) -> Result<Self> {
+        let statements = if is_logged { &logged::SQLITE } else { &STATEMENTS };
         let file = file(url)?;
         let (writes, open_writes) = unbounded();
-        let connection = open_writer(&file)?;
+        let connection = open_writer(&file, statements.schema)?;
         thread::Builder::new()
             .name("writer".to_owned())
             .spawn(move || write_groups(&connection, &open_writes))?;
@@ -67,12 +79,17 @@ impl Sqlite {
             let work = move || open_reads.iter().for_each(|read| read(&reader));
             thread::Builder::new().name("reader".to_owned()).spawn(work)?;
         }
-        Ok(Self { reads, writes })
+        Ok(Self { reads, writes, statements })
     }
 
-    pub async fn create(&self, id: Uuid, now: Timestamp, members: String) -> Result<()> {
-        let insert = move |writer: &Connection| {
-            writer.prepare_cached(INSERT)?.execute(params![id, now.to_string(), members])
+    pub async fn create(&self, id: Uuid, now: Timestamp, checked: Checked) -> Result<()> {
+        let Checked { members, keys } = checked;
+        let insert = move |writer: &Connection| match keys {
+            Some(keys) => logged::create(writer, id, now, &members, &keys),
+            None => writer
+                .prepare_cached(INSERT)?
+                .execute(params![id, now.to_string(), members])
+                .map(drop),
         };
         self.write(insert).await?;
         Ok(())
@@ -82,24 +99,28 @@ impl Sqlite {
         &self,
         id: Uuid,
         now: Timestamp,
-        members: String,
+        checked: Checked,
     ) -> Result<Option<String>> {
-        let update = move |writer: &Connection| {
-            writer
+        let Checked { members, keys } = checked;
+        let update = move |writer: &Connection| match keys {
+            Some(keys) => logged::replace(writer, id, now, &members, &keys),
+            None => writer
                 .prepare_cached(UPDATE)?
                 .query_row(params![id, now.to_string(), members], item)
-                .optional()
+                .optional(),
         };
         self.write(update).await
     }
 
     pub async fn read(&self, id: Uuid) -> Result<Option<String>> {
-        self.ask(move |reader| reader.prepare_cached(SELECT)?.query_row([id], item).optional())
+        let select = self.statements.select;
+        self.ask(move |reader| reader.prepare_cached(select)?.query_row([id], item).optional())
             .await
     }
 
     pub async fn page(&self, size: i64, offset: i64) -> Result<Page> {
-        self.ask(move |reader| page(reader, size, offset)).await
+        let statements = self.statements;
+        self.ask(move |reader| page(reader, statements, size, offset)).await
     }
 
     async fn ask<T, F>(&self, question: F) -> Result<T>
@@ -151,11 +172,11 @@ fn open_connection(file: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-fn open_writer(file: &Path) -> Result<Connection> {
+fn open_writer(file: &Path, schema: &str) -> Result<Connection> {
     let writer = open_connection(file)?;
     writer.pragma_update(None, "journal_mode", "WAL")?;
     writer.pragma_update(None, "synchronous", "FULL")?;
-    writer.execute_batch(SCHEMA)?;
+    writer.execute_batch(schema)?;
     Ok(writer)
 }
 
@@ -187,8 +208,13 @@ fn commit(
     committed.map(drop)
 }
 
-fn page(reader: &Connection, size: i64, offset: i64) -> rusqlite::Result<Page> {
-    let mut statement = reader.prepare_cached(SELECT_PAGE)?;
+fn page(
+    reader: &Connection,
+    statements: &Statements,
+    size: i64,
+    offset: i64,
+) -> rusqlite::Result<Page> {
+    let mut statement = reader.prepare_cached(statements.select_page)?;
     let mut rows = statement.query([size, offset])?;
     let mut body = PAGE_START.to_owned();
     let mut total = None;
@@ -201,8 +227,10 @@ fn page(reader: &Connection, size: i64, offset: i64) -> rusqlite::Result<Page> {
         push_row(row, &mut body)?;
     }
     // A page behind the last has no row to carry the total.
-    let total =
-        total.map_or_else(|| reader.prepare_cached(COUNT)?.query_row([], |row| row.get(0)), Ok)?;
+    let total = total.map_or_else(
+        || reader.prepare_cached(statements.count)?.query_row([], |row| row.get(0)),
+        Ok,
+    )?;
     Ok(Page { body, total })
 }
 

@@ -5,10 +5,16 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::postgres::Postgres;
+use crate::proposal::Checked;
 use crate::sqlite::Sqlite;
 
 /// An open store. Its answers are JSON already, written straight from the rows.
-pub enum Store {
+pub struct Store {
+    engine: Engine,
+    is_logged: bool,
+}
+
+enum Engine {
     Sqlite(Sqlite),
     Postgres(Postgres),
 }
@@ -24,18 +30,26 @@ pub struct Page {
 pub const PAGE_START: &str = r#"{"items":["#;
 
 impl Store {
-    pub async fn open(url: &str) -> Result<Self> {
-        match url.split_once(':') {
-            Some(("sqlite", _)) => Ok(Self::Sqlite(Sqlite::open(url)?)),
-            Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres(Postgres::open(url).await?)),
+    pub async fn open(url: &str, is_logged: bool) -> Result<Self> {
+        let engine = match url.split_once(':') {
+            Some(("sqlite", _)) => Engine::Sqlite(Sqlite::open(url, is_logged)?),
+            Some(("postgres" | "postgresql", _)) => {
+                Engine::Postgres(Postgres::open(url, is_logged).await?)
+            }
             _ => bail!("neither an SQLite nor a PostgreSQL URL: {url}"),
-        }
+        };
+        Ok(Self { engine, is_logged })
     }
 
-    pub async fn create(&self, id: Uuid, now: Timestamp, members: String) -> Result<()> {
-        match self {
-            Self::Sqlite(store) => store.create(id, now, members).await,
-            Self::Postgres(store) => store.create(id, now, &members).await,
+    /// Tells whether it keeps a log, and keys.
+    pub const fn is_logged(&self) -> bool {
+        self.is_logged
+    }
+
+    pub async fn create(&self, id: Uuid, now: Timestamp, checked: Checked) -> Result<()> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.create(id, now, checked).await,
+            Engine::Postgres(store) => store.create(id, now, &checked).await,
         }
     }
 
@@ -44,25 +58,25 @@ impl Store {
         &self,
         id: Uuid,
         now: Timestamp,
-        members: String,
+        checked: Checked,
     ) -> Result<Option<String>> {
-        match self {
-            Self::Sqlite(store) => store.replace(id, now, members).await,
-            Self::Postgres(store) => store.replace(id, now, &members).await,
+        match &self.engine {
+            Engine::Sqlite(store) => store.replace(id, now, checked).await,
+            Engine::Postgres(store) => store.replace(id, now, &checked).await,
         }
     }
 
     pub async fn read(&self, id: Uuid) -> Result<Option<String>> {
-        match self {
-            Self::Sqlite(store) => store.read(id).await,
-            Self::Postgres(store) => store.read(id).await,
+        match &self.engine {
+            Engine::Sqlite(store) => store.read(id).await,
+            Engine::Postgres(store) => store.read(id).await,
         }
     }
 
     pub async fn page(&self, size: i64, offset: i64) -> Result<Page> {
-        match self {
-            Self::Sqlite(store) => store.page(size, offset).await,
-            Self::Postgres(store) => store.page(size, offset).await,
+        match &self.engine {
+            Engine::Sqlite(store) => store.page(size, offset).await,
+            Engine::Postgres(store) => store.page(size, offset).await,
         }
     }
 }
