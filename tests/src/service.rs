@@ -46,7 +46,7 @@ pub struct Service {
     /// How it reaches its database.
     url: String,
     // Dropped after the process was stopped. Only the first instance has it.
-    _database: Option<TestDatabase>,
+    database: Option<TestDatabase>,
     /// What it prints.
     log: PathBuf,
     _directory: TempDir,
@@ -138,14 +138,7 @@ impl Service {
                 let said = std::fs::read_to_string(&log).unwrap_or_default();
                 panic!("the service does not start; it said:\n{said}")
             });
-        Self {
-            address,
-            process,
-            url: url.to_owned(),
-            _database: database,
-            log,
-            _directory: directory,
-        }
+        Self { address, process, url: url.to_owned(), database, log, _directory: directory }
     }
 
     /// Where the service listens.
@@ -168,6 +161,20 @@ impl Service {
     pub fn memory(&self) -> u64 {
         self.proc().status().ok().and_then(|status| status.vmrss).expect("Linux tells the memory")
             * 1024
+    }
+
+    /// The processor time that the process has used since its start.
+    #[must_use]
+    #[track_caller]
+    pub fn processor_time(&self) -> Duration {
+        let used = self.proc().stat().expect("Linux tells the time");
+        Duration::from_millis((used.utime + used.stime) * 1000 / procfs::ticks_per_second())
+    }
+
+    /// The database that was made for it.
+    #[must_use]
+    pub const fn database(&self) -> Option<&TestDatabase> {
+        self.database.as_ref()
     }
 
     /// How many files and sockets the process has open.

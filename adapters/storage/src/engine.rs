@@ -25,6 +25,13 @@ pub(crate) trait Engine: Send + Sync {
     /// Runs a statement that changes nothing.
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr>;
 
+    /// The most statements that may take long and are under way.
+    fn slow_workers(&self) -> usize;
+
+    /// Runs a statement that changes nothing and may take long, on a connection that others do not
+    /// wait for. It is interrupted when this is dropped.
+    async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr>;
+
     /// Does a write, whole or not at all; it is on disk when this returns `Ok`.
     async fn write(&self, write: Write) -> Answer;
 
@@ -34,6 +41,12 @@ pub(crate) trait Engine: Send + Sync {
     /// The items known to be current without a query, where this process alone writes to the store.
     fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
         None
+    }
+
+    /// The number of times that connections to the store were lost: what is in memory may be of a
+    /// history that the store does not have any more.
+    fn losses(&self) -> u64 {
+        0
     }
 
     /// A connection on which the schema can be looked at.

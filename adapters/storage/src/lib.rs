@@ -4,8 +4,9 @@
 //! # How it works
 //! [`Store::connect`] reads the URL's scheme and opens one of two engines behind the same trait
 //! (`engine.rs`). Reads are the same SQL text on both (`sql/statements.rs`), shared by those who
-//! wait for them at the same time (`read/queue.rs`), and their rows become items in one place
-//! (`sql/row_mapping.rs`). Writes are data (`write/command.rs`), so that they can be queued and run
+//! wait for them at the same time (`read/`), and their rows become items in one place
+//! (`sql/row_mapping.rs`). What may take long has connections of its own and is stopped when nobody
+//! waits for it any more. Writes are data (`write/command.rs`), so that they can be queued and run
 //! again, and each engine performs them its own way:
 //!
 //! - `postgres/batch.rs`: all inserts and updates that have queued up in one statement with
@@ -22,8 +23,8 @@
 //! log. The full-text index follows the log (`search_index/indexer.rs`).
 //!
 //! Pages are walked in an index first (`sql/page.rs`, with filters from `sql/filter.rs`, orders
-//! from `sql/sort.rs` and searches from `sql/full_text.rs`), then their items are read. What is
-//! kept in memory is used only while it is known to be current: `cache/write_through_cache.rs`
+//! from `sql/sort.rs` and searches from `sql/full_text.rs`), and joined to their items in the same
+//! statement. What is kept in memory is used only while it is known to be current: `cache/write_through_cache.rs`
 //! where this process alone writes, `cache/revision_cache.rs` and the revision where others do too.
 //!
 //! Whole stores are transferred by what is in `transfer/`: the change log is read to its end, or

@@ -7,14 +7,20 @@ use application::{ChangeLog, History, ItemRepository, Readiness, RepositoryError
 use jiff::Timestamp;
 use sea_orm_migration::MigratorTrait;
 
+use crate::cache::cached_reads::CachedReads;
 use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::migration::schema_version::{self, Access};
 use crate::migration::{Migrator, proposals_view};
 use crate::postgres::Postgres;
+use crate::read::past::PastReads;
+use crate::read::queued::QueuedReads;
+use crate::read::reads::Reads;
 use crate::repository::SqlItemRepository;
+use crate::search_index::indexer::Indexer;
 use crate::sqlite::Sqlite;
 use crate::sqlite::readers::SqliteReaders;
+use crate::write::writes::Writes;
 
 /// Where the store is and how it is reached.
 #[derive(Clone)]
@@ -34,6 +40,8 @@ pub struct StoreOptions {
 pub struct Store {
     engine: Arc<dyn Engine>,
     items: Arc<SqlItemRepository>,
+    past: Arc<PastReads>,
+    indexer: Arc<Indexer>,
 }
 
 impl Store {
@@ -67,9 +75,17 @@ impl Store {
         Ok(is_up_to_date.then_some(store))
     }
 
+    /// Starts what reads, and the task that indexes.
     fn on(engine: Arc<dyn Engine>, options: &StoreOptions) -> Self {
-        let items = Arc::new(SqlItemRepository::new(Arc::clone(&engine), options.acquire_timeout));
-        Self { engine, items }
+        let indexer = Arc::new(Indexer::start(Arc::clone(&engine)));
+        let reads = Arc::new(Reads::new(Arc::clone(&engine)));
+        let queued = QueuedReads::start(&reads, Arc::clone(&indexer), options.acquire_timeout);
+        let items = Arc::new(SqlItemRepository {
+            cached: CachedReads::new(Arc::clone(&engine), queued),
+            writes: Writes::new(Arc::clone(&engine), Arc::clone(&indexer)),
+            reads: Arc::clone(&reads),
+        });
+        Self { engine, items, past: Arc::new(PastReads::new(reads)), indexer }
     }
 
     /// Brings the schema up to date. Any number of instances may do so at once: one works, the
@@ -79,7 +95,7 @@ impl Store {
     /// Where the database refuses, or was prepared by a newer version of the service.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         self.bring_up_to_date().await?;
-        self.items.resume();
+        self.resume();
         Ok(())
     }
 
@@ -91,9 +107,14 @@ impl Store {
         let is_migrated =
             schema_version::is_up_to_date(self.engine.schema(), Access::Write).await?;
         if is_migrated {
-            self.items.resume();
+            self.resume();
         }
         Ok(is_migrated)
+    }
+
+    /// Goes on with what a process before this one left to be indexed.
+    fn resume(&self) {
+        self.indexer.written(1);
     }
 
     /// The items.
@@ -105,13 +126,13 @@ impl Store {
     /// The changes that were written.
     #[must_use]
     pub fn change_log(&self) -> Arc<dyn ChangeLog> {
-        Arc::<SqlItemRepository>::clone(&self.items)
+        Arc::<PastReads>::clone(&self.past)
     }
 
     /// Every version of every item.
     #[must_use]
     pub fn history(&self) -> Arc<dyn History> {
-        Arc::<SqlItemRepository>::clone(&self.items)
+        Arc::<PastReads>::clone(&self.past)
     }
 
     /// Forgets the requests with a key that had expired by a time; how many there were.
@@ -119,7 +140,7 @@ impl Store {
     /// # Errors
     /// When the store is unavailable; some may be forgotten then.
     pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
-        self.items.forget_requests(now).await
+        self.items.writes.forget_requests(now).await
     }
 
     /// The check that the store answers.
@@ -134,13 +155,13 @@ impl Store {
     /// # Errors
     /// When the store is unavailable, or it takes longer than a search would wait.
     pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
-        self.items.wait_until_indexed().await
+        self.indexer.wait_until_indexed().await
     }
 
     /// Waits for the writes that were accepted, then closes all connections. What is asked of the
     /// store afterwards fails as unavailable.
     pub async fn close(self) {
-        self.items.close().await;
+        self.indexer.close().await;
         self.engine.close().await;
     }
 

@@ -60,7 +60,7 @@ pub struct ShownItem {
 
 /// Counts the writes to a scope; it differs whenever a member of the scope was created, changed or
 /// removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Revision(pub i64);
 
 /// The totals of a scope.
@@ -269,8 +269,10 @@ pub trait ItemRepository: Send + Sync {
 
     /// A page of the selected items in the order asked for, those that are equal by it by id. MUST
     /// return `ParentNotFound` when the scope's parent does not exist. The items are at least as new
-    /// as the revision. All items of a scope are always counted exactly; matches are counted up to
-    /// [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). A page without items is no error here.
+    /// as the revision, and as they were selected. All items of a scope are always counted exactly;
+    /// matches are counted up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). Of more
+    /// matches of a search the newest MUST be listed, so many of them. A page without items is no
+    /// error here.
     async fn page(&self, scope: Scope, query: &PageQuery) -> Result<Arc<ListedPage>>;
 
     /// Stores a new item at version 1. MUST return `ParentNotFound` when the scope's parent does not

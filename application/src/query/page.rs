@@ -8,7 +8,8 @@ use super::filter::{Filter, Subject};
 use super::search::Search;
 use super::sort::{SortKey, SortPosition};
 
-/// Matches are counted up to this number; beyond it the total is a lower bound.
+/// Matches are counted up to this number; beyond it the total is a lower bound. A search ranks no
+/// more.
 pub const COUNTED_MATCHES: u64 = 10_000;
 
 /// A selection of the items of a scope: those that pass every filter and match the search.

@@ -9,5 +9,6 @@ mod connections;
 mod framing;
 mod json;
 mod memory;
+mod searches;
 mod streams;
 mod texts;

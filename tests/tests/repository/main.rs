@@ -37,5 +37,6 @@ mod schema;
 mod search;
 mod selections;
 mod store;
+mod waiting;
 mod walks;
 mod writes;

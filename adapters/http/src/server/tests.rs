@@ -243,6 +243,16 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test]
+async fn nothing_goes_on_for_a_client_that_went_away() {
+    let server = Server::start(generous()).await;
+    let mut client = server.send(b"GET /stuck HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert!(timeout(SHORT, client.read(&mut [0; 10])).await.is_err(), "it waits");
+    client.shutdown().await.unwrap();
+    assert_eq!(rest(&mut client).await, "", "the request is given up");
+    assert_eq!(server.stop().await.0, Drained::Finished);
+}
+
+#[tokio::test]
 async fn a_client_may_close_its_half_after_the_request() {
     let server = Server::start(generous()).await;
     let mut client = server.send(b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\n").await;

@@ -26,7 +26,12 @@ enum Wait {
     Head,
     Body,
     Response,
+    HangUp,
 }
+
+/// The time that a client which closed its half is still answered. Whoever went away has closed it
+/// too, and whatever goes on for such a client is given up.
+const HALF_CLOSED: Duration = Duration::from_secs(1);
 
 /// A timer that is set when a wait begins and fires unless the wait is stopped.
 #[derive(Default)]
@@ -58,6 +63,7 @@ pub(super) struct TimedStream {
     limits: Arc<ServerLimits>,
     reading: Deadline,
     writing: Deadline,
+    hanging_up: Deadline,
     timed_out: Option<Wait>,
     /// The client closed its half.
     ended: bool,
@@ -81,6 +87,7 @@ impl TimedStream {
             limits,
             reading: Deadline::default(),
             writing: Deadline::default(),
+            hanging_up: Deadline::default(),
             timed_out: None,
             ended: false,
             request_line_read: false,
@@ -158,6 +165,21 @@ impl TimedStream {
         )))
     }
 
+    /// Ready with an error when the client has closed its half for a while and the answer is not
+    /// there yet. hyper flushes whenever it waits for something, and then reads nothing.
+    fn poll_hang_up(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        if self.progress.phase() != Phase::Exchange || self.write_blocked {
+            self.hanging_up.stop();
+            return Poll::Pending;
+        }
+        match ready!(self.stream.poll_peek(cx, &mut ReadBuf::new(&mut [0]))) {
+            Ok(0) => ready!(self.hanging_up.poll(cx, Wait::HangUp, HALF_CLOSED)),
+            Ok(_) => return Poll::Pending,
+            Err(error) => return Poll::Ready(error),
+        }
+        Poll::Ready(io::Error::new(io::ErrorKind::ConnectionAborted, "the client went away"))
+    }
+
     /// Writes with `write`, unless it is hyper's own answer to a head it refuses: that has neither
     /// a body nor the headers every answer of this service has. Its status is kept, and the answer
     /// written when hyper is done.
@@ -231,7 +253,11 @@ impl AsyncWrite for TimedStream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+        let this = self.get_mut();
+        match this.poll_hang_up(cx) {
+            Poll::Ready(error) => Poll::Ready(Err(error)),
+            Poll::Pending => Pin::new(&mut this.stream).poll_flush(cx),
+        }
     }
 
     /// Does nothing: when hyper is done, an answer may still have to be written, and the rest of

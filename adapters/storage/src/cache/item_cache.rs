@@ -14,13 +14,23 @@ const EXPECTED_ITEMS: usize = 10_000;
 /// About how many bytes an item takes beside its members.
 const BESIDE_MEMBERS: usize = 256;
 
-/// Items by their ids, each with the revision it was cached at.
+/// The state of the store that something was read in, or an earlier one. After a loss of connections
+/// the store may be one that has other things under the same revision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CachedAt {
+    /// The number of losses of connections before it was read.
+    pub losses: u64,
+    /// The revision, or whatever else counts the writes.
+    pub revision: i64,
+}
+
+/// Items by their ids, each with the state it was cached at.
 pub(crate) struct ItemCache(Cache<ItemId, CachedItem, ByBytes>);
 
 #[derive(Clone)]
 struct CachedItem {
     collection: Collection,
-    cached_at: i64,
+    cached_at: CachedAt,
     shown: ShownItem,
 }
 
@@ -40,16 +50,16 @@ impl ItemCache {
         Self(Cache::with_weighter(EXPECTED_ITEMS, CAPACITY_BYTES, ByBytes))
     }
 
-    /// The item and the revision it was cached at, if it is known and in the scope. `None` says
+    /// The item and the state it was cached at, if it is known and in the scope. `None` says
     /// nothing about whether it exists.
-    pub fn find(&self, scope: Scope, id: ItemId) -> Option<(i64, ShownItem)> {
+    pub fn find(&self, scope: Scope, id: ItemId) -> Option<(CachedAt, ShownItem)> {
         let cached = self.0.get(&id)?;
         let is_in_scope = cached.collection == scope.collection
             && scope.parent.is_none_or(|parent| cached.shown.item.parent == Some(parent));
         is_in_scope.then_some((cached.cached_at, cached.shown))
     }
 
-    pub fn insert(&self, collection: Collection, cached_at: i64, shown: ShownItem) {
+    pub fn insert(&self, collection: Collection, cached_at: CachedAt, shown: ShownItem) {
         self.0.insert(shown.item.id, CachedItem { collection, cached_at, shown });
     }
 

@@ -7,6 +7,8 @@ use application::{ListedPage, Scope};
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
 
+use crate::cache::item_cache::CachedAt;
+
 /// Bytes of pages that are cached.
 const CAPACITY_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -29,7 +31,7 @@ impl Equivalent<(Scope, PageQuery)> for BorrowedKey<'_> {
 #[derive(Clone)]
 struct CachedPage {
     /// The state of all that the page shows, before it was read.
-    cached_at: i64,
+    cached_at: CachedAt,
     page: Arc<ListedPage>,
 }
 
@@ -50,7 +52,12 @@ impl PageCache {
     }
 
     /// The page, if it was read when all that it shows was as it is now.
-    pub fn find(&self, scope: Scope, query: &PageQuery, cached_at: i64) -> Option<Arc<ListedPage>> {
+    pub fn find(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+        cached_at: CachedAt,
+    ) -> Option<Arc<ListedPage>> {
         self.0
             .get(&BorrowedKey(scope, query))
             .filter(|cached| cached.cached_at == cached_at)
@@ -61,7 +68,7 @@ impl PageCache {
         &self,
         scope: Scope,
         query: &PageQuery,
-        cached_at: i64,
+        cached_at: CachedAt,
         page: &Arc<ListedPage>,
     ) {
         self.0.insert((scope, query.clone()), CachedPage { cached_at, page: Arc::clone(page) });

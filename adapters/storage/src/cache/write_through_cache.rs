@@ -22,13 +22,10 @@ use application::{RepositoryError, Scope, ShownItem};
 use domain::{Collection, ItemId};
 use quick_cache::DefaultHashBuilder;
 
-use crate::cache::item_cache::ItemCache;
+use crate::cache::item_cache::{CachedAt, ItemCache};
 use crate::sql::references;
 use crate::write::batch::{RowChange, RowChangeKind};
 use crate::write::command::{Answer, Change, Deletion, Write, Written};
-
-/// The revision of all that is cached here: it is current, whenever it was read.
-const UNVERSIONED: i64 = 0;
 
 /// Parts of the items, and of the collections, whose writes are counted apart.
 const PARTS: usize = 64;
@@ -172,7 +169,8 @@ impl WriteThroughCache {
             }
             dangling.targets.extend(missing);
         }
-        self.items.insert(collection, UNVERSIONED, shown.clone());
+        // It is current, whenever it was read.
+        self.items.insert(collection, CachedAt::default(), shown.clone());
     }
 
     fn count(&self, collection: Collection) {

@@ -1,5 +1,6 @@
 //! When connections were last found dead, and so which others are suspect.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -15,20 +16,35 @@ const SETTLING: Duration = Duration::from_secs(1);
 /// The time when a connection was last found dead. Where one is, the others that were open then may
 /// be as well; so they are tried before they are used, and no others: a ping before every use would
 /// double the round trips.
-pub(crate) struct Losses(watch::Sender<Option<Instant>>);
+pub(crate) struct Losses {
+    last: watch::Sender<Option<Instant>>,
+    count: AtomicU64,
+}
 
 impl Losses {
     pub fn new() -> Self {
-        Self(watch::Sender::new(None))
+        Self { last: watch::Sender::new(None), count: AtomicU64::new(0) }
+    }
+
+    /// A number that differs after each loss, and when another connection was opened, which may go
+    /// to another server than those before.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Takes note of a new connection, before it is used.
+    pub fn connected(&self) {
+        self.count.fetch_add(1, Ordering::AcqRel);
     }
 
     pub fn note(&self) {
-        self.0.send_replace(Some(Instant::now()));
+        self.count.fetch_add(1, Ordering::AcqRel);
+        self.last.send_replace(Some(Instant::now()));
     }
 
     /// Returns whether a connection that is so old, and has been idle for so long, may be dead.
     pub fn is_suspect(&self, age: Duration, idle_for: Duration) -> bool {
-        let since = self.0.borrow().map(|last| last.elapsed());
+        let since = self.last.borrow().map(|last| last.elapsed());
         idle_for >= TRUSTED_FOR
             || since.is_some_and(|since| age >= since && idle_for + SETTLING >= since)
     }
@@ -36,7 +52,7 @@ impl Losses {
     /// Returns when a connection is found dead from now on.
     pub async fn next(&self) {
         // The sender is not dropped while it is borrowed.
-        let _ = self.0.subscribe().changed().await;
+        let _ = self.last.subscribe().changed().await;
     }
 }
 

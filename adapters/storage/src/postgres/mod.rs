@@ -1,6 +1,7 @@
 //! `PostgreSQL`: a pool of connections that read, and a small one of connections that write.
 
 pub(crate) mod batch;
+mod cancellable;
 pub(crate) mod idempotency;
 mod losses;
 mod pool;
@@ -26,6 +27,7 @@ use tokio::time::timeout;
 use crate::StoreOptions;
 use crate::engine::Engine;
 use crate::error::{StoreError, is_lost, logged};
+use crate::postgres::cancellable::Cancellable;
 use crate::postgres::losses::Losses;
 use crate::postgres::pool::Pool;
 use crate::postgres::server::{Purpose, Server};
@@ -50,6 +52,9 @@ const WRITE_WORKERS: usize = 1;
 /// take turns.
 const WRITING_CONNECTIONS: u32 = 4;
 
+/// The number of connections for statements that may take long, if there are enough for all.
+const SLOW_WORKERS: u32 = 2;
+
 /// Names the advisory lock under which the schema is prepared, among all that use this database.
 const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
 
@@ -68,6 +73,7 @@ const IDLE: Duration = Duration::from_secs(10);
 /// Connections to a `PostgreSQL` database.
 pub(crate) struct Postgres {
     readers: Pool,
+    slow_readers: Cancellable,
     writers: Pool,
     writes: Arc<PostgresWrites>,
     rows: WriteQueue,
@@ -100,17 +106,20 @@ impl Postgres {
         let server = reach(options).await?;
         let schema = schema_connection(options, &server).await?;
         let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
-        let reading = options.connections.saturating_sub(writing).max(1);
+        let slow = SLOW_WORKERS.min(options.connections / 4).max(1);
+        let reading = options.connections.saturating_sub(writing + slow).max(1);
         let (server, losses) = (Arc::new(server), Arc::new(Losses::new()));
         let pool = |purpose, connections| {
             let (server, losses) = (Arc::clone(&server), Arc::clone(&losses));
             Pool::new(server, purpose, connections, losses, options.acquire_timeout)
         };
         let (readers, writers) = (pool(Purpose::Read, reading), pool(Purpose::Write, writing));
+        let slow_readers =
+            Cancellable { connections: pool(Purpose::Search, slow), others: readers.clone() };
         let statements = Arc::new(PostgresWrites::new());
         let writer = PostgresWriter { pool: writers.clone(), writes: Arc::clone(&statements) };
         let rows = WriteQueue::start(writer, WRITE_WORKERS, options.acquire_timeout);
-        Ok(Self { readers, writers, writes: statements, rows, schema })
+        Ok(Self { readers, slow_readers, writers, writes: statements, rows, schema })
     }
 
     async fn read_once(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
@@ -138,6 +147,24 @@ impl Engine for Postgres {
             }
             done => done,
         }
+    }
+
+    fn slow_workers(&self) -> usize {
+        SLOW_WORKERS as usize
+    }
+
+    async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        match self.slow_readers.read(statement.clone(), READ).await {
+            Err(error) if is_lost(&error) => {
+                tracing::info!(%error, "a connection was lost; reading again on another");
+                self.slow_readers.read(statement, READ).await
+            }
+            done => done,
+        }
+    }
+
+    fn losses(&self) -> u64 {
+        self.readers.losses().count()
     }
 
     async fn write(&self, write: Write) -> Answer {
@@ -198,6 +225,7 @@ impl Engine for Postgres {
 
     async fn close(&self) {
         self.rows.close().await;
+        self.slow_readers.connections.close().await;
         self.readers.close().await;
         self.writers.close().await;
         if let Err(error) = self.schema.close_by_ref().await {

@@ -163,7 +163,10 @@ impl Inner {
                     sleep(pause).await;
                     pause = (pause * 2).min(longest);
                 }
-                done => return done,
+                done => {
+                    self.losses.connected();
+                    return done;
+                }
             }
         }
     }

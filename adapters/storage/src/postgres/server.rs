@@ -38,6 +38,10 @@ const WRITING: &[Setting] = &[
     ("default_transaction_isolation", "read committed"),
 ];
 
+/// The settings of connections for statements that may take long: each keeps one processor busy.
+const SEARCHING: &[Setting] =
+    &[("max_parallel_workers_per_gather", "0"), ("statement_timeout", "40s")];
+
 /// The server's limits for clients that are gone. They are not checked: a connection that does not
 /// go over TCP has none, a pooler has its own, and not every system can look for the last one.
 const NETWORK: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; \
@@ -51,12 +55,17 @@ pub(crate) const READ_ONLY: &str = "SHOW transaction_read_only";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Read,
+    Search,
     Write,
 }
 
 impl Purpose {
     fn settings(self) -> impl Iterator<Item = &'static Setting> {
-        let own = if self == Self::Write { WRITING } else { &[] };
+        let own = match self {
+            Self::Read => &[][..],
+            Self::Search => SEARCHING,
+            Self::Write => WRITING,
+        };
         SAFETY.iter().chain(own)
     }
 }

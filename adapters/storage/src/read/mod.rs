@@ -1,3 +1,7 @@
-//! Reads that wait at the same time share a statement.
+//! Reads, from the queue that a request waits in to the rows of a statement.
 
+pub(crate) mod past;
 pub(crate) mod queue;
+pub(crate) mod queued;
+pub(crate) mod reads;
+pub(crate) mod shared;

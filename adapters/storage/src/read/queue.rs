@@ -2,9 +2,9 @@
 //!
 //! The cost of a read is mostly the way to the database and back. A few workers alternate: each
 //! takes all the reads that have queued up while the others were busy, and does them with as few
-//! statements as it can. Items of a scope are found together; the same page is read once for all
-//! who want it. A read only ever joins statements that begin after it was asked for, so it sees
-//! every write that was acknowledged before. When nothing else is going on a read goes out at once.
+//! statements as it can: items of a scope are found together. A read only ever joins statements
+//! that begin after it was asked for, so it sees every write that was acknowledged before. When
+//! nothing else is going on a read goes out at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 
 /// The most reads that may wait.
-const QUEUE: usize = 4096;
+pub(crate) const QUEUE: usize = 4096;
 
 /// The most reads that a worker takes.
 const TAKEN: usize = 64;
 
 /// The time that a worker waits for the database. Longer than any request: a database that fell
 /// silent must not keep the worker.
-const READING: Duration = Duration::from_mins(1);
+pub(crate) const READING: Duration = Duration::from_mins(1);
 
 /// The results of reads, in the order of their keys.
 pub(crate) type Results<F> = Vec<Result<F, RepositoryError>>;

@@ -27,6 +27,9 @@ pub(crate) struct Dialect {
     pub id_text: &'static str,
     /// A query over the identifiers in `$1`, a JSON array of their texts.
     pub listed_ids: &'static str,
+    /// The items `i` of a page and the changes `c` that they are at, joined to their places `s` in
+    /// the order of these.
+    pub items_of_page: &'static str,
     /// `i.id` as people write it.
     pub readable_id: &'static str,
     /// A column of microseconds since the epoch, as a time people can read.
@@ -55,6 +58,7 @@ pub(crate) static SQLITE: Dialect = Dialect {
     bytes_of_members: "octet_length(c.members)",
     id_text: "hex(n.id)",
     listed_ids: "SELECT unhex(value, '-') FROM json_each($1)",
+    items_of_page: "LEFT JOIN items i ON i.id = s.place LEFT JOIN changes c ON c.sequence = i.sequence",
     readable_id: "lower(substr(hex(i.id), 1, 8) || '-' || substr(hex(i.id), 9, 4) || '-' || substr(hex(i.id), 13, 4) \
                   || '-' || substr(hex(i.id), 17, 4) || '-' || substr(hex(i.id), 21))",
     readable_time: |column| {
@@ -78,6 +82,8 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     bytes_of_members: "octet_length(c.members::text)",
     id_text: "n.id::text",
     listed_ids: "SELECT value::uuid FROM json_array_elements_text($1::json)",
+    items_of_page: "LEFT JOIN LATERAL (SELECT * FROM items i WHERE i.id = s.place OFFSET 0) i ON TRUE \
+                    LEFT JOIN LATERAL (SELECT * FROM changes c WHERE c.sequence = i.sequence OFFSET 0) c ON TRUE",
     readable_id: "i.id::text",
     readable_time: |column| format!("timestamptz 'epoch' + {column} * interval '1 microsecond'"),
     view_columns: "SELECT column_name::text AS name FROM information_schema.columns \

@@ -1,56 +1,88 @@
 //! Full-text search as SQL: which items hold the words, and how well they match.
 //!
 //! Both engines get words that `application::query` has folded already, so they find the same
-//! items. The score of an item depends on the item alone: its position in the order of scores stays
-//! while others write. So it is not `bm25()`, which weighs a word by how rare it is among all
-//! items.
+//! items. The newest matches are ranked, [`COUNTED_MATCHES`] of them at most, so that a search for
+//! common words costs no more in a large store. The score of an item depends on the item alone: its
+//! position in the order of scores stays while others write. So it is not `bm25()`, which weighs a
+//! word by how rare it is among all items.
 
+use application::query::COUNTED_MATCHES;
 use application::{Search, Term};
 use sea_orm::DbBackend;
 
 use crate::sql::sql_text::SqlText;
+use crate::sql::statements::with_members;
 
-/// The rows of `items` that hold all terms, with their `score`: a table expression.
-pub(crate) fn source(text: &mut SqlText, search: &Search) -> String {
-    match text.dialect.backend {
+/// The items that a search found, with their `score`: a table expression.
+pub(crate) const SOURCE: &str = "(SELECT i.*, f.score FROM ranked f JOIN items i ON i.id = f.id)";
+
+/// The number of items that were found, up to one more than are ranked.
+pub(crate) const MATCHES: &str = "(SELECT COUNT(*) FROM found)";
+
+/// The tables `found` and `ranked` of a statement: the newest of the items `w` that hold all terms
+/// and meet the conditions, and the scores of those that are ranked.
+pub(crate) fn tables(text: &mut SqlText, search: &Search, conditions: &str) -> String {
+    let (found, number, ranked) = match text.dialect.backend {
         DbBackend::Sqlite => sqlite(text, search),
-        _ => postgres(text, search),
-    }
+        _ => postgres(text, search, conditions),
+    };
+    format!(
+        "found AS MATERIALIZED ({found} AND {conditions} ORDER BY {number} DESC LIMIT {one_more}), \
+         best AS MATERIALIZED (SELECT * FROM found ORDER BY number DESC LIMIT {COUNTED_MATCHES}), \
+         ranked AS ({ranked})",
+        one_more = COUNTED_MATCHES + 1,
+    )
 }
 
-/// Each word counts the more the oftener it stands in a string, up to a point, and the less the
-/// longer the item is, as in BM25 without the rarity of words: `n / (n + 1.2 · (0.25 + 0.75 ·
-/// length / 4096))`.
-fn sqlite(text: &mut SqlText, search: &Search) -> String {
+/// The items are walked in the order of their numbers in the index, from the newest. Each word
+/// counts the more the oftener it stands in a string, up to a point, and the less the longer the
+/// item is, as in BM25 without the rarity of words: `n / (n + 1.2 · (0.25 + 0.75 · length /
+/// 4096))`.
+fn sqlite(text: &mut SqlText, search: &Search) -> (String, &'static str, String) {
     let words = search.terms.iter().flat_map(|term| term.0.iter());
-    let mut words: Vec<_> = words.map(|word| text.bind(word.as_ref())).collect();
-    words.sort_unstable();
+    let words: Vec<_> = words.map(|word| text.bind(word.as_ref())).collect();
     let counted = |word| {
-        format!("SELECT doc, COUNT(*) AS n FROM search_words WHERE term = {word} GROUP BY doc")
+        format!(
+            "SELECT doc, COUNT(*) AS n FROM search_words \
+             WHERE term = {word} AND doc >= (SELECT MIN(number) FROM best) GROUP BY doc"
+        )
     };
     let counted: Vec<_> = words.iter().map(counted).collect();
     let phrases: Vec<_> =
         search.terms.iter().map(|term| format!("\"{}\"", term.0.join(" "))).collect();
-    format!(
-        "(SELECT i.*, f.score FROM (SELECT c.item_id, \
-         ROUND(SUM(m.n / (m.n + 1.2 * (0.25 + 0.75 * octet_length(d.members) / 4096.0))), 6) AS score \
-         FROM search_index s JOIN ({}) m ON m.doc = s.rowid JOIN changes c ON c.sequence = s.rowid JOIN items j ON j.id = c.item_id JOIN changes d ON d.sequence = j.sequence \
-         WHERE search_index MATCH {} GROUP BY c.item_id) f JOIN items i ON i.id = f.item_id)",
+    let found = format!(
+        "SELECT w.id, s.rowid AS number, octet_length(w.members) AS length FROM search_index s \
+         CROSS JOIN changes f ON f.sequence = s.rowid CROSS JOIN {items} w ON w.id = f.item_id WHERE search_index MATCH {wanted}",
+        items = with_members("items", &["w.members"]),
+        wanted = text.bind(phrases.join(" ")),
+    );
+    let ranked = format!(
+        "SELECT b.id, ROUND(SUM(m.n / (m.n + 1.2 * (0.25 + 0.75 * b.length / 4096.0))), 6) AS score \
+         FROM ({}) m CROSS JOIN best b ON b.number = m.doc GROUP BY b.number",
         counted.join(" UNION ALL "),
-        text.bind(phrases.join(" ")),
-    )
+    );
+    (found, "s.rowid", ranked)
 }
 
 /// `ts_rank` divided by the logarithm of the item's length (normalization 1).
-fn postgres(text: &mut SqlText, search: &Search) -> String {
+fn postgres(
+    text: &mut SqlText,
+    search: &Search,
+    conditions: &str,
+) -> (String, &'static str, String) {
     let phrase = |Term(words): &Term| {
         let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
         format!("({})", words.join(" <-> "))
     };
     let wanted: Vec<_> = search.terms.iter().map(phrase).collect();
     let wanted = format!("{}::text::tsquery", text.bind(wanted.join(" & ")));
-    format!(
-        "(SELECT i.*, ROUND(ts_rank(s.words, {wanted}, 1)::numeric, 6)::float8 AS score \
-         FROM search_index s JOIN items i ON i.id = s.item_id WHERE s.words @@ {wanted})"
-    )
+    let found = format!(
+        "SELECT w.id, w.id AS number FROM search_index s JOIN {items} w ON w.id = s.item_id WHERE s.words @@ {wanted}",
+        items = with_members("items", &[conditions]),
+    );
+    let ranked = format!(
+        "SELECT b.id, ROUND(ts_rank(s.words, {wanted}, 1)::numeric, 6)::float8 AS score \
+         FROM best b JOIN search_index s ON s.item_id = b.id"
+    );
+    (found, "w.id", ranked)
 }

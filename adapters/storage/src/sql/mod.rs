@@ -1,6 +1,7 @@
 //! Statements as strings, and the way from their rows to values.
 
 pub(crate) mod change_log;
+pub(crate) mod cost;
 pub(crate) mod dialect;
 pub(crate) mod filter;
 pub(crate) mod full_text;

@@ -1,8 +1,8 @@
-//! Pages: first which items, by a walk over an index wherever there is one; then the items
-//! themselves.
+//! Pages: a walk over an index, wherever there is one, finds which items; they are joined to it, so
+//! that the items are as they were selected.
 
 use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Subject, Total};
-use application::{Revision, Scope, Totals};
+use application::{ListedItem, ListedPage, Revision, Scope, ShownItem, Totals};
 use domain::{Collection, ItemId};
 use sea_orm::{DbErr, QueryResult, Statement};
 use uuid::Uuid;
@@ -14,14 +14,13 @@ use crate::sql::indexed_columns;
 use crate::sql::row_mapping;
 use crate::sql::sort::Order;
 use crate::sql::sql_text::{SqlText, literal};
-use crate::sql::statements::{parent, parent_collection, with_members};
+use crate::sql::statements::{Statements, parent, parent_collection, with_members};
 
-/// The statement that finds out which items are on a page, and how its rows are understood.
+/// The statement that reads a page, and how its rows are understood.
 pub(crate) struct PageStatement {
     pub statement: Statement,
     order: Order,
     is_backward: bool,
-    limit: u64,
     count: Count,
 }
 
@@ -35,37 +34,20 @@ enum Count {
     No,
 }
 
-/// The rows that a walk found.
-pub(crate) struct PageRows {
-    pub total: Total,
-    pub revision: Revision,
-    pub has_parent: bool,
-    /// The items in order.
-    pub found: Vec<Found>,
-    pub has_more: bool,
-}
-
-/// An item that is on a page.
-pub(crate) struct Found {
-    pub place: SortPosition,
-    pub score: Option<f64>,
-    /// The version that was selected, where a write can change what is.
-    pub version: Option<i64>,
-}
-
 impl PageStatement {
     /// `known` is what was last known of the scope: it helps to choose the end to walk from, and
     /// nothing hangs on its truth.
     pub fn new(
-        dialect: &'static Dialect,
+        statements: &Statements,
         scope: Scope,
         query: &PageQuery,
         known: Option<Totals>,
     ) -> Self {
+        let dialect = statements.dialect();
         let mut text = SqlText::new(dialect);
         let totals = totals(&mut text, scope, &query.related);
         let order = Order::new(&mut text, scope.collection, &query.order);
-        let members = Selected::new(&mut text, scope, query);
+        let selected = Selected::new(&mut text, scope, query);
         let is_everything = query.selection.is_everything();
         let count = match (query.is_counted, is_everything) {
             (false, _) => Count::No,
@@ -75,62 +57,76 @@ impl PageStatement {
         let window = Window::of(&mut text, &order, query, known.filter(|_| is_everything));
         let is_search = query.selection.search.is_some();
         let how_well = if is_search { "w.score" } else { "CAST(NULL AS DOUBLE PRECISION)" };
-        // Where nothing but the id counts, the walk stays within an index, which has no version.
-        let version =
-            if is_everything && order.is_by_id() { "CAST(NULL AS BIGINT)" } else { "w.version" };
         let matches = match count {
-            Count::Matches => members.counted(),
+            Count::Matches => selected.matches(),
             Count::All | Count::No => "CAST(NULL AS BIGINT)".to_owned(),
         };
         let (keys, sorted) = (order.columns(), order.clause(window.is_backward));
-        let used = [members.conditions.as_str(), &window.beyond, &keys, &sorted];
-        let walk = format!(
-            "WITH t AS ({totals}) SELECT t.*, {matches} AS matches, s.* FROM t LEFT JOIN (SELECT w.id, {version} AS version, {how_well} AS score{keys} FROM {source} w \
-             WHERE {conditions}{beyond} ORDER BY {sorted} LIMIT {limit} OFFSET {offset}) s ON TRUE",
-            source = with_members(&members.source, &used),
-            conditions = members.conditions,
+        let used = [selected.conditions.as_str(), &window.beyond, &keys, &sorted];
+        let page = format!(
+            "WITH t AS ({totals}){tables} SELECT t.*, {matches} AS matches, s.*, {items} FROM t \
+             LEFT JOIN (SELECT w.id AS place, {how_well} AS score{keys} FROM {source} w \
+             WHERE {conditions}{beyond} ORDER BY {sorted} LIMIT {limit} OFFSET {offset}) s ON TRUE {joined}",
+            tables = selected.tables,
+            items = statements.columns(&mut text, query.fields.as_ref()),
+            source = with_members(&selected.source, &used),
+            conditions = selected.conditions,
             beyond = window.beyond,
             limit = window.limit,
             offset = window.offset,
+            joined = dialect.items_of_page,
         );
-        Self {
-            statement: text.finish(&walk),
-            order,
-            is_backward: window.is_backward,
-            limit: query.limit,
-            count,
-        }
+        Self { statement: text.finish(&page), order, is_backward: window.is_backward, count }
     }
 
-    /// Understands the rows. One more item was asked for than is wanted, to see whether the walk
-    /// goes on.
-    pub fn understand(&self, query: &PageQuery, rows: &[QueryResult]) -> Result<PageRows, DbErr> {
-        let first = rows
+    /// Understands the rows: the page, and whether the scope's parent exists. One more item was
+    /// asked for than is wanted, to see whether the walk goes on.
+    pub fn understand(
+        &self,
+        query: &PageQuery,
+        rows: &[QueryResult],
+    ) -> Result<(ListedPage, bool), DbErr> {
+        let totals = rows
             .first()
             .ok_or_else(|| DbErr::RecordNotFound("a page without totals".to_owned()))?;
-        let mut found = Vec::with_capacity(rows.len());
-        if row_mapping::get::<Option<Uuid>>(first, "id")?.is_some() {
-            for row in rows {
-                found.push(Found {
-                    place: self.order.place(row)?,
-                    score: row_mapping::get(row, "score")?,
-                    version: row_mapping::get(row, "version")?,
-                });
-            }
-        }
-        // Neither engine promises that a join keeps the order, but one row on the left leaves
-        // nothing to reorder.
-        let has_more = self.cut(query, &mut found, first)?;
+        // Neither engine promises that a join keeps the order, but with one row on the left, and
+        // one on the right of each, nothing is left to reorder.
+        let mut found = match row_mapping::get::<Option<Uuid>>(totals, "place")? {
+            Some(_) => self.found(query, rows)?,
+            None => Vec::new(),
+        };
+        let has_more = self.cut(query, &mut found, totals)?;
         if self.is_backward {
             found.reverse();
         }
-        Ok(PageRows {
-            total: self.total(first)?,
-            revision: Revision(row_mapping::get(first, "revision")?),
-            has_parent: row_mapping::get(first, "has_parent")?,
-            found,
+        let place = |found: &(SortPosition, ListedItem)| found.0.clone();
+        let (first, last) = (found.first().map(place), found.last().map(place));
+        let page = ListedPage {
+            total: self.total(totals)?,
+            revision: Revision(row_mapping::get(totals, "revision")?),
+            items: found.into_iter().map(|(_, listed)| listed).collect(),
+            first,
+            last,
             has_more,
-        })
+        };
+        Ok((page, row_mapping::get(totals, "has_parent")?))
+    }
+
+    /// The items in the order of the walk, each with its place.
+    fn found(
+        &self,
+        query: &PageQuery,
+        rows: &[QueryResult],
+    ) -> Result<Vec<(SortPosition, ListedItem)>, DbErr> {
+        let items = match &query.fields {
+            Some(fields) => row_mapping::items_with_fields(rows, fields),
+            None => row_mapping::shown_items(rows),
+        };
+        let listed = |(row, shown): (&QueryResult, ShownItem)| {
+            let score = row_mapping::get(row, "score")?;
+            Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None }))
+        };
+        rows.iter().zip(items?).map(listed).collect()
     }
 
     /// Removes what is beyond the page; whether there was anything.
@@ -140,11 +136,11 @@ impl PageStatement {
         found: &mut Vec<T>,
         totals: &QueryResult,
     ) -> Result<bool, DbErr> {
-        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
         if let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) {
             // Read backwards: the total tells whether more items follow.
             let total = row_mapping::count(totals, "total_items")?;
-            return Ok(offset.saturating_add(self.limit) < total);
+            return Ok(offset.saturating_add(query.limit) < total);
         }
         let has_more = found.len() > limit;
         found.truncate(limit);
@@ -165,17 +161,14 @@ impl PageStatement {
 
 /// The rows a page is cut from.
 struct Selected {
+    /// Tables of the statement that the others are about, each after a comma.
+    tables: String,
     source: String,
     conditions: String,
 }
 
 impl Selected {
     fn new(text: &mut SqlText, scope: Scope, query: &PageQuery) -> Self {
-        let source = match &query.selection.search {
-            Some(search) => full_text::source(text, search),
-            None if concerns_updates(query) => by_update(),
-            None => "items".to_owned(),
-        };
         // A literal, so that the planner knows how common the collection is.
         let mut conditions = vec![format!("w.collection = {}", literal(scope.collection.name()))];
         if let Some(parent) = parent(scope) {
@@ -184,16 +177,31 @@ impl Selected {
         }
         let filters = query.selection.filters.iter();
         conditions.extend(filters.map(|filter| condition(text, scope.collection, filter)));
-        Self { source, conditions: conditions.join(" AND ") }
+        let conditions = conditions.join(" AND ");
+        match &query.selection.search {
+            None => {
+                let source = if concerns_updates(query) { by_update() } else { "items".to_owned() };
+                Self { tables: String::new(), source, conditions }
+            }
+            Some(search) => Self {
+                tables: format!(", {}", full_text::tables(text, search, &conditions)),
+                source: full_text::SOURCE.to_owned(),
+                conditions: "TRUE".to_owned(),
+            },
+        }
     }
 
-    fn counted(&self) -> String {
-        let Self { source, conditions } = self;
-        format!(
-            "(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {source} w WHERE {conditions} LIMIT {limit}) m)",
-            source = with_members(source, &[conditions]),
-            limit = COUNTED_MATCHES + 1
-        )
+    fn matches(&self) -> String {
+        let Self { tables, source, conditions } = self;
+        if tables.is_empty() {
+            format!(
+                "(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {source} w WHERE {conditions} LIMIT {limit}) m)",
+                source = with_members(source, &[conditions]),
+                limit = COUNTED_MATCHES + 1
+            )
+        } else {
+            full_text::MATCHES.to_owned()
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl Order {
             .map(|number| sort_value(row_mapping::get(row, &format!("key_{number}"))?));
         Ok(SortPosition {
             keys: keys.collect::<Result<_, DbErr>>()?,
-            id: row_mapping::item_id(row, "id")?,
+            id: row_mapping::item_id(row, "place")?,
         })
     }
 }

@@ -65,13 +65,16 @@ pub(crate) struct Statements {
     belonging_to: String,
 }
 
+/// All members that the change `c` has, after other columns.
+const MEMBERS: &str = ", CAST(c.members AS TEXT) AS members";
+
 /// That an item is in a scope.
 const IN_SCOPE: &str = "i.collection = $2 AND (i.parent = $3 OR $3 IS NULL)";
 
 impl Statements {
     pub fn new(dialect: &'static Dialect) -> Self {
         let shown = shown_columns(dialect, "i");
-        let columns = format!("{shown}, CAST(c.members AS TEXT) AS members");
+        let columns = format!("{shown}{MEMBERS}");
         let listed_ids = dialect.listed_ids;
         Self {
             dialect,
@@ -84,6 +87,11 @@ impl Statements {
             ),
             shown,
         }
+    }
+
+    /// The engine's spellings.
+    pub const fn dialect(&self) -> &'static Dialect {
+        self.dialect
     }
 
     pub fn find(&self, scope: Scope, id: ItemId) -> Statement {
@@ -100,8 +108,7 @@ impl Statements {
         )
     }
 
-    /// The items with a column `field_0`, `field_1`, … per member that is wanted, as JSON text, in
-    /// the place of them all.
+    /// The items with the members that are wanted alone.
     pub fn find_fields(&self, scope: Scope, ids: &[ItemId], fields: &MemberNames) -> Statement {
         let mut text = SqlText::new(self.dialect);
         for value in
@@ -109,16 +116,24 @@ impl Statements {
         {
             text.bind(value);
         }
-        let mut columns = self.shown.clone();
-        for (number, name) in fields.iter().enumerate() {
-            let value = self.dialect.member_as_json(&mut text, name);
-            // Writing to a String cannot fail.
-            let _ = write!(columns, ", {value} AS field_{number}");
-        }
+        let columns = self.columns(&mut text, Some(fields));
         let listed_ids = self.dialect.listed_ids;
         text.finish(&format!(
             "SELECT {columns} FROM {ITEMS} WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
         ))
+    }
+
+    /// The columns of the row `i` of `items` at the change `c`, with a column `field_0`, `field_1`, … per member that
+    /// is wanted, as JSON text, in the place of them all.
+    pub fn columns(&self, text: &mut SqlText, fields: Option<&MemberNames>) -> String {
+        let mut columns = self.shown.clone();
+        let Some(fields) = fields else { return columns + MEMBERS };
+        for (number, name) in fields.iter().enumerate() {
+            let value = self.dialect.member_as_json(text, name);
+            // Writing to a String cannot fail.
+            let _ = write!(columns, ", {value} AS field_{number}");
+        }
+        columns
     }
 
     pub fn belonging_to(

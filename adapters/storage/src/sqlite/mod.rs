@@ -5,6 +5,7 @@
 //! back for every statement.
 
 pub(crate) mod checkpoints;
+pub(crate) mod interruptible;
 pub(crate) mod read_set;
 pub(crate) mod readers;
 pub(crate) mod search_index;
@@ -34,6 +35,7 @@ use crate::error::StoreError;
 use crate::search_index::progress::Step;
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::checkpoints::Checkpoints;
+use crate::sqlite::interruptible::Interruptible;
 use crate::sqlite::writer::SqliteWriter;
 use crate::write::command::{Answer, Write};
 use crate::write::queue::WriteQueue;
@@ -65,6 +67,7 @@ const WRITER_PRAGMAS: [(&str, &str); 6] = [
 /// An open `SQLite` file.
 pub(crate) struct Sqlite {
     readers: DatabaseConnection,
+    slow_readers: Interruptible,
     /// Where the schema is prepared.
     preparing: DatabaseConnection,
     writer: SqliteWriter,
@@ -85,6 +88,9 @@ impl Sqlite {
             .map_err(connect_error)?;
         let readers =
             SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
+        let slow_readers = SqlxSqliteConnector::connect(query_only(options, slow_workers()));
+        let slow_readers =
+            Interruptible { connections: slow_readers.await.map_err(connect_error)? };
         let cache = Arc::new(WriteThroughCache::new());
         let [connection, copying] = [writing_connection(&file), writing_connection(&file)];
         let connect_error = |error: rusqlite::Error| StoreError::open(&file, &error);
@@ -93,7 +99,7 @@ impl Sqlite {
             SqliteWriter::new(connection.map_err(connect_error)?, checkpoints, Arc::clone(&cache));
         let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout)
             .map_err(StoreError::Thread)?;
-        Ok(Self { readers, preparing, writer, queue, cache, lock })
+        Ok(Self { readers, slow_readers, preparing, writer, queue, cache, lock })
     }
 }
 
@@ -109,6 +115,14 @@ impl Engine for Sqlite {
 
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.readers.query_all_raw(statement).await
+    }
+
+    fn slow_workers(&self) -> usize {
+        slow_workers()
+    }
+
+    async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.slow_readers.read(statement).await
     }
 
     async fn write(&self, write: Write) -> Answer {
@@ -155,7 +169,7 @@ impl Engine for Sqlite {
     async fn close(&self) {
         self.queue.close().await;
         self.writer.close().await;
-        for connection in [&self.readers, &self.preparing] {
+        for connection in [&self.readers, &self.slow_readers.connections, &self.preparing] {
             if let Err(error) = connection.close_by_ref().await {
                 tracing::warn!(%error, "an SQLite connection did not close cleanly");
             }
@@ -223,8 +237,12 @@ fn sole_process(file: &Path) -> Result<File, StoreError> {
 fn reader_options(options: &StoreOptions) -> ConnectOptions {
     // Items, totals and pages have workers of their own; one more connection answers what is none
     // of them.
-    let wanted = u32::try_from(3 * processors() + 1).unwrap_or(u32::MAX);
-    let mut readers = pool_options(options, options.connections.min(wanted));
+    let wanted = 3 * processors() + 1;
+    query_only(options, wanted.min(usize::try_from(options.connections).unwrap_or(wanted)))
+}
+
+fn query_only(options: &StoreOptions, connections: usize) -> ConnectOptions {
+    let mut readers = pool_options(options, u32::try_from(connections).unwrap_or(u32::MAX));
     readers.map_sqlx_sqlite_opts(|file| common(file).pragma("query_only", "ON"));
     readers
 }
@@ -255,6 +273,11 @@ pub(crate) fn writing_connection(file: &Path) -> rusqlite::Result<rusqlite::Conn
 /// More statements than processors at a time gain nothing: SQLite reads within this process.
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, 16))
+}
+
+/// Half of the processors are left to what is read quickly, and to writes.
+fn slow_workers() -> usize {
+    processors() / 2
 }
 
 /// Opens connections that only look at a file, beside the process that serves it. Whoever only

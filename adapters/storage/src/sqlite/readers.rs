@@ -44,6 +44,14 @@ impl Engine for SqliteReaders {
         self.0.query_all_raw(statement).await
     }
 
+    fn slow_workers(&self) -> usize {
+        1
+    }
+
+    async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.read(statement).await
+    }
+
     async fn write(&self, _write: Write) -> Answer {
         Err(RepositoryError::Unavailable)
     }

@@ -4,3 +4,4 @@ pub(crate) mod batch;
 pub(crate) mod command;
 pub(crate) mod queue;
 pub(crate) mod read_set;
+pub(crate) mod writes;

@@ -1,0 +1,109 @@
+//! The reads of items and pages, from memory as far as it is known to be current.
+
+use std::sync::Arc;
+
+use application::query::PageQuery;
+use application::{ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals};
+use domain::{Collection, ItemId};
+
+use crate::cache::item_cache::CachedAt;
+use crate::cache::page_cache::PageCache;
+use crate::cache::revision_cache::RevisionCache;
+use crate::engine::Engine;
+use crate::read::queued::QueuedReads;
+
+/// The reads behind their caches. Where this process alone writes, the engine's cache says what is
+/// current; elsewhere the revision does, which one small statement tells for all who wait.
+pub(crate) struct CachedReads {
+    engine: Arc<dyn Engine>,
+    reads: QueuedReads,
+    items: RevisionCache,
+    pages: PageCache,
+}
+
+impl CachedReads {
+    pub fn new(engine: Arc<dyn Engine>, reads: QueuedReads) -> Self {
+        Self { engine, reads, items: RevisionCache::new(), pages: PageCache::new() }
+    }
+
+    /// The item, if the scope holds it.
+    pub async fn item(
+        &self,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<ShownItem>, RepositoryError> {
+        let Some(cache) = self.engine.write_through_cache() else {
+            return self.revalidated_item(scope, id).await;
+        };
+        match cache.find(scope, id) {
+            Some(shown) => Ok(Some(shown)),
+            None => self.reads.item(scope, id).await,
+        }
+    }
+
+    /// An item of a store that others write to as well.
+    async fn revalidated_item(
+        &self,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<ShownItem>, RepositoryError> {
+        let collection = scope.collection;
+        let losses = self.engine.losses();
+        if self.items.may_be_current(scope, id, losses) {
+            let referenced: Vec<_> = collection.referenced().collect();
+            let Revision(revision) =
+                self.reads.totals(Scope::of(collection), &referenced).await?.revision;
+            let now = CachedAt { losses, revision };
+            self.items.observe(collection, now);
+            if let Some(shown) = self.items.find(scope, id, now) {
+                return Ok(Some(shown));
+            }
+        }
+        let least = self.items.least(collection, losses);
+        let found = self.reads.item(scope, id).await?;
+        if let Some(shown) = &found {
+            self.items.remember(collection, least, shown);
+        }
+        Ok(found)
+    }
+
+    /// The totals of a scope, whose parent exists.
+    pub async fn totals(
+        &self,
+        scope: Scope,
+        related: &[Collection],
+    ) -> Result<Totals, RepositoryError> {
+        self.reads.totals(scope, related).await
+    }
+
+    /// A page of a scope, whose parent exists.
+    pub async fn page(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Arc<ListedPage>, RepositoryError> {
+        let losses = self.engine.losses();
+        let epoch = self
+            .engine
+            .write_through_cache()
+            .map(|cache| cache.epoch(scope.collection, &query.related).cast_signed());
+        let revision = match epoch {
+            Some(epoch) => epoch,
+            None => self.reads.totals(scope, &query.related).await?.revision.0,
+        };
+        if let Some(page) = self.pages.find(scope, query, CachedAt { losses, revision }) {
+            return Ok(page);
+        }
+        let page = self.reads.page(scope, query).await?;
+        // The items are at least as new as the page's own revision, and as the epoch before they
+        // were read.
+        let revision = epoch.unwrap_or(page.revision.0);
+        self.pages.remember(scope, query, CachedAt { losses, revision }, &page);
+        Ok(page)
+    }
+
+    /// Returns whether there are still workers for every kind of read.
+    pub fn are_alive(&self) -> bool {
+        self.reads.are_alive()
+    }
+}

@@ -1,0 +1,127 @@
+//! The ports of what was: versions, pages of the past, and the change log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use application::{
+    ChangeLog, History, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion,
+    RepositoryError, Scope, Sequence,
+};
+use async_trait::async_trait;
+use domain::{Collection, ItemId, Version};
+use jiff::Timestamp;
+
+use crate::read::reads::Reads;
+use crate::sql::change_log;
+use crate::sql::history::{self, VersionSelector};
+
+/// The history of a store.
+pub(crate) struct PastReads {
+    reads: Arc<Reads>,
+    /// The time in microseconds up to which nothing is written any more.
+    closed_timestamp: AtomicI64,
+}
+
+impl PastReads {
+    pub fn new(reads: Arc<Reads>) -> Self {
+        Self { reads, closed_timestamp: AtomicI64::new(0) }
+    }
+
+    /// Sees to it that nothing is committed any more with a time up to this one. Times grow in the
+    /// order of the commits, so nothing needs to be done where a later one is visible.
+    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        if self.closed_timestamp.load(Ordering::Relaxed) >= time.as_microsecond() {
+            return Ok(());
+        }
+        let last = self.last_change().await?;
+        if last.is_none_or(|last| last.time < time) {
+            self.reads.engine.close_timestamp(time).await?;
+        }
+        self.closed_timestamp.fetch_max(time.as_microsecond(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn past_version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        selector: VersionSelector,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
+        let dialect = self.reads.engine.dialect();
+        let statement = history::version_statement(dialect, scope, id, selector);
+        self.reads
+            .read("past_version", statement, |rows| rows.first().map(history::version).transpose())
+            .await
+    }
+}
+
+#[async_trait]
+impl History for PastReads {
+    async fn versions(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        newest: Version,
+        limit: u64,
+    ) -> Result<Vec<LoggedChange>, RepositoryError> {
+        let dialect = self.reads.engine.dialect();
+        let statement = history::versions_statement(dialect, scope, id, newest, limit);
+        self.reads.read("versions", statement, history::versions).await
+    }
+
+    async fn version(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        version: Version,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
+        self.past_version(scope, id, VersionSelector::Numbered(version)).await
+    }
+
+    async fn version_at(
+        &self,
+        scope: Scope,
+        id: ItemId,
+        time: Timestamp,
+    ) -> Result<Option<PastVersion>, RepositoryError> {
+        self.close_timestamp(time).await?;
+        self.past_version(scope, id, VersionSelector::At(time)).await
+    }
+
+    /// The version of every item is looked for, so it may take long.
+    async fn page_at(
+        &self,
+        scope: Scope,
+        time: Timestamp,
+        query: &PastPageQuery,
+    ) -> Result<ListedPage, RepositoryError> {
+        self.close_timestamp(time).await?;
+        let statement = history::page_statement(self.reads.engine.dialect(), scope, time, query);
+        self.reads.read_slowly("page_at", statement, |rows| history::page(rows, query)).await
+    }
+
+    async fn last_change(&self) -> Result<Option<LoggedChange>, RepositoryError> {
+        let statement = change_log::last_statement(self.reads.engine.dialect());
+        self.reads
+            .read("last_change", statement, |rows| rows.first().map(change_log::change).transpose())
+            .await
+    }
+}
+
+#[async_trait]
+impl ChangeLog for PastReads {
+    async fn changes(
+        &self,
+        after: Sequence,
+        collection: Option<Collection>,
+        limit: u64,
+    ) -> Result<LogPage, RepositoryError> {
+        let dialect = self.reads.engine.dialect();
+        let statement = change_log::statement(dialect, after, collection, limit);
+        self.reads.read("changes", statement, |rows| change_log::page(rows, after, limit)).await
+    }
+
+    async fn last(&self) -> Result<Sequence, RepositoryError> {
+        Ok(self.last_change().await?.map(|last| last.sequence).unwrap_or_default())
+    }
+}

@@ -1,0 +1,104 @@
+//! The reads with their queues.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::query::PageQuery;
+use application::{ListedPage, RepositoryError, Scope, ShownItem, Totals};
+use domain::{Collection, ItemId};
+
+use crate::read::queue::ReadQueue;
+use crate::read::reads::{PageKey, Reads};
+use crate::read::shared::SharedReads;
+use crate::search_index::indexer::Indexer;
+use crate::sql::cost;
+
+type Pages = SharedReads<PageKey, (Arc<ListedPage>, bool)>;
+
+/// Workers of their own for items, totals, pages, and pages that may take long, so that none of
+/// them waits for those of another kind.
+pub(crate) struct QueuedReads {
+    items: ReadQueue<(Scope, ItemId), Option<ShownItem>>,
+    totals: ReadQueue<(Scope, Vec<Collection>), (Totals, bool)>,
+    pages: Pages,
+    slow_pages: Pages,
+    indexer: Arc<Indexer>,
+}
+
+impl QueuedReads {
+    /// Starts the workers, so it needs a runtime. A read waits for its place in the queue as long
+    /// as `queue_timeout` says.
+    pub fn start(reads: &Arc<Reads>, indexer: Arc<Indexer>, queue_timeout: Duration) -> Self {
+        let [of_items, of_totals] = std::array::from_fn(|_| Arc::clone(reads));
+        let pages = |workers| {
+            let reads = Arc::clone(reads);
+            SharedReads::start(workers, queue_timeout, move |key| Arc::clone(&reads).page(key))
+        };
+        let workers = reads.engine.workers();
+        Self {
+            items: ReadQueue::start(workers, queue_timeout, move |keys| {
+                Arc::clone(&of_items).all_items(keys)
+            }),
+            totals: ReadQueue::start(1, queue_timeout, move |keys| {
+                Arc::clone(&of_totals).all_totals(keys)
+            }),
+            pages: pages(workers),
+            slow_pages: pages(reads.engine.slow_workers()),
+            indexer,
+        }
+    }
+
+    /// The item, if the scope holds it.
+    pub async fn item(
+        &self,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<ShownItem>, RepositoryError> {
+        self.items.read((scope, id)).await
+    }
+
+    /// The totals of a scope, whose parent exists.
+    pub async fn totals(
+        &self,
+        scope: Scope,
+        related: &[Collection],
+    ) -> Result<Totals, RepositoryError> {
+        let (totals, has_parent) = self.totals.read((scope, related.to_vec())).await?;
+        require_parent(scope, has_parent).map(|()| totals)
+    }
+
+    /// A page of a scope, whose parent exists. The full-text index is brought up to date before a
+    /// search waits for its turn: who needs no index is not kept waiting for it.
+    pub async fn page(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Arc<ListedPage>, RepositoryError> {
+        let is_search = query.selection.search.is_some();
+        let mut key = PageKey { scope, query: query.clone(), indexed: None, is_slow: is_search };
+        if is_search {
+            key.indexed = Some(self.totals(scope, &query.related).await?.revision);
+            self.indexer.wait_until_indexed().await?;
+        } else if !cost::is_indexed(scope.collection, query) {
+            key.is_slow = cost::is_large(self.totals(scope, &[]).await?.items);
+        }
+        let queue = if key.is_slow { &self.slow_pages } else { &self.pages };
+        let (page, has_parent) = queue.read(key).await?;
+        require_parent(scope, has_parent).map(|()| page)
+    }
+
+    /// Returns whether there are still workers for every kind of read.
+    pub fn are_alive(&self) -> bool {
+        let are_pages_read = self.pages.is_alive() && self.slow_pages.is_alive();
+        self.items.is_alive() && self.totals.is_alive() && are_pages_read
+    }
+}
+
+/// That the scope's parent exists, where it has one.
+fn require_parent(scope: Scope, has_parent: bool) -> Result<(), RepositoryError> {
+    if scope.parent.is_some() && !has_parent {
+        Err(RepositoryError::ParentNotFound)
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! An estimate of the cost of a page before it is read: where no index leads to its items, every
+//! item of the scope is looked at.
+
+use application::query::{Comparison, Condition, Filter, PageQuery, Subject};
+use domain::Collection;
+
+use crate::sql::indexed_columns;
+
+/// The number of items up to which a scope is read quickly, whatever is asked of it.
+const FEW: u64 = 2_000;
+
+/// Returns whether a page of a scope of so many items may take long where no index leads to them.
+pub(crate) const fn is_large(items: u64) -> bool {
+    items > FEW
+}
+
+/// Returns whether an index leads to the items of the page. A search has one, and ranks thousands
+/// of items all the same.
+pub(crate) fn is_indexed(collection: Collection, query: &PageQuery) -> bool {
+    let first = query.order.first().map_or(&Subject::Id, |key| &key.subject);
+    let is_ordered = matches!(first, Subject::Id | Subject::UpdatedAt);
+    let is_served = |filter: &Filter| match (&filter.subject, &filter.condition) {
+        (Subject::Member { name, .. }, condition) => {
+            indexed_columns::column(collection, name).is_some()
+                && match condition {
+                    Condition::Compare(comparison, _) => *comparison != Comparison::NotEqual,
+                    Condition::In(_) => true,
+                    Condition::Contains(_) | Condition::Exists(_) => false,
+                }
+        }
+        (Subject::UpdatedAt, Condition::Compare(..)) => *first == Subject::UpdatedAt,
+        _ => false,
+    };
+    is_ordered && query.selection.filters.iter().all(is_served)
+}

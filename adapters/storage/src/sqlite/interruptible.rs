@@ -1,0 +1,55 @@
+//! Statements that may take long, each interrupted when nobody waits for it any more.
+//!
+//! `SQLite` asks a progress handler every few thousand steps of its machine whether to go on. A
+//! statement whose future was dropped would otherwise keep a processor busy to its end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sea_orm::sqlx::sqlite::SqlitePool;
+use sea_orm::sqlx::{AssertSqlSafe, Error, query_with};
+use sea_orm::{DatabaseConnection, DbErr, QueryResult, RuntimeErr, Statement, Values};
+use sea_query_sqlx::SqlxValues;
+
+/// Steps of the machine between two questions: well below a millisecond.
+const STEPS: i32 = 10_000;
+
+/// Connections whose statements are interrupted.
+pub(crate) struct Interruptible {
+    pub connections: DatabaseConnection,
+}
+
+/// A statement that is wanted until this is dropped.
+struct InterruptOnDrop(Arc<AtomicBool>);
+
+impl Drop for InterruptOnDrop {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Interruptible {
+    /// Runs a statement; it is interrupted when this is dropped.
+    pub async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let pool = self.connections.get_sqlite_connection_pool();
+        read(pool, statement)
+            .await
+            .map_err(|error| DbErr::Query(RuntimeErr::SqlxError(error.into())))
+    }
+}
+
+async fn read(
+    pool: &SqlitePool,
+    Statement { sql, values, .. }: Statement,
+) -> Result<Vec<QueryResult>, Error> {
+    let mut connection = pool.acquire().await?;
+    let interrupt = InterruptOnDrop(Arc::new(AtomicBool::new(true)));
+    let is_wanted = Arc::clone(&interrupt.0);
+    // The handle is had only when the statement before has ended.
+    let mut handle = connection.lock_handle().await?;
+    handle.set_progress_handler(STEPS, move || is_wanted.load(Ordering::Relaxed));
+    drop(handle);
+    let values = SqlxValues(values.unwrap_or(Values(Vec::new())));
+    let rows = query_with(AssertSqlSafe(sql), values).fetch_all(&mut *connection).await?;
+    Ok(rows.into_iter().map(QueryResult::from).collect())
+}
