@@ -48,7 +48,10 @@ pub enum StoreError {
     /// Another process has the `SQLite` file open.
     #[error("the database file {} is in use by another process of this service; stop that one, or use PostgreSQL for several", .0.display())]
     InUse(PathBuf),
-    /// The file that says who uses the `SQLite` file cannot be made or locked.
+    /// The `SQLite` file has several names, which are so many write-ahead logs.
+    #[error("the database file {} has {} hard links; leave it one", .0.display(), .1)]
+    HardLinks(PathBuf, u64),
+    /// The `SQLite` file cannot be locked.
     #[error("cannot lock {path}: {1}", path = .0.display())]
     Lock(PathBuf, std::io::Error),
     /// The database, named without credentials, does not let us in, or is not there: what it or the

@@ -4,6 +4,7 @@
 
 mod cancelled;
 mod clock;
+mod database_file;
 mod full_disk;
 mod killed;
 mod load;

@@ -82,7 +82,7 @@ fn is_idle_soon(service: &Service) {
     loop {
         let before = service.processor_time();
         thread::sleep(SPAN);
-        let is_service_idle = service.processor_time() - before < SPAN / 5;
+        let is_service_idle = service.processor_time().saturating_sub(before) < SPAN / 5;
         if is_service_idle && !service.database().is_some_and(is_reading) {
             break;
         }

@@ -5,6 +5,7 @@
 //! back for every statement.
 
 pub(crate) mod checkpoints;
+pub(crate) mod file;
 pub(crate) mod interruptible;
 pub(crate) mod read_set;
 pub(crate) mod readers;
@@ -13,8 +14,7 @@ pub(crate) mod totals;
 pub(crate) mod writer;
 pub(crate) mod writes;
 
-use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ use crate::error::StoreError;
 use crate::search_index::progress::Step;
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::checkpoints::Checkpoints;
+use crate::sqlite::file::{OwnedFile, existing_file, file};
 use crate::sqlite::interruptible::Interruptible;
 use crate::sqlite::writer::SqliteWriter;
 use crate::write::command::{Answer, Write};
@@ -73,14 +74,13 @@ pub(crate) struct Sqlite {
     writer: SqliteWriter,
     queue: WriteQueue,
     cache: Arc<WriteThroughCache>,
-    /// Held as long as the file is open.
-    lock: File,
+    file: OwnedFile,
 }
 
 impl Sqlite {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
         let file = file(&options.url)?;
-        let lock = sole_process(&file)?;
+        let owned = OwnedFile::take(&file)?;
         let connect_error = |error: DbErr| StoreError::open_pool(&file, &error);
         // It comes first: it makes the file and turns the write-ahead log on, which readers cannot.
         let preparing = SqlxSqliteConnector::connect(preparing_options(options))
@@ -99,7 +99,7 @@ impl Sqlite {
             SqliteWriter::new(connection.map_err(connect_error)?, checkpoints, Arc::clone(&cache));
         let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout)
             .map_err(StoreError::Thread)?;
-        Ok(Self { readers, slow_readers, preparing, writer, queue, cache, lock })
+        Ok(Self { readers, slow_readers, preparing, writer, queue, cache, file: owned })
     }
 }
 
@@ -125,11 +125,14 @@ impl Engine for Sqlite {
         self.slow_readers.read(statement).await
     }
 
+    /// A write to a file that was removed would be lost with it.
     async fn write(&self, write: Write) -> Answer {
+        self.file.require_in_place()?;
         self.queue.write(write).await
     }
 
     async fn check_writes(&self) -> Result<(), RepositoryError> {
+        self.file.require_in_place()?;
         if self.queue.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }
 
@@ -175,62 +178,7 @@ impl Engine for Sqlite {
             }
         }
         // The next process need not wait until the last who knows of this store has forgotten it.
-        if let Err(error) = self.lock.unlock() {
-            tracing::warn!(%error, "the lock on the SQLite file was not let go");
-        }
-    }
-}
-
-/// The file a URL names.
-fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
-    let parsed: SqliteConnectOptions = url
-        .parse()
-        .map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
-    let (location, parameters) = url.split_once('?').unwrap_or((url, ""));
-    if location.ends_with(":memory:")
-        || parameters.contains("mode=memory")
-        || parsed.get_filename().as_os_str().is_empty()
-    {
-        return Err(StoreError::InMemory);
-    }
-    Ok(parsed.get_filename().into())
-}
-
-/// The file a URL names, which must be there.
-pub(crate) fn existing_file(url: &str) -> Result<Arc<Path>, StoreError> {
-    let file = named_file(url)?;
-    if file.exists() { Ok(file) } else { Err(StoreError::Missing(file.to_path_buf())) }
-}
-
-/// The file a URL names; its folder is there afterwards.
-fn file(url: &str) -> Result<Arc<Path>, StoreError> {
-    let file = named_file(url)?;
-    let is_created = url.split_once('?').is_some_and(|(_, rest)| rest.contains("mode=rwc"));
-    if !is_created {
-        return if file.exists() { Ok(file) } else { Err(StoreError::NoFile(file.to_path_buf())) };
-    }
-    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)
-            .map_err(|cause| StoreError::Folder(folder.to_owned(), cause))?;
-    }
-    Ok(file)
-}
-
-/// Makes sure that no other process writes to the file: each would go on with what it knows to be
-/// current.
-///
-/// The lock is on a file beside it. One on the file itself would end `SQLite`'s own locks when it
-/// is let go.
-fn sole_process(file: &Path) -> Result<File, StoreError> {
-    let mut path = file.as_os_str().to_owned();
-    path.push(".lock");
-    let path = PathBuf::from(path);
-    let lock = File::options().create(true).truncate(false).write(true).open(&path);
-    let lock = lock.map_err(|cause| StoreError::Lock(path.clone(), cause))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(StoreError::InUse(file.to_owned())),
-        Err(TryLockError::Error(cause)) => Err(StoreError::Lock(path, cause)),
+        self.file.let_go();
     }
 }
 

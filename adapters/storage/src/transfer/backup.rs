@@ -16,7 +16,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::TransferError;
 use crate::StoreError;
-use crate::sqlite::{BUSY_TIMEOUT, existing_file};
+use crate::sqlite::BUSY_TIMEOUT;
+use crate::sqlite::file::existing_file;
 
 /// Pages copied at a time, 16 MiB.
 const PAGES: i32 = 4_096;

@@ -1,0 +1,104 @@
+//! The `SQLite` file that a URL names, and the lock on it.
+
+use std::fs::{File, Metadata, TryLockError};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use application::RepositoryError;
+use sea_orm::sqlx::sqlite::SqliteConnectOptions;
+
+use crate::error::StoreError;
+
+/// The file a URL names.
+fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
+    let parsed: SqliteConnectOptions = url
+        .parse()
+        .map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;
+    let (location, parameters) = url.split_once('?').unwrap_or((url, ""));
+    if location.ends_with(":memory:")
+        || parameters.contains("mode=memory")
+        || parsed.get_filename().as_os_str().is_empty()
+    {
+        return Err(StoreError::InMemory);
+    }
+    Ok(parsed.get_filename().into())
+}
+
+/// The file a URL names, which must be there.
+pub(crate) fn existing_file(url: &str) -> Result<Arc<Path>, StoreError> {
+    let file = named_file(url)?;
+    if file.exists() { Ok(file) } else { Err(StoreError::Missing(file.to_path_buf())) }
+}
+
+/// The file a URL names; its folder is there afterwards.
+pub(crate) fn file(url: &str) -> Result<Arc<Path>, StoreError> {
+    let file = named_file(url)?;
+    let is_created = url.split_once('?').is_some_and(|(_, rest)| rest.contains("mode=rwc"));
+    if !is_created {
+        return if file.exists() { Ok(file) } else { Err(StoreError::NoFile(file.to_path_buf())) };
+    }
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder)
+            .map_err(|cause| StoreError::Folder(folder.to_owned(), cause))?;
+    }
+    Ok(file)
+}
+
+/// A file that no other process writes to: each would go on with what it knows to be current.
+///
+/// The lock is on the file itself, so that it is found under every name of the file. It is taken
+/// before `SQLite` opens the file and let go after `SQLite` has closed it, on one descriptor:
+/// closing any descriptor of the file ends the locks that `SQLite` has on it. For the same reason
+/// nothing else here opens the file.
+pub(crate) struct OwnedFile {
+    path: Arc<Path>,
+    file: File,
+    device: u64,
+    inode: u64,
+}
+
+impl OwnedFile {
+    pub fn take(path: &Arc<Path>) -> Result<Self, StoreError> {
+        let lock_error = |cause| StoreError::Lock(path.to_path_buf(), cause);
+        // It is there, or may be made: whoever names the file has seen to that.
+        let file = File::options().create(true).truncate(false).read(true).write(true).open(path);
+        let file = file.map_err(|error| StoreError::Open(path.to_path_buf(), error.to_string()))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(path.to_path_buf())),
+            Err(TryLockError::Error(cause)) => return Err(lock_error(cause)),
+        }
+        let metadata = file.metadata().map_err(lock_error)?;
+        // The write-ahead log is beside the name that the file is opened by.
+        if metadata.nlink() > 1 {
+            return Err(StoreError::HardLinks(path.to_path_buf(), metadata.nlink()));
+        }
+        let (device, inode) = identity(&metadata);
+        Ok(Self { path: Arc::clone(path), file, device, inode })
+    }
+
+    /// Fails when the path does not lead to the file any more, because it was removed or replaced.
+    pub fn require_in_place(&self) -> Result<(), RepositoryError> {
+        let found = std::fs::metadata(&self.path).map(|metadata| identity(&metadata));
+        if found.is_ok_and(|found| found == (self.device, self.inode)) {
+            return Ok(());
+        }
+        tracing::error!(
+            file = %self.path.display(),
+            "the database file was moved, removed or replaced; restart the service with the right one"
+        );
+        Err(RepositoryError::Unavailable)
+    }
+
+    /// Lets another process have the file, which must be closed.
+    pub fn let_go(&self) {
+        if let Err(error) = self.file.unlock() {
+            tracing::warn!(%error, "the lock on the SQLite file was not let go");
+        }
+    }
+}
+
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
