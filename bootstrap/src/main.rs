@@ -70,7 +70,7 @@ async fn connect(options: &DatabaseOptions) -> Result<Store, CommandError> {
 
 fn store_options(options: &DatabaseOptions) -> StoreOptions {
     StoreOptions {
-        url: options.database_url.clone(),
+        url: options.database_url.join("\n"),
         connections: options.database_connections,
         acquire_timeout: ACQUIRE_TIMEOUT,
     }

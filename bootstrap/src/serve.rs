@@ -72,6 +72,7 @@ async fn start(options: &ServeOptions) -> Result<(TcpListener, Store), CommandEr
         MigrateMode::Never if store.is_migrated().await.map_err(store_error)? => {}
         MigrateMode::Never => return Err(CommandError::NotMigrated),
     }
+    store.warn_of_times_ahead(SystemClock::default().now()).await;
     Ok((port.open()?, store))
 }
 

@@ -20,6 +20,8 @@ enum Home {
     File(#[expect(dead_code, reason = "held to be dropped")] TempDir),
     /// The URL of the server, and the name of the database on it.
     Server(Url, String),
+    /// Another test value has it.
+    Elsewhere,
 }
 
 impl TestDatabase {
@@ -60,6 +62,12 @@ impl TestDatabase {
         Self { url: url.into(), home: Home::Server(server, name) }
     }
 
+    /// A database that is there, and stays.
+    #[must_use]
+    pub fn existing(url: &str) -> Self {
+        Self { url: url.to_owned(), home: Home::Elsewhere }
+    }
+
     /// What the service is to be given.
     #[must_use]
     pub fn url(&self) -> &str {
@@ -97,7 +105,7 @@ impl TestDatabase {
     pub fn while_no_write_goes_through<T>(&self, work: impl FnOnce() -> T) -> T {
         let (take, let_go) = match self.home {
             Home::File(_) => ("BEGIN IMMEDIATE", "ROLLBACK"),
-            Home::Server(..) => (
+            Home::Server(..) | Home::Elsewhere => (
                 "SELECT pg_advisory_lock('write_clock'::regclass::oid::bigint)",
                 "SELECT pg_advisory_unlock_all()",
             ),

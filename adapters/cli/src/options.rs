@@ -259,7 +259,8 @@ pub struct OpenapiOptions {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Database")]
 pub struct DatabaseOptions {
-    /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`
+    /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; given several times,
+    /// the server of PostgreSQL that takes writes is used
     // Values from the environment are not shown: they hold a password.
     #[arg(
         long,
@@ -268,7 +269,7 @@ pub struct DatabaseOptions {
         default_value = "sqlite://data/proposals.db?mode=rwc",
         hide_env_values = true
     )]
-    pub database_url: String,
+    pub database_url: Vec<String>,
     /// Most connections to PostgreSQL, or readers of an SQLite file
     #[arg(long, env = "PROPOSAL_SERVICE_DATABASE_CONNECTIONS", value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub database_connections: u32,

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
 
 use crate::cache::write_through_cache::WriteThroughCache;
+use crate::error::StoreError;
 use crate::search_index::progress::Step;
 use crate::sql::dialect::Dialect;
 use crate::write::command::{Answer, Write};
@@ -47,6 +48,17 @@ pub(crate) trait Engine: Send + Sync {
     /// history that the store does not have any more.
     fn losses(&self) -> u64 {
         0
+    }
+
+    /// The time by the clock that the times of writes are taken from: that of this machine, which
+    /// tells `here`, unless the database has one of its own.
+    async fn now(&self, here: Timestamp) -> Result<Timestamp, RepositoryError> {
+        Ok(here)
+    }
+
+    /// Returns an error when the schema is one on which writes would go wrong silently.
+    async fn check_schema(&self) -> Result<(), StoreError> {
+        Ok(())
     }
 
     /// A connection on which the schema can be looked at.

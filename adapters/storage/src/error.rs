@@ -60,6 +60,16 @@ pub enum StoreError {
         "cannot open the database {0}: {1}; check that it runs, that it accepts this user, and that --database-url is right"
     )]
     Connect(String, String),
+    /// The connections to the database lose their settings.
+    #[error(
+        "the connections to the database {0} do not keep their settings, as behind a pooler in transaction mode; connect to the server itself, pool sessions, or give the user the settings: {1}"
+    )]
+    Settings(String, String),
+    /// The database is one on which writes would go wrong silently.
+    #[error(
+        "the database {0} cannot keep the data of this service: {1}; use PostgreSQL 15 or newer"
+    )]
+    Unsuitable(String, &'static str),
     /// The operating system gives no thread to write on.
     #[error("cannot start the thread that writes: {0}")]
     Thread(std::io::Error),

@@ -26,7 +26,8 @@ use crate::write::writes::Writes;
 #[derive(Clone)]
 pub struct StoreOptions {
     /// `sqlite://PATH?mode=rwc` (a path relative to the working folder, or absolute with a third
-    /// slash) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
+    /// slash) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; of `PostgreSQL` several, separated
+    /// by spaces or line ends, of which one takes writes.
     pub url: String,
     /// The most connections to `PostgreSQL`, or the number of readers of an `SQLite` file.
     pub connections: u32,
@@ -95,6 +96,7 @@ impl Store {
     /// Where the database refuses, or was prepared by a newer version of the service.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         self.bring_up_to_date().await?;
+        self.engine.check_schema().await?;
         self.resume();
         Ok(())
     }
@@ -107,6 +109,7 @@ impl Store {
         let is_migrated =
             schema_version::is_up_to_date(self.engine.schema(), Access::Write).await?;
         if is_migrated {
+            self.engine.check_schema().await?;
             self.resume();
         }
         Ok(is_migrated)
@@ -141,6 +144,11 @@ impl Store {
     /// When the store is unavailable; some may be forgotten then.
     pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
         self.items.writes.forget_requests(now).await
+    }
+
+    /// Warns in the log when stored times lie ahead of the clock; `now` is the time of this machine.
+    pub async fn warn_of_times_ahead(&self, now: Timestamp) {
+        self.items.writes.warn_of_times_ahead(now).await;
     }
 
     /// The check that the store answers.

@@ -159,7 +159,8 @@ pub struct CollectionWrite {
 /// Who writes, and when: what the change log keeps of every write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteMetadata {
-    /// When it was asked for (microseconds, UTC). The store may give it a later time.
+    /// When it was asked for (microseconds, UTC). The store may give it another
+    /// time: that of its own clock, and always one after those of the writes before it.
     pub time: Timestamp,
     /// The caller's name; `None` for an anonymous one.
     pub caller: Option<Box<str>>,

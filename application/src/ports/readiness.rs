@@ -8,6 +8,6 @@ use super::RepositoryError;
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Readiness: Send + Sync {
-    /// Asks the store something trivial.
+    /// Asks the store something trivial, where it reads and where it writes.
     async fn check(&self) -> Result<(), RepositoryError>;
 }

@@ -5,15 +5,23 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tests::stores::TestDatabase;
 use tests::{Answer, Item, Request, Service};
+use url::Url;
+
+use crate::postgres_server::PostgresServer;
 
 const FILES: &str = "/v1/files";
 
 /// Clients that replace an item of their own, and clients that create.
 const CLIENTS: usize = 12;
+
+/// How long the disk may take to fill, and the writes to go on when there is room again.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Cancels statements of others at random for some seconds, and returns how many.
 const CANCEL: [&str; 2] = [
@@ -38,6 +46,43 @@ fn beside_cancelled_statements_every_write_is_told_what_happened() {
     let cancelled: u64 = cancelled[0][0].as_ref().unwrap().parse().unwrap();
     println!("{cancelled} cancelled; {}", clients.counts());
     assert!(cancelled > 20, "{cancelled} statements were cancelled");
+    clients.look(&service, &database);
+}
+
+/// Most of the small disk; a table that is kept as it is.
+const FILL: [&str; 3] = [
+    "CREATE TABLE ballast (page text)",
+    "ALTER TABLE ballast ALTER COLUMN page SET STORAGE PLAIN",
+    "INSERT INTO ballast SELECT repeat(md5(CAST(number AS text)), 60) FROM generate_series(1, 13700) AS number",
+];
+
+#[test]
+fn while_the_disk_fills_every_write_is_told_what_happened() {
+    let server = PostgresServer::start_with_small_disk();
+    let database = TestDatabase::on_server(server.url());
+    let space = format!("CREATE TABLESPACE small LOCATION '{}'", server.small_disk().display());
+    let _ = database.query(&space);
+    let name = &Url::parse(database.url()).unwrap().path()[1..].to_owned();
+    let _ = database.query(&format!("ALTER DATABASE {name} SET default_tablespace = small"));
+    let service = Service::start_on(&database);
+    for statement in FILL {
+        let _ = database.query(statement);
+    }
+    let clients = Clients::new(&service);
+    clients.run(service.address(), || {
+        let deadline = Instant::now() + PATIENCE;
+        while clients.count(507) < 50 {
+            assert!(Instant::now() < deadline, "the disk does not fill: {}", clients.counts());
+            sleep(Duration::from_millis(20));
+        }
+        let _ = database.query("DROP TABLE ballast");
+        let (done, deadline) = (clients.made.load(Ordering::Relaxed), Instant::now() + PATIENCE);
+        while clients.made.load(Ordering::Relaxed) < done + 100 {
+            assert!(Instant::now() < deadline, "there is room, and writes are still refused");
+            sleep(Duration::from_millis(20));
+        }
+    });
+    println!("{}", clients.counts());
     clients.look(&service, &database);
 }
 
@@ -86,7 +131,7 @@ impl Clients {
         while !over.load(Ordering::Relaxed) {
             let next = number(&current) + 1;
             let mut request = Request::new(address, "PUT", &item.path)
-                .json(json!({ "n": next, "more": "x".repeat(2_000) }).to_string());
+                .json(json!({ "n": next, "more": noise() }).to_string());
             if is_conditional {
                 request = request.header("if-match", current.etag());
             }
@@ -111,7 +156,7 @@ impl Clients {
                 return;
             }
             let text = format!("{client}-{number}");
-            let body = json!({ "text": text, "more": "x".repeat(2_000) }).to_string();
+            let body = json!({ "text": text, "more": noise() }).to_string();
             let answer =
                 self.note(Request::new(address, "POST", FILES).json(body).send_unchecked());
             assert!(matches!(answer.status, 201 | 503 | 507), "{answer}");
@@ -125,6 +170,10 @@ impl Clients {
             self.made.fetch_add(1, Ordering::Relaxed);
         }
         answer
+    }
+
+    fn count(&self, status: u16) -> u64 {
+        self.statuses.lock().unwrap().get(&status).copied().unwrap_or_default()
     }
 
     fn counts(&self) -> String {
@@ -166,4 +215,9 @@ impl Clients {
 fn number(answer: &Answer) -> u64 {
     let value: Value = answer.value();
     value["n"].as_u64().unwrap()
+}
+
+/// Three kilobytes that do not compress well.
+fn noise() -> String {
+    std::iter::repeat_with(fastrand::alphanumeric).take(3_000).collect()
 }

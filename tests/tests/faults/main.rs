@@ -4,13 +4,19 @@
 
 mod cancelled;
 mod clock;
+mod clock_ahead;
 mod database_file;
+mod deleted;
 mod full_disk;
+mod indexing;
 mod killed;
 mod load;
+mod pooler;
 mod postgres_killed;
 mod postgres_server;
 mod retried;
 mod silent;
+mod standby;
 mod stopped;
+mod unsuitable;
 mod wrong_password;

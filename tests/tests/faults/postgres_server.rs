@@ -17,16 +17,68 @@ pub struct PostgresServer {
     programs: PathBuf,
     port: u16,
     folder: TempDir,
+    /// Whether it has a small disk of its own beside its files.
+    has_small_disk: bool,
 }
+
+/// Mounts a disk that only the processes begun here see: `$1` where, then the program.
+const WITH_SMALL_DISK: &str = r#"
+set -e
+mount -t tmpfs -o size=32m,mode=0755 tmpfs "$1"
+mkdir "$1/space"
+chown postgres "$1/space" 2> /dev/null || true
+shift
+exec "$@"
+"#;
 
 impl PostgresServer {
     pub fn start() -> Self {
+        Self::initialise(false)
+    }
+
+    /// Starts a server with a disk of 32 MiB in [`small_disk`](Self::small_disk).
+    pub fn start_with_small_disk() -> Self {
+        Self::initialise(true)
+    }
+
+    /// Starts a server that follows this one and takes no writes.
+    pub fn start_standby(&self) -> Self {
+        let standby = Self::without_files(false);
+        let mut copy = standby.program("pg_basebackup");
+        let port = self.port.to_string();
+        run(copy.args(["--host", "127.0.0.1", "--username", "postgres", "--port", &port]).args([
+            "--write-recovery-conf",
+            "--wal-method",
+            "stream",
+            "--checkpoint",
+            "fast",
+        ]));
+        standby.start_again();
+        standby
+    }
+
+    /// Lets a standby take writes.
+    pub fn promote(&self) {
+        run(self.program("pg_ctl").args(["promote", "--wait", "--silent"]));
+    }
+
+    /// A folder on a disk of its own, which the server alone sees.
+    pub fn small_disk(&self) -> PathBuf {
+        self.folder.path().join("disk/space")
+    }
+
+    fn without_files(has_small_disk: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("disk")).unwrap();
         if is_root() {
             // PostgreSQL refuses to run as root.
             run(Command::new("chown").arg("postgres").arg(folder.path()));
         }
-        let server = Self { programs: programs(), port: free_address().port(), folder };
+        Self { programs: programs(), port: free_address().port(), folder, has_small_disk }
+    }
+
+    fn initialise(has_small_disk: bool) -> Self {
+        let server = Self::without_files(has_small_disk);
         run(server.program("initdb").args([
             "--username",
             "postgres",
@@ -49,10 +101,11 @@ impl PostgresServer {
         let options =
             format!("-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories=", self.port);
         let log = self.folder.path().join("log");
-        run(self
-            .program("pg_ctl")
-            .args(["start", "--wait", "--silent", "--options", &options, "--log"])
-            .arg(log));
+        let mut start = self.program("pg_ctl");
+        if self.has_small_disk {
+            start = self.beside_small_disk(&start);
+        }
+        run(start.args(["start", "--wait", "--silent", "--options", &options, "--log"]).arg(log));
     }
 
     /// From now on nobody is let in without a password, and nobody has one.
@@ -100,6 +153,22 @@ impl PostgresServer {
 
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+
+    /// The same program in a mount namespace of its own, as the same user.
+    fn beside_small_disk(&self, program: &Command) -> Command {
+        let mut within = Command::new("unshare");
+        if !is_root() {
+            within.args(["--user", "--map-root-user"]);
+        }
+        within
+            .args(["--mount", "sh", "-c", WITH_SMALL_DISK, "sh"])
+            .arg(self.folder.path().join("disk"));
+        if !is_root() {
+            within.args(["unshare", "--user", "--map-user=1000", "--map-group=1000", "--"]);
+        }
+        within.arg(program.get_program()).args(program.get_args()).current_dir("/");
+        within
     }
 
     /// A program of `PostgreSQL` about this server's files.

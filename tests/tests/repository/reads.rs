@@ -50,8 +50,10 @@ async fn members_come_back_to_the_byte(store: &TestStore) {
 
 async fn a_new_item_has_version_one_and_its_times(store: &TestStore) {
     let item = store.insert(all(Collection::known("files")), "{}").await.item;
-    let now = Timestamp::from_microsecond(NOW).unwrap();
-    assert_eq!((item.version, item.created_at, item.updated_at), (Version::FIRST, now, now));
+    assert_eq!((item.version, item.created_at), (Version::FIRST, item.updated_at));
+    if store.database.is_sqlite() {
+        assert_eq!(item.created_at, Timestamp::from_microsecond(NOW).unwrap());
+    }
     assert_eq!((item.parent, item.continues), (None, None));
 }
 

@@ -343,17 +343,12 @@ async fn times_are_compared(store: &TestStore) {
         items.push(store.insert(COLLECTION, &format!("{{\"n\":{number}}}")).await);
     }
     let later = at(NOW + 1_000_000);
-    store
+    let updated = store
         .items
-        .update(
-            COLLECTION,
-            replacement(&items[1], r#"{"n":1}"#),
-            WriteOperation::Replace,
-            later.clone(),
-        )
+        .update(COLLECTION, replacement(&items[1], r#"{"n":1}"#), WriteOperation::Replace, later)
         .await
         .unwrap();
-    let (now, later) = (items[2].item.created_at.to_string(), later.time.to_string());
+    let (now, later) = (items[2].item.created_at.to_string(), updated.item.updated_at.to_string());
     assert_eq!(
         found(store, COLLECTION, vec![compare(&Subject::UpdatedAt, Comparison::Greater, &now)])
             .await,

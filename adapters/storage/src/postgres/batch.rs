@@ -79,13 +79,10 @@ impl PostgresRows {
     }
 }
 
-/// `$1` the least time; then one array each of the columns of [`given`].
+/// One array each of the columns of [`given`].
 fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
-    let time =
-        writes.iter().map(|write| write.metadata.time.as_microsecond()).max().unwrap_or_default();
     let column = |value: &dyn Fn(&RowWrite<'_>) -> String| texts(writes.iter().map(value));
     let mut values = vec![
-        time.into(),
         column(&|write| write.row.id.to_string()),
         column(&|write| write.row.scope.collection.name().to_owned()),
         column(&|write| id_text(write.row.scope.parent)),
@@ -173,8 +170,8 @@ fn given(own: [&str; 2], last: &str) -> String {
         "{commit_lock}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, \
          members::json AS members, NULLIF(caller, '') AS caller, {links}{keys}{first}, {last} AS {second}, clock.time FROM clock, \
          unnest({arrays}) AS g (id, collection, parent, members, caller{references}{columns}, {first}, {second}))",
-        commit_lock = commit_lock("$1"),
-        arrays = (2..references::COLUMNS.len() + indexed_columns::COLUMNS.len() + 9)
+        commit_lock = commit_lock(),
+        arrays = (1..references::COLUMNS.len() + indexed_columns::COLUMNS.len() + 8)
             .map(|number| format!("${number}"))
             .collect::<Vec<_>>()
             .join(", "),

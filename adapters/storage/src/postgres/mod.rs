@@ -5,6 +5,7 @@ mod cancellable;
 pub(crate) mod idempotency;
 mod losses;
 mod pool;
+mod probe;
 pub(crate) mod read_set;
 pub(crate) mod search_index;
 mod server;
@@ -22,7 +23,7 @@ use sea_orm::{
     ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
     SqlxPostgresConnector, Statement, TransactionTrait,
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::StoreOptions;
 use crate::engine::Engine;
@@ -32,10 +33,11 @@ use crate::postgres::losses::Losses;
 use crate::postgres::pool::Pool;
 use crate::postgres::server::{Purpose, Server};
 use crate::postgres::session::{Limits, Session};
-use crate::postgres::writes::{PostgresWrites, acquire_commit_lock};
+use crate::postgres::writes::{NOW, PostgresWrites, acquire_commit_lock};
 use crate::search_index::progress::Step;
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::idempotency::FORGET;
+use crate::sql::row_mapping;
 use crate::write::batch::RowWrite;
 use crate::write::command::{Answer, Change, Write};
 use crate::write::queue::{WriteQueue, Writer};
@@ -57,6 +59,14 @@ const SLOW_WORKERS: u32 = 2;
 
 /// Names the advisory lock under which the schema is prepared, among all that use this database.
 const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
+
+/// A change of the schema waits for its locks no longer than this, since all who come after it wait
+/// for it; and it ends when the instance that makes it is stopped.
+const MIGRATION_SETTINGS: &str =
+    "SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '1min'";
+
+/// Clocks of machines differ by less than this.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// Limits of the answers to reads, and to the steps of the full-text index.
 const READ: Limits = Limits { answer: Duration::from_secs(30), can_repeat: true };
@@ -104,6 +114,7 @@ impl Writer for PostgresWriter {
 impl Postgres {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
         let server = reach(options).await?;
+        probe::check(&server, options.acquire_timeout).await?;
         let schema = schema_connection(options, &server).await?;
         let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
         let slow = SLOW_WORKERS.min(options.connections / 4).max(1);
@@ -182,6 +193,10 @@ impl Engine for Postgres {
         if self.rows.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }
 
+    async fn check_schema(&self) -> Result<(), StoreError> {
+        probe::check_sequences(&self.writers, &self.readers).await
+    }
+
     fn schema(&self) -> &DatabaseConnection {
         &self.schema
     }
@@ -200,13 +215,38 @@ impl Engine for Postgres {
         step.await.map_err(|error: DbErr| logged(&error, "index"))
     }
 
-    /// The statement is a transaction of its own.
+    /// The statement is a transaction of its own. A time that is still to come by the database's
+    /// clock is waited for, if it is near.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
-        let close = async {
-            let session = Session::open(&self.writers, LOCK).await?;
-            acquire_commit_lock(&session, time).await
+        loop {
+            let close = async {
+                let session = Session::open(&self.writers, LOCK).await?;
+                acquire_commit_lock(&session).await
+            };
+            let now = close.await.map_err(|error| logged(&error, "close_timestamp"))?;
+            let ahead = time.duration_since(now);
+            if !ahead.is_positive() {
+                return Ok(());
+            }
+            match Duration::try_from(ahead) {
+                Ok(ahead) if ahead <= LONGEST_WAIT => sleep(ahead).await,
+                _ => {
+                    tracing::warn!(%ahead, "a time was asked for that is still to come by the database's clock");
+                    return Err(RepositoryError::Unavailable);
+                }
+            }
+        }
+    }
+
+    async fn now(&self, _here: Timestamp) -> Result<Timestamp, RepositoryError> {
+        let statement = format!("SELECT {NOW} AS now");
+        let now = async {
+            let session = Session::open(&self.readers, BRIEF).await?;
+            let row = session.query_one_raw(POSTGRES.statement(&statement, [])).await?;
+            row.map_or(Ok(0), |row| row_mapping::get(&row, "now"))
         };
-        close.await.map(|_| ()).map_err(|error| logged(&error, "close_timestamp"))
+        let now = now.await.map_err(|error: DbErr| logged(&error, "now"))?;
+        Timestamp::from_microsecond(now).map_err(|_| RepositoryError::Corrupt)
     }
 
     async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
@@ -220,6 +260,7 @@ impl Engine for Postgres {
         let transaction = self.schema.begin().await?;
         let lock = POSTGRES.statement("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK.into()]);
         transaction.execute_raw(lock).await?;
+        transaction.execute_unprepared(MIGRATION_SETTINGS).await?;
         Ok(transaction)
     }
 

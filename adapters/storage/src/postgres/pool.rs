@@ -82,6 +82,11 @@ impl Pool {
         }))
     }
 
+    /// The name of the database for messages.
+    pub fn target(&self) -> String {
+        self.0.server.target()
+    }
+
     pub fn losses(&self) -> &Arc<Losses> {
         &self.0.losses
     }

@@ -12,8 +12,10 @@ use crate::search_index::progress::{self, ADVANCE, Next, Step};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 
-/// Several instances may index at once; they take turns.
-const TURN: &str = "SELECT sequence FROM search_progress FOR UPDATE";
+/// One instance indexes at a time, and the others do not wait for it.
+const TURN: &str = "SELECT sequence FROM search_progress FOR UPDATE SKIP LOCKED";
+
+const INDEXED: &str = "SELECT sequence FROM search_progress";
 
 const MEMBERS: &str = "SELECT i.id, CAST(c.members AS TEXT) AS members FROM items i JOIN changes c ON c.sequence = i.sequence WHERE i.id = ANY($1::uuid[])";
 
@@ -24,12 +26,10 @@ const REMOVE: &str = "DELETE FROM search_index WHERE item_id = ANY($1::uuid[])";
 
 /// Indexes the items of at most `limit` changes.
 pub(crate) async fn step(transaction: &impl ConnectionTrait, limit: i64) -> Result<Step, DbErr> {
-    let progress = transaction.query_all_raw(POSTGRES.statement(TURN, [])).await?;
-    let indexed: i64 = progress
-        .first()
-        .map(|row| row_mapping::get(row, "sequence"))
-        .transpose()?
-        .unwrap_or_default();
+    let Some(indexed) = sequence(transaction, TURN).await? else {
+        let indexed = sequence(transaction, INDEXED).await?.unwrap_or_default();
+        return Ok(Step { indexed, changes: 0, has_more: true });
+    };
     let next_changes = [indexed.into(), limit.into()];
     let next_changes = POSTGRES.statement(&progress::next(&POSTGRES), next_changes);
     let changes = transaction.query_all_raw(next_changes).await?;
@@ -45,6 +45,11 @@ pub(crate) async fn step(transaction: &impl ConnectionTrait, limit: i64) -> Resu
     }
     transaction.execute_raw(POSTGRES.statement(ADVANCE, [step.indexed.into()])).await?;
     Ok(step)
+}
+
+async fn sequence(connection: &impl ConnectionTrait, text: &str) -> Result<Option<i64>, DbErr> {
+    let row = connection.query_one_raw(POSTGRES.statement(text, [])).await?;
+    row.map(|row| row_mapping::get(&row, "sequence")).transpose()
 }
 
 /// Indexes those of the items that there are, and takes them out of `items`.

@@ -60,7 +60,7 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    fn settings(self) -> impl Iterator<Item = &'static Setting> {
+    pub fn settings(self) -> impl Iterator<Item = &'static Setting> {
         let own = match self {
             Self::Read => &[][..],
             Self::Search => SEARCHING,
@@ -146,6 +146,11 @@ impl Server {
         Err(failed.unwrap_or(SqlxError::PoolClosed))
     }
 
+    /// The user of the server that took the last connection.
+    pub fn user(&self) -> &str {
+        self.options().get_username()
+    }
+
     /// Tries a connection that has been idle.
     pub async fn check(
         &self,
@@ -182,7 +187,10 @@ async fn connect(
 
 /// That a connection has the settings of its purpose. Startup options and settings are lost behind
 /// some poolers.
-async fn verify(connection: &mut PgConnection, purpose: Purpose) -> Result<(), SqlxError> {
+pub(crate) async fn verify(
+    connection: &mut PgConnection,
+    purpose: Purpose,
+) -> Result<(), SqlxError> {
     let current = purpose.settings().map(|(name, _)| format!("current_setting('{name}')"));
     let current = format!("SELECT {}", current.collect::<Vec<_>>().join(", "));
     let row = raw_sql(AssertSqlSafe(current)).fetch_one(connection).await?;

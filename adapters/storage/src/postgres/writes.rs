@@ -45,15 +45,18 @@ const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: fals
 /// Rows that one statement of a replacement writes.
 const ROWS_AT_A_TIME: usize = 2_000;
 
+/// The database's time in microseconds.
+pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
 /// The setting in which a transaction of several statements keeps its time.
 const TIME: &str = "proposal_service.time";
 
 const LOCK_VERSIONS: &str =
     "SELECT id, version FROM items WHERE collection = $1 ORDER BY id FOR UPDATE";
 
-/// The texts of the writes, made once. Both deletions take `$1` time and `$2` caller; then that of
-/// one item takes `$3` id, `$4` collection, `$5` parent and `$6` expected version, that of many
-/// `$3` collection and `$4` ids, a JSON array.
+/// The texts of the writes, made once. Both deletions take `$1` caller; then that of one item takes
+/// `$2` id, `$3` collection, `$4` parent and `$5` expected version, that of many `$2` collection and
+/// `$3` ids, a JSON array.
 #[derive(Debug)]
 pub(crate) struct PostgresWrites {
     rows: PostgresRows,
@@ -123,8 +126,7 @@ impl PostgresWrites {
         transaction: &Session,
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, DbErr> {
-        let least = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
-        acquire_commit_lock(transaction, least).await?;
+        acquire_commit_lock(transaction).await?;
         let refusals = refusals(transaction, writes).await?;
         let possible = writes.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
         let possible: Vec<_> = possible.map(|(write, _)| *write).collect();
@@ -181,7 +183,7 @@ impl PostgresWrites {
         deletion: Deletion,
         metadata: &WriteMetadata,
     ) -> Result<Answer, DbErr> {
-        acquire_commit_lock(transaction, metadata.time).await?;
+        acquire_commit_lock(transaction).await?;
         if !hold(transaction, metadata).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
@@ -197,13 +199,13 @@ impl PostgresWrites {
         Deletion { scope, id, expected }: Deletion,
         metadata: &WriteMetadata,
     ) -> Result<Answer, DbErr> {
-        let own: [Value; 4] = [
+        let values: [Value; 5] = [
+            caller(metadata),
             id.uuid().into(),
             scope.collection.name().into(),
             parent(scope).into(),
             expected.number().into(),
         ];
-        let values = metadata_values(metadata).into_iter().chain(own);
         let rows = run(connection, &self.delete, values).await?;
         let found = rows.first().map(|row| row_mapping::get(row, "found")).transpose()?;
         let is_deleted = found == Some(expected.number());
@@ -216,7 +218,7 @@ impl PostgresWrites {
         content: &ContentChange,
         metadata: &WriteMetadata,
     ) -> Result<Answer, DbErr> {
-        let time = acquire_commit_lock(transaction, metadata.time).await?;
+        let time = acquire_commit_lock(transaction).await?;
         if !hold(transaction, metadata).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
@@ -242,9 +244,9 @@ impl PostgresWrites {
             }
         }
         if !removed.is_empty() {
-            let own = [collection.name().into(), listed(removed.iter().map(|(id, _)| *id))];
-            run(transaction, &self.delete_all, metadata_values(metadata).into_iter().chain(own))
-                .await?;
+            let ids = listed(removed.iter().map(|(id, _)| *id));
+            let values = [caller(metadata), collection.name().into(), ids];
+            run(transaction, &self.delete_all, values).await?;
         }
         let revision = Revision(revision_of(transaction, collection).await?);
         transaction.commit().await?;
@@ -252,9 +254,9 @@ impl PostgresWrites {
     }
 }
 
-/// `$1` time, `$2` caller: the parameters that every deletion begins with.
-fn metadata_values(metadata: &WriteMetadata) -> [Value; 2] {
-    [metadata.time.as_microsecond().into(), metadata.caller.as_deref().map(str::to_owned).into()]
+/// The parameter that every deletion begins with.
+fn caller(metadata: &WriteMetadata) -> Value {
+    metadata.caller.as_deref().map(str::to_owned).into()
 }
 
 /// The revision of a whole collection, with the writes to those it refers to.
@@ -302,14 +304,12 @@ async fn hold(connection: &impl ConnectionTrait, metadata: &WriteMetadata) -> Re
 /// transaction; what is committed afterwards has a later one.
 pub(crate) async fn acquire_commit_lock(
     connection: &impl ConnectionTrait,
-    least: Timestamp,
 ) -> Result<Timestamp, DbErr> {
     let statement = format!(
         "WITH {} SELECT time, set_config('{TIME}', time::text, true) FROM clock",
-        commit_lock("$1")
+        commit_lock()
     );
-    let values = [least.as_microsecond().into()];
-    let rows = run(connection, &statement, values).await?;
+    let rows = run(connection, &statement, []).await?;
     let row = rows.first().ok_or_else(|| DbErr::Custom("the clock has no time".to_owned()))?;
     Timestamp::from_microsecond(row_mapping::get(row, "time")?)
         .map_err(|error| DbErr::Custom(error.to_string()))
@@ -382,35 +382,36 @@ async fn run(
 fn delete() -> String {
     format!(
         "WITH {commit_lock}, found AS (SELECT i.id, i.version FROM items i, clock \
-         WHERE i.id = $3 AND i.collection = $4 AND (i.parent = $5 OR $5 IS NULL) FOR UPDATE OF i), \
-         target AS (SELECT id FROM found WHERE version = $6), {removed} SELECT version AS found FROM found",
-        commit_lock = commit_lock("$1"),
+         WHERE i.id = $2 AND i.collection = $3 AND (i.parent = $4 OR $4 IS NULL) FOR UPDATE OF i), \
+         target AS (SELECT id FROM found WHERE version = $5), {removed} SELECT version AS found FROM found",
+        commit_lock = commit_lock(),
         removed = removed(),
     )
 }
 
 fn delete_all() -> String {
     format!(
-        "WITH {commit_lock}, target AS (SELECT i.id FROM items i, clock WHERE i.collection = $3 \
-         AND i.id IN (SELECT value::uuid FROM json_array_elements_text($4::json))), {removed} SELECT 1",
-        commit_lock = commit_lock("$1"),
+        "WITH {commit_lock}, target AS (SELECT i.id FROM items i, clock WHERE i.collection = $2 \
+         AND i.id IN (SELECT value::uuid FROM json_array_elements_text($3::json))), {removed} SELECT 1",
+        commit_lock = commit_lock(),
         removed = removed(),
     )
 }
 
 /// Waits until no other write is under way: `clock` has the time of this one, which is after those
-/// of all before it and at least what is asked for.
+/// of all before it. It is the database's own time, so that an instance whose clock is ahead does
+/// not move the times of all.
 ///
 /// So writes are committed in the order of their times, and of their numbers in the change log: who
 /// reads what was written after a time or a number misses nothing that is committed later. The
 /// clock is a sequence, which leaves no dead rows; the lock is let go with the commit. In a
 /// transaction that has [acquired the commit lock](acquire_commit_lock) all statements have the
 /// time of that.
-pub(crate) fn commit_lock(least: &str) -> String {
+pub(crate) fn commit_lock() -> String {
     format!(
         "commit_lock AS MATERIALIZED (SELECT pg_advisory_xact_lock('write_clock'::regclass::oid::bigint)), \
          clock AS MATERIALIZED (SELECT coalesce(nullif(current_setting('{TIME}', true), '')::bigint, \
-         setval('write_clock', greatest(nextval('write_clock'), {least}))) AS time FROM commit_lock)"
+         setval('write_clock', greatest(nextval('write_clock'), {NOW}))) AS time FROM commit_lock)"
     )
 }
 
@@ -421,7 +422,7 @@ fn removed() -> String {
          (SELECT id FROM target UNION ALL SELECT c.id FROM items c JOIN target ON c.parent = target.id) \
          RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.continues), {}, {}",
         logged_changes(
-            "w.collection, w.id, w.version, 'deleted', (SELECT time FROM clock), $2, w.parent, w.continues, NULL::json",
+            "w.collection, w.id, w.version, 'deleted', (SELECT time FROM clock), $1, w.parent, w.continues, NULL::json",
             "written w"
         ),
         counted_writes(-1),

@@ -34,6 +34,9 @@ const IDLE: Duration = Duration::from_millis(20);
 /// The longest time that a search waits.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The pause while another instance indexes.
+const WHILE_ANOTHER_INDEXES: Duration = Duration::from_millis(50);
+
 /// The pause after a step that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
@@ -189,6 +192,9 @@ async fn serve(engine: Arc<dyn Engine>, work: Arc<Work>) {
         let step = AssertUnwindSafe(engine.index(AT_A_TIME)).catch_unwind().await;
         if let Ok(Ok(step)) = step {
             work.stepped(waited, step);
+            if step.has_more && step.changes == 0 {
+                sleep(WHILE_ANOTHER_INDEXES).await;
+            }
         } else {
             // An error was logged where it arose. Who waits is told at once.
             if step.is_err() {

@@ -42,7 +42,7 @@ pub(crate) struct Step {
     pub indexed: i64,
     /// The number of changes it took.
     pub changes: usize,
-    /// True when more are known to wait.
+    /// True when more are known to wait; without a change taken another instance is at work.
     pub has_more: bool,
 }
 

@@ -12,6 +12,9 @@ use crate::error::StoreError;
 
 /// The file a URL names.
 fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
+    if url.contains('\n') {
+        return Err(StoreError::InvalidUrl("several are for PostgreSQL only".to_owned()));
+    }
     let parsed: SqliteConnectOptions = url
         .parse()
         .map_err(|error: sea_orm::sqlx::Error| StoreError::InvalidUrl(error.to_string()))?;

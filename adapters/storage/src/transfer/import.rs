@@ -11,7 +11,6 @@ use application::maintenance::{CheckedChange, HistoryImport, MaintenanceError};
 use async_trait::async_trait;
 use domain::ItemId;
 use domain::WriteOperation;
-use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Statement, Value};
 
 use super::{TransferError, connect_to_look, has_rows};
@@ -49,7 +48,7 @@ const SQLITE: Preparation =
 /// made. Then the planner learns how large they have become: it would count for a long time, and
 /// the service's first reads would be slow. Numbers and times go on after those that were stored.
 const POSTGRES: Preparation = Preparation {
-    storing: "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off",
+    storing: "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off",
     counting: "SET LOCAL enable_seqscan = DEFAULT; SET LOCAL enable_hashjoin = DEFAULT; SET LOCAL enable_mergejoin = DEFAULT; \
                       ANALYZE items, changes",
     commit: "SELECT setval(pg_get_serial_sequence('changes', 'sequence'), MAX(sequence)), \
@@ -76,7 +75,7 @@ impl Import {
         let transaction = transaction.map_err(TransferError::at(STEP))?;
         let preparation = match dialect.backend {
             DbBackend::Postgres => {
-                let locked = acquire_commit_lock(&transaction, Timestamp::UNIX_EPOCH).await;
+                let locked = acquire_commit_lock(&transaction).await;
                 locked.map_err(TransferError::at(STEP))?;
                 POSTGRES
             }

@@ -1,35 +1,46 @@
 //! Writes on their way to an engine, and what is to be done beside them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use application::{RepositoryError, ShownItem, WriteMetadata};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::engine::Engine;
 use crate::search_index::indexer::Indexer;
+use crate::sql::change_log;
 use crate::write::batch::RowChange;
 use crate::write::command::{Answer, Change, Write, Written};
 
 /// Requests that are forgotten in one step.
 const FORGOTTEN_AT_A_TIME: i64 = 1_000;
 
+/// Clocks of machines differ by less than this.
+const TOLERATED_AHEAD: SignedDuration = SignedDuration::from_secs(1);
+
 /// The way to the engine, which the full-text index follows.
 pub(crate) struct Writes {
     engine: Arc<dyn Engine>,
     indexer: Arc<Indexer>,
+    /// True after the first write of this process.
+    has_written: AtomicBool,
 }
 
 impl Writes {
     pub const fn new(engine: Arc<dyn Engine>, indexer: Arc<Indexer>) -> Self {
-        Self { engine, indexer }
+        Self { engine, indexer, has_written: AtomicBool::new(false) }
     }
 
     pub async fn write(&self, change: Change, metadata: WriteMetadata) -> Answer {
         self.indexer.apply_back_pressure().await;
+        let here = metadata.time;
         let write = Write { change, metadata };
         let changes = write.changes();
         let answer = self.engine.write(write).await;
         self.indexer.written(changes);
+        if answer.is_ok() && !self.has_written.swap(true, Ordering::Relaxed) {
+            self.warn_of_times_ahead(here).await;
+        }
         answer
     }
 
@@ -53,6 +64,18 @@ impl Writes {
             if some < FORGOTTEN_AT_A_TIME.unsigned_abs() {
                 return Ok(forgotten);
             }
+        }
+    }
+
+    /// Warns when stored times lie ahead of the clock: then what is written is later still, until
+    /// the clock has caught up. `here` is the time of this machine.
+    pub async fn warn_of_times_ahead(&self, here: Timestamp) {
+        let last = self.engine.read(change_log::last_statement(self.engine.dialect())).await;
+        let (Ok(now), Ok(last)) = (self.engine.now(here).await, last) else { return };
+        let Some(Ok(last)) = last.first().map(change_log::change) else { return };
+        let ahead = last.time.duration_since(now);
+        if ahead > TOLERATED_AHEAD {
+            tracing::warn!(%ahead, "stored times lie ahead of the clock; writes are given later ones until it has caught up");
         }
     }
 

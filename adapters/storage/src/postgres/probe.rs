@@ -1,0 +1,112 @@
+//! Checks at start that nothing will go wrong silently: some engines and poolers speak the protocol of
+//! `PostgreSQL` and do something else.
+
+use std::io;
+use std::time::Duration;
+
+use sea_orm::sqlx::postgres::PgConnection;
+use sea_orm::sqlx::{Error as SqlxError, Row as _, raw_sql};
+use sea_orm::{ConnectionTrait as _, DbErr};
+use tokio::time::timeout;
+
+use crate::error::StoreError;
+use crate::postgres::pool::Pool;
+use crate::postgres::server::{Purpose, Server, verify};
+use crate::postgres::session::{Limits, Session};
+use crate::sql::dialect::POSTGRES;
+use crate::sql::row_mapping;
+
+/// Members whose order and digits must be kept.
+const JSON: &str = r#"SELECT CAST('{"b":1.0,"a":1}' AS "json")::text = '{"b":1.0,"a":1}'"#;
+
+/// Returns false where another has the lock.
+const LOCK: &str = "SELECT pg_try_advisory_xact_lock(8245931991)";
+
+const HAS_CLOCK: &str = "SELECT to_regclass('write_clock') IS NOT NULL AS found";
+
+const NEXT: &str = "SELECT nextval('write_clock') AS next";
+
+const LIMITS: Limits = Limits { answer: Duration::from_secs(5), can_repeat: true };
+
+/// Checks a server that takes writes; another one is not written to.
+pub(crate) async fn check(server: &Server, limit: Duration) -> Result<(), StoreError> {
+    let failed = |error: SqlxError| match error {
+        SqlxError::Configuration(_) => StoreError::Settings(server.target(), settings(server)),
+        error => StoreError::connect(server.target(), &error),
+    };
+    match timeout(limit, flaw(server)).await {
+        Ok(Ok(None)) => Ok(()),
+        Ok(Ok(Some(flaw))) => Err(StoreError::Unsuitable(server.target(), flaw)),
+        Ok(Err(error)) if is_read_only(&error) => {
+            tracing::warn!(%error, "there is no server that takes writes");
+            Ok(())
+        }
+        Ok(Err(error)) => Err(failed(error)),
+        Err(_) => Err(StoreError::connect(server.target(), &"no answer in time")),
+    }
+}
+
+/// The reason why the engine must not be used, if there is one.
+async fn flaw(server: &Server) -> Result<Option<&'static str>, SqlxError> {
+    let mut one = server.connect(Purpose::Write).await?;
+    let mut other = server.connect(Purpose::Write).await?;
+    if !is_true(&mut one, JSON).await? {
+        return Ok(Some("its type json does not keep members as they were sent"));
+    }
+    begin(&mut other).await?;
+    // A pooler in transaction mode has another server's connection for this one now.
+    verify(&mut one, Purpose::Write).await?;
+    begin(&mut one).await?;
+    let (other_locked, one_locked) =
+        (is_true(&mut other, LOCK).await?, is_true(&mut one, LOCK).await?);
+    Ok((other_locked && one_locked).then_some("its advisory locks are no locks"))
+}
+
+async fn begin(connection: &mut PgConnection) -> Result<(), SqlxError> {
+    raw_sql("BEGIN").execute(connection).await.map(|_| ())
+}
+
+async fn is_true(connection: &mut PgConnection, query: &'static str) -> Result<bool, SqlxError> {
+    raw_sql(query).fetch_one(connection).await?.try_get::<bool, _>(0)
+}
+
+fn is_read_only(error: &SqlxError) -> bool {
+    matches!(error, SqlxError::Io(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// The statements that give a user the settings.
+fn settings(server: &Server) -> String {
+    let user = server.user().replace('"', "\"\"");
+    let set = Purpose::Write
+        .settings()
+        .map(|(name, value)| format!("ALTER ROLE \"{user}\" SET {name} = '{value}'"));
+    set.collect::<Vec<_>>().join("; ")
+}
+
+/// Checks that numbers are handed out in one order: where each connection has some in store, times
+/// and the change log would have none. The schema must be there.
+pub(crate) async fn check_sequences(writers: &Pool, readers: &Pool) -> Result<(), StoreError> {
+    let numbers = async {
+        let one = Session::open(writers, LIMITS).await?;
+        let found = one.query_one_raw(POSTGRES.statement(HAS_CLOCK, [])).await?;
+        if !found.map_or(Ok(false), |row| row_mapping::get(&row, "found"))? {
+            return Ok(true);
+        }
+        let other = Session::open(readers, LIMITS).await?;
+        let numbers = [next(&one).await?, next(&other).await?, next(&one).await?];
+        Ok::<_, DbErr>(numbers.is_sorted())
+    };
+    match numbers.await {
+        Ok(false) => {
+            let flaw = "its sequences hand numbers out by connection, not in one order";
+            Err(StoreError::Unsuitable(writers.target(), flaw))
+        }
+        // A server that cannot be written to now is not written to.
+        Ok(true) | Err(_) => Ok(()),
+    }
+}
+
+async fn next(session: &Session) -> Result<i64, DbErr> {
+    let row = session.query_one_raw(POSTGRES.statement(NEXT, [])).await?;
+    row.map_or(Ok(0), |row| row_mapping::get(&row, "next"))
+}

@@ -1,0 +1,44 @@
+//! Stored times that lie ahead of the clock: a warning at the start and at the first write.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tests::Service;
+use tests::stores::TestDatabase;
+
+const FILES: &str = "/v1/files";
+
+const WARNING: &str = "stored times lie ahead of the clock";
+
+/// How long a line may take to be in the log.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const AN_HOUR_AHEAD: &str = "UPDATE changes SET time = time + 3600000000";
+
+const CLOCK: &str = "SELECT CAST(setval('write_clock', (SELECT MAX(time) FROM changes)) AS TEXT)";
+
+#[test]
+fn a_store_ahead_of_the_clock_is_told_at_the_start_and_at_the_first_write() {
+    for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+        let service = Service::start_on(&database);
+        service.create(FILES, "{}");
+        assert!(!service.log().contains(WARNING), "{}", service.log());
+        drop(service);
+        let _ = database.query(AN_HOUR_AHEAD);
+        if !database.is_sqlite() {
+            let _ = database.query(CLOCK);
+        }
+        let service = Service::start_on(&database);
+        warned(&service, 1);
+        service.create(FILES, "{}");
+        warned(&service, 2);
+    }
+}
+
+fn warned(service: &Service, times: usize) {
+    let deadline = Instant::now() + PATIENCE;
+    while service.log().matches(WARNING).count() < times {
+        assert!(Instant::now() < deadline, "warned {times} times: {}", service.log());
+        sleep(Duration::from_millis(20));
+    }
+}
