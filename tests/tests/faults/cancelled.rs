@@ -21,7 +21,7 @@ const FILES: &str = "/v1/files";
 const CLIENTS: usize = 12;
 
 /// How long the disk may take to fill, and the writes to go on when there is room again.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Cancels statements of others at random for some seconds, and returns how many.
 const CANCEL: [&str; 2] = [

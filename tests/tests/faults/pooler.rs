@@ -1,13 +1,15 @@
-//! A pooler in transaction mode: each transaction of a client may be another server connection's.
+//! A pooler in transaction mode: each transaction of a client may be on another connection to
+//! the server: the one that was idle last.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use url::Url;
 
-/// The server connections of each client, which take turns.
-const CONNECTIONS: usize = 2;
+/// The idle server connections, and the server's answer to a new one.
+type Idle = Arc<Mutex<Vec<(TcpStream, Vec<u8>)>>>;
 
 /// Passes the messages of clients on to a server.
 pub struct Pooler {
@@ -24,8 +26,10 @@ impl Pooler {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let own = listener.local_addr().expect("a bound listener has an address");
         thread::spawn(move || {
+            let idle = Idle::default();
             for client in listener.incoming().flatten() {
-                thread::spawn(move || drop(serve(client, address)));
+                let idle = Arc::clone(&idle);
+                thread::spawn(move || drop(serve(client, address, &idle)));
             }
         });
         let mut url = server.clone();
@@ -40,43 +44,55 @@ impl Pooler {
     }
 }
 
-fn serve(mut client: TcpStream, server: SocketAddr) -> io::Result<()> {
+fn serve(mut client: TcpStream, address: SocketAddr, idle: &Idle) -> io::Result<()> {
     let mut startup = message(&mut client, false)?;
     // There is no TLS.
     if startup.len() == 8 {
         client.write_all(b"N")?;
         startup = message(&mut client, false)?;
     }
-    let mut servers = Vec::new();
-    for number in 0..CONNECTIONS {
-        let mut server = TcpStream::connect(server)?;
-        server.write_all(&startup)?;
-        answer(&mut server, (number == 0).then_some(&mut client))?;
-        servers.push(server);
-    }
-    for turn in 0.. {
-        let server = &mut servers[turn % CONNECTIONS];
+    let take = || {
+        let taken = idle.lock().expect("no thread panics").pop();
+        taken.map_or_else(|| connect(address, &startup), Ok)
+    };
+    let give_back = |server| idle.lock().expect("no thread panics").push(server);
+    let server = take()?;
+    client.write_all(&server.1)?;
+    give_back(server);
+    loop {
+        let mut question = message(&mut client, true)?;
+        let mut server = take()?;
         loop {
-            let question = message(&mut client, true)?;
-            server.write_all(&question)?;
+            server.0.write_all(&question)?;
             // A query, or the end of one.
-            if matches!(question[0], b'Q' | b'S') && answer(server, Some(&mut client))? == b'I' {
-                break;
+            if matches!(question[0], b'Q' | b'S') {
+                let (answer, is_idle) = answer(&mut server.0)?;
+                client.write_all(&answer)?;
+                if is_idle {
+                    break;
+                }
             }
+            question = message(&mut client, true)?;
         }
+        give_back(server);
     }
-    Ok(())
 }
 
-/// Passes an answer on to its end; whether a transaction is open.
-fn answer(server: &mut TcpStream, mut client: Option<&mut TcpStream>) -> io::Result<u8> {
+fn connect(address: SocketAddr, startup: &[u8]) -> io::Result<(TcpStream, Vec<u8>)> {
+    let mut server = TcpStream::connect(address)?;
+    server.write_all(startup)?;
+    let (answer, _) = answer(&mut server)?;
+    Ok((server, answer))
+}
+
+/// An answer to its end, and whether no transaction is open.
+fn answer(server: &mut TcpStream) -> io::Result<(Vec<u8>, bool)> {
+    let mut answer = Vec::new();
     loop {
         let message = message(server, true)?;
-        if let Some(client) = &mut client {
-            client.write_all(&message)?;
-        }
+        answer.extend_from_slice(&message);
         if message[0] == b'Z' {
-            return Ok(message[5]);
+            return Ok((answer, message[5] == b'I'));
         }
     }
 }

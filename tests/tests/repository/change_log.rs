@@ -44,7 +44,7 @@ async fn every_write_is_logged_with_the_members_it_left(store: &TestStore) {
         "each write has a time of its own, after those before it: {times:?}"
     );
     if store.database.is_sqlite() {
-        assert_eq!(times, Vec::from_iter(NOW..NOW + 4));
+        assert_eq!(times, (NOW..NOW + 4).collect::<Vec<_>>());
     }
     assert!(when.iter().all(|row| row[1].as_deref() == Some("files")));
 }

@@ -290,7 +290,7 @@ async fn reach(options: &StoreOptions) -> Result<Server, StoreError> {
         }
         Ok(Err(SqlxError::Database(error)))
             if matches!(error.code().as_deref(), Some(STARTING_UP | TOO_MANY_CONNECTIONS)) => {}
-        Ok(Err(error)) => return Err(StoreError::connect(target(), &error)),
+        Ok(Err(error)) => return Err(probe::start_error(&server, &error)),
         Err(_) => {
             let time = options.acquire_timeout;
             return Err(StoreError::connect(target(), &format!("no answer within {time:?}")));

@@ -30,10 +30,6 @@ const LIMITS: Limits = Limits { answer: Duration::from_secs(5), can_repeat: true
 
 /// Checks a server that takes writes; another one is not written to.
 pub(crate) async fn check(server: &Server, limit: Duration) -> Result<(), StoreError> {
-    let failed = |error: SqlxError| match error {
-        SqlxError::Configuration(_) => StoreError::Settings(server.target(), settings(server)),
-        error => StoreError::connect(server.target(), &error),
-    };
     match timeout(limit, flaw(server)).await {
         Ok(Ok(None)) => Ok(()),
         Ok(Ok(Some(flaw))) => Err(StoreError::Unsuitable(server.target(), flaw)),
@@ -41,8 +37,16 @@ pub(crate) async fn check(server: &Server, limit: Duration) -> Result<(), StoreE
             tracing::warn!(%error, "there is no server that takes writes");
             Ok(())
         }
-        Ok(Err(error)) => Err(failed(error)),
+        Ok(Err(error)) => Err(start_error(server, &error)),
         Err(_) => Err(StoreError::connect(server.target(), &"no answer in time")),
+    }
+}
+
+/// The line for the operator about a connection that could not be made.
+pub(crate) fn start_error(server: &Server, error: &SqlxError) -> StoreError {
+    match error {
+        SqlxError::Configuration(_) => StoreError::Settings(server.target(), settings(server)),
+        error => StoreError::connect(server.target(), error),
     }
 }
 
