@@ -52,6 +52,12 @@ impl ChangeService {
         Ok(self.log.changes(after, collection, limit).await?)
     }
 
+    /// Returns the history that versions, revisions and numbers of changes belong to now.
+    #[must_use]
+    pub fn history(&self) -> Arc<str> {
+        self.log.history_id()
+    }
+
     /// Returns the number of the last change; 0 before the first.
     ///
     /// # Errors

@@ -70,6 +70,7 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     let base_url = Arc::new(options.base_url);
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(&base_url),
+        log: ChangeService::new(Arc::clone(&ports.changes)),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
         responses: MemoryBudget::of_mib(RESPONSE_BUDGET_MIB),
         comparisons: MemoryBudget::of_mib(COMPARISON_BUDGET_MIB),

@@ -61,6 +61,12 @@ pub(crate) trait Engine: Send + Sync {
         Ok(())
     }
 
+    /// The number of the server's timeline, which is another one after a failover; 0 where there is
+    /// none.
+    fn timeline(&self) -> u32 {
+        0
+    }
+
     /// A connection on which the schema can be looked at.
     fn schema(&self) -> &DatabaseConnection;
 

@@ -97,8 +97,7 @@ impl Store {
     pub async fn migrate(&self) -> Result<(), StoreError> {
         self.bring_up_to_date().await?;
         self.engine.check_schema().await?;
-        self.resume();
-        Ok(())
+        self.resume().await
     }
 
     /// Returns whether nothing is left to [migrate](Self::migrate).
@@ -110,14 +109,17 @@ impl Store {
             schema_version::is_up_to_date(self.engine.schema(), Access::Write).await?;
         if is_migrated {
             self.engine.check_schema().await?;
-            self.resume();
+            self.resume().await?;
         }
         Ok(is_migrated)
     }
 
-    /// Goes on with what a process before this one left to be indexed.
-    fn resume(&self) {
+    /// Learns which history the database holds, and goes on with what a process before this one left
+    /// to be indexed.
+    async fn resume(&self) -> Result<(), StoreError> {
+        self.past.set_history(schema_version::history(self.engine.schema()).await?);
         self.indexer.written(1);
+        Ok(())
     }
 
     /// The items.

@@ -1,5 +1,7 @@
 //! The change log.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
@@ -65,4 +67,10 @@ pub trait ChangeLog: Send + Sync {
 
     /// The number of the last change; 0 before the first.
     async fn last(&self) -> Result<Sequence>;
+
+    /// The history that the store's state belongs to: some ASCII letters and digits. Versions,
+    /// revisions and numbers of changes are comparable within it. It MUST differ from that of every
+    /// other store, and from what it was when the store has lost changes that it had shown, as it
+    /// may in a failover. MUST NOT wait.
+    fn history_id(&self) -> Arc<str>;
 }

@@ -12,6 +12,7 @@ mod embedding;
 mod errors;
 mod fields;
 mod filters;
+mod histories;
 mod history;
 mod hypermedia;
 mod idempotency;

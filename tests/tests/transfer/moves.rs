@@ -63,8 +63,8 @@ fn assert_same(copy: &[Vec<Vec<Option<String>>>; 3], original: &[Vec<Vec<Option<
     }
 }
 
-/// Clients see the same items, followers of the change log keep their place, and searches find what
-/// was imported.
+/// Clients see the same items and the same changes, and searches find what was imported. Whoever
+/// follows the change log begins anew: the copy has a history of its own.
 fn goes_on_where_the_pilot_was(pilot: &TestDatabase, server: &TestDatabase) {
     let services = [pilot, server].map(Service::start_on);
     for target in ["/v1/proposals?page_size=250", "/lib?page_size=250&page=3", "/v1/cashprogram"] {
@@ -79,19 +79,15 @@ fn goes_on_where_the_pilot_was(pilot: &TestDatabase, server: &TestDatabase) {
         .each_ref()
         .map(|service| service.list("/v1/proposals", "q=numero").value()["total_items"].as_u64());
     assert!(found[0] == found[1] && found[0] > Some(200), "{found:?}");
-    let latest = follow(&services[0], "/v1/changes?page_size=250");
-    assert_eq!(follow(&services[1], "/v1/changes?page_size=250"), latest);
+    let latest = services.each_ref().map(|service| follow(service, "/v1/changes?page_size=250"));
+    let _ = services[1].get(&latest[0]).send().expect(410);
     let created = services.each_ref().map(|service| service.create("/v1/files", "{}"));
-    let news = services.each_ref().map(|service| service.get(&latest).send().expect(200).value());
+    let news = [0, 1].map(|index| services[index].get(&latest[index]).send().expect(200).value());
     for (item, news) in created.iter().zip(&news) {
         let news = news["_embedded"]["changes"].as_array().unwrap();
         assert_eq!(news.len(), 1, "one change after all that were imported");
         assert_eq!(news[0]["item_id"], item.id);
     }
-    assert_eq!(
-        news[0]["_embedded"]["changes"][0]["cursor"],
-        news[1]["_embedded"]["changes"][0]["cursor"]
-    );
 }
 
 fn without_address(value: &mut Value, address: &str) {

@@ -9,6 +9,9 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
+use crate::problem::{Problem, kinds};
+use crate::query::change_cursor::{History, LogPosition};
+
 /// Most changes that wait in memory for a listener; what it misses, it reads from the log.
 const BUFFERED: usize = 1024;
 
@@ -56,9 +59,23 @@ pub enum Ended {
     Unreadable,
 }
 
+/// Refuses a position in another history than the log's own.
+pub fn require_own(after: Option<LogPosition>, history: History) -> Result<(), Problem> {
+    if after.is_none_or(|after| after.history == history) {
+        return Ok(());
+    }
+    let detail = "The position belongs to another store, or to a state of this one that was lost; read the collections again, and begin without it.";
+    Err(Problem::new(&kinds::ANOTHER_HISTORY, detail))
+}
+
 impl ChangeFeed {
     pub fn new(service: ChangeService) -> Self {
         Self { service, sender: Arc::default() }
+    }
+
+    /// The history of the log now.
+    pub fn history(&self) -> Arc<str> {
+        self.service.history()
     }
 
     /// Listens, on behalf of a caller, to all changes after one, or to those from now on.
@@ -206,6 +223,10 @@ mod tests {
             let changes: Vec<_> = (after.0 + 1..=last).map(change).collect();
             let read_to = changes.last().map_or(after, |change| change.sequence);
             Ok(LogPage { changes, read_to })
+        }
+
+        fn history_id(&self) -> Arc<str> {
+            "h".into()
         }
 
         async fn last(&self) -> Result<Sequence, RepositoryError> {

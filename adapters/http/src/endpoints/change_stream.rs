@@ -20,12 +20,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::base_url::BaseUrl;
-use crate::endpoints::change_feed::{ChangeFeed, Listener};
+use crate::endpoints::change_feed::{ChangeFeed, Listener, require_own};
 use crate::groups::GroupSpec;
 use crate::hal::Change;
 use crate::headers::media_type::MediaType;
 use crate::links::CHANGES;
 use crate::problem::Problem;
+use crate::query::change_cursor::{History, LogPosition};
 use crate::query::{ChangesQuery, change_cursor, invalid};
 use crate::time::TIME;
 
@@ -57,7 +58,9 @@ pub struct ChangeStream {
 /// The state of one stream.
 struct Streaming {
     listener: Listener,
+    history: History,
     collection: Option<Collection>,
+    feed: ChangeFeed,
     base_url: Arc<BaseUrl>,
     ends: Instant,
     _permit: OwnedSemaphorePermit,
@@ -71,16 +74,24 @@ impl Endpoint for ChangeStream {
     async fn call(&self, request: Request) -> Result<Response> {
         let collection = ChangesQuery::group(request.uri().query().unwrap_or_default())?;
         let after = last_event(request.headers())?;
+        let history = History::of(&self.feed.history());
+        require_own(after, history)?;
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return Err(Problem::unavailable("As many streams are open as may be.").into());
         };
-        let listening = timeout(self.time_limit, self.feed.listen(Caller::Anonymous, after)).await;
+        let listening = timeout(
+            self.time_limit,
+            self.feed.listen(Caller::Anonymous, after.map(|after| after.sequence)),
+        )
+        .await;
         let listener = listening
             .map_err(|_| Problem::unavailable("The service took too long."))?
             .map_err(Problem::from)?;
         let streaming = Streaming {
             listener,
+            history,
             collection,
+            feed: self.feed.clone(),
             base_url: Arc::clone(&self.base_url),
             ends: Instant::now() + self.max_age,
             _permit: permit,
@@ -107,7 +118,7 @@ impl Streaming {
             1 => return Some(encoded(&Event::retry(RETRY))),
             // An id without data: a client that is cut off before the first change resumes here.
             2 => {
-                let id = change_cursor::write(self.listener.sent());
+                let id = self.cursor(self.listener.sent());
                 return Some(encoded(&Event::message("").id(id)));
             }
             _ => {}
@@ -120,6 +131,8 @@ impl Streaming {
                 () = sleep_until(self.ends) => return None,
             };
             match change {
+                // The store has lost what was sent: the client is told when it connects again.
+                Ok(_) if History::of(&self.feed.history()) != self.history => return None,
                 Ok(change) if self.collection.is_none_or(|only| only == change.collection) => {
                     return Some(encoded(&self.represent(&change)));
                 }
@@ -132,9 +145,13 @@ impl Streaming {
         }
     }
 
+    fn cursor(&self, sequence: Sequence) -> String {
+        change_cursor::write(LogPosition { history: self.history, sequence })
+    }
+
     fn represent(&self, change: &LoggedChange) -> Event {
-        let data = Change::of(change, &self.base_url).to_json();
-        let id = change_cursor::write(change.sequence);
+        let data = Change::of(change, self.history, &self.base_url).to_json();
+        let id = self.cursor(change.sequence);
         let event = json!({
             "specversion": "1.0",
             "id": id,
@@ -154,7 +171,7 @@ fn encoded(event: &Event) -> Bytes {
 }
 
 /// The last change that a client received before it reconnected.
-fn last_event(headers: &HeaderMap) -> Result<Option<Sequence>, Problem> {
+fn last_event(headers: &HeaderMap) -> Result<Option<LogPosition>, Problem> {
     let mut lines = headers.get_all(LAST_EVENT_ID).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     let cursor =

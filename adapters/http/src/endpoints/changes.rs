@@ -11,10 +11,11 @@ use poem::{Endpoint, Request, Response, Result};
 use poem_openapi::types::ToJSON;
 
 use crate::base_url::BaseUrl;
-use crate::endpoints::content;
+use crate::endpoints::{change_feed::require_own, content};
 use crate::hal::ChangePage;
 use crate::problem::Problem;
 use crate::query::ChangesQuery;
+use crate::query::change_cursor::History;
 
 /// Serves the change log.
 pub struct Changes {
@@ -29,15 +30,18 @@ impl Endpoint for Changes {
 
     async fn call(&self, request: Request) -> Result<Response> {
         let query = ChangesQuery::read(request.uri().query().unwrap_or_default())?;
+        // Taken before the log is read: what is read may be newer than it says, never older.
+        let history = History::of(&self.service.history());
+        require_own(query.after, history)?;
         let page = self.page(&query).await.map_err(Problem::from)?;
-        let body = ChangePage::of(&query, &page, &self.base_url).to_json_string();
+        let body = ChangePage::of(&query, &page, history, &self.base_url).to_json_string();
         Ok(content::answer(&request, body)?)
     }
 }
 
 impl Changes {
     async fn page(&self, query: &ChangesQuery) -> Result<LogPage, ApplicationError> {
-        let after = query.after.unwrap_or_default();
+        let after = query.after.map(|after| after.sequence).unwrap_or_default();
         let page = self.service.page(&Caller::Anonymous, after, query.collection, query.page_size);
         let page = tokio::time::timeout(self.time_limit, page).await;
         page.unwrap_or(Err(ApplicationError::Store(RepositoryError::Unavailable)))

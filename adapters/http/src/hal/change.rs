@@ -1,13 +1,14 @@
 //! The representations of changes: values of the types that the document describes.
 
-use application::{LogPage, LoggedChange, Sequence};
+use application::{LogPage, LoggedChange};
 use poem_openapi::Object;
 
 use crate::base_url::BaseUrl;
 use crate::groups::GroupSpec;
 use crate::links;
 use crate::openapi::values::{DateTime, GroupName, Kind, Link, Number, StringOrNull, Uuid};
-use crate::query::{ChangesQuery, change_cursor};
+use crate::query::ChangesQuery;
+use crate::query::change_cursor::{self, History, LogPosition};
 use crate::time::TIME;
 
 /// Some changes, the oldest first.
@@ -66,12 +67,13 @@ pub struct ChangeLinks {
 
 impl ChangePage {
     /// Represents a part of the log.
-    pub fn of(query: &ChangesQuery, page: &LogPage, base_url: &BaseUrl) -> Self {
-        let changes = page.changes.iter().map(|change| Change::of(change, base_url));
+    pub fn of(query: &ChangesQuery, page: &LogPage, history: History, base_url: &BaseUrl) -> Self {
+        let changes = page.changes.iter().map(|change| Change::of(change, history, base_url));
+        let next = LogPosition { history, sequence: page.read_to };
         Self {
             links: ChangePageLinks {
                 own: page_link(query, query.after, base_url),
-                next: page_link(query, Some(page.read_to), base_url),
+                next: page_link(query, Some(next), base_url),
                 up: Link::to(format!("{base_url}/")),
             },
             embedded: Changes { changes: changes.collect() },
@@ -80,7 +82,7 @@ impl ChangePage {
     }
 }
 
-fn page_link(query: &ChangesQuery, after: Option<Sequence>, base_url: &BaseUrl) -> Link {
+fn page_link(query: &ChangesQuery, after: Option<LogPosition>, base_url: &BaseUrl) -> Link {
     let after = after.map(|after| format!("after={}&", change_cursor::write(after)));
     let group = query.collection.map(|collection| format!("group={}&", collection.name()));
     let (after, group) = (after.unwrap_or_default(), group.unwrap_or_default());
@@ -89,7 +91,7 @@ fn page_link(query: &ChangesQuery, after: Option<Sequence>, base_url: &BaseUrl) 
 
 impl Change {
     /// Represents a change.
-    pub fn of(change: &LoggedChange, base_url: &BaseUrl) -> Self {
+    pub fn of(change: &LoggedChange, history: History, base_url: &BaseUrl) -> Self {
         let item = links::item(base_url, GroupSpec::of(change.collection), None, change.item);
         Self {
             group: GroupName(change.collection.name().into()),
@@ -98,7 +100,7 @@ impl Change {
             kind: Kind(change.kind.change_name().into()),
             time: DateTime(TIME.timestamp_to_string(&change.time).into()),
             caller: StringOrNull(change.caller.clone().into()),
-            cursor: change_cursor::write(change.sequence),
+            cursor: change_cursor::write(LogPosition { history, sequence: change.sequence }),
             links: ChangeLinks {
                 version: Link::to(format!("{item}/versions/{}", change.version)),
                 item: Link::to(item),

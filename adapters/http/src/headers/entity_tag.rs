@@ -17,7 +17,8 @@ use thiserror::Error;
 use super::accept::accepts_gzip;
 use crate::hash::first_64_bits;
 
-const GZIP_SUFFIX: &str = "-gzip";
+/// The end of the tag of a compressed representation.
+pub const GZIP_SUFFIX: &str = "-gzip";
 
 /// A header that is no list of entity tags.
 #[derive(Debug, Error)]

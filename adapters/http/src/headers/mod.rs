@@ -3,6 +3,7 @@
 pub mod accept;
 pub mod content_security_policy;
 pub mod entity_tag;
+pub mod history;
 pub mod idempotency_key;
 pub mod media_type;
 pub mod quality_list;

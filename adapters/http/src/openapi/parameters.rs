@@ -4,7 +4,6 @@
 //! `sort`, `fields` and `embed` are strings with commas in them rather than arrays: most generated
 //! clients repeat the name of an array's parameter, whatever the document says.
 
-use application::Sequence;
 use domain::Collection;
 use poem_openapi::ParameterStyle;
 use poem_openapi::registry::{MetaOperationParam, MetaParamIn, MetaSchema, MetaSchemaRef};
@@ -223,7 +222,7 @@ fn arrangements(names: &[&str]) -> Vec<String> {
 pub fn of_service(name: &str) -> MetaOperationParam {
     use MetaParamIn::{Header, Path, Query};
     let rule = with_example(MetaSchema::new("string"), "dates_in_order");
-    let cursor = with_example(matching(CURSOR), change_cursor::write(Sequence(0)));
+    let cursor = with_example(matching(CURSOR), change_cursor::example(0));
     let groups = one_of(Collection::names());
     let (place, description, schema) = match name {
         "after" => (Query, "Changes after this cursor; without it, from the first on.", cursor),

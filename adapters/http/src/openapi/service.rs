@@ -1,7 +1,6 @@
 //! The service's own operations: the entry point, the health checks, the change log and the
 //! business rules.
 
-use application::Sequence;
 use poem::http::Method;
 use poem_openapi::registry::{MetaOperation, MetaPath, MetaSchema, Registry};
 use serde_json::json;
@@ -77,7 +76,7 @@ const ROWS: [Row; 8] = [
         query: CHANGES_PARAMETERS,
         types: HAL,
         shown: Some("ChangePage"),
-        statuses: &[200, 304, 400, 406, 414, 503],
+        statuses: &[200, 304, 400, 406, 410, 414, 503],
     },
     Row {
         path: links::CHANGE_STREAM,
@@ -87,7 +86,7 @@ const ROWS: [Row; 8] = [
         query: STREAM_PARAMETERS,
         types: &[MediaType::EVENT_STREAM],
         shown: Some(EVENTS),
-        statuses: &[200, 400, 406, 414, 503],
+        statuses: &[200, 400, 406, 410, 414, 503],
     },
     Row {
         path: links::RULES,
@@ -141,7 +140,7 @@ pub fn register(registry: &mut Registry) {
     let item = "http://127.0.0.1:8080/v1/proposals/01890a5d-ac96-774b-bcce-b302099a8050";
     let change = json!({
         "group": "proposals", "item_id": "01890a5d-ac96-774b-bcce-b302099a8050", "version": 2, "kind": "patched",
-        "time": "2026-02-16T00:00:00.000000Z", "caller": null, "cursor": change_cursor::write(Sequence(7)),
+        "time": "2026-02-16T00:00:00.000000Z", "caller": null, "cursor": change_cursor::example(7),
         "_links": { "item": { "href": item }, "version": { "href": format!("{item}/versions/2") } },
     });
     let event = json!({

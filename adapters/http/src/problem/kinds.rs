@@ -70,6 +70,8 @@ problem_kinds! {
         "The item never had a version of this number. `versions` below the item lists those there are.";
     VERSION_GONE = "version-gone" GONE "The version is a removal":
         "With this version the item was removed, so there is nothing to show or restore. The version before it is what it last was.";
+    ANOTHER_HISTORY = "another-history" GONE "The position is not of this history":
+        "The position in the change log belongs to another store, or to a state of this one that was lost when it was restored or failed over: changes that were told there may never have been. Read the collections again, and follow the log without it.";
     KEY_IN_USE = "idempotency-key-in-use" CONFLICT "The request is being processed":
         "A request with the same Idempotency-Key was sent to this path and is not answered yet. Wait, and send it again: the answer will be that of the first.";
     PRECONDITION_FAILED = "precondition-failed" PRECONDITION_FAILED "The item or collection has changed":

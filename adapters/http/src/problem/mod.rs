@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::base_url::BaseUrl;
+use crate::headers::history::completed;
 use crate::headers::media_type::MediaType;
 use crate::links;
 
@@ -58,6 +59,18 @@ impl Problem {
     /// Adds a header to the response.
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
+        self
+    }
+
+    /// The same with the history of the store in its entity tag.
+    pub fn in_history(mut self, history: &str) -> Self {
+        for (name, value) in &mut self.headers {
+            if *name == header::ETAG
+                && let Some(completed) = completed(value, history)
+            {
+                *value = completed;
+            }
+        }
         self
     }
 

@@ -1,9 +1,8 @@
 //! The parameters of the change log and of an item's history, and the number of a version.
 
-use application::Sequence;
 use domain::{Collection, Version, nearest};
 
-use super::change_cursor;
+use super::change_cursor::{self, LogPosition};
 use super::error::{fix, invalid, listed, quoted};
 use super::known;
 use super::parameters::Parameters;
@@ -20,7 +19,7 @@ pub const STREAM_PARAMETERS: &[&str] = &["group"];
 #[derive(Clone, Copy, Debug)]
 pub struct ChangesQuery {
     /// The change after which the page begins; the start of the log otherwise.
-    pub after: Option<Sequence>,
+    pub after: Option<LogPosition>,
     /// The only collection whose changes are shown.
     pub collection: Option<Collection>,
     /// Most changes on the page.

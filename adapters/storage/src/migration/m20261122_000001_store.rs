@@ -13,8 +13,13 @@ use crate::sql::{indexed_columns, references};
 
 pub(super) fn statements(dialect: &Dialect) -> Vec<String> {
     let own = if dialect.backend == DbBackend::Sqlite { SQLITE } else { POSTGRES };
-    let tables =
-        [changes(dialect), items(dialect), totals(dialect), idempotency_keys(dialect), rest()];
+    let tables = [
+        changes(dialect),
+        items(dialect),
+        totals(dialect),
+        idempotency_keys(dialect),
+        rest(dialect),
+    ];
     tables.into_iter().chain(own.iter().map(ToString::to_string)).collect()
 }
 
@@ -107,8 +112,14 @@ fn idempotency_keys(Dialect { uuid, without_rowid, .. }: &Dialect) -> String {
     )
 }
 
-/// The display names of callers are apart from the log: names change and can be erased.
-fn rest() -> String {
+/// The display names of callers are apart from the log: names change and can be erased. The history
+/// has an id of its own in every database.
+fn rest(dialect: &Dialect) -> String {
+    let id = if dialect.backend == DbBackend::Sqlite {
+        "lower(hex(randomblob(4)))"
+    } else {
+        "left(gen_random_uuid()::text, 8)"
+    };
     format!(
         "CREATE TABLE callers (
             id TEXT NOT NULL PRIMARY KEY,
@@ -118,6 +129,8 @@ fn rest() -> String {
         );
         CREATE TABLE search_progress (sequence BIGINT NOT NULL);
         INSERT INTO search_progress VALUES (0);
+        CREATE TABLE history (id TEXT NOT NULL);
+        INSERT INTO history VALUES ({id});
         CREATE TABLE schema_version (version INTEGER NOT NULL, oldest_reader INTEGER NOT NULL, oldest_writer INTEGER NOT NULL);
         INSERT INTO schema_version VALUES ({SCHEMA_VERSION}, {SCHEMA_VERSION}, {SCHEMA_VERSION})"
     )

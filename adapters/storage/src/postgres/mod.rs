@@ -197,6 +197,10 @@ impl Engine for Postgres {
         probe::check_sequences(&self.writers, &self.readers).await
     }
 
+    fn timeline(&self) -> u32 {
+        self.readers.timeline()
+    }
+
     fn schema(&self) -> &DatabaseConnection {
         &self.schema
     }

@@ -87,6 +87,11 @@ impl Pool {
         self.0.server.target()
     }
 
+    /// The timeline of the server that the last connection was opened to.
+    pub fn timeline(&self) -> u32 {
+        self.0.server.timeline()
+    }
+
     pub fn losses(&self) -> &Arc<Losses> {
         &self.0.losses
     }

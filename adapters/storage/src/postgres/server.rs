@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
@@ -48,6 +48,10 @@ const NETWORK: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval
                        SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'; \
                        SET client_connection_check_interval = '2s'";
 
+/// The first eight digits of the name of a file of the write-ahead log are those of the timeline.
+const TIMELINE: &str = "SELECT CASE WHEN NOT pg_is_in_recovery() \
+                        THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END";
+
 /// Asks if a server refuses writes.
 pub(crate) const READ_ONLY: &str = "SHOW transaction_read_only";
 
@@ -88,6 +92,7 @@ pub(crate) struct Server {
     servers: Vec<PgConnectOptions>,
     /// The one that took the last connection.
     current: AtomicUsize,
+    timeline: AtomicU32,
 }
 
 impl Server {
@@ -101,7 +106,7 @@ impl Server {
         };
         let servers = urls.split_whitespace().map(options).collect::<Result<Vec<_>, _>>();
         let servers = servers.map_err(|error| StoreError::InvalidUrl(error.to_string()))?;
-        Ok(Self { servers, current: AtomicUsize::new(0) })
+        Ok(Self { servers, current: AtomicUsize::new(0), timeline: AtomicU32::new(0) })
     }
 
     /// The options of the server that took the last connection.
@@ -122,8 +127,34 @@ impl Server {
     /// Connects to the server that takes writes. Where there is only one it is read from in any
     /// case.
     pub async fn connect(&self, purpose: Purpose) -> Result<PgConnection, SqlxError> {
-        let [server] = &self.servers[..] else { return self.connect_to_one(purpose).await };
-        connect(server, purpose, purpose == Purpose::Write).await
+        let mut connection = match &self.servers[..] {
+            [server] => connect(server, purpose, purpose == Purpose::Write).await?,
+            _ => self.connect_to_one(purpose).await?,
+        };
+        self.learn_timeline(&mut connection).await?;
+        Ok(connection)
+    }
+
+    /// The timeline of the server that took the last connection; 0 where it does not tell.
+    pub fn timeline(&self) -> u32 {
+        self.timeline.load(Ordering::Relaxed)
+    }
+
+    /// Every connection is asked before it is used: after a failover all are new, so nothing that is
+    /// read then counts as of the timeline before.
+    async fn learn_timeline(&self, connection: &mut PgConnection) -> Result<(), SqlxError> {
+        match raw_sql(TIMELINE).fetch_one(connection).await {
+            Ok(row) => {
+                let timeline = row.try_get::<Option<&str>, _>(0)?;
+                let number = timeline.and_then(|hex| u32::from_str_radix(hex, 16).ok());
+                self.timeline.store(number.unwrap_or_default(), Ordering::Relaxed);
+            }
+            Err(SqlxError::Database(error)) => {
+                tracing::debug!(%error, "the server does not tell its timeline");
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     async fn connect_to_one(&self, purpose: Purpose) -> Result<PgConnection, SqlxError> {

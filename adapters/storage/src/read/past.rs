@@ -1,7 +1,7 @@
 //! The ports of what was: versions, pages of the past, and the change log.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use application::{
     ChangeLog, History, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion,
@@ -20,11 +20,19 @@ pub(crate) struct PastReads {
     reads: Arc<Reads>,
     /// The time in microseconds up to which nothing is written any more.
     closed_timestamp: AtomicI64,
+    /// The id of the history that the database holds.
+    history: RwLock<Arc<str>>,
 }
 
 impl PastReads {
     pub fn new(reads: Arc<Reads>) -> Self {
-        Self { reads, closed_timestamp: AtomicI64::new(0) }
+        let history = RwLock::default();
+        Self { reads, closed_timestamp: AtomicI64::new(0), history }
+    }
+
+    /// Takes note of the history that the database holds.
+    pub fn set_history(&self, id: String) {
+        *self.history.write().unwrap_or_else(PoisonError::into_inner) = id.into();
     }
 
     /// Sees to it that nothing is committed any more with a time up to this one. Times grow in the
@@ -123,5 +131,13 @@ impl ChangeLog for PastReads {
 
     async fn last(&self) -> Result<Sequence, RepositoryError> {
         Ok(self.last_change().await?.map(|last| last.sequence).unwrap_or_default())
+    }
+
+    fn history_id(&self) -> Arc<str> {
+        let id = Arc::clone(&self.history.read().unwrap_or_else(PoisonError::into_inner));
+        match self.reads.engine.timeline() {
+            0 => id,
+            timeline => format!("{id}t{timeline}").into(),
+        }
     }
 }

@@ -60,11 +60,22 @@ fn copy(
         let Progress { pagecount, remaining } = backup.progress();
         report(BackupProgress { copied: bytes(pagecount - remaining), total: bytes(pagecount) });
         match step {
-            StepResult::Done => return Ok(()),
+            StepResult::Done => break,
             StepResult::More => {}
             _ => return Err(locked()),
         }
     }
+    drop(backup);
+    begin_history(&copy)
+}
+
+/// Gives the copy a history of its own: what is written to the original from now on is not in it.
+fn begin_history(copy: &Connection) -> rusqlite::Result<()> {
+    let has_history = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'history')";
+    if copy.query_row(has_history, [], |row| row.get(0))? {
+        copy.execute("UPDATE history SET id = lower(hex(randomblob(4)))", [])?;
+    }
+    Ok(())
 }
 
 fn connect(file: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {

@@ -11,7 +11,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ItemAddress, ReplacementBody, ResourceUseCases};
+use application::{ChangeService, ItemAddress, ReplacementBody, ResourceUseCases};
 use bytes::Bytes;
 use domain::{ItemId, Members};
 use poem::endpoint::BoxEndpoint;
@@ -21,6 +21,7 @@ use poem::{Endpoint, EndpointExt, Request, Response, Result};
 
 use crate::base_url::BaseUrl;
 use crate::groups::{Group, Operation, PathForm, VERSION_PARAMETER};
+use crate::headers::history as tag_history;
 use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::middleware::method_router::Negotiated;
@@ -31,6 +32,8 @@ use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
 /// The settings and resources that all groups share.
 pub struct HttpContext {
     pub base_url: Arc<BaseUrl>,
+    /// Tells the history that entity tags belong to.
+    pub log: ChangeService,
     pub bodies: BodyReader,
     /// The memory for large responses until they are sent.
     pub responses: MemoryBudget,
@@ -193,7 +196,13 @@ impl Endpoint for OperationEndpoint {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> Result<Response> {
-        Ok(self.group.answer(self.operation, &mut request).await?)
+        // Taken before the work: a tag with the old history on what is newer matches nothing later.
+        let history = self.group.context.log.history();
+        tag_history::strip(request.headers_mut(), &history);
+        let answer = self.group.answer(self.operation, &mut request).await;
+        let mut response = answer.map_err(|problem| problem.in_history(&history))?;
+        tag_history::complete(response.headers_mut(), &history);
+        Ok(response)
     }
 }
 

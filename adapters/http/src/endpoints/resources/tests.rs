@@ -56,12 +56,14 @@ fn page(items: u64) -> Arc<ListedPage> {
 async fn answer(items: MockItemRepository, request: Request) -> Response {
     let mut ids = MockIdGenerator::new();
     ids.expect_next_id().returning(|| ItemId::from_uuid(Uuid::nil()));
+    let mut changes = MockChangeLog::new();
+    changes.expect_history_id().returning(|| "h".into());
     let mut rules = MockRuleBook::new();
     rules.expect_rules().returning(|_| [].into());
     let ports = Ports {
         items: Arc::new(items),
         history: Arc::new(MockHistory::new()),
-        changes: Arc::new(MockChangeLog::new()),
+        changes: Arc::new(changes),
         readiness: Arc::new(MockReadiness::new()),
         ids: Arc::new(ids),
         clock: Arc::new(MockClock::new()),
@@ -132,7 +134,7 @@ async fn whoever_has_the_current_page_costs_no_look_at_the_items() {
             .once()
             .returning(|_, _| Ok(Totals { items: 9, revision: Revision(7) }));
         items.expect_page().never();
-        let request = request(Method::GET, target).header(IF_NONE_MATCH, "\"r7\"").finish();
+        let request = request(Method::GET, target).header(IF_NONE_MATCH, "\"r7.h\"").finish();
         assert_eq!(answer(items, request).await.status(), StatusCode::NOT_MODIFIED, "{target}");
     }
 }
@@ -140,9 +142,9 @@ async fn whoever_has_the_current_page_costs_no_look_at_the_items() {
 #[tokio::test]
 async fn a_page_is_listed_when_it_may_have_changed_or_may_not_exist() {
     for (target, tag, expected) in [
-        ("/v1/files", "\"r6\"", StatusCode::OK),
-        ("/v1/files?filter[a]=1&page=2", "\"r7\"", StatusCode::CONFLICT),
-        ("/v1/files?page=3&page_size=5", "\"r7\"", StatusCode::CONFLICT),
+        ("/v1/files", "\"r6.h\"", StatusCode::OK),
+        ("/v1/files?filter[a]=1&page=2", "\"r7.h\"", StatusCode::CONFLICT),
+        ("/v1/files?page=3&page_size=5", "\"r7.h\"", StatusCode::CONFLICT),
     ] {
         let mut items = MockItemRepository::new();
         items
@@ -163,7 +165,7 @@ async fn what_is_embedded_counts_in_what_a_page_depends_on() {
     };
     items.expect_page().once().withf(is_related).returning(|_, _| Ok(page(0)));
     let response = answer(items, request(Method::GET, "/v1/proposals?embed=lib").finish()).await;
-    assert_eq!((response.status(), response.header(ETAG)), (StatusCode::OK, Some("\"r7\"")));
+    assert_eq!((response.status(), response.header(ETAG)), (StatusCode::OK, Some("\"r7.h\"")));
 }
 
 #[tokio::test]

@@ -1,0 +1,99 @@
+//! The history of the store in entity tags.
+//!
+//! A version or a revision means something within one history of the store only: where the last
+//! commits were lost in a failover, or a copy is restored, the same numbers are given again. So
+//! every tag that leaves a group says to which history it belongs, `"<tag>.<history>"`. The rest of
+//! the service knows tags without it: they are completed here, and stripped of it on their way in.
+
+use poem::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
+use poem::http::{HeaderMap, HeaderValue};
+
+use super::entity_tag::GZIP_SUFFIX;
+
+/// Makes a tag one that none of the service's own is.
+const FOREIGN: &str = "x-";
+
+/// Leaves of the tags in the conditions of a request those of this history; the others match
+/// nothing from now on.
+pub fn strip(headers: &mut HeaderMap, history: &str) {
+    for name in [IF_MATCH, IF_NONE_MATCH] {
+        if headers.contains_key(&name) {
+            let lines = headers.get_all(&name).iter();
+            let lines: Vec<_> = lines.map(|line| stripped(line, history)).collect();
+            headers.remove(&name);
+            for line in lines {
+                headers.append(&name, line);
+            }
+        }
+    }
+}
+
+/// Adds the history to the tag of a response.
+pub fn complete(headers: &mut HeaderMap, history: &str) {
+    if let Some(tag) = headers.get(ETAG).and_then(|tag| completed(tag, history)) {
+        headers.insert(ETAG, tag);
+    }
+}
+
+/// A tag with the history it belongs to.
+pub fn completed(tag: &HeaderValue, history: &str) -> Option<HeaderValue> {
+    let opaque = tag.to_str().ok()?.strip_suffix('"')?;
+    let (plain, suffix) = split(opaque);
+    HeaderValue::from_str(&format!("{plain}.{history}{suffix}\"")).ok()
+}
+
+/// The tags of a line stand between quotes.
+fn stripped(line: &HeaderValue, history: &str) -> HeaderValue {
+    let Ok(text) = line.to_str() else { return line.clone() };
+    let own = format!(".{history}");
+    let parts = text.split('"').enumerate().map(|(index, part)| {
+        let (plain, suffix) = split(part);
+        match plain.strip_suffix(&own) {
+            _ if index % 2 == 0 => part.to_owned(),
+            Some(tag) => format!("{tag}{suffix}"),
+            None => format!("{FOREIGN}{part}"),
+        }
+    });
+    let parts: Vec<_> = parts.collect();
+    HeaderValue::from_str(&parts.join("\"")).unwrap_or_else(|_| line.clone())
+}
+
+/// A tag without and with the mark of a compressed representation.
+fn split(opaque: &str) -> (&str, &str) {
+    opaque.strip_suffix(GZIP_SUFFIX).map_or((opaque, ""), |plain| (plain, GZIP_SUFFIX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_comes_back_as_it_was_within_its_history() {
+        for tag in ["\"3\"", "\"3-0123456789abcdef\"", "\"r7\"", "\"3-gzip\"", "\"v1-2-removed\""] {
+            let mut headers = HeaderMap::from_iter([(ETAG, HeaderValue::from_static(tag))]);
+            complete(&mut headers, "ab1");
+            let known = headers[ETAG].clone();
+            assert_ne!(known, tag);
+            for (history, expected) in
+                [("ab1", tag.to_owned()), ("ab2", format!("\"x-{}", &known.to_str().unwrap()[1..]))]
+            {
+                let mut headers = HeaderMap::from_iter([(IF_MATCH, known.clone())]);
+                strip(&mut headers, history);
+                assert_eq!(headers[IF_MATCH], expected);
+            }
+        }
+    }
+
+    #[test]
+    fn lists_stay_lists() {
+        for (line, expected) in [
+            ("*", "*"),
+            ("\"1.h\", W/\"2.h\" ,\"3\"", "\"1\", W/\"2\" ,\"x-3\""),
+            ("\"1.h-gzip\"", "\"1-gzip\""),
+            ("\"\"", "\"x-\""),
+            ("1", "1"),
+        ] {
+            assert_eq!(stripped(&HeaderValue::from_static(line), "h"), expected, "{line}");
+        }
+    }
+}
