@@ -9,6 +9,7 @@ pub(crate) mod file;
 pub(crate) mod interruptible;
 pub(crate) mod read_set;
 pub(crate) mod readers;
+pub(crate) mod rows;
 pub(crate) mod search_index;
 pub(crate) mod totals;
 pub(crate) mod writer;

@@ -10,15 +10,16 @@ use std::sync::Arc;
 use application::{CollectionWrite, Links, RepositoryError, Revision, ShownItem, WriteMetadata};
 use domain::{Collection, Item, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Params, Row, ToSql, Transaction, params};
+use rusqlite::{OptionalExtension, Params, Row, Transaction, params};
 use uuid::Uuid;
 
 use crate::sql::dialect::SQLITE;
 use crate::sql::idempotency::{self, continued_by};
 use crate::sql::indexed_columns;
+use crate::sql::references;
 use crate::sql::statements::{CHANGE_COLUMNS, REVISION, item_columns, parent, shown_columns};
-use crate::sql::{references, row_mapping};
 use crate::sqlite::read_set;
+use crate::sqlite::rows::{row_values, shown, timestamp};
 use crate::sqlite::totals::Totals;
 use crate::write::batch::{RowChange, RowChangeKind, RowWrite};
 use crate::write::command::{
@@ -465,45 +466,4 @@ impl Performing<'_> {
     fn run(&self, text: &str, values: impl Params) -> Outcome<usize> {
         self.transaction.prepare_cached(text)?.execute(values)
     }
-}
-
-/// The parameters of a row: some, its references and its keys, then some more.
-pub(crate) fn row_values<'a>(
-    first: &[&'a dyn ToSql],
-    references: &'a [Option<Uuid>],
-    keys: &'a [Option<String>],
-    last: &[&'a dyn ToSql],
-) -> Vec<&'a dyn ToSql> {
-    let references = references.iter().map(|id| id as &dyn ToSql);
-    let keys = keys.iter().map(|key| key as &dyn ToSql);
-    first.iter().copied().chain(references).chain(keys).chain(last.iter().copied()).collect()
-}
-
-fn timestamp(micros: i64) -> Outcome<Timestamp> {
-    Timestamp::from_microsecond(micros)
-        .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, micros))
-}
-
-fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
-    let id = |column: &str| {
-        Ok::<_, rusqlite::Error>(row.get::<_, Option<Uuid>>(column)?.map(ItemId::from_uuid))
-    };
-    let time = |column: &str| timestamp(row.get(column)?);
-    let item = Item {
-        id: ItemId::from_uuid(row.get("id")?),
-        version: Version::from_number(row.get("version")?),
-        created_at: time("created_at")?,
-        updated_at: time("updated_at")?,
-        members,
-        parent: id("parent")?,
-        continues: id("continues")?,
-    };
-    let listed = row.get_ref("continued_by")?;
-    let continued_by =
-        row_mapping::ids(listed.as_str_or_null()?.unwrap_or_default()).map_err(|_| {
-            rusqlite::Error::InvalidColumnType(0, "continued_by".to_owned(), listed.data_type())
-        })?;
-    let links = references::COLUMNS.iter().map(|column| id(column)).collect::<Outcome<_>>()?;
-    let (continues, references) = (id("continues_link")?, references::trimmed(links));
-    Ok(ShownItem { item, links: Links { continues, continued_by, references } })
 }
