@@ -158,9 +158,10 @@ pub(crate) fn is_lost(error: &DbErr) -> bool {
 }
 
 /// Returns whether a connection is of no more use: it is gone, it goes to a server that takes no
-/// writes (25006), or the server ended it (25P03: nothing happened in its transaction).
+/// writes (25006), a transaction on it was aborted and not ended (25P02), or the server ended it
+/// (25P03: nothing happened in its transaction).
 pub(crate) fn is_connection_lost(error: &SqlxError) -> bool {
-    const OF_NO_USE: [&str; 5] = ["25006", "25P03", "57P01", "57P02", "57P03"];
+    const OF_NO_USE: [&str; 6] = ["25006", "25P02", "25P03", "57P01", "57P02", "57P03"];
     match error {
         SqlxError::Database(error) => {
             error.code().is_some_and(|code| code.starts_with("08") || OF_NO_USE.contains(&&*code))
@@ -237,7 +238,9 @@ const fn sqlite_meaning(code: u32) -> RepositoryError {
 fn postgres_meaning(code: &str) -> RepositoryError {
     match code {
         "53100" => RepositoryError::Full,
-        "25006" | "25P03" | "40001" | "40P01" | "23503" | "55P03" => RepositoryError::Unavailable,
+        "25006" | "25P02" | "25P03" | "40001" | "40P01" | "23503" | "55P03" => {
+            RepositoryError::Unavailable
+        }
         _ if code.starts_with("08") || code.starts_with("53") || code.starts_with("57") => {
             RepositoryError::Unavailable
         }

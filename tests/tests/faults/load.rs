@@ -207,7 +207,7 @@ impl Load {
         let files =
             database.query("SELECT CAST(COUNT(*) AS TEXT) FROM items WHERE collection = 'files'");
         let created = self.created.lock().unwrap().len();
-        assert!(created > 30, "there was some load: {created}");
+        assert!(created > 100, "there was some load: {created}");
         let files: usize = files[0][0].as_ref().unwrap().parse().unwrap();
         assert!(files >= created + WRITERS, "{files} files");
     }

@@ -14,6 +14,9 @@ use crate::postgres_server::PostgresServer;
 /// Rounds, unless `TEST_KILLS` says otherwise.
 const ROUNDS: u64 = 6;
 
+/// Items that are created in a round when the database is back, at least.
+const CREATED: usize = 20;
+
 /// How long the service may take to notice that the database is back.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -40,7 +43,7 @@ fn nothing_acknowledged_is_lost_and_the_service_goes_on() {
                 sleep(Duration::from_millis(500));
             }
             is_ready(&service);
-            sleep(Duration::from_millis(300));
+            load.wait_for_more(CREATED);
         });
         assert!(
             round % 2 == 1 || load.refused() > refused,

@@ -10,9 +10,7 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use sea_orm::sea_query::Values;
 use sea_orm::sqlx::postgres::{PgConnection, PgQueryResult, PgRow};
-use sea_orm::sqlx::{
-    AssertSqlSafe, Connection as _, Error as SqlxError, Executor as _, query_with, raw_sql,
-};
+use sea_orm::sqlx::{AssertSqlSafe, Error as SqlxError, Executor as _, query_with, raw_sql};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
 use sea_query_sqlx::SqlxValues;
 use tokio::runtime::Handle;
@@ -75,10 +73,12 @@ impl Session {
         Ok(session)
     }
 
-    /// Commits the transaction.
+    /// Commits the transaction. A `COMMIT` that is cancelled before it begins leaves it open.
     pub async fn commit(&self) -> Result<(), DbErr> {
         self.is_in_transaction.store(false, Ordering::Relaxed);
-        self.execute_unprepared(COMMIT).await.map(|_| ())
+        let committed = self.execute_unprepared(COMMIT).await;
+        self.is_in_transaction.store(committed.is_err(), Ordering::Relaxed);
+        committed.map(|_| ())
     }
 
     /// That the server takes writes.
@@ -161,15 +161,9 @@ impl Drop for Session {
         }
         let pool = self.pool.clone();
         let cleaning = async move {
-            let connection = &mut lease.connection;
-            let cleaned = async {
-                if is_in_transaction {
-                    raw_sql("ROLLBACK").execute(connection).await.map(|_| ())
-                } else {
-                    connection.ping().await
-                }
-            };
-            if matches!(timeout(CLEANING, cleaned).await, Ok(Ok(()))) {
+            // It ends what is open, and does no harm where nothing is.
+            let cleaned = raw_sql("ROLLBACK").execute(&mut lease.connection);
+            if matches!(timeout(CLEANING, cleaned).await, Ok(Ok(_))) {
                 lease.give_back();
             } else {
                 pool.losses().note();
