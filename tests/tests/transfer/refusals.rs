@@ -394,7 +394,7 @@ fn a_log_that_was_pruned_is_not_exported() {
         1,
     );
     assert!(
-        said.contains("the change log is not whole") && said.contains("at version 1"),
+        said.contains("the change log is not whole") && said.contains("at version 2"),
         "{said}"
     );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
