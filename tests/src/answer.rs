@@ -15,7 +15,7 @@ const OF_THE_SERVICE: [&str; 4] = ["id", "_links", "_embedded", "_meta"];
 const INTERNAL: [&str; 8] =
     ["sqlx", "sea_orm", "sea-orm", "sqlite", "postgres", "panicked", ".rs:", "constraint"];
 
-/// What the service said to one request.
+/// The answer of the service to one request.
 #[derive(Debug)]
 pub struct Answer {
     pub(crate) sentence: String,
@@ -39,7 +39,7 @@ pub struct ErrorEntry {
     pub field: String,
     /// A stable word.
     pub code: String,
-    /// What is wrong, for people.
+    /// The error, for people.
     pub detail: String,
 }
 
@@ -211,7 +211,7 @@ impl Answer {
         }
     }
 
-    /// What a member holds of each item of a collection, in order.
+    /// The values of a member in the items of a collection, in order.
     #[must_use]
     #[track_caller]
     pub fn each(&self, member: &str) -> Vec<Value> {
@@ -268,7 +268,7 @@ impl Answer {
         answer
     }
 
-    /// What every answer keeps, whatever was asked.
+    /// Asserts the promises that every answer keeps.
     #[track_caller]
     pub(crate) fn must_keep_the_common_rules(&self) {
         let content_type = self.needed_header("content-type");

@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A stream that is read line by line.
 pub struct EventStream {
     connection: BufReader<TcpStream>,
-    /// What came and was not read yet.
+    /// The bytes that came and were not read yet.
     content: String,
     /// The last that was told.
     id: String,

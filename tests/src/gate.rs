@@ -7,6 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use url::Url;
+
+use crate::Service;
+use crate::stores::TestDatabase;
+
 /// Passes connections on to a server while it is open.
 pub struct Gate {
     address: SocketAddr,
@@ -38,6 +43,19 @@ impl Gate {
             }
         });
         Self { address, state }
+    }
+
+    /// A service that reaches a database of its own on PostgreSQL through an open gate.
+    #[must_use]
+    pub fn before_service() -> (Self, Service) {
+        let database = TestDatabase::postgres();
+        let mut url = Url::parse(database.url()).expect("a URL");
+        let host = url.host_str().expect("a host");
+        let gate = Self::to(format!("{host}:{}", url.port().unwrap_or(5432)));
+        url.set_ip_host(gate.address().ip()).expect("it takes an address");
+        url.set_port(Some(gate.address().port())).expect("it takes a port");
+        let service = Service::start_at(database, url.as_str(), &[]);
+        (gate, service)
     }
 
     /// Where to connect instead of to the server.

@@ -47,7 +47,7 @@ pub struct Service {
     url: String,
     // Dropped after the process was stopped. Only the first instance has it.
     database: Option<TestDatabase>,
-    /// What it prints.
+    /// The file of its output.
     log: PathBuf,
     _directory: TempDir,
 }
@@ -184,7 +184,7 @@ impl Service {
         self.proc().fd_count().expect("Linux tells the open files")
     }
 
-    /// What the process printed so far.
+    /// The output of the process so far.
     #[must_use]
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()

@@ -68,7 +68,7 @@ impl TestDatabase {
         Self { url: url.to_owned(), home: Home::Elsewhere }
     }
 
-    /// What the service is to be given.
+    /// The URL that the service is given.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -85,7 +85,7 @@ impl TestDatabase {
         Path::new(file.expect("an SQLite file"))
     }
 
-    /// Whether it is a file.
+    /// Returns whether it is a file.
     #[must_use]
     pub const fn is_sqlite(&self) -> bool {
         matches!(self.home, Home::File(_))

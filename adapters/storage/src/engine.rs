@@ -44,8 +44,8 @@ pub(crate) trait Engine: Send + Sync {
         None
     }
 
-    /// The number of times that connections to the store were lost: what is in memory may be of a
-    /// history that the store does not have any more.
+    /// A number that differs when a connection to the store was lost or opened: what is in memory from
+    /// before may be of a history that the store does not have any more.
     fn losses(&self) -> u64 {
         0
     }

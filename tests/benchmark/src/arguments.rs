@@ -1,4 +1,4 @@
-//! What a run measures: the command line, bounded so that no run is endless.
+//! The command line of a run, bounded so that no run is endless.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Proposals in the store before the first turn.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(super) proposals: u32,
-    /// What the service is measured against: none, a bare poem route, a hand-written axum service
+    /// The references that the service is measured against: none, a bare poem route, a hand-written axum service
     /// on each of the stores, and the same with a log, totals and indexed columns.
     #[arg(long, value_delimiter = ',', num_args = 0.., default_value = "bare,minimal,logged")]
     pub(super) references: Vec<Reference>,
@@ -43,7 +43,7 @@ pub struct Arguments {
     /// The groups whose items are read and written; the hand-written service has proposals alone.
     #[arg(long, value_delimiter = ',', default_value = "proposals")]
     pub(super) groups: Vec<Group>,
-    /// What is measured. `create` always comes last, because it makes the collection grow.
+    /// The work that is measured. `create` always comes last, because it makes the collection grow.
     #[arg(long, value_delimiter = ',', default_value = "item,page,create,replace,mix")]
     pub(super) work: Vec<Work>,
     /// Measures instead what it costs to have more proposals: a store of each kind for each of
@@ -66,12 +66,12 @@ pub(super) enum Store {
     Postgres,
 }
 
-/// What the service is measured against.
+/// A reference that the service is measured against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Reference {
-    /// What poem can do: constant bytes.
+    /// A bare poem route: constant bytes.
     Bare,
-    /// What can be written by hand: axum, without hypermedia, on the same store.
+    /// A hand-written service: axum, without hypermedia, on the same store.
     Minimal,
     /// The same with the service's obligations: a log with members, totals, indexed columns.
     Logged,

@@ -23,7 +23,7 @@ pub(super) struct Connection {
     head: Head,
 }
 
-/// What matters of an answer's head.
+/// The parts of an answer's head that matter.
 #[derive(Clone, Copy, Default)]
 struct Head {
     status: u16,

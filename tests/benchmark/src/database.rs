@@ -64,7 +64,7 @@ impl Database {
         self.database.query("SHOW full_page_writes") != [[Some("off".to_owned())]]
     }
 
-    /// What the whole database server has spent so far: user and system time of the postmaster and
+    /// Processor time of the whole database server so far: user and system time of the postmaster and
     /// its children.
     pub(super) fn cpu_time(&self) -> Result<Option<Duration>> {
         self.postmaster.map(family_cpu_time).transpose()

@@ -1,4 +1,4 @@
-//! What durability costs on this disk: without it, nobody can judge the figures of the writes.
+//! The cost of durability on this disk: without it, nobody can judge the figures of the writes.
 
 use std::fs::File;
 use std::io::Write;

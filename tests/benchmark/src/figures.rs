@@ -11,7 +11,7 @@ use crate::turn::{CpuTime, Measurement};
 pub(super) struct Rounds(pub(super) Vec<Measurement>);
 
 impl Rounds {
-    /// What every report says of them, as [`TITLES`] names it.
+    /// Their text in every report, as [`TITLES`] names it.
     pub(super) fn cells(&self) -> [String; 7] {
         let cpu = self.0.iter().map(|turn| turn.cpu).reduce(CpuTime::add).unwrap_or_default();
         [
@@ -85,7 +85,7 @@ impl Rounds {
             .fold(0.0, f64::max)
     }
 
-    /// What went wrong, if anything did.
+    /// The error, if there was one.
     pub(super) fn failure(&self) -> Option<String> {
         let first = self.0.iter().find_map(|turn| turn.tally.first_failure.as_ref())?;
         Some(format!("{} errors, the first: {first}", self.errors()))

@@ -1,4 +1,4 @@
-//! What it costs to have more proposals: the same reads on stores of several sizes, all up at once
+//! The cost of more proposals: the same reads on stores of several sizes, all up at once
 //! and taking turns, so that whatever else the machine does meets them alike.
 
 use std::path::Path;
@@ -29,7 +29,7 @@ struct Stage {
     running: Running,
 }
 
-/// What one work on one store of one size came to.
+/// The results of one work on one store of one size.
 struct Row {
     work: GrowthWork,
     store: Store,
@@ -172,7 +172,7 @@ fn growth_table(rows: &[Row], as_markdown: bool) -> comfy_table::Table {
     table(as_markdown, header, 2, rows.iter().map(|row| row.cells(rows)))
 }
 
-/// What was measured and how, for the reader of the table.
+/// The measurements and how they were made, for the reader of the table.
 fn preamble(arguments: &Arguments) -> String {
     let Arguments { connections, rounds, seconds, .. } = arguments;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

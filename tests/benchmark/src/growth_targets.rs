@@ -1,4 +1,4 @@
-//! What is asked to see what more proposals cost: many different pages and researchers in rotation,
+//! Requests that show the cost of more proposals: many different pages and researchers in rotation,
 //! so that nothing that keeps whole answers can give them all.
 
 use std::cell::Cell;
@@ -55,7 +55,7 @@ impl GrowthWork {
 }
 
 impl Targets {
-    /// What to ask a server whose store holds so many proposals.
+    /// The requests to a server whose store holds so many proposals.
     pub(super) async fn find(work: GrowthWork, server: SocketAddr, proposals: u32) -> Result<Self> {
         let targets = match work {
             GrowthWork::FirstPage => vec![COLLECTION.to_owned()],

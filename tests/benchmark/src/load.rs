@@ -21,7 +21,7 @@ pub(super) trait Source {
     /// Puts the next request into `request`.
     fn write(&self, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()>;
 
-    /// What is measured with them.
+    /// The work that is measured with them.
     fn title(&self) -> String;
 }
 
@@ -37,7 +37,7 @@ const LONGEST_LATENCY: u64 = 60_000_000;
 /// How long one answer may take before the run is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What came back in one turn.
+/// The answers of one turn.
 pub(super) struct Tally {
     pub(super) latencies: Histogram<u64>,
     pub(super) failures: u64,

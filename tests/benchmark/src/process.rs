@@ -108,7 +108,7 @@ pub(super) fn generator_cpu_time() -> Result<Duration> {
     Ok(own_time(&Process::myself()?.stat()?))
 }
 
-/// What all processors of the machine have been busy, whoever with.
+/// The time that all processors of the machine have been busy.
 pub(super) fn machine_cpu_time() -> Result<Duration> {
     let total = KernelStats::current()?.total;
     Ok(ticks(

@@ -11,9 +11,9 @@ use crate::figures::{Rounds, TITLES, megabytes, spread};
 use crate::subject::Kind;
 use crate::work::{AnswerSizes, Work};
 
-/// What one work on one subject came to.
+/// The results of one work on one subject.
 pub(super) struct Row {
-    /// What was done, to the items of which group.
+    /// The work, and the group of its items.
     pub(super) title: String,
     pub(super) subject: Kind,
     pub(super) rounds: Rounds,
@@ -107,7 +107,7 @@ impl Report {
         self.0.iter().map(|row| row.rounds.disturbance()).fold(0.0, f64::max)
     }
 
-    /// What went wrong, a line for each row it went wrong in.
+    /// The errors, a line for each row with one.
     pub(super) fn failures(&self) -> Vec<String> {
         let failure = |row: &Row| {
             row.rounds
@@ -139,7 +139,7 @@ pub(super) fn table<'a>(
     table
 }
 
-/// What was measured and how, for the reader of the table.
+/// The measurements and how they were made, for the reader of the table.
 pub(super) fn preamble(
     arguments: &Arguments,
     sizes: AnswerSizes,

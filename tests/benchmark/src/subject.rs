@@ -1,4 +1,4 @@
-//! What is measured: the service on a store, or a reference.
+//! The subjects of measurements: the service on a store, or a reference.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::work::{AnswerSizes, Bodies, Group, Requests, Work};
 /// How many answers are averaged to know how long an answer is.
 const SAMPLE: usize = 200;
 
-/// What agencies ask of proposals, all of which pass.
+/// Rules of agencies; all proposals pass them.
 const TWENTY_RULES: &str = include_str!("twenty_rules.yaml");
 
-/// What a subject is.
+/// The kinds of subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Service(Store),
@@ -45,7 +45,7 @@ pub(super) struct Subject {
 }
 
 impl Kind {
-    /// Whether it is the service, which puts off what it can.
+    /// Returns whether it is the service, which puts off what it can.
     const fn is_service(self) -> bool {
         matches!(self, Self::Service(_) | Self::Ruled(_) | Self::Baseline(_))
     }
@@ -66,7 +66,7 @@ impl Kind {
         }
     }
 
-    /// What it is measured against on the same store: what could be written by hand in its place,
+    /// The reference on the same store: what could be written by hand in its place,
     /// or itself without rules.
     pub(super) const fn counterpart(self) -> Option<Self> {
         match self {
@@ -91,7 +91,7 @@ impl Kind {
         group == Group::Proposals || !matches!(self, Self::Minimal(_) | Self::Logged(_))
     }
 
-    /// What its SQLite file is called.
+    /// The name of its SQLite file.
     const fn file(self) -> &'static str {
         match self {
             Self::Ruled(_) => "with-rules",

@@ -19,7 +19,7 @@ pub(super) struct Running {
     pub(super) database: Option<Database>,
 }
 
-/// What one turn came to.
+/// The result of one turn.
 pub(super) struct Measurement {
     pub(super) tally: Tally,
     pub(super) cpu: CpuTime,
@@ -29,11 +29,11 @@ pub(super) struct Measurement {
     pub(super) write_calls: u64,
     /// The bytes of PostgreSQL's write-ahead log, where whole pages are not written to it.
     pub(super) wal_bytes: Option<u64>,
-    /// What it still had to do afterwards, if that was measured.
+    /// The work that was left afterwards, if that was measured.
     pub(super) settling: Option<Settling>,
 }
 
-/// What it took until searches knew everything that was written.
+/// The cost until searches knew everything that was written.
 pub(super) struct Settling {
     pub(super) elapsed: Duration,
     pub(super) cpu: CpuTime,
@@ -128,12 +128,12 @@ impl CpuTime {
         }
     }
 
-    /// What the server and its database spent.
+    /// The processor time of the server and its database.
     pub(super) fn service(self) -> Duration {
         self.server + self.database.unwrap_or_default()
     }
 
-    /// What processes that have no part in the benchmark spent meanwhile.
+    /// The processor time of processes that have no part in the benchmark.
     pub(super) fn others(self) -> Duration {
         self.machine.saturating_sub(self.service() + self.generator)
     }

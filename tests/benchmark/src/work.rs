@@ -70,7 +70,7 @@ impl Work {
         }
     }
 
-    /// Whether anything is written.
+    /// Returns whether anything is written.
     pub(super) const fn writes(self) -> bool {
         matches!(self, Self::Replace | Self::Mix | Self::Create)
     }

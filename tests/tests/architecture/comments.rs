@@ -1,7 +1,7 @@
 //! Doc comments that begin as sentences do, not as questions.
 
 use crate::exemptions::assert_only_exempt;
-use crate::sources::product;
+use crate::sources::every_file;
 
 /// Beginnings that leave the reader to find out what a thing is.
 const REFUSED: [&str; 4] = ["What ", "Whether ", "Which ", "So many"];
@@ -9,12 +9,10 @@ const REFUSED: [&str; 4] = ["What ", "Whether ", "Which ", "So many"];
 #[test]
 fn doc_comments_begin_with_a_verb_or_a_noun() {
     let mut refused = Vec::new();
-    for product in product() {
-        for file in &product.files {
-            for (line, comment) in first_lines(&file.text) {
-                if REFUSED.iter().any(|beginning| comment.starts_with(beginning)) {
-                    refused.push((product.name.clone(), format!("{}:{line} {comment}", file.path)));
-                }
+    for (path, text) in every_file() {
+        for (line, comment) in first_lines(&text) {
+            if REFUSED.iter().any(|beginning| comment.starts_with(beginning)) {
+                refused.push((path.clone(), format!("{line} {comment}")));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Which crate may depend on which. Cargo enforces what a `Cargo.toml` names; this enforces what it
+//! The crates that each crate may depend on. Cargo enforces what a `Cargo.toml` names; this enforces what it
 //! may name.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::workspace::{OUTSIDE, metadata, name, packages};
 
-/// Which crates of ours each crate may depend on, whether to run, to build or to be tested.
+/// The crates of ours that each crate may depend on, whether to run, to build or to be tested.
 const FLOORS: &[(&str, &[&str])] = &[
     ("exact-json", &[]),
     ("domain", &["exact-json"]),
@@ -38,7 +38,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("cli-adapter", &["clap", "indicatif", "tracing-subscriber"]),
 ];
 
-/// What would bring I/O, a clock or a framework into the domain.
+/// Crates that would bring I/O, a clock or a framework into the domain.
 const NOT_IN_THE_DOMAIN: &[&str] = &["tokio", "async-trait", "futures-util", "tracing"];
 
 #[test]

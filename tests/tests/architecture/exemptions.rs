@@ -1,4 +1,4 @@
-//! What does not hold yet, by name. The list shrinks: an exemption that is not needed fails the
+//! Obligations that do not hold yet, by name. The list shrinks: an exemption that is not needed fails the
 //! test as a new violation does.
 
 use std::collections::BTreeSet;

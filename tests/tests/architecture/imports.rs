@@ -26,7 +26,7 @@ fn modules_do_not_import_each_other() {
 /// The modules of a crate, and what each names.
 struct Modules<'a>(BTreeMap<&'a [String], Names>);
 
-/// What a file names.
+/// The names in a file.
 #[derive(Default)]
 struct Names {
     /// The names that `use` brings into scope, each with its path.

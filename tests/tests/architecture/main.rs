@@ -4,6 +4,7 @@
 mod comments;
 mod dependencies;
 mod exemptions;
+mod guarantees;
 mod imports;
 mod sizes;
 mod sources;

@@ -16,6 +16,16 @@ pub fn product() -> Vec<Crate> {
     packages.iter().map(Crate::read).collect()
 }
 
+/// Every Rust file of the repository, those of tests among them: its path from the root of the
+/// workspace, and its text.
+pub fn every_file() -> Vec<(String, String)> {
+    let folders = ["adapters", "application", "bootstrap", "domain", "tests"];
+    let files = folders.iter().flat_map(|folder| rust_files(&workspace::root().join(folder)));
+    files
+        .map(|file| (workspace::relative(&file), fs::read_to_string(&file).expect("UTF-8")))
+        .collect()
+}
+
 pub struct Crate {
     pub name: String,
     /// How many `.rs` files each folder has, those of tests among them.
@@ -85,7 +95,10 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let (folders, mut files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
     files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
-    files.extend(folders.iter().flat_map(|folder| rust_files(folder)));
+    let is_of_others =
+        |folder: &&PathBuf| folder.ends_with("target") || folder.ends_with("node_modules");
+    let own = folders.iter().filter(|folder| !is_of_others(folder));
+    files.extend(own.flat_map(|folder| rust_files(folder)));
     files.sort();
     files
 }

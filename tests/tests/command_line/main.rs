@@ -114,7 +114,7 @@ impl Running {
         self.ask("GET", &format!("{path}?page_size=1"), "")["total_items"].as_u64().unwrap()
     }
 
-    /// What is answered to a request.
+    /// The answer to a request.
     fn ask(&self, method: &str, target: &str, body: &str) -> serde_json::Value {
         let mut client = TcpStream::connect(self.address).unwrap();
         client.set_read_timeout(Some(PATIENCE)).unwrap();

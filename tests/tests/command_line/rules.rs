@@ -44,14 +44,14 @@ fn run(folder: &TempDir, arguments: &[&str]) -> Output {
     command(folder, arguments).output().unwrap()
 }
 
-/// What a command printed that ended well.
+/// The output of a command that ended well.
 #[track_caller]
 fn printed(output: &Output) -> &str {
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout)
 }
 
-/// What a command said that failed.
+/// The message of a command that failed.
 #[track_caller]
 fn said(output: &Output) -> &str {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));

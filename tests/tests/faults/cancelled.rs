@@ -86,7 +86,7 @@ fn while_the_disk_fills_every_write_is_told_what_happened() {
     clients.look(&service, &database);
 }
 
-/// What became of each client's writes.
+/// The outcomes of each client's writes.
 struct Clients {
     items: Vec<Item>,
     /// Texts of items to be created, and the status of the answer.

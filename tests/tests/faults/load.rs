@@ -113,7 +113,7 @@ impl Load {
         })
     }
 
-    /// What is read is no older than what was acknowledged before it was asked for.
+    /// Asserts that what is read is no older than what was acknowledged before it was asked for.
     fn read_counter(&self, address: SocketAddr, item: &Item, last: &Mutex<u64>) -> Told {
         let before = *last.lock().unwrap();
         self.ask(Request::new(address, "GET", &item.path), 200, |answer| {
@@ -155,7 +155,7 @@ impl Load {
         Told::Done
     }
 
-    /// What was acknowledged is there, as far as the latest `most` items that were created go; what
+    /// Asserts that what was acknowledged is there, as far as the latest `most` items that were created go; what
     /// was sent and not acknowledged is there whole or not at all.
     pub fn look(&self, service: &Service, most: usize) {
         let created = self.created.lock().unwrap();
@@ -213,7 +213,7 @@ impl Load {
     }
 }
 
-/// What became of a request.
+/// The outcome of a request.
 enum Told {
     Done,
     /// 503: it may have been done.

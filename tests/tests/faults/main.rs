@@ -1,4 +1,4 @@
-//! What must hold when things break: the real binary, killed and cut off in the midst of its work.
+//! Promises that hold when things break: the real binary, killed and cut off in the midst of its work.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -17,7 +17,7 @@ pub struct PostgresServer {
     programs: PathBuf,
     port: u16,
     folder: TempDir,
-    /// Whether it has a small disk of its own beside its files.
+    /// True when it has a small disk of its own beside its files.
     has_small_disk: bool,
 }
 

@@ -26,7 +26,7 @@ fn on_postgresql_everything_is_done_once() {
     kill_and_send_again(&TestDatabase::postgres());
 }
 
-/// What clients were told: by key, the id of the item that was made.
+/// The answers to clients: by key, the id of the item that was made.
 type Told = Mutex<BTreeMap<String, String>>;
 
 fn kill_and_send_again(database: &TestDatabase) {

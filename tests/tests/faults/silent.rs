@@ -4,9 +4,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use tests::stores::TestDatabase;
 use tests::{Gate, Service};
-use url::Url;
 
 const FILES: &str = "/v1/files";
 
@@ -53,12 +51,7 @@ fn while_the_server_is_silent_the_service_is_not_ready() {
 }
 
 fn behind_a_gate() -> (Gate, Service) {
-    let database = TestDatabase::postgres();
-    let mut url = Url::parse(database.url()).unwrap();
-    let gate = Gate::to(format!("{}:{}", url.host_str().unwrap(), url.port().unwrap_or(5432)));
-    url.set_ip_host(gate.address().ip()).unwrap();
-    url.set_port(Some(gate.address().port())).unwrap();
-    let service = Service::start_at(database, url.as_str(), &[]);
+    let (gate, service) = Gate::before_service();
     service.create(FILES, "{}");
     (gate, service)
 }

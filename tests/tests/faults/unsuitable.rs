@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::pooler::Pooler;
 
-/// What makes a database like another engine's: its own functions and types come first.
+/// Statements that make a database like another engine's: its own functions and types come first.
 fn with(statements: &[&str]) -> TestDatabase {
     let database = TestDatabase::postgres();
     drop(Service::start_on(&database));

@@ -1,4 +1,4 @@
-//! What every attack must be withstood with, and a client that sends any bytes at any pace.
+//! The bounds of every attack, and a client that sends any bytes at any pace.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};

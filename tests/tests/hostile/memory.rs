@@ -121,7 +121,7 @@ fn request(random: &mut fastrand::Rng, bodies: &[Vec<u8>], items: &[String]) -> 
     bytes
 }
 
-/// What comes back, as far as its head goes.
+/// The head of the answer.
 fn exchange(service: &Service, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(service.address()).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();

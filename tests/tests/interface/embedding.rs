@@ -31,7 +31,7 @@ impl Related {
         Self { programme, proposal, library, lonely }
     }
 
-    /// What the proposal shows with `embed`.
+    /// The proposal with `embed`.
     fn embedded(&self, service: &Service, embed: &str) -> Value {
         let shown = |item: &Item| service.get(&item.path).send().expect(200).value();
         let mut embedded = json!({});

@@ -171,7 +171,7 @@ fn picked(whole: &Value, shown: &[&str]) -> Value {
         .collect()
 }
 
-/// What of an item is its author's; the rest must be there.
+/// The members of an item that are its author's; the rest must be there.
 fn members_of(item: &Value) -> Value {
     let mut members = item.as_object().expect("an item").clone();
     for name in ["id", "_links", "_meta"] {

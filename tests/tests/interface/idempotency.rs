@@ -25,7 +25,7 @@ fn total(service: &Service, path: &str) -> u64 {
     service.get(path).send().expect(200).value()["total_items"].as_u64().expect("a number")
 }
 
-/// What stays the same of an answer: all but what names the request and the moment.
+/// The parts of an answer that stay the same: all but what names the request and the moment.
 fn lasting(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
     let headers = answer
         .headers

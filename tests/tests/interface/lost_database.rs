@@ -2,9 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tests::stores::TestDatabase;
-use tests::{Gate, Service};
-use url::Url;
+use tests::Gate;
 
 use crate::PROPOSAL;
 
@@ -13,12 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_lost_database_is_503_and_its_return_is_noticed() {
-    let database = TestDatabase::postgres();
-    let mut url = Url::parse(database.url()).unwrap();
-    let gate = Gate::to(format!("{}:{}", url.host_str().unwrap(), url.port().unwrap_or(5432)));
-    url.set_ip_host(gate.address().ip()).unwrap();
-    url.set_port(Some(gate.address().port())).unwrap();
-    let service = Service::start_at(database, url.as_str(), &[]);
+    let (gate, service) = Gate::before_service();
     let kept = service.create("/v1/proposals", PROPOSAL);
 
     gate.shut();

@@ -29,6 +29,8 @@ mod proposals;
 mod queries;
 mod query_parameters;
 mod random_queries;
+mod restoration;
+mod rule_files;
 mod rules;
 mod sample_proposals;
 mod search;

@@ -1,4 +1,4 @@
-//! What a client sent in comes back equal, and what cannot be kept is refused, never altered.
+//! Members come back equal, and what cannot be kept is refused, never altered.
 
 use tests::on_each_store;
 

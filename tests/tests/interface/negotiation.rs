@@ -1,4 +1,4 @@
-//! Which representation a client gets, and which bodies it may send (RFC 9110, sections 8.3 and
+//! Representations that clients get, and bodies that they may send (RFC 9110, sections 8.3 and
 //! 12.5.1).
 
 use tests::{Service, Store};
@@ -9,7 +9,7 @@ const VENDOR: &str = "application/vnd.proposals.v1+json";
 const HAL: &str = "application/hal+json";
 const JSON: &str = "application/json";
 
-/// What the `Accept` lines of a request lead to; `None` is 406.
+/// The media type that `Accept` lines lead to; `None` is 406.
 const ACCEPTS: &[(&str, &[&str], Option<&str>)] = &[
     ("no line at all", &[], Some(HAL)),
     ("anything", &["*/*"], Some(HAL)),
@@ -94,7 +94,7 @@ const ACCEPTS: &[(&str, &[&str], Option<&str>)] = &[
     ("nothing but noise", &["@@;;=="], None),
 ];
 
-/// Whether a body of a `Content-Type` is taken.
+/// Returns whether a body of a `Content-Type` is taken.
 const CONTENT_TYPES: &[(&str, bool)] = &[
     (VENDOR, true),
     (JSON, true),

@@ -1,4 +1,4 @@
-//! What is new: the entity tag of a collection under any query, and the items that were written
+//! Polling for news: the entity tag of a collection under any query, and the items that were written
 //! since.
 
 use std::collections::BTreeSet;

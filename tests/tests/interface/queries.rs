@@ -1,4 +1,4 @@
-//! What the tests of query parameters share: items that are told apart by a number, and ways to ask
+//! Common parts of the tests of query parameters: items that are told apart by a number, and ways to ask
 //! for them.
 
 use serde_json::Value;

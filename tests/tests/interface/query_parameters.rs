@@ -1,4 +1,4 @@
-//! What stands after the `?`: every operation knows its parameters and refuses all others, and
+//! Query parameters: every operation knows its parameters and refuses all others, and
 //! nothing hostile does harm.
 
 use serde_json::Value;

@@ -20,7 +20,7 @@ fn store_many(service: &Service) {
     assert_eq!(answer.value()["total_items"], MANY, "{answer}");
 }
 
-/// What a page says of totals: `total_items`, `page_count`, `_meta`, and whether there is a `last`
+/// The totals of a page: `total_items`, `page_count`, `_meta`, and whether there is a `last`
 /// page.
 fn totals(answer: &Answer) -> (Value, Value, Value, bool) {
     let value = answer.value();

@@ -27,6 +27,7 @@ mod change_log;
 mod concurrency;
 mod followers;
 mod full;
+mod lookups;
 mod model;
 mod orders;
 mod pages;

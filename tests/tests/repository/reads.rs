@@ -149,7 +149,7 @@ fn referring(index: usize, member: &str, id: ItemId) -> NewItem {
     NewItem { references, ..new_item(&format!("{{\"{member}\":\"{id}\"}}")) }
 }
 
-/// What an item links to, as it is found and as a page shows it.
+/// The links of an item, as it is found and as a page shows it.
 async fn links(
     store: &TestStore,
     scope: Scope,

@@ -202,7 +202,7 @@ async fn the_folder_of_a_database_file_is_made() {
     assert!(folder.path().join("a/b/p.db").is_file());
 }
 
-/// What a restart of the server does to a pool.
+/// Cuts all connections, as a restart of the server does.
 fn cut_all_connections(database: &TestDatabase) {
     let others =
         "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";

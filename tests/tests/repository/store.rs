@@ -56,7 +56,7 @@ pub fn replacement(shown: &ShownItem, members: &str) -> Replacement {
     }
 }
 
-/// What a collection is to hold, whatever it was at.
+/// The content that a collection is to hold, whatever it was at.
 pub fn content(replacements: Vec<Replacement>, additions: Vec<NewItem>) -> CollectionContent {
     CollectionContent { replacements, additions, expected: None }
 }
@@ -74,7 +74,7 @@ pub fn everything(scope: Scope) -> PageQuery {
     }
 }
 
-/// What most cases ask of a page.
+/// The parts of a page that most cases look at.
 #[derive(Debug, PartialEq)]
 pub struct Page {
     pub total_items: u64,

@@ -15,7 +15,7 @@ use uuid::Uuid;
 /// 2026-01-01, in microseconds.
 const BEGINNING: i64 = 1_767_225_600_000_000;
 
-/// What a reader of JSON who is not careful would alter.
+/// Members that a careless reader of JSON would alter.
 const ODD: [&str; 7] = [
     r#"{"amount":100.10,"zero":-0.0,"exponent":1E+5,"small":1e-400}"#,
     r#"{"big":123456789012345678901234567890123456789,"precise":0.1000000000000000055511151231257827}"#,

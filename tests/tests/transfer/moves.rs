@@ -1,7 +1,7 @@
 //! A store with its history moves from one kind of database to the other and back, and nothing is
 //! lost or altered.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tests::stores::TestDatabase;
@@ -50,6 +50,29 @@ fn ten_thousand_items_move_to_postgresql_and_back() {
         "the three exports are the same bytes"
     );
     goes_on_where_the_pilot_was(&pilot, &server);
+}
+
+/// As commits before the second version of the format wrote it.
+#[test]
+fn an_export_of_the_first_version_is_imported() {
+    let [pilot, copy] = [TestDatabase::sqlite(), TestDatabase::sqlite()];
+    fill(&pilot, 100);
+    let export = String::from_utf8(done(&["export", "--database-url", pilot.url()])).unwrap();
+    let first = export
+        .replace("\"format_version\":2", "\"format_version\":1")
+        .replace("\"acting\":null,\"client\":null,\"request_id\":null,", "");
+    let (lines, trailer) = first.trim_end().rsplit_once('\n').unwrap();
+    assert!(!lines.contains("request_id") && trailer.contains("sha256"), "{trailer}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("first");
+    std::fs::write(&file, format!("{lines}\n")).unwrap();
+    let sum = Command::new("sha256sum").arg(&file).output().unwrap().stdout;
+    let sum = String::from_utf8(sum[..64].to_vec()).unwrap();
+    let changes = lines.lines().count() - 1;
+    let whole = format!("{lines}\n{{\"changes\":{changes},\"sha256\":\"{sum}\"}}\n");
+    std::fs::write(&file, whole).unwrap();
+    done(&["import", file.to_str().unwrap(), "--database-url", copy.url()]);
+    assert_same(&content(&copy), &content(&pilot));
 }
 
 /// Row by row, so that a failure shows one.

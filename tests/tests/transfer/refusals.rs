@@ -1,4 +1,4 @@
-//! What is not whole, not in order or not wanted is refused with the line and the fix, and nothing
+//! Exports that are not whole, not in order or not wanted are refused with the line and the fix, and nothing
 //! of it is stored.
 
 use std::io::{Read as _, Write as _};

@@ -64,3 +64,47 @@ impl RevisionCache {
         self.items.insert(collection, state, shown.clone());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use application::{Links, Scope, ShownItem};
+    use domain::{Collection, Item, ItemId, Version};
+    use jiff::Timestamp;
+
+    use super::RevisionCache;
+    use crate::cache::item_cache::CachedAt;
+
+    const FILES: Collection = Collection::known("files");
+
+    fn shown() -> ShownItem {
+        let item = Item {
+            id: ItemId::NIL,
+            version: Version::FIRST,
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            members: "{}".into(),
+            parent: None,
+            continues: None,
+        };
+        ShownItem { item, links: Links::default() }
+    }
+
+    /// After a failover that lost commits, others have the revisions of those.
+    #[test]
+    fn nothing_from_before_a_loss_is_used() {
+        let (cache, scope) = (RevisionCache::new(), Scope::of(FILES));
+        let before = CachedAt { losses: 1, revision: 105 };
+        cache.observe(FILES, before);
+        cache.remember(FILES, cache.least(FILES, 1), &shown());
+        assert!(cache.may_be_current(scope, ItemId::NIL, 1));
+        assert_eq!(cache.find(scope, ItemId::NIL, before), Some(shown()));
+        let after = CachedAt { losses: 2, ..before };
+        assert!(!cache.may_be_current(scope, ItemId::NIL, 2));
+        assert_eq!(cache.find(scope, ItemId::NIL, after), None);
+        // What is read now may be of a lower revision than was known, and is kept as such.
+        let least = cache.least(FILES, 2);
+        assert_eq!(least, CachedAt { losses: 2, revision: 0 });
+        cache.remember(FILES, least, &shown());
+        assert_eq!(cache.find(scope, ItemId::NIL, after), None, "it was not read at this revision");
+    }
+}

@@ -65,7 +65,7 @@ const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
 const MIGRATION_SETTINGS: &str =
     "SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '1min'";
 
-/// Clocks of machines differ by less than this.
+/// The longest time to wait for the database's clock to reach a time that was asked for.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// Limits of the answers to reads, and to the steps of the full-text index.
@@ -148,16 +148,8 @@ impl Engine for Postgres {
         WORKERS
     }
 
-    /// A read whose connection was lost, as all are when the server restarts, is done once more on
-    /// another.
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        match self.read_once(statement.clone()).await {
-            Err(error) if is_lost(&error) => {
-                tracing::info!(%error, "a connection was lost; reading again on another");
-                self.read_once(statement).await
-            }
-            done => done,
-        }
+        twice_if_lost(|| self.read_once(statement.clone())).await
     }
 
     fn slow_workers(&self) -> usize {
@@ -165,13 +157,7 @@ impl Engine for Postgres {
     }
 
     async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        match self.slow_readers.read(statement.clone(), READ).await {
-            Err(error) if is_lost(&error) => {
-                tracing::info!(%error, "a connection was lost; reading again on another");
-                self.slow_readers.read(statement, READ).await
-            }
-            done => done,
-        }
+        twice_if_lost(|| self.slow_readers.read(statement.clone(), READ)).await
     }
 
     fn losses(&self) -> u64 {
@@ -276,6 +262,20 @@ impl Engine for Postgres {
         if let Err(error) = self.schema.close_by_ref().await {
             tracing::warn!(%error, "the PostgreSQL connections did not close cleanly");
         }
+    }
+}
+
+/// Does a read, and once more on another connection where its own was lost, as all are when the
+/// server restarts.
+async fn twice_if_lost<F: Future<Output = Result<Vec<QueryResult>, DbErr>>>(
+    read: impl Fn() -> F,
+) -> Result<Vec<QueryResult>, DbErr> {
+    match read().await {
+        Err(error) if is_lost(&error) => {
+            tracing::info!(%error, "a connection was lost; reading again on another");
+            read().await
+        }
+        done => done,
     }
 }
 

@@ -47,8 +47,7 @@ impl Reads {
         statement: Statement,
         understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr> + Send,
     ) -> Result<T, RepositoryError> {
-        let rows = self.engine.read(statement).await;
-        rows.and_then(|rows| understand(&rows)).map_err(|error| logged(&error, step))
+        understood(self.engine.read(statement).await, step, understand)
     }
 
     /// The same of a statement that may take long.
@@ -58,8 +57,7 @@ impl Reads {
         statement: Statement,
         understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr> + Send,
     ) -> Result<T, RepositoryError> {
-        let rows = self.engine.read_slowly(statement).await;
-        rows.and_then(|rows| understand(&rows)).map_err(|error| logged(&error, step))
+        understood(self.engine.read_slowly(statement).await, step, understand)
     }
 
     /// The items of the scope, from memory as far as they are known.
@@ -232,4 +230,12 @@ impl Reads {
         let found: HashMap<_, _> = join_all(reads).await.into_iter().collect();
         keys.iter().map(|key| found[key]).collect()
     }
+}
+
+fn understood<T>(
+    rows: Result<Vec<QueryResult>, DbErr>,
+    step: &'static str,
+    understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr>,
+) -> Result<T, RepositoryError> {
+    rows.and_then(|rows| understand(&rows)).map_err(|error| logged(&error, step))
 }

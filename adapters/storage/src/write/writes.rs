@@ -15,7 +15,7 @@ use crate::write::command::{Answer, Change, Write, Written};
 /// Requests that are forgotten in one step.
 const FORGOTTEN_AT_A_TIME: i64 = 1_000;
 
-/// Clocks of machines differ by less than this.
+/// Stored times may be so far ahead of the clock without a warning: clocks of machines differ.
 const TOLERATED_AHEAD: SignedDuration = SignedDuration::from_secs(1);
 
 /// The way to the engine, which the full-text index follows.

@@ -1,4 +1,4 @@
-//! What poem itself can do on this machine: one route, constant bytes, no store.
+//! The limit of poem itself on this machine: one route, constant bytes, no store.
 //!
 //! The benchmark measures the service against it. `?bytes=N` in the request says how long the
 //! answer is; a request's body is read and thrown away, as a real service must at least read it.

@@ -1,4 +1,4 @@
-//! What many tasks did, done again in the model in the order of the change log.
+//! The writes of many tasks, done again in the model in the order of the change log.
 //!
 //! A write that was made must be possible where its changes stand in the log. A write that was
 //! refused, and what was read, must be right at some place of the log that was its end while it was
@@ -122,7 +122,7 @@ impl Replay {
         })
     }
 
-    /// What ended before something else began has lower numbers and earlier times.
+    /// Asserts that what ended before something else began has lower numbers and earlier times.
     fn assert_real_order(&self, log: &[LoggedChange]) {
         for (event, (first, _)) in &self.spans {
             let begun = self.events[*event].begun;

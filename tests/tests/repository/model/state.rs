@@ -18,7 +18,7 @@ pub struct Model {
     records: BTreeMap<ItemId, Record>,
     /// The changes in their order.
     pub log: Vec<LoggedChange>,
-    /// What requests with a key were answered, and until when that is remembered.
+    /// The answers to requests with a key, and until when that is remembered.
     pub answers: HashMap<[String; 3], (Timestamp, Answered)>,
     /// Writes by scope.
     writes: HashMap<(Collection, Option<ItemId>), u64>,

@@ -1,4 +1,4 @@
-//! What a good engineer would write by hand for the same store: an axum service without hypermedia,
+//! The service that a good engineer would write by hand for the same store: axum without hypermedia,
 //! over plain sqlx on PostgreSQL and over rusqlite on SQLite.
 //!
 //! The benchmark measures the service against it, so it leaves out what the service adds (links,

@@ -1,4 +1,4 @@
-//! What a proposal is here: a text of JSON that holds the two required members, and what the
+//! A proposal as this service knows it: JSON that holds the two required members, and what the
 //! service knows about it.
 
 use std::borrow::Cow;
