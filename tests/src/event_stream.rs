@@ -29,6 +29,15 @@ pub struct Event {
 impl EventStream {
     /// Opens a stream and reads the head of the answer.
     pub fn open(address: SocketAddr, query: &str, headers: &str) -> Self {
+        let opened = Self::try_open(address, query, headers);
+        opened.unwrap_or_else(|answer| panic!("the stream is not opened: {answer}"))
+    }
+
+    /// The same, or the first line of another answer.
+    ///
+    /// # Errors
+    /// Where the service refuses it.
+    pub fn try_open(address: SocketAddr, query: &str, headers: &str) -> Result<Self, String> {
         let mut stream = TcpStream::connect(address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         write!(
@@ -38,7 +47,10 @@ impl EventStream {
         .expect("the request is sent");
         let mut opened =
             Self { connection: BufReader::new(stream), content: String::new(), id: String::new() };
-        assert!(opened.line().starts_with("HTTP/1.1 200"), "the stream is opened");
+        let answer = opened.line();
+        if !answer.starts_with("HTTP/1.1 200") {
+            return Err(answer);
+        }
         let mut head = Vec::new();
         loop {
             match opened.line() {
@@ -53,7 +65,7 @@ impl EventStream {
         ] {
             assert!(head.iter().any(|line| line == expected), "{expected} in {head:?}");
         }
-        opened
+        Ok(opened)
     }
 
     /// A line of the connection: of the head, or with the size of a chunk.

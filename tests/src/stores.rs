@@ -105,10 +105,9 @@ impl TestDatabase {
     pub fn while_no_write_goes_through<T>(&self, work: impl FnOnce() -> T) -> T {
         let (take, let_go) = match self.home {
             Home::File(_) => ("BEGIN IMMEDIATE", "ROLLBACK"),
-            Home::Server(..) | Home::Elsewhere => (
-                "SELECT pg_advisory_lock('write_clock'::regclass::oid::bigint)",
-                "SELECT pg_advisory_unlock_all()",
-            ),
+            Home::Server(..) | Home::Elsewhere => {
+                ("BEGIN; LOCK TABLE write_fence IN SHARE MODE", "ROLLBACK")
+            }
         };
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

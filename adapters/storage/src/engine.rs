@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use application::RepositoryError;
+use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
+use domain::Collection;
 use jiff::Timestamp;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
 
@@ -74,8 +75,23 @@ pub(crate) trait Engine: Send + Sync {
     /// of a few seconds.
     fn most_waiting(&self) -> i64;
 
-    /// Brings the full-text index up to at most so many more changes.
-    async fn index(&self, limit: i64) -> Result<Step, RepositoryError>;
+    /// Brings the full-text index up to at most so many more changes, of those up to a number.
+    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError>;
+
+    /// Waits for the writes under way, and returns a number up to which no change is committed any
+    /// more: that of the last change at the beginning.
+    async fn fence(&self) -> Result<Sequence, RepositoryError>;
+
+    /// Runs a statement that changes nothing, as of a time at which no write is under way: what is
+    /// written afterwards to the collection has times after those that it finds.
+    async fn read_settled(
+        &self,
+        _collection: Collection,
+        is_slow: bool,
+        statement: Statement,
+    ) -> Result<Vec<QueryResult>, DbErr> {
+        if is_slow { self.read_slowly(statement).await } else { self.read(statement).await }
+    }
 
     /// Makes sure that what is committed from now on has a time after this one.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError>;

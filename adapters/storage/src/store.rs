@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::migration::schema_version::{self, Access};
 use crate::migration::{Migrator, proposals_view};
 use crate::postgres::Postgres;
+use crate::read::high_water_mark::HighWaterMark;
 use crate::read::past::PastReads;
 use crate::read::queued::QueuedReads;
 use crate::read::reads::Reads;
@@ -78,7 +79,9 @@ impl Store {
 
     /// Starts what reads, and the task that indexes.
     fn on(engine: Arc<dyn Engine>, options: &StoreOptions) -> Self {
-        let indexer = Arc::new(Indexer::start(Arc::clone(&engine)));
+        let high_water_mark = Arc::new(HighWaterMark::new(Arc::clone(&engine)));
+        let indexer = Indexer::start(Arc::clone(&engine), Arc::clone(&high_water_mark));
+        let indexer = Arc::new(indexer);
         let reads = Arc::new(Reads::new(Arc::clone(&engine)));
         let queued = QueuedReads::start(&reads, Arc::clone(&indexer), options.acquire_timeout);
         let items = Arc::new(SqlItemRepository {
@@ -86,7 +89,8 @@ impl Store {
             writes: Writes::new(Arc::clone(&engine), Arc::clone(&indexer)),
             reads: Arc::clone(&reads),
         });
-        Self { engine, items, past: Arc::new(PastReads::new(reads)), indexer }
+        let past = Arc::new(PastReads::new(reads, high_water_mark));
+        Self { engine, items, past, indexer }
     }
 
     /// Brings the schema up to date. Any number of instances may do so at once: one works, the

@@ -50,7 +50,7 @@ pub struct LogPage {
     pub read_to: Sequence,
 }
 
-/// Tells what was written, in the order in which it was committed.
+/// Tells what was written, in an order to which nothing is added but at its end.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait ChangeLog: Send + Sync {

@@ -223,8 +223,9 @@ pub struct Answered {
 ///
 /// Every write MUST append one change per item written to the change log, with the members it
 /// left, and MUST adjust the totals and the revision of every scope that shows the item, in
-/// the same transaction. Writes MUST become visible in the order of their times: each has a time
-/// after those of all writes that were visible before it.
+/// the same transaction. Writes MAY be made side by side. The times and the numbers of an item's
+/// changes MUST grow with its versions; and where a page selects or sorts by the time of the last
+/// write, what is written after it MUST have a time after those that it shows.
 ///
 /// A write with a read set MUST be made only while each of its lookups finds the same items at the
 /// same versions, decided in the transaction that makes it, so that no other write comes between;

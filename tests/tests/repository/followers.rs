@@ -9,8 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use application::{
-    ChangeLog, ItemRepository, LoggedChange, NewItem, ReadDependency, Sequence, ShownItem,
-    WriteMetadata,
+    ChangeLog, ItemRepository, NewItem, ReadDependency, Sequence, ShownItem, WriteMetadata,
 };
 use domain::{Collection, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
@@ -21,7 +20,7 @@ use tests::{Service, number};
 use tokio::task::JoinSet;
 
 use crate::model::now;
-use crate::store::{all, connect, new_item, next_id, replacement};
+use crate::store::{all, connect, new_item, next_id, replacement, whole_log};
 
 const INSTANCES: usize = 3;
 
@@ -52,7 +51,7 @@ async fn followers_of_three_instances_are_told_every_change_once_and_in_order() 
         .map(|service| {
             let (address, sentinel) = (service.address(), sentinel.clone());
             // Before anything is written.
-            let stream = EventStream::open(address, "", "");
+            let stream = open(address, "");
             thread::spawn(move || follow_stream(stream, address, &sentinel))
         })
         .collect();
@@ -111,19 +110,6 @@ fn rollbacks(database: &TestDatabase) -> String {
     format!("{} transactions committed, {} rolled back", text(0), text(1))
 }
 
-async fn whole_log(changes: &dyn ChangeLog) -> Vec<LoggedChange> {
-    let mut log = Vec::new();
-    let mut after = Sequence(0);
-    loop {
-        let page = changes.changes(after, None, 10_000).await.unwrap();
-        if page.read_to == after {
-            return log;
-        }
-        log.extend(page.changes);
-        after = page.read_to;
-    }
-}
-
 /// Two followers on each instance, of all collections and of one; each tells the numbers it was
 /// told, and of what.
 fn followers(
@@ -173,6 +159,15 @@ async fn follow(
     }
 }
 
+/// A stream; a statement that it needs may be cancelled.
+fn open(address: std::net::SocketAddr, headers: &str) -> EventStream {
+    loop {
+        if let Ok(stream) = EventStream::try_open(address, "", headers) {
+            return stream;
+        }
+    }
+}
+
 /// The items and versions that a stream tells up to the sentinel, with connections that break.
 fn follow_stream(
     mut stream: EventStream,
@@ -192,7 +187,7 @@ fn follow_stream(
             return told;
         }
         if random.u16(..1_000) == 0 {
-            stream = EventStream::open(address, "", &format!("Last-Event-ID: {}\r\n", event.id));
+            stream = open(address, &format!("Last-Event-ID: {}\r\n", event.id));
         }
     }
 }

@@ -9,7 +9,7 @@ use application::query::{
 use domain::proposal::{FIELDS, FieldKind};
 use domain::{Collection, WriteOperation};
 
-use crate::store::{NOW, TestStore, all, at, everything, lib_of, replacement};
+use crate::store::{NOW, TestStore, all, at, everything, lib_of, new_item, replacement};
 
 on_both_stores! {
     numbers_compare_as_numbers_and_texts_as_texts
@@ -340,7 +340,8 @@ async fn long_values_of_indexed_fields_are_told_apart(store: &TestStore) {
 async fn times_are_compared(store: &TestStore) {
     let mut items = Vec::new();
     for number in 0..3 {
-        items.push(store.insert(COLLECTION, &format!("{{\"n\":{number}}}")).await);
+        let item = new_item(&format!("{{\"n\":{number}}}"));
+        items.push(store.items.insert(COLLECTION, item, at(NOW + number)).await.unwrap());
     }
     let later = at(NOW + 1_000_000);
     let updated = store
@@ -385,7 +386,7 @@ async fn filters_hold_together_and_stay_in_their_scope(store: &TestStore) {
 
 async fn matches_are_counted_up_to_a_limit(store: &TestStore) {
     let members = "{\"x\":1}";
-    let additions = (0..10_001).map(|_| crate::store::new_item(members)).collect();
+    let additions = (0..10_001).map(|_| new_item(members)).collect();
     store
         .items
         .replace_all(

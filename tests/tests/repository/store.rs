@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use application::query::{PageQuery, PageStart, Selection, Total};
 use application::{
-    CollectionContent, ItemRepository, ListedPage, NewItem, Replacement, RepositoryError, Revision,
-    Scope, ShownItem, WriteMetadata,
+    ChangeLog, CollectionContent, ItemRepository, ListedPage, LoggedChange, NewItem, Replacement,
+    RepositoryError, Revision, Scope, Sequence, ShownItem, WriteMetadata,
 };
 use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;
@@ -176,4 +176,18 @@ pub async fn connect(database: &TestDatabase) -> Store {
         acquire_timeout: Duration::from_secs(10),
     };
     Store::connect(&options).await.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// All changes, page by page.
+pub async fn whole_log(changes: &dyn ChangeLog) -> Vec<LoggedChange> {
+    let mut log = Vec::new();
+    let mut after = Sequence(0);
+    loop {
+        let page = changes.changes(after, None, 10_000).await.unwrap();
+        if page.read_to == after {
+            return log;
+        }
+        log.extend(page.changes);
+        after = page.read_to;
+    }
 }

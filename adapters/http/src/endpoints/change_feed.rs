@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use application::{ApplicationError, Caller, ChangeService, LoggedChange, Sequence};
+use application::{ApplicationError, Caller, ChangeService, LogPage, LoggedChange, Sequence};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::time::sleep;
@@ -36,7 +36,14 @@ const ALL: &Caller = &Caller::Anonymous;
 pub struct ChangeFeed {
     service: ChangeService,
     /// Present while there are listeners.
-    sender: Arc<Mutex<Option<Sender<Arc<LoggedChange>>>>>,
+    live: Arc<Mutex<Option<Live>>>,
+}
+
+/// What is sent to all listeners.
+struct Live {
+    sender: Sender<Arc<LoggedChange>>,
+    /// The place in the log up to which changes were sent, or do not need to be.
+    read_to: Sequence,
 }
 
 /// A reader of the log, first of the changes it holds, then of those that are added.
@@ -50,14 +57,9 @@ pub struct Listener {
     live: Option<Receiver<Arc<LoggedChange>>>,
 }
 
-/// The reasons why a listener is cut off.
+/// A listener is cut off because it was so slow that it missed too many changes.
 #[derive(Debug)]
-pub enum Ended {
-    /// It was so slow that it missed too many changes.
-    TooSlow,
-    /// The log cannot be read.
-    Unreadable,
-}
+pub struct TooSlow;
 
 /// Refuses a position in another history than the log's own.
 pub fn require_own(after: Option<LogPosition>, history: History) -> Result<(), Problem> {
@@ -70,7 +72,7 @@ pub fn require_own(after: Option<LogPosition>, history: History) -> Result<(), P
 
 impl ChangeFeed {
     pub fn new(service: ChangeService) -> Self {
-        Self { service, sender: Arc::default() }
+        Self { service, live: Arc::default() }
     }
 
     /// The history of the log now.
@@ -89,17 +91,17 @@ impl ChangeFeed {
         Ok(Listener { feed: self.clone(), caller, sent, ready: VecDeque::new(), live: None })
     }
 
-    /// The changes that are committed from now on, and perhaps a few from before.
-    async fn subscribe(&self) -> Result<Receiver<Arc<LoggedChange>>, ApplicationError> {
+    /// The changes after a place in the log, which is near its end.
+    async fn subscribe(&self) -> Result<(Receiver<Arc<LoggedChange>>, Sequence), ApplicationError> {
         let last = self.service.last(ALL).await?;
-        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = sender.as_ref() {
-            return Ok(sender.subscribe());
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Live { sender, read_to }) = live.as_ref() {
+            return Ok((sender.subscribe(), *read_to));
         }
-        let (new, receiver) = channel(BUFFERED);
-        *sender = Some(new);
+        let (sender, receiver) = channel(BUFFERED);
+        *live = Some(Live { sender, read_to: last });
         tokio::spawn(self.clone().follow(last));
-        Ok(receiver)
+        Ok((receiver, last))
     }
 
     /// Sends new changes to all listeners, until there are none.
@@ -109,7 +111,7 @@ impl ChangeFeed {
                 Ok(page) => {
                     read_to = page.read_to;
                     let was_all = page.changes.is_empty();
-                    if !self.send(page.changes) {
+                    if !self.send(page) {
                         return;
                     }
                     if was_all {
@@ -125,16 +127,17 @@ impl ChangeFeed {
     }
 
     /// Returns false if there are no listeners any more.
-    fn send(&self, changes: Vec<LoggedChange>) -> bool {
-        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(open) = sender.as_ref().filter(|sender| sender.receiver_count() > 0) else {
-            *sender = None;
+    fn send(&self, page: LogPage) -> bool {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = live.as_mut().filter(|live| live.sender.receiver_count() > 0) else {
+            *live = None;
             return false;
         };
-        for change in changes {
+        for change in page.changes {
             // The last listener may just have gone, which the next call finds out.
-            let _ = open.send(Arc::new(change));
+            let _ = open.sender.send(Arc::new(change));
         }
+        open.read_to = page.read_to;
         true
     }
 }
@@ -147,7 +150,7 @@ impl Listener {
 
     /// Waits for the next change, or until the listener is cut off. Nothing is lost if the future is
     /// dropped.
-    pub async fn next(&mut self) -> Result<LoggedChange, Ended> {
+    pub async fn next(&mut self) -> Result<LoggedChange, TooSlow> {
         loop {
             if let Some(change) = self.ready.pop_front() {
                 self.sent = change.sequence;
@@ -156,7 +159,12 @@ impl Listener {
             // A stream that waits keeps no memory for changes.
             self.ready = VecDeque::new();
             match &mut self.live {
-                None => self.catch_up().await.map_err(|_| Ended::Unreadable)?,
+                None => {
+                    if let Err(error) = self.catch_up().await {
+                        tracing::debug!(%error, "the change log cannot be read; trying again");
+                        sleep(PAUSE_AFTER_FAILURE).await;
+                    }
+                }
                 Some(live) => match live.recv().await {
                     Ok(change) if change.sequence > self.sent => {
                         self.sent = change.sequence;
@@ -167,7 +175,7 @@ impl Listener {
                     // A burst of changes is read from the log; a listener that is far behind does
                     // not read.
                     Err(RecvError::Lagged(missed)) if missed > MOST_MISSED => {
-                        return Err(Ended::TooSlow);
+                        return Err(TooSlow);
                     }
                     Err(RecvError::Lagged(_) | RecvError::Closed) => self.live = None,
                 },
@@ -176,22 +184,20 @@ impl Listener {
     }
 
     /// Reads on in the log. At its end it subscribes to new changes, and first reads those that were
-    /// added in between.
+    /// added in between; where they are more than fit, it goes on reading.
     async fn catch_up(&mut self) -> Result<(), ApplicationError> {
-        let mut ready = self.read().await?;
-        if ready.is_empty() {
-            let live = self.feed.subscribe().await?;
-            ready = self.read().await?;
-            // If so much was written meanwhile, the log has more.
-            self.live = Some(live).filter(|_| (ready.len() as u64) < AT_A_TIME);
+        let mut page = self.read().await?;
+        if page.changes.is_empty() {
+            let (live, sent_from) = self.feed.subscribe().await?;
+            page = self.read().await?;
+            self.live = Some(live).filter(|_| page.read_to >= sent_from);
         }
-        self.ready = ready;
+        self.ready = page.changes.into();
         Ok(())
     }
 
-    async fn read(&self) -> Result<VecDeque<LoggedChange>, ApplicationError> {
-        let page = self.feed.service.follow(&self.caller, self.sent, None, AT_A_TIME).await?;
-        Ok(page.changes.into())
+    async fn read(&self) -> Result<LogPage, ApplicationError> {
+        self.feed.service.follow(&self.caller, self.sent, None, AT_A_TIME).await
     }
 }
 
@@ -200,7 +206,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use application::{ChangeLog, LogPage, RepositoryError};
+    use application::{ChangeLog, RepositoryError};
     use async_trait::async_trait;
     use domain::{Collection, ItemId, Version, WriteOperation};
     use jiff::Timestamp;
@@ -322,7 +328,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_listener_who_does_not_listen_is_cut_off() {
         let (mut listener, _log) = after_a_pause(200_000).await;
-        assert!(matches!(listener.next().await, Err(Ended::TooSlow)));
+        assert!(matches!(listener.next().await, Err(TooSlow)));
     }
 
     #[tokio::test]
@@ -338,9 +344,9 @@ mod tests {
         log.0.fetch_add(1, Ordering::SeqCst);
         listener.next().await.unwrap();
         let _ = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
-        assert!(feed.sender.lock().unwrap().is_some());
+        assert!(feed.live.lock().unwrap().is_some());
         drop(listener);
         sleep(Duration::from_secs(1)).await;
-        assert!(feed.sender.lock().unwrap().is_none());
+        assert!(feed.live.lock().unwrap().is_none());
     }
 }

@@ -156,6 +156,7 @@ const POSTGRES: &[&str] = &[
     "ALTER TABLE search_index SET (toast_tuple_target = 8160)",
     "CREATE INDEX search_index_by_words ON search_index USING gin (words) WITH (gin_pending_list_limit = 16384)",
     "CREATE SEQUENCE write_clock",
+    "CREATE TABLE write_fence ()",
     "ALTER TABLE items SET (fillfactor = 80)",
     "ALTER TABLE totals SET (fillfactor = 50)",
     "ALTER TABLE changes SET (toast_tuple_target = 4096)",

@@ -46,13 +46,18 @@ impl Drop for UnfinishedStatement {
 }
 
 impl Cancellable {
-    /// Runs a statement; it is cancelled when this is dropped.
+    /// Runs a statement, in the transaction that is begun for it, if one is; it is cancelled when
+    /// this is dropped.
     pub async fn read(
         &self,
         statement: Statement,
         limits: Limits,
+        begin: Option<&str>,
     ) -> Result<Vec<QueryResult>, DbErr> {
-        let session = Session::open(&self.connections, limits).await?;
+        let session = match begin {
+            Some(begin) => Session::begin_with(&self.connections, limits, begin).await?.0,
+            None => Session::open(&self.connections, limits).await?,
+        };
         let process = POSTGRES.statement("SELECT pg_backend_pid()", []);
         let process = session.query_one_raw(process).await?;
         let process = process.ok_or_else(|| DbErr::RecordNotFound("a process".to_owned()))?;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use application::ShownItem;
+use application::{ShownItem, WriteMetadata};
 use sea_orm::{ConnectionTrait, DbErr, Value};
 
 use crate::postgres::batch::{id_text, integers, texts};
@@ -13,9 +13,84 @@ use crate::sql::{references, row_mapping};
 use crate::write::batch::RowWrite;
 use crate::write::command::{Answer, Written};
 
+/// The columns of requests with a key, as parameters that are arrays.
+pub(crate) const VALUES: [&str; 7] =
+    ["key_caller", "path", "key", "fingerprint", "expires_at", "remarks", "now"];
+
+/// The values of [`VALUES`]; all writes have a key.
+pub(crate) fn values<'a>(writes: impl Iterator<Item = &'a WriteMetadata> + Clone) -> [Value; 7] {
+    let known = writes.clone().filter_map(WriteMetadata::key_identity).collect::<Vec<_>>();
+    let fingerprints = writes.clone().filter_map(|metadata| metadata.key.as_ref());
+    let expiries = writes.clone().map(|metadata| metadata.key_expires.as_microsecond());
+    let [caller, path, key] = known_values(&known);
+    [
+        caller,
+        path,
+        key,
+        texts(fingerprints.map(|key| key.fingerprint.to_string())),
+        integers(expiries),
+        texts(writes.clone().map(|metadata| metadata.remarks.to_string())),
+        integers(writes.map(|metadata| metadata.time.as_microsecond())),
+    ]
+}
+
+/// The parts of a statement of inserts that depend on whether they have keys.
+pub(crate) struct KeyParts {
+    /// The columns of `given` beside those of every insert.
+    pub values: &'static [&'static str],
+    /// The requests of `given` that were answered before.
+    pub answered: String,
+    /// The condition on `given` that it is none of them.
+    pub unanswered: &'static str,
+    /// What of the `acceptable` inserts is `possible`.
+    pub possible: String,
+    /// The joins of the result, and in it whether a request was answered before.
+    pub joined: &'static str,
+    pub is_answered: &'static str,
+}
+
+impl KeyParts {
+    /// Those of inserts without keys.
+    pub fn none() -> Self {
+        Self {
+            values: &[],
+            answered: String::new(),
+            unanswered: "",
+            possible: "possible AS (SELECT * FROM acceptable)".to_owned(),
+            joined: "",
+            is_answered: "FALSE",
+        }
+    }
+
+    /// Those of inserts that claim their keys first: the second to insert a key waits for the end of
+    /// the first. A sum is in no index: the one by expiry would lead through all keys.
+    pub fn claimed() -> Self {
+        let columns = idempotency::columns();
+        let updated = columns.split(", ").skip(3).map(|name| format!("{name} = excluded.{name}"));
+        Self {
+            values: &VALUES,
+            answered: "answered AS (SELECT g.id FROM given g JOIN idempotency_keys k \
+                       ON k.caller = g.key_caller AND k.path = g.path AND k.key = g.key WHERE k.expires_at + 0 > g.now),"
+                .to_owned(),
+            unanswered: "AND g.id NOT IN (SELECT a.id FROM answered a)",
+            possible: format!(
+                "claimed AS (INSERT INTO idempotency_keys AS k ({columns}) \
+                 SELECT p.key_caller, p.path, p.key, p.fingerprint, p.expires_at, p.id, p.version, p.continues, '', p.remarks{links} \
+                 FROM acceptable p ORDER BY 1, 2, 3 ON CONFLICT (caller, path, key) DO UPDATE SET {updated} \
+                 WHERE k.expires_at <= (SELECT MAX(g.now) FROM given g) RETURNING item_id), \
+                 possible AS (SELECT p.* FROM acceptable p JOIN claimed c ON c.item_id = p.id)",
+                links = references::links("p"),
+                updated = updated.collect::<Vec<_>>().join(", "),
+            ),
+            joined: "LEFT JOIN answered a ON a.id = g.id LEFT JOIN acceptable q ON q.id = g.id",
+            is_answered: "(a.id IS NOT NULL OR (q.id IS NOT NULL AND i.id IS NULL))",
+        }
+    }
+}
+
 /// The places in the list of those that were answered before.
 const ANSWERED: &str = "SELECT g.place FROM unnest($1, $2, $3) WITH ORDINALITY AS g (caller, path, key, place) \
-                        JOIN idempotency_keys k ON k.caller = g.caller AND k.path = g.path AND k.key = g.key WHERE k.expires_at > $4";
+                        JOIN idempotency_keys k ON k.caller = g.caller AND k.path = g.path AND k.key = g.key WHERE k.expires_at + 0 > $4";
 
 /// Returns whether each of the writes was answered before.
 pub(crate) async fn answered(

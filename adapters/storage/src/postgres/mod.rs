@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 mod cancellable;
+mod fence;
 pub(crate) mod idempotency;
 mod losses;
 mod pool;
@@ -15,8 +16,9 @@ pub(crate) mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::RepositoryError;
+use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
+use domain::Collection;
 use jiff::Timestamp;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError};
 use sea_orm::{
@@ -29,12 +31,14 @@ use crate::StoreOptions;
 use crate::engine::Engine;
 use crate::error::{StoreError, is_lost, logged};
 use crate::postgres::cancellable::Cancellable;
+use crate::postgres::fence::NOW;
 use crate::postgres::losses::Losses;
 use crate::postgres::pool::Pool;
 use crate::postgres::server::{Purpose, Server};
 use crate::postgres::session::{Limits, Session};
-use crate::postgres::writes::{NOW, PostgresWrites, acquire_commit_lock};
+use crate::postgres::writes::PostgresWrites;
 use crate::search_index::progress::Step;
+use crate::sql::change_log::LAST;
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::idempotency::FORGET;
 use crate::sql::row_mapping;
@@ -48,7 +52,7 @@ const WORKERS: usize = 4;
 
 /// Statements that insert and update at the same time. They take turns in any case, and one takes
 /// more writes than two.
-const WRITE_WORKERS: usize = 1;
+const WRITE_WORKERS: usize = 3;
 
 /// Most connections that write: those of the workers, and some for writes of other kinds, which all
 /// take turns.
@@ -74,7 +78,7 @@ const READ: Limits = Limits { answer: Duration::from_secs(30), can_repeat: true 
 /// Limits of the answers to what must be quick.
 const BRIEF: Limits = Limits { answer: Duration::from_secs(3), can_repeat: true };
 
-/// Limits of the answers to what waits for the commit lock.
+/// Limits of the answers to what waits for the fence.
 const LOCK: Limits = Limits { answer: Duration::from_secs(12), can_repeat: false };
 
 /// The time after which the connection for the schema is closed.
@@ -157,7 +161,7 @@ impl Engine for Postgres {
     }
 
     async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        twice_if_lost(|| self.slow_readers.read(statement.clone(), READ)).await
+        twice_if_lost(|| self.slow_readers.read(statement.clone(), READ, None)).await
     }
 
     fn losses(&self) -> u64 {
@@ -195,23 +199,22 @@ impl Engine for Postgres {
         20_000
     }
 
-    async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
+    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
         let step = async {
             let transaction = Session::begin(&self.readers, READ).await?;
-            let step = search_index::step(&transaction, limit).await?;
+            let step = search_index::step(&transaction, limit, up_to).await?;
             transaction.commit().await?;
             Ok(step)
         };
         step.await.map_err(|error: DbErr| logged(&error, "index"))
     }
 
-    /// The statement is a transaction of its own. A time that is still to come by the database's
-    /// clock is waited for, if it is near.
+    /// A time that is still to come by the database's clock is waited for, if it is near.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         loop {
             let close = async {
                 let session = Session::open(&self.writers, LOCK).await?;
-                acquire_commit_lock(&session).await
+                fence::time(&session.query_simple(&fence::close()).await?)
             };
             let now = close.await.map_err(|error| logged(&error, "close_timestamp"))?;
             let ahead = time.duration_since(now);
@@ -237,6 +240,31 @@ impl Engine for Postgres {
         };
         let now = now.await.map_err(|error: DbErr| logged(&error, "now"))?;
         Timestamp::from_microsecond(now).map_err(|_| RepositoryError::Corrupt)
+    }
+
+    /// Numbers up to one that is visible were drawn before, by writes that hold the fence.
+    async fn fence(&self) -> Result<Sequence, RepositoryError> {
+        let passed = async {
+            let session = Session::open(&self.writers, LOCK).await?;
+            let last = session.query_one_raw(POSTGRES.statement(LAST, [])).await?;
+            session.execute_unprepared(fence::PASS).await?;
+            last.map_or(Ok(0), |row| row_mapping::get(&row, "last"))
+        };
+        passed.await.map(Sequence).map_err(|error: DbErr| logged(&error, "fence"))
+    }
+
+    async fn read_settled(
+        &self,
+        collection: Collection,
+        is_slow: bool,
+        statement: Statement,
+    ) -> Result<Vec<QueryResult>, DbErr> {
+        let begin = fence::begin_settled(collection);
+        if is_slow {
+            return self.slow_readers.read(statement, READ, Some(&begin)).await;
+        }
+        let (session, _) = Session::begin_with(&self.readers, READ, &begin).await?;
+        session.query_all_raw(statement).await
     }
 
     async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use application::Sequence;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult, Value};
 use uuid::Uuid;
 
@@ -25,12 +26,16 @@ const INDEX: &str = "INSERT INTO search_index AS s (item_id, words) SELECT id::u
 const REMOVE: &str = "DELETE FROM search_index WHERE item_id = ANY($1::uuid[])";
 
 /// Indexes the items of at most `limit` changes.
-pub(crate) async fn step(transaction: &impl ConnectionTrait, limit: i64) -> Result<Step, DbErr> {
+pub(crate) async fn step(
+    transaction: &impl ConnectionTrait,
+    limit: i64,
+    Sequence(up_to): Sequence,
+) -> Result<Step, DbErr> {
     let Some(indexed) = sequence(transaction, TURN).await? else {
         let indexed = sequence(transaction, INDEXED).await?.unwrap_or_default();
         return Ok(Step { indexed, changes: 0, has_more: true });
     };
-    let next_changes = [indexed.into(), limit.into()];
+    let next_changes = [indexed.into(), up_to.into(), limit.into()];
     let next_changes = POSTGRES.statement(&progress::next(&POSTGRES), next_changes);
     let changes = transaction.query_all_raw(next_changes).await?;
     let changes = changes.iter().map(next).collect::<Result<Vec<_>, _>>()?;

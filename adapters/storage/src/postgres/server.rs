@@ -27,7 +27,8 @@ const SAFETY: &[Setting] = &[("idle_in_transaction_session_timeout", "5s"), ("lo
 
 /// The settings of connections that write. The plan of a statement is made once: the statements
 /// look for items by their identifiers only, so that the one good plan uses the indexes however
-/// small the tables are when it is made. What is read under the commit lock must be as the holder
+/// small the tables are when it is made; and it is never compiled, which takes longer than what it
+/// does. What is read behind the fence must be as the writes
 /// before left it, whatever the database's own default is.
 const WRITING: &[Setting] = &[
     ("statement_timeout", "20s"),
@@ -35,6 +36,7 @@ const WRITING: &[Setting] = &[
     ("enable_seqscan", "off"),
     ("enable_hashjoin", "off"),
     ("enable_mergejoin", "off"),
+    ("jit", "off"),
     ("default_transaction_isolation", "read committed"),
 ];
 

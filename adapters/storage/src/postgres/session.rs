@@ -67,10 +67,25 @@ impl Session {
 
     /// Opens a session and begins a transaction, which is rolled back unless it is committed.
     pub async fn begin(pool: &Pool, limits: Limits) -> Result<Self, DbErr> {
+        Ok(Self::begin_with(pool, limits, "BEGIN").await?.0)
+    }
+
+    /// The same with the statements that begin the transaction, in one message; and their rows.
+    pub async fn begin_with(
+        pool: &Pool,
+        limits: Limits,
+        text: &str,
+    ) -> Result<(Self, Vec<QueryResult>), DbErr> {
         let session = Self::open(pool, limits).await?;
         session.is_in_transaction.store(true, Ordering::Relaxed);
-        session.execute_unprepared("BEGIN").await?;
-        Ok(session)
+        let rows = session.query_simple(text).await?;
+        Ok((session, rows))
+    }
+
+    /// Runs statements without parameters, in one message; and their rows.
+    pub async fn query_simple(&self, text: &str) -> Result<Vec<QueryResult>, DbErr> {
+        let reply = self.ask(Question::Simple(text)).await.map_err(exec_error)?;
+        Ok(reply.rows.into_iter().map(QueryResult::from).collect())
     }
 
     /// Commits the transaction. A `COMMIT` that is cancelled before it begins leaves it open.

@@ -14,7 +14,8 @@ use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
 use uuid::Uuid;
 
 use crate::error::{is_lost, is_worth_retrying, logged};
-use crate::postgres::batch::PostgresRows;
+use crate::postgres::batch::{PostgresRows, claims_key};
+use crate::postgres::fence;
 use crate::postgres::idempotency;
 use crate::postgres::pool::Pool;
 use crate::postgres::read_set;
@@ -45,14 +46,11 @@ const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: fals
 /// Rows that one statement of a replacement writes.
 const ROWS_AT_A_TIME: usize = 2_000;
 
-/// The database's time in microseconds.
-pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+/// The rows that a total is spread over, so that connections that write at the same time hardly ever
+/// wait for each other's.
+const LANES: u32 = 16;
 
-/// The setting in which a transaction of several statements keeps its time.
-const TIME: &str = "proposal_service.time";
-
-const LOCK_VERSIONS: &str =
-    "SELECT id, version FROM items WHERE collection = $1 ORDER BY id FOR UPDATE";
+const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
 
 /// The texts of the writes, made once. Both deletions take `$1` caller; then that of one item takes
 /// `$2` id, `$3` collection, `$4` parent and `$5` expected version, that of many `$2` collection and
@@ -91,23 +89,23 @@ impl PostgresWrites {
         answers
     }
 
-    /// One statement is enough unless something must be looked up that no other write may change
+    /// Writes go on side by side unless something must be looked up that no other write may change
     /// meanwhile. All is done in one transaction in any case.
     async fn attempt_rows(
         &self,
         pool: &Pool,
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, WriteError> {
-        let looks_up = |write: &RowWrite<'_>| {
-            write.metadata.key.is_some()
+        let is_exclusive = |write: &RowWrite<'_>| {
+            (write.metadata.key.is_some() && !claims_key(write))
                 || !write.metadata.read_set.is_empty()
                 || matches!(write.row.kind, RowChangeKind::Restore { .. })
         };
-        if writes.iter().any(looks_up) {
-            let session = begin(pool, BATCH).await?;
+        if writes.iter().any(is_exclusive) {
+            let (session, _) = begin_exclusively(pool, BATCH, None).await?;
             return WriteError::unless(self.perform_in_turn(&session, writes).await, &session);
         }
-        if writes.iter().any(RowWrite::adds) && !writes.iter().all(RowWrite::adds) {
+        if !self.rows.are_alike(writes) {
             let session = begin(pool, BATCH).await?;
             let done = async {
                 let done = self.rows.perform(&session, writes).await?;
@@ -120,13 +118,12 @@ impl PostgresWrites {
         WriteError::unless(self.rows.perform(&session, writes).await, &session)
     }
 
-    /// Acquires the commit lock first, so that what is looked up is what is written upon.
+    /// Does writes while no other is under way, so that what is looked up is what is written upon.
     async fn perform_in_turn(
         &self,
         transaction: &Session,
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, DbErr> {
-        acquire_commit_lock(transaction).await?;
         let refusals = refusals(transaction, writes).await?;
         let possible = writes.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
         let possible: Vec<_> = possible.map(|(write, _)| *write).collect();
@@ -164,26 +161,27 @@ impl PostgresWrites {
                 WriteError::unless(self.delete(&session, *deletion, metadata).await, &session)
             }
             Change::Delete(deletion) => {
-                let session = begin(pool, ALONE).await?;
+                let (session, _) = begin_exclusively(pool, ALONE, None).await?;
                 let done = self.delete_in_turn(&session, *deletion, metadata).await;
                 WriteError::unless(done, &session)
             }
             Change::ReplaceAll(content) => {
-                let session = begin(pool, ALONE).await?;
-                let done = self.replace_all(&session, content, metadata).await;
+                let whole = Some(content.collection);
+                let (session, time) = begin_exclusively(pool, ALONE, whole).await?;
+                let done = self.replace_all(&session, content, metadata, time).await;
                 WriteError::unless(done, &session)
             }
         }
     }
 
-    /// Acquires the commit lock first, so that everything is seen that must go with the item.
+    /// Does it while no other write is under way, so that everything is seen that must go with the
+    /// item.
     async fn delete_in_turn(
         &self,
         transaction: &Session,
         deletion: Deletion,
         metadata: &WriteMetadata,
     ) -> Result<Answer, DbErr> {
-        acquire_commit_lock(transaction).await?;
         if !hold(transaction, metadata).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
@@ -217,19 +215,17 @@ impl PostgresWrites {
         transaction: &Session,
         content: &ContentChange,
         metadata: &WriteMetadata,
+        time: Timestamp,
     ) -> Result<Answer, DbErr> {
-        let time = acquire_commit_lock(transaction).await?;
         if !hold(transaction, metadata).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
         let collection = content.collection;
-        let rows = run(transaction, LOCK_VERSIONS, [collection.name().into()]).await?;
+        let rows = run(transaction, VERSIONS, [collection.name().into()]).await?;
         let versions = rows
             .iter()
             .map(|row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "version")?)));
         let versions = versions.collect::<Result<_, DbErr>>()?;
-        // Read after the rows are locked: what was written before counts, what is written after
-        // comes after.
         let revision = revision_of(transaction, collection).await?;
         let removed = match removed_by(&versions, revision, content) {
             Ok(removed) => removed,
@@ -275,7 +271,7 @@ async fn revision_of(
     Ok(revision)
 }
 
-/// The reasons why writes must not be done, under the commit lock they are done under.
+/// The reasons why writes must not be done, decided while no other write is under way.
 async fn refusals(
     connection: &impl ConnectionTrait,
     writes: &[RowWrite<'_>],
@@ -295,24 +291,9 @@ async fn refusals(
     Ok(writes.iter().zip(answered).map(refusal).collect())
 }
 
-/// Returns whether what a change was decided on is as it was. The commit lock must be held.
+/// Returns whether what a change was decided on is as it was. No other write may be under way.
 async fn hold(connection: &impl ConnectionTrait, metadata: &WriteMetadata) -> Result<bool, DbErr> {
     Ok(read_set::current_reads(connection, std::iter::once(metadata)).await?.holds(metadata))
-}
-
-/// Acquires the commit lock, which is released with the transaction, and returns the time of the
-/// transaction; what is committed afterwards has a later one.
-pub(crate) async fn acquire_commit_lock(
-    connection: &impl ConnectionTrait,
-) -> Result<Timestamp, DbErr> {
-    let statement = format!(
-        "WITH {} SELECT time, set_config('{TIME}', time::text, true) FROM clock",
-        commit_lock()
-    );
-    let rows = run(connection, &statement, []).await?;
-    let row = rows.first().ok_or_else(|| DbErr::Custom("the clock has no time".to_owned()))?;
-    Timestamp::from_microsecond(row_mapping::get(row, "time")?)
-        .map_err(|error| DbErr::Custom(error.to_string()))
 }
 
 /// Does something, and does it again when the database rolled it back for the sake of another: only
@@ -337,6 +318,21 @@ async fn again<T, F: Future<Output = Result<T, WriteError>>>(
 
 async fn begin(pool: &Pool, limits: Limits) -> Result<Session, WriteError> {
     Session::begin(pool, limits).await.map_err(WriteError::RolledBack)
+}
+
+/// Begins a transaction beside which no other write is under way, and returns its time: after those
+/// of all writes before it to the collection that is to be replaced, if one is.
+async fn begin_exclusively(
+    pool: &Pool,
+    limits: Limits,
+    replaced: Option<Collection>,
+) -> Result<(Session, Timestamp), WriteError> {
+    let begun = async {
+        let begin = fence::begin_exclusively(replaced);
+        let (session, rows) = Session::begin_with(pool, limits, &begin).await?;
+        Ok((session, fence::time(&rows)?))
+    };
+    begun.await.map_err(WriteError::RolledBack)
 }
 
 /// Why writes were not done, or may have been.
@@ -381,48 +377,32 @@ async fn run(
 
 fn delete() -> String {
     format!(
-        "WITH {commit_lock}, found AS (SELECT i.id, i.version FROM items i, clock \
+        "WITH {fence}, found AS (SELECT i.id, i.version FROM items i \
          WHERE i.id = $2 AND i.collection = $3 AND (i.parent = $4 OR $4 IS NULL) FOR UPDATE OF i), \
          target AS (SELECT id FROM found WHERE version = $5), {removed} SELECT version AS found FROM found",
-        commit_lock = commit_lock(),
+        fence = fence::shared(),
         removed = removed(),
     )
 }
 
 fn delete_all() -> String {
     format!(
-        "WITH {commit_lock}, target AS (SELECT i.id FROM items i, clock WHERE i.collection = $2 \
+        "WITH {fence}, target AS (SELECT i.id FROM items i WHERE i.collection = $2 \
          AND i.id IN (SELECT value::uuid FROM json_array_elements_text($3::json))), {removed} SELECT 1",
-        commit_lock = commit_lock(),
+        fence = fence::shared(),
         removed = removed(),
     )
 }
 
-/// Waits until no other write is under way: `clock` has the time of this one, which is after those
-/// of all before it. It is the database's own time, so that an instance whose clock is ahead does
-/// not move the times of all.
-///
-/// So writes are committed in the order of their times, and of their numbers in the change log: who
-/// reads what was written after a time or a number misses nothing that is committed later. The
-/// clock is a sequence, which leaves no dead rows; the lock is let go with the commit. In a
-/// transaction that has [acquired the commit lock](acquire_commit_lock) all statements have the
-/// time of that.
-pub(crate) fn commit_lock() -> String {
-    format!(
-        "commit_lock AS MATERIALIZED (SELECT pg_advisory_xact_lock('write_clock'::regclass::oid::bigint)), \
-         clock AS MATERIALIZED (SELECT coalesce(nullif(current_setting('{TIME}', true), '')::bigint, \
-         setval('write_clock', greatest(nextval('write_clock'), {NOW}))) AS time FROM commit_lock)"
-    )
-}
-
-/// Removes each `target` and what belongs to it.
+/// Removes each `target` and what belongs to it, all at one time.
 fn removed() -> String {
     format!(
         "written AS (DELETE FROM items i WHERE i.id IN \
          (SELECT id FROM target UNION ALL SELECT c.id FROM items c JOIN target ON c.parent = target.id) \
-         RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.continues), {}, {}",
+         RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.updated_at, i.continues), \
+         removal AS (SELECT greatest((SELECT time FROM clock), MAX(updated_at) + 1) AS time FROM written), {}, {}",
         logged_changes(
-            "w.collection, w.id, w.version, 'deleted', (SELECT time FROM clock), $1, w.parent, w.continues, NULL::json",
+            "w.collection, w.id, w.version, 'deleted', (SELECT time FROM removal), $1, w.parent, w.continues, NULL::json",
             "written w"
         ),
         counted_writes(-1),
@@ -441,10 +421,10 @@ pub(crate) fn logged_changes(columns: &str, from: &str) -> String {
 pub(crate) fn counted_writes(items: i32) -> String {
     format!(
         "counted AS (INSERT INTO totals AS t (collection, parent, lane, items, writes) \
-         SELECT collection, scope, 0, {items} * count(*), count(*) \
+         SELECT collection, scope, pg_backend_pid() % {LANES}, {items} * count(*), count(*) \
          FROM (SELECT w.collection, '{whole}'::uuid AS scope FROM written w \
          UNION ALL SELECT w.collection, w.parent FROM written w WHERE w.parent IS NOT NULL) AS scopes \
-         GROUP BY collection, scope ON CONFLICT (collection, parent, lane) \
+         GROUP BY collection, scope ORDER BY collection, scope ON CONFLICT (collection, parent, lane) \
          DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes)",
         whole = Uuid::nil(),
     )

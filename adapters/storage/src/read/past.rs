@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 
+use crate::read::high_water_mark::HighWaterMark;
 use crate::read::reads::Reads;
 use crate::sql::change_log;
 use crate::sql::history::{self, VersionSelector};
@@ -18,6 +19,7 @@ use crate::sql::history::{self, VersionSelector};
 /// The history of a store.
 pub(crate) struct PastReads {
     reads: Arc<Reads>,
+    high_water_mark: Arc<HighWaterMark>,
     /// The time in microseconds up to which nothing is written any more.
     closed_timestamp: AtomicI64,
     /// The id of the history that the database holds.
@@ -25,9 +27,9 @@ pub(crate) struct PastReads {
 }
 
 impl PastReads {
-    pub fn new(reads: Arc<Reads>) -> Self {
+    pub fn new(reads: Arc<Reads>, high_water_mark: Arc<HighWaterMark>) -> Self {
         let history = RwLock::default();
-        Self { reads, closed_timestamp: AtomicI64::new(0), history }
+        Self { reads, high_water_mark, closed_timestamp: AtomicI64::new(0), history }
     }
 
     /// Takes note of the history that the database holds.
@@ -35,16 +37,12 @@ impl PastReads {
         *self.history.write().unwrap_or_else(PoisonError::into_inner) = id.into();
     }
 
-    /// Sees to it that nothing is committed any more with a time up to this one. Times grow in the
-    /// order of the commits, so nothing needs to be done where a later one is visible.
+    /// Sees to it that nothing is committed any more with a time up to this one.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         if self.closed_timestamp.load(Ordering::Relaxed) >= time.as_microsecond() {
             return Ok(());
         }
-        let last = self.last_change().await?;
-        if last.is_none_or(|last| last.time < time) {
-            self.reads.engine.close_timestamp(time).await?;
-        }
+        self.reads.engine.close_timestamp(time).await?;
         self.closed_timestamp.fetch_max(time.as_microsecond(), Ordering::Relaxed);
         Ok(())
     }
@@ -124,13 +122,11 @@ impl ChangeLog for PastReads {
         collection: Option<Collection>,
         limit: u64,
     ) -> Result<LogPage, RepositoryError> {
-        let dialect = self.reads.engine.dialect();
-        let statement = change_log::statement(dialect, after, collection, limit);
-        self.reads.read("changes", statement, |rows| change_log::page(rows, after, limit)).await
+        self.high_water_mark.changes(after, collection, limit).await
     }
 
     async fn last(&self) -> Result<Sequence, RepositoryError> {
-        Ok(self.last_change().await?.map(|last| last.sequence).unwrap_or_default())
+        self.high_water_mark.last().await
     }
 
     fn history_id(&self) -> Arc<str> {

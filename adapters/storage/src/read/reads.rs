@@ -185,7 +185,10 @@ impl Reads {
         let page = PageStatement::new(&self.statements, scope, &query, known);
         let (statement, understand) =
             (page.statement.clone(), |rows: &[QueryResult]| page.understand(&query, rows));
-        let (mut listed, has_parent) = if is_slow {
+        let (mut listed, has_parent) = if page::concerns_updates(&query) {
+            let rows = self.engine.read_settled(scope.collection, is_slow, statement).await;
+            understood(rows, "page", understand)?
+        } else if is_slow {
             self.read_slowly("page", statement, understand).await?
         } else {
             self.read("page", statement, understand).await?

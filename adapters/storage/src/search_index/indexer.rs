@@ -1,7 +1,7 @@
 //! Keeps the full-text index in step (`search_index/progress.rs`): when nobody writes, when much
 //! waits, and when a search wants it.
 //!
-//! A search waits until the index knows every change that was committed before it was asked, so it
+//! The log is followed as far as it is whole (`read/high_water_mark.rs`). A search waits until the index knows every change that was committed before it was asked, so it
 //! finds what was acknowledged.
 
 use std::panic::AssertUnwindSafe;
@@ -18,6 +18,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::engine::Engine;
 use crate::error::logged;
+use crate::read::high_water_mark::HighWaterMark;
 use crate::search_index::progress::{PROGRESS, Step};
 use crate::sql::row_mapping;
 
@@ -63,7 +64,7 @@ struct Work {
 }
 
 impl Indexer {
-    pub fn start(engine: Arc<dyn Engine>) -> Self {
+    pub fn start(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>) -> Self {
         let work = Arc::new(Work {
             waiting: AtomicI64::new(0),
             wanted: AtomicI64::new(0),
@@ -72,7 +73,7 @@ impl Indexer {
             news: Notify::new(),
             most_waiting: engine.most_waiting(),
         });
-        let task = tokio::spawn(serve(Arc::clone(&engine), Arc::clone(&work)));
+        let task = tokio::spawn(serve(Arc::clone(&engine), high_water_mark, Arc::clone(&work)));
         Self { engine, work, task: Mutex::new(Some(task)) }
     }
 
@@ -185,11 +186,15 @@ impl Work {
     }
 }
 
-async fn serve(engine: Arc<dyn Engine>, work: Arc<Work>) {
+async fn serve(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>, work: Arc<Work>) {
     loop {
         work.is_due().await;
         let waited = work.waiting.load(Ordering::Relaxed);
-        let step = AssertUnwindSafe(engine.index(AT_A_TIME)).catch_unwind().await;
+        let step = async {
+            let last = high_water_mark.last().await?;
+            engine.index(AT_A_TIME, last).await
+        };
+        let step = AssertUnwindSafe(step).catch_unwind().await;
         if let Ok(Ok(step)) = step {
             work.stepped(waited, step);
             if step.has_more && step.changes == 0 {

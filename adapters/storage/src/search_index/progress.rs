@@ -24,11 +24,12 @@ pub(crate) const PROGRESS: &str = "SELECT p.sequence AS indexed, COALESCE((SELEC
 pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
 
 /// The next changes: of which items, which change was the item's first, whose number `SQLite` knows
-/// it by, and how many bytes its members have now, if it still exists.
+/// it by, and how many bytes its members have now, if it still exists. `$1` is the number to begin
+/// after, `$2` the last one, `$3` how many; `rusqlite` numbers them as they come.
 pub(crate) fn next(dialect: &Dialect) -> String {
     format!(
         "SELECT l.sequence, f.sequence AS number, l.item_id AS id, {} AS bytes \
-         FROM (SELECT sequence, item_id FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2) l \
+         FROM (SELECT sequence, item_id FROM changes WHERE sequence > $1 AND sequence <= $2 ORDER BY sequence LIMIT $3) l \
          JOIN changes f ON f.item_id = l.item_id AND f.version = 1 \
          LEFT JOIN items i ON i.id = l.item_id LEFT JOIN changes c ON c.sequence = i.sequence ORDER BY l.sequence",
         dialect.bytes_of_members

@@ -12,12 +12,25 @@ use crate::sql::row_mapping;
 const LOOKED_THROUGH: i64 = 10_000;
 
 /// `$1` the number to begin after, `$2` how many are looked through, `$3` the collection if it
-/// matters, `$4` how many are wanted.
-const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT sequence, collection, item_id, version, kind, time, caller FROM changes \
-                       WHERE sequence > $1 ORDER BY sequence LIMIT $2) \
-                       SELECT t.read_to, c.* FROM (SELECT MAX(sequence) AS read_to FROM looked) t \
-                       LEFT JOIN (SELECT * FROM looked WHERE collection = $3 OR $3 IS NULL ORDER BY sequence LIMIT $4) c ON TRUE \
+/// matters, `$4` how many are wanted, `$5` the high-water mark. Beyond the mark nothing is looked
+/// through from the first `hole` on: the changes after a number that is missing.
+const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT *, sequence > $5 AND \
+                       sequence - CASE WHEN previous > $5 THEN previous ELSE CAST($5 AS BIGINT) END > 1 AS is_after_hole \
+                       FROM (SELECT *, COALESCE(LAG(sequence) OVER (ORDER BY sequence), $1) AS previous \
+                       FROM (SELECT sequence, collection, item_id, version, kind, time, caller FROM changes \
+                       WHERE sequence > $1 ORDER BY sequence LIMIT $2) f) l), \
+                       t AS (SELECT MIN(CASE WHEN is_after_hole THEN sequence END) AS hole FROM looked), \
+                       whole AS (SELECT l.* FROM looked l, t WHERE t.hole IS NULL OR l.sequence < t.hole) \
+                       SELECT t.hole, (SELECT MAX(sequence) FROM whole) AS read_to, c.* FROM t \
+                       LEFT JOIN (SELECT * FROM whole WHERE collection = $3 OR $3 IS NULL ORDER BY sequence LIMIT $4) c ON TRUE \
                        ORDER BY c.sequence";
+
+/// The number of the last change.
+pub(crate) const LAST: &str = "SELECT COALESCE(MAX(sequence), 0) AS last FROM changes";
+
+/// `$1` the high-water mark: the last change, and how many there are above the mark.
+const END: &str =
+    "SELECT MAX(sequence) AS last, COUNT(*) AS above FROM changes WHERE sequence > $1";
 
 /// The changes after a number.
 pub(crate) fn statement(
@@ -25,16 +38,30 @@ pub(crate) fn statement(
     after: Sequence,
     collection: Option<Collection>,
     limit: u64,
+    mark: i64,
 ) -> Statement {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let looked_through = if collection.is_some() { LOOKED_THROUGH.max(limit) } else { limit };
-    let values: [Value; 4] = [
+    let values: [Value; 5] = [
         after.0.into(),
         looked_through.into(),
         collection.map(|name| name.name().to_owned()).into(),
         limit.into(),
+        mark.into(),
     ];
     dialect.statement(CHANGES, values)
+}
+
+/// Looks at the end of the log.
+pub(crate) fn end_statement(dialect: &Dialect, mark: i64) -> Statement {
+    dialect.statement(END, [mark.into()])
+}
+
+/// The last change above a mark, or the mark; `None` where a number above the mark is missing.
+pub(crate) fn end(rows: &[QueryResult], mark: i64) -> Result<Option<i64>, DbErr> {
+    let row = rows.first().ok_or_else(|| DbErr::RecordNotFound("the end of the log".to_owned()))?;
+    let last = row_mapping::get::<Option<i64>>(row, "last")?.unwrap_or(mark);
+    Ok((row_mapping::get::<i64>(row, "above")? == last - mark).then_some(last))
 }
 
 /// Looks for the last change.
@@ -42,13 +69,19 @@ pub(crate) fn last_statement(dialect: &Dialect) -> Statement {
     dialect.statement("SELECT sequence, collection, item_id, version, kind, time, caller FROM changes ORDER BY sequence DESC LIMIT 1", [])
 }
 
-/// The page that the statement found.
-pub(crate) fn page(rows: &[QueryResult], after: Sequence, limit: u64) -> Result<LogPage, DbErr> {
-    let read_to = rows
-        .first()
-        .map(|row| row_mapping::get::<Option<i64>>(row, "read_to"))
-        .transpose()?
-        .flatten();
+/// The page that the statement found; `None` where it begins with a hole.
+pub(crate) fn page(
+    rows: &[QueryResult],
+    after: Sequence,
+    limit: u64,
+) -> Result<Option<LogPage>, DbErr> {
+    let first =
+        rows.first().ok_or_else(|| DbErr::RecordNotFound("a page of the log".to_owned()))?;
+    let get = |column| row_mapping::get::<Option<i64>>(first, column);
+    let (hole, read_to) = (get("hole")?, get("read_to")?);
+    if hole.is_some() && read_to.is_none() {
+        return Ok(None);
+    }
     let mut changes = Vec::with_capacity(rows.len());
     for row in rows {
         if row_mapping::get::<Option<i64>>(row, "sequence")?.is_some() {
@@ -58,7 +91,7 @@ pub(crate) fn page(rows: &[QueryResult], after: Sequence, limit: u64) -> Result<
     // A full page may have left changes unread that were looked through.
     let is_full = u64::try_from(changes.len()).is_ok_and(|found| found >= limit);
     let last = changes.last().filter(|_| is_full).map(|change| change.sequence);
-    Ok(LogPage { changes, read_to: last.or(read_to.map(Sequence)).unwrap_or(after) })
+    Ok(Some(LogPage { changes, read_to: last.or(read_to.map(Sequence)).unwrap_or(after) }))
 }
 
 /// The change of a row.

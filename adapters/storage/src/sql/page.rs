@@ -206,7 +206,7 @@ impl Selected {
 }
 
 /// Returns whether a page is selected or sorted by the times of the last writes.
-fn concerns_updates(query: &PageQuery) -> bool {
+pub(crate) fn concerns_updates(query: &PageQuery) -> bool {
     let mut subjects = query.selection.filters.iter().map(|filter| &filter.subject);
     subjects.any(|subject| *subject == Subject::UpdatedAt)
         || query.order.first().is_some_and(|key| key.subject == Subject::UpdatedAt)

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::RepositoryError;
+use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::OpenFlags;
@@ -32,9 +32,11 @@ use sea_orm::{
 use crate::StoreOptions;
 use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
-use crate::error::StoreError;
+use crate::error::{StoreError, logged};
 use crate::search_index::progress::Step;
+use crate::sql::change_log::LAST;
 use crate::sql::dialect::{Dialect, SQLITE};
+use crate::sql::row_mapping;
 use crate::sqlite::checkpoints::Checkpoints;
 use crate::sqlite::file::{OwnedFile, existing_file, file};
 use crate::sqlite::interruptible::Interruptible;
@@ -149,8 +151,13 @@ impl Engine for Sqlite {
         50_000
     }
 
-    async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
-        self.writer.index(limit).await
+    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
+        self.writer.index(limit, up_to).await
+    }
+
+    /// There is one writer, and what it commits is visible at once.
+    async fn fence(&self) -> Result<Sequence, RepositoryError> {
+        last_change(&self.readers).await
     }
 
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
@@ -181,6 +188,15 @@ impl Engine for Sqlite {
         // The next process need not wait until the last who knows of this store has forgotten it.
         self.file.let_go();
     }
+}
+
+/// The number of the last change.
+pub(crate) async fn last_change(
+    connection: &DatabaseConnection,
+) -> Result<Sequence, RepositoryError> {
+    let row = connection.query_one_raw(SQLITE.statement(LAST, [])).await;
+    let last = row.and_then(|row| row.map_or(Ok(0), |row| row_mapping::get(&row, "last")));
+    last.map(Sequence).map_err(|error| logged(&error, "fence"))
 }
 
 fn reader_options(options: &StoreOptions) -> ConnectOptions {

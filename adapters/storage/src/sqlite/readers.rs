@@ -1,6 +1,6 @@
 //! An `SQLite` file that is only looked at, beside the process that serves it.
 
-use application::RepositoryError;
+use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::search_index::progress::Step;
 use crate::sql::dialect::{Dialect, SQLITE};
-use crate::sqlite::connect_to_look;
+use crate::sqlite::{connect_to_look, last_change};
 use crate::write::command::{Answer, Write};
 
 /// Items, and what is looked up beside them.
@@ -68,8 +68,12 @@ impl Engine for SqliteReaders {
         i64::MAX
     }
 
-    async fn index(&self, _limit: i64) -> Result<Step, RepositoryError> {
+    async fn index(&self, _limit: i64, _up_to: Sequence) -> Result<Step, RepositoryError> {
         Err(RepositoryError::Unavailable)
+    }
+
+    async fn fence(&self) -> Result<Sequence, RepositoryError> {
+        last_change(&self.0).await
     }
 
     async fn close_timestamp(&self, _time: Timestamp) -> Result<(), RepositoryError> {

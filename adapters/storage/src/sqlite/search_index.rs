@@ -18,12 +18,12 @@ const INDEX: &str = "INSERT OR REPLACE INTO search_index (rowid, words) VALUES (
 const REMOVE: &str = "DELETE FROM search_index WHERE rowid = ?1";
 
 /// Indexes the items of at most `limit` changes, one after the other: only one is in memory.
-pub(crate) fn step(connection: &mut Connection, limit: i64) -> rusqlite::Result<Step> {
+pub(crate) fn step(connection: &mut Connection, limit: i64, up_to: i64) -> rusqlite::Result<Step> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let indexed = transaction.query_row(INDEXED, [], |row| row.get(0))?;
     let changes = transaction
         .prepare_cached(&progress::next(&SQLITE))?
-        .query_map([indexed, limit], next)?
+        .query_map([indexed, up_to, limit], next)?
         .collect::<Result<Vec<_>, _>>()?;
     let (step, items) = progress::step(indexed, &changes, limit);
     if step.changes == 0 {

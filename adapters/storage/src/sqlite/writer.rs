@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use application::RepositoryError;
+use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
@@ -91,8 +91,12 @@ impl SqliteWriter {
     }
 
     /// Brings the full-text index up to some more changes.
-    pub async fn index(&self, limit: i64) -> Result<Step, RepositoryError> {
-        let step = move |connection: &mut Connection| search_index::step(connection, limit);
+    pub async fn index(
+        &self,
+        limit: i64,
+        Sequence(up_to): Sequence,
+    ) -> Result<Step, RepositoryError> {
+        let step = move |connection: &mut Connection| search_index::step(connection, limit, up_to);
         self.between_writes("index", step, |step| step.changes).await
     }
 

@@ -10,28 +10,24 @@ use application::Sequence;
 use application::maintenance::{
     ChangeRecord, CheckedChange, CollectionSummary, HistoryValidator, MaintenanceError,
 };
-use domain::{Collection, ItemId, Version, WriteOperation};
+use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
 
 use super::TransferError;
 
-/// `since` is when the item was first created, `creator` by whom; `ended` when it was deleted, if it is.
+/// `since` is when the item was first created, `creator` by whom, `updated` the time of its last
+/// change.
 const TABLE: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8192;
-    CREATE TABLE known (id BLOB PRIMARY KEY, collection TEXT NOT NULL, version BIGINT NOT NULL, since BIGINT NOT NULL, creator TEXT NULL, \
-    ended BIGINT NULL, parent BLOB NULL, continues BLOB NULL, line BIGINT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE known (id BLOB PRIMARY KEY, line BIGINT NOT NULL, collection TEXT NOT NULL, version BIGINT NOT NULL, since BIGINT NOT NULL, \
+    creator TEXT NULL, updated BIGINT NOT NULL, is_deleted BOOLEAN NOT NULL, parent BLOB NULL, continues BLOB NULL) WITHOUT ROWID;
     BEGIN";
-
-const FIND: &str =
-    "SELECT collection, version, since, creator, ended, parent, continues FROM known WHERE id = ?1";
-
-const KEEP: &str = "INSERT OR REPLACE INTO known VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-
-const ORPHANS: &str = "SELECT k.line, k.id, k.parent FROM known k LEFT JOIN known p ON p.id = k.parent \
-                       WHERE k.parent IS NOT NULL AND k.ended IS NULL AND (p.id IS NULL OR p.ended IS NOT NULL) ORDER BY k.line LIMIT ?1";
-
-const COUNT: &str = "SELECT collection, COUNT(*) - COUNT(ended), COUNT(ended) FROM known GROUP BY collection ORDER BY collection";
+const FIND: &str = "SELECT collection, version, since, creator, updated, is_deleted, parent, continues FROM known WHERE id = ?1";
+const KEEP: &str = "INSERT OR REPLACE INTO known VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+const ORPHANS: &str = "SELECT k.line, k.id, k.parent FROM known k LEFT JOIN known p ON p.id = k.parent AND NOT p.is_deleted \
+                       WHERE k.parent IS NOT NULL AND NOT k.is_deleted AND p.id IS NULL ORDER BY k.line LIMIT ?1";
+const COUNT: &str = "SELECT collection, SUM(NOT is_deleted), SUM(is_deleted) FROM known GROUP BY collection ORDER BY collection";
 
 /// An item as the changes before have left it.
 struct Known {
@@ -39,7 +35,8 @@ struct Known {
     version: i64,
     since: i64,
     creator: Option<String>,
-    ended: Option<i64>,
+    updated: Timestamp,
+    is_deleted: bool,
     parent: Option<Uuid>,
     continues: Option<Uuid>,
 }
@@ -47,11 +44,15 @@ struct Known {
 /// Checks changes one after the other.
 pub(super) struct SqliteHistoryValidator {
     scratch: Connection,
-    last: (Sequence, Timestamp),
+    last: Sequence,
 }
 
 fn failed(error: rusqlite::Error) -> TransferError {
     TransferError::at("check the changes in the folder for temporary files")(error)
+}
+
+fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
+    Ok(Timestamp::from_microsecond(row.get(column)?).unwrap_or_default())
 }
 
 impl SqliteHistoryValidator {
@@ -60,102 +61,121 @@ impl SqliteHistoryValidator {
         // A database without a name is a temporary file.
         let scratch = Connection::open("").map_err(failed)?;
         scratch.execute_batch(TABLE).map_err(failed)?;
-        Ok(Self { scratch, last: (Sequence(0), Timestamp::MIN) })
+        Ok(Self { scratch, last: Sequence(0) })
     }
 
     fn find(&self, id: ItemId) -> rusqlite::Result<Option<Known>> {
-        let known = |row: &rusqlite::Row<'_>| {
+        let known = |row: &Row<'_>| {
+            let (collection, version, since, creator) =
+                (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            let (updated, is_deleted) = (time(row, 4)?, row.get(5)?);
+            let (parent, continues) = (row.get(6)?, row.get(7)?);
             Ok(Known {
-                collection: row.get(0)?,
-                version: row.get(1)?,
-                since: row.get(2)?,
-                creator: row.get(3)?,
-                ended: row.get(4)?,
-                parent: row.get(5)?,
-                continues: row.get(6)?,
+                collection,
+                version,
+                since,
+                creator,
+                updated,
+                is_deleted,
+                parent,
+                continues,
             })
         };
         self.scratch.prepare_cached(FIND)?.query_row([id.uuid()], known).optional()
     }
 
+    /// The item that a link leads to, if it is of a group.
+    fn linked(&self, id: Option<ItemId>, group: &str) -> rusqlite::Result<Option<Known>> {
+        let known = id.map_or(Ok(None), |id| self.find(id))?;
+        Ok(known.filter(|known| known.collection == group))
+    }
+
     /// Returns why a change cannot follow those before it, and how to fix that.
-    fn error(
-        &self,
-        record: &ChangeRecord,
-        known: Option<&Known>,
-    ) -> rusqlite::Result<Option<String>> {
-        Ok(match self.order_error(record).or_else(|| item_error(record, known)) {
-            None => match self.parent_error(record)? {
-                None => self.continues_error(record)?,
-                found => found,
-            },
-            found => found,
-        })
-    }
-
-    fn order_error(&self, record: &ChangeRecord) -> Option<String> {
-        let ((Sequence(last), latest), Sequence(found)) = (self.last, record.sequence);
-        if found <= last {
-            return Some(format!(
-                "`sequence` {found} comes after {last}: numbers must grow from line to line; put the lines in their order"
-            ));
-        }
-        let found = record.time;
-        (found < latest).then(|| format!(
-            "`time` {found} is before {latest} of an earlier line: times must not go back; put the lines in their order"
-        ))
-    }
-
-    fn parent_error(&self, record: &ChangeRecord) -> rusqlite::Result<Option<String>> {
-        let Some(parent) = record.parent else { return Ok(None) };
-        let Some(group) = record.collection.parent().map(Collection::name) else {
-            let group = record.collection.name();
-            return Ok(Some(format!(
-                "`parent` is given, but items of `{group}` belong to no other item; make it null"
-            )));
+    fn refusal(&self, r: &ChangeRecord, known: Option<&Known>) -> rusqlite::Result<Option<String>> {
+        let (item, kind, group) = (r.item, r.kind.change_name(), r.collection.name());
+        let (found, last) = (r.version.number(), known.map_or(0, |known| known.version));
+        let is_there = known.is_some_and(|known| !known.is_deleted);
+        let is_deletion = r.kind == WriteOperation::Delete;
+        let (before, latest) =
+            known.map_or((group, r.time), |known| (&known.collection, known.updated));
+        // What an item belongs to and continues is decided when it is created.
+        let differs = |id: Option<ItemId>, link: fn(&Known) -> Option<Uuid>| {
+            is_there && known.is_some_and(|known| link(known) != id.map(ItemId::uuid))
         };
-        let known = self.find(parent)?.filter(|known| known.collection == group);
+        let owner = r.collection.parent().map(Collection::name);
         // What belongs to an item that is deleted is deleted in the same transaction, and so at the
         // same time, in any order.
-        let is_there = |ended: i64| {
-            record.kind == WriteOperation::Delete && ended == record.time.as_microsecond()
-        };
-        let may_belong = known.is_some_and(|known| known.ended.is_none_or(is_there));
-        Ok((!may_belong).then(|| format!(
-            "`parent` names {parent}, which does not exist there as an item of `{group}`; its line must come first"
-        )))
-    }
-
-    fn continues_error(&self, record: &ChangeRecord) -> rusqlite::Result<Option<String>> {
-        let Some(continues) = record.continues else { return Ok(None) };
-        let group = record.collection.name();
-        let known = self.find(continues)?.filter(|known| known.collection == group);
-        let is_wrong = continues == record.item || known.is_none();
-        Ok(is_wrong.then(|| format!(
-            "`continues` names {continues}, which no earlier line creates in `{group}`; its line must come first"
-        )))
-    }
-
-    fn keep(
-        &self,
-        line: u64,
-        record: &ChangeRecord,
-        (since, creator): (i64, Option<&str>),
-    ) -> rusqlite::Result<usize> {
-        let ended = (record.kind == WriteOperation::Delete).then_some(record.time.as_microsecond());
-        let links = [record.parent, record.continues].map(|id| id.map(ItemId::uuid));
-        let (id, collection) = (record.item.uuid(), record.collection.name());
-        self.scratch.prepare_cached(KEEP)?.execute(params![
-            id,
-            collection,
-            record.version.number(),
-            since,
-            creator,
-            ended,
-            links[0],
-            links[1],
-            line
-        ])
+        let parent = self.linked(r.parent, owner.unwrap_or_default())?;
+        let has_parent = parent
+            .is_some_and(|parent| !parent.is_deleted || (is_deletion && parent.updated == r.time));
+        let continues_itself = r.continues == Some(item);
+        let continues_one = self.linked(r.continues, group)?.is_some() && !continues_itself;
+        let refusals: [(bool, &dyn Fn() -> String); 11] = [
+            (r.sequence <= self.last, &|| {
+                format!(
+                    "`sequence` {} comes after {}: numbers must grow from line to line; put the lines in their order",
+                    r.sequence.0, self.last.0
+                )
+            }),
+            (found <= last, &|| {
+                format!(
+                    "`version` {found} of {item} comes where version {} is expected: versions count up by one from 1; the line stands twice, or is not in its place",
+                    last.saturating_add(1)
+                )
+            }),
+            (found - 1 > last, &|| {
+                format!(
+                    "`version` {found} of {item} comes where version {} is expected: versions count up by one from 1; a line is missing, or is not in its place",
+                    last + 1
+                )
+            }),
+            (before != group, &|| {
+                format!(
+                    "{item} is in the group `{before}` before; an item cannot move to `{group}`"
+                )
+            }),
+            (r.time < latest, &|| {
+                format!(
+                    "`time` {} is before {latest} of the version before: the times of an item must not go back; put the lines in their order",
+                    r.time
+                )
+            }),
+            (is_deletion && !is_there, &|| {
+                format!(
+                    "{item} is deleted where it does not exist; remove the line, or put back the one that created it"
+                )
+            }),
+            (!is_deletion && (r.kind == WriteOperation::Create) == is_there, &|| {
+                format!(
+                    "`kind` {kind} of {item} does not go with what was before: it is `created` where the item does not exist, another where it does"
+                )
+            }),
+            (differs(r.parent, |known| known.parent), &|| {
+                format!(
+                    "`parent` of {item} differs from what it was before; an item keeps it while it exists"
+                )
+            }),
+            (differs(r.continues, |known| known.continues), &|| {
+                format!(
+                    "`continues` of {item} differs from what it was before; an item keeps it while it exists"
+                )
+            }),
+            (r.parent.is_some() && !has_parent, &|| match (owner, r.parent) {
+                (Some(owner), Some(parent)) => format!(
+                    "`parent` names {parent}, which does not exist there as an item of `{owner}`; its line must come first"
+                ),
+                _ => format!(
+                    "`parent` is given, but items of `{group}` belong to no other item; make it null"
+                ),
+            }),
+            (r.continues.is_some() && !continues_one, &|| {
+                format!(
+                    "`continues` names {}, which no earlier line creates in `{group}`; its line must come first",
+                    r.continues.unwrap_or(item)
+                )
+            }),
+        ];
+        Ok(refusals.iter().find(|(is_wrong, _)| *is_wrong).map(|(_, message)| message()))
     }
 }
 
@@ -166,25 +186,36 @@ impl HistoryValidator for SqliteHistoryValidator {
         record: ChangeRecord,
     ) -> Result<Result<CheckedChange, String>, MaintenanceError> {
         let known = self.find(record.item).map_err(failed)?;
-        let error = self.error(&record, known.as_ref()).map_err(failed)?;
+        let refusal = self.refusal(&record, known.as_ref()).map_err(failed)?;
         let (since, created_by) = match known {
             Some(known) => (known.since, known.creator),
             None => (record.time.as_microsecond(), record.caller.clone()),
         };
-        self.keep(line, &record, (since, created_by.as_deref())).map_err(failed)?;
-        let (sequence, time) = self.last;
-        self.last = (sequence.max(record.sequence), time.max(record.time));
+        let [parent, continues] = [record.parent, record.continues].map(|id| id.map(ItemId::uuid));
+        let (is_deleted, updated) =
+            (record.kind == WriteOperation::Delete, record.time.as_microsecond());
+        let keep = self.scratch.prepare_cached(KEEP).and_then(|mut keep| {
+            let (id, group) = (record.item.uuid(), record.collection.name());
+            let version = record.version.number();
+            keep.execute(params![
+                id, line, group, version, since, created_by, updated, is_deleted, parent, continues
+            ])
+        });
+        keep.map_err(failed)?;
+        self.last = self.last.max(record.sequence);
         let created_at = Timestamp::from_microsecond(since).unwrap_or(record.time);
-        Ok(error.map_or(Ok(CheckedChange { record, created_at, created_by }), Err))
+        Ok(refusal.map_or(Ok(CheckedChange { record, created_at, created_by }), Err))
     }
 
     fn orphans(&self, limit: usize) -> Result<Vec<(u64, String)>, MaintenanceError> {
-        let orphan = |row: &rusqlite::Row<'_>| {
+        let orphan = |row: &Row<'_>| {
             let [item, parent] = [row.get(1)?, row.get(2)?].map(ItemId::from_uuid);
-            let error = format!(
-                "{item} is left without {parent}, which it belongs to: whatever belongs to an item is deleted with it; put back the missing line"
-            );
-            Ok((row.get(0)?, error))
+            Ok((
+                row.get(0)?,
+                format!(
+                    "{item} is left without {parent}, which it belongs to: whatever belongs to an item is deleted with it; put back the missing line"
+                ),
+            ))
         };
         let mut statement = self.scratch.prepare(ORPHANS).map_err(failed)?;
         let orphans = statement.query_map([limit], orphan).and_then(Iterator::collect);
@@ -192,7 +223,7 @@ impl HistoryValidator for SqliteHistoryValidator {
     }
 
     fn summary(&self) -> Result<Vec<CollectionSummary>, MaintenanceError> {
-        let summary = |row: &rusqlite::Row<'_>| {
+        let summary = |row: &Row<'_>| {
             let (collection, items, deleted) = row.try_into()?;
             Ok(CollectionSummary { collection, items, deleted })
         };
@@ -200,47 +231,6 @@ impl HistoryValidator for SqliteHistoryValidator {
         let summaries = statement.query_map([], summary).and_then(Iterator::collect);
         Ok(summaries.map_err(failed)?)
     }
-}
-
-/// Returns why a change cannot be done to an item as the changes before have left it.
-fn item_error(record: &ChangeRecord, known: Option<&Known>) -> Option<String> {
-    let (item, kind) = (record.item, record.kind);
-    let found = record.version.number();
-    let expected = known.map_or(Version::FIRST.number(), |known| known.version.saturating_add(1));
-    if found != expected {
-        let cause = if found < expected { "the line stands twice" } else { "a line is missing" };
-        return Some(format!(
-            "`version` {found} of {item} comes where version {expected} is expected: versions count up by one from 1; {cause}, or is not in its place"
-        ));
-    }
-    let is_there = known.is_some_and(|known| known.ended.is_none());
-    if kind == WriteOperation::Delete && !is_there {
-        return Some(format!(
-            "{item} is deleted where it does not exist; remove the line, or put back the one that created it"
-        ));
-    }
-    if (kind == WriteOperation::Create) == is_there && kind != WriteOperation::Delete {
-        let kind = kind.change_name();
-        return Some(format!(
-            "`kind` {kind} of {item} does not go with what was before: it is `created` where the item does not exist, another where it does"
-        ));
-    }
-    let (known, group) = (known?, record.collection.name());
-    if known.collection != group {
-        let earlier = &known.collection;
-        return Some(format!(
-            "{item} is in the group `{earlier}` before; an item cannot move to `{group}`"
-        ));
-    }
-    // What an item belongs to and continues is decided when it is created.
-    let links =
-        [("parent", record.parent, known.parent), ("continues", record.continues, known.continues)];
-    let relinked = links.into_iter().find(|(_, now, before)| now.map(ItemId::uuid) != *before);
-    relinked.filter(|_| is_there).map(|(member, ..)| {
-        format!(
-            "`{member}` of {item} differs from what it was before; an item keeps it while it exists"
-        )
-    })
 }
 
 #[cfg(test)]
@@ -329,17 +319,15 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_times_do_not_go_back() {
+    fn numbers_and_times_of_an_item_do_not_go_back() {
         let created = || change(5, 1, 1, Create);
         refused(vec![created(), change(5, 2, 1, Create)], "`sequence` 5 comes after 5");
-        let earlier = ChangeRecord {
-            time: Timestamp::from_microsecond(TIME).unwrap(),
-            ..change(6, 2, 1, Create)
-        };
+        let time = Timestamp::from_microsecond(TIME).unwrap();
+        let earlier = ChangeRecord { time, ..change(6, 1, 2, Patch) };
         let words = format!("`time` {} is before {} of", earlier.time, created().time);
-        refused(vec![created(), earlier.clone()], &words);
-        let same = ChangeRecord { time: created().time, ..earlier };
-        assert_eq!(error(vec![created(), same]), None, "changes of one transaction share a time");
+        refused(vec![created(), earlier], &words);
+        let another = ChangeRecord { time, ..change(6, 2, 1, Create) };
+        assert_eq!(error(vec![created(), another]), None, "writers go on side by side");
     }
 
     #[test]

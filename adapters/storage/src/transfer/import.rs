@@ -15,7 +15,6 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Statement,
 
 use super::{TransferError, connect_to_look, has_rows};
 use crate::migration::schema_version::{Access, is_up_to_date};
-use crate::postgres::writes::acquire_commit_lock;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::Keys;
 use crate::sql::references;
@@ -48,7 +47,8 @@ const SQLITE: Preparation =
 /// made. Then the planner learns how large they have become: it would count for a long time, and
 /// the service's first reads would be slow. Numbers and times go on after those that were stored.
 const POSTGRES: Preparation = Preparation {
-    storing: "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off",
+    storing: "SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE write_fence IN EXCLUSIVE MODE; \
+              SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off",
     counting: "SET LOCAL enable_seqscan = DEFAULT; SET LOCAL enable_hashjoin = DEFAULT; SET LOCAL enable_mergejoin = DEFAULT; \
                       ANALYZE items, changes",
     commit: "SELECT setval(pg_get_serial_sequence('changes', 'sequence'), MAX(sequence)), \
@@ -73,19 +73,12 @@ impl Import {
         let dialect = store.engine().dialect();
         let transaction = store.engine().begin_migration().await;
         let transaction = transaction.map_err(TransferError::at(STEP))?;
-        let preparation = match dialect.backend {
-            DbBackend::Postgres => {
-                let locked = acquire_commit_lock(&transaction).await;
-                locked.map_err(TransferError::at(STEP))?;
-                POSTGRES
-            }
-            _ => SQLITE,
-        };
+        let preparation = if dialect.backend == DbBackend::Sqlite { SQLITE } else { POSTGRES };
+        let prepared = transaction.execute_unprepared(preparation.storing).await;
+        prepared.map_err(TransferError::at(STEP))?;
         if has_rows(&transaction, WRITTEN, STEP).await? {
             return Err(TransferError::NotEmpty);
         }
-        let prepared = transaction.execute_unprepared(preparation.storing).await;
-        prepared.map_err(TransferError::at(STEP))?;
         Ok(Self { transaction, dialect, preparation, store })
     }
 

@@ -26,8 +26,6 @@ const PAGE: i64 = 1_000;
 /// and in use.
 const BATCH_BYTES: usize = 1 << 20;
 
-const LAST: &str = "SELECT COALESCE(MAX(sequence), 0) AS last FROM changes";
-
 /// `$1` the number to begin after, `$2` the last one, `$3` how many.
 const CHANGES: &str = "SELECT c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, c.client, c.request_id, c.parent, c.continues, \
                        CAST(c.members AS TEXT) AS members, \
@@ -54,7 +52,7 @@ impl LogReader {
         if !is_up_to_date(&connection, Access::Read).await? {
             return Err(TransferError::NoStore);
         }
-        let found = connection.query_one_raw(dialect.statement(LAST, [])).await;
+        let found = connection.query_one_raw(dialect.statement(change_log::LAST, [])).await;
         let last = found.and_then(|row| row.map_or(Ok(0), |row| row_mapping::get(&row, "last")));
         let last = last.map_err(TransferError::at(STEP))?;
         // One batch waits while another is read and a third is in use.

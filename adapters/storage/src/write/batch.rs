@@ -44,13 +44,6 @@ pub(crate) struct RowWrite<'a> {
     pub metadata: &'a WriteMetadata,
 }
 
-impl RowWrite<'_> {
-    /// Returns whether there is one more item afterwards.
-    pub const fn adds(&self) -> bool {
-        self.row.adds()
-    }
-}
-
 impl RowChange {
     pub fn insert(scope: Scope, item: NewItem) -> Self {
         let NewItem { id, members, continues, references } = item;

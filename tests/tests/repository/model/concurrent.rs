@@ -19,7 +19,7 @@ use super::body::Body;
 use super::history::{History, Instance, now};
 use super::replay::{Event, Operation, Replay};
 use super::write::{Change, Write, Written};
-use crate::store::{content, next_id};
+use crate::store::{content, next_id, whole_log};
 
 /// Tasks at once.
 const TASKS: u64 = 12;
@@ -74,8 +74,8 @@ async fn round(database: &TestDatabase, operations: u64) {
         let by_encoded = |body: Body| (Arc::clone(&body.encoded), Arc::new(body));
         replay.model.bodies.extend(bodies.into_iter().map(by_encoded));
     }
-    let log = instances[0].changes.changes(application::Sequence(0), None, 1_000_000).await;
-    let model = replay.explain(&log.unwrap().changes);
+    let log = whole_log(&*instances[0].changes).await;
+    let model = replay.explain(&log);
     History::of(database, instances, model).end().await;
 }
 

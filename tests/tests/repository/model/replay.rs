@@ -3,11 +3,12 @@
 //! A write that was made must be possible where its changes stand in the log. A write that was
 //! refused, and what was read, must be right at some place of the log that was its end while it was
 //! under way: after the last change of whatever had ended before it began, and before the first
-//! change of whatever began after it had ended.
+//! change of whatever began after it had ended. Writes to other items do not count there: they go
+//! on side by side, so theirs may be committed before one that stands earlier in the log.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use application::{LoggedChange, RepositoryError, Scope};
+use application::{LoggedChange, Replacement, RepositoryError, Scope};
 use domain::{Item, ItemId, Version};
 
 use super::state::{Effect, Model};
@@ -34,6 +35,8 @@ pub struct Replay {
     pub events: Vec<Event>,
     /// The place of the first and the last change of each write.
     spans: HashMap<usize, (usize, usize)>,
+    /// The items that each write changed.
+    written_items: HashMap<usize, HashSet<ItemId>>,
     /// The changes of a write that have not come in the log yet.
     pending: HashMap<usize, Vec<Effect>>,
 }
@@ -48,6 +51,7 @@ impl Replay {
         for (place, writer) in writers.iter().enumerate() {
             let span = self.spans.entry(*writer).or_insert((place, place));
             span.1 = place;
+            self.written_items.entry(*writer).or_default().insert(log[place].item);
         }
         self.assert_real_order(log);
         let mut open: Vec<_> = (0..self.events.len())
@@ -138,12 +142,40 @@ impl Replay {
 
     /// The places that may have been the end of the log while an event was under way.
     fn window(&self, event: usize, end: usize) -> (usize, usize) {
-        let Event { begun, ended, .. } = self.events[event];
-        let spans = || self.spans.iter().map(|(other, span)| (&self.events[*other], span));
+        let Event { begun, ended, ref operation } = self.events[event];
+        let spans = || {
+            let spans = self.spans.iter().filter(|(other, _)| self.depends(operation, **other));
+            spans.map(|(other, span)| (&self.events[*other], span))
+        };
         let before = spans().filter(|(other, _)| other.ended < begun);
         let after = spans().filter(|(other, _)| other.begun > ended);
         let from = before.map(|(_, (_, last))| last + 1).max().unwrap_or_default();
         (from, after.map(|(_, (first, _))| *first).min().unwrap_or(end))
+    }
+
+    /// Tells whether the answer to an operation depends on what a write did. One with a read set, or
+    /// of a whole collection, is decided when no other is under way.
+    fn depends(&self, operation: &Operation, other: usize) -> bool {
+        let is_written = |id: &ItemId| self.written_items[&other].contains(id);
+        let write = match operation {
+            Operation::Find(_, id, _) => return is_written(id),
+            Operation::Write(write, _) => write,
+        };
+        let key = write.metadata.key_identity();
+        let has_same_key = match &self.events[other].operation {
+            Operation::Write(other, _) => key.is_some() && other.metadata.key_identity() == key,
+            Operation::Find(..) => false,
+        };
+        let depends = match &write.change {
+            Change::Insert(scope, item) | Change::Restore(scope, item) => {
+                [Some(item.id), scope.parent, item.continues].iter().flatten().any(is_written)
+            }
+            Change::Update(scope, Replacement { id, .. }, _) | Change::Delete(scope, id, _) => {
+                [Some(*id), scope.parent].iter().flatten().any(is_written)
+            }
+            Change::ReplaceAll(..) => true,
+        };
+        depends || has_same_key || !write.metadata.read_set.is_empty()
     }
 
     /// Tells whether the answer to an operation that left no change would be right now.

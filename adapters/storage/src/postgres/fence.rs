@@ -1,0 +1,79 @@
+//! The fence: writes go on side by side, and whoever must know that none is under way waits for
+//! those that are.
+//!
+//! Every write holds the table `write_fence` in the mode `ROW EXCLUSIVE` until its transaction ends,
+//! because its statement deletes from that table, though nothing. The lock is taken before the
+//! statement's snapshot. Who takes the table in a stronger mode therefore waits for the writes that
+//! began before, keeps out those that come after, and sees all that was written. A follower lets it
+//! go at once; a write that must not have others beside it keeps it.
+//!
+//! The time of a write is the database's own, so that an instance whose clock is ahead does not move
+//! the times of all. It is after the last time that was closed, which is the value of the sequence
+//! `write_clock`, and after the time at which its item was written before. So what was at a closed
+//! time never changes.
+
+use domain::Collection;
+use jiff::Timestamp;
+use sea_orm::{DbErr, QueryResult};
+
+use crate::sql::row_mapping;
+use crate::sql::sql_text::literal;
+
+/// The database's time in microseconds.
+pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
+/// The setting in which a transaction that keeps others out has its time.
+const TIME: &str = "proposal_service.time";
+
+/// Waits for the writes under way.
+pub(crate) const PASS: &str = "BEGIN; LOCK TABLE write_fence IN SHARE MODE; COMMIT";
+
+/// Returns the first table expressions of every write: they hold the fence, and `clock` has the
+/// time.
+pub(crate) fn shared() -> String {
+    format!(
+        "fence AS (DELETE FROM write_fence WHERE FALSE), \
+         clock AS MATERIALIZED (SELECT coalesce(nullif(current_setting('{TIME}', true), '')::bigint, \
+         greatest({NOW}, (SELECT last_value + 1 FROM write_clock))) AS time)"
+    )
+}
+
+/// Begins a transaction that has no other write beside it, and closes its `time`. A collection that
+/// is replaced has one time, so it is after those of all its items.
+pub(crate) fn begin_exclusively(replaced: Option<Collection>) -> String {
+    let after = replaced.map_or_else(|| "0".to_owned(), last_time);
+    format!(
+        "BEGIN; LOCK TABLE write_fence IN EXCLUSIVE MODE; \
+         SELECT set_config('{TIME}', time::text, true), time FROM (SELECT setval('write_clock', \
+         greatest({NOW}, last_value + 1, {after} + 1)) AS time FROM write_clock) AS clock"
+    )
+}
+
+/// Closes the `time` that it is: what is written from now on has a later one.
+pub(crate) fn close() -> String {
+    format!(
+        "BEGIN; LOCK TABLE write_fence IN SHARE MODE; \
+         SELECT setval('write_clock', greatest(last_value, {NOW})) AS time FROM write_clock; COMMIT"
+    )
+}
+
+/// Begins a transaction that reads what there is when no write is under way, and closes the last
+/// time of a collection. The fence is let go before anything else is read.
+pub(crate) fn begin_settled(collection: Collection) -> String {
+    format!(
+        "BEGIN ISOLATION LEVEL REPEATABLE READ; SAVEPOINT fence; LOCK TABLE write_fence IN SHARE MODE; \
+         SELECT setval('write_clock', greatest(last_value, {})) FROM write_clock; ROLLBACK TO SAVEPOINT fence",
+        last_time(collection)
+    )
+}
+
+fn last_time(collection: Collection) -> String {
+    let collection = literal(collection.name());
+    format!("coalesce((SELECT MAX(time) FROM changes WHERE collection = {collection}), 0)")
+}
+
+/// The `time` that was answered.
+pub(crate) fn time(rows: &[QueryResult]) -> Result<Timestamp, DbErr> {
+    let row = rows.first().ok_or_else(|| DbErr::Custom("the clock has no time".to_owned()))?;
+    row_mapping::timestamp(row, "time")
+}

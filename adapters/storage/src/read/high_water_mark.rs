@@ -1,0 +1,100 @@
+//! The end of the change log as followers may see it.
+//!
+//! Writers side by side draw their numbers before they commit, so a change may be committed after
+//! another with a greater number. A follower that passed over the missing number would never see
+//! it. So the log is read up to the first hole. Where a hole is all there is, the fence tells that
+//! no write is under way that began before: what is missing then up to the last change was rolled
+//! back. The high-water mark remembers how far that is known.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use application::{LogPage, RepositoryError, Sequence};
+use domain::Collection;
+
+use crate::engine::Engine;
+use crate::error::logged;
+use crate::sql::change_log;
+
+/// The number up to which no change is committed any more.
+pub(crate) struct HighWaterMark {
+    engine: Arc<dyn Engine>,
+    mark: Mutex<Mark>,
+}
+
+/// A number, and for which connections it holds: others may see a store that lost its last changes
+/// and draws their numbers again.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    sequence: i64,
+    losses: u64,
+}
+
+impl HighWaterMark {
+    pub fn new(engine: Arc<dyn Engine>) -> Self {
+        Self { engine, mark: Mutex::default() }
+    }
+
+    /// The changes after a number, up to the first that may still come.
+    pub async fn changes(
+        &self,
+        after: Sequence,
+        collection: Option<Collection>,
+        limit: u64,
+    ) -> Result<LogPage, RepositoryError> {
+        loop {
+            let mark = self.mark().sequence.max(after.0);
+            let statement =
+                change_log::statement(self.engine.dialect(), after, collection, limit, mark);
+            let rows = self.engine.read(statement).await;
+            let page = rows.and_then(|rows| change_log::page(&rows, after, limit));
+            match page.map_err(|error| logged(&error, "changes"))? {
+                Some(page) => return Ok(page),
+                None => drop(self.pass_fence().await?),
+            }
+        }
+    }
+
+    /// The last change of which no earlier one is still to come.
+    pub async fn last(&self) -> Result<Sequence, RepositoryError> {
+        let mark = self.mark();
+        if mark.sequence == 0 {
+            // Nothing is known, and it would count the whole log.
+            return self.pass_fence().await;
+        }
+        let end = change_log::end_statement(self.engine.dialect(), mark.sequence);
+        let rows = self.engine.read(end).await;
+        let end = rows.and_then(|rows| change_log::end(&rows, mark.sequence));
+        match end.map_err(|error| logged(&error, "last"))? {
+            Some(last) => Ok(self.raise(Mark { sequence: last, ..mark })),
+            None => self.pass_fence().await,
+        }
+    }
+
+    /// Waits for the writes under way.
+    async fn pass_fence(&self) -> Result<Sequence, RepositoryError> {
+        let mark = self.mark();
+        let Sequence(sequence) = self.engine.fence().await?;
+        Ok(self.raise(Mark { sequence, ..mark }))
+    }
+
+    fn raise(&self, mark: Mark) -> Sequence {
+        let mut known = self.lock();
+        if known.losses == mark.losses && known.sequence < mark.sequence {
+            *known = mark;
+        }
+        Sequence(mark.sequence)
+    }
+
+    fn mark(&self) -> Mark {
+        let losses = self.engine.losses();
+        let mut known = self.lock();
+        if known.losses != losses {
+            *known = Mark { sequence: 0, losses };
+        }
+        *known
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Mark> {
+        self.mark.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
