@@ -200,7 +200,7 @@ impl Load {
              AND NOT EXISTS (SELECT 1 FROM changes d WHERE d.item_id = c.item_id AND d.kind = 'deleted')",
         );
         none(
-            "SELECT t.collection FROM totals t \
+            "SELECT t.collection FROM (SELECT collection, SUM(items) AS items, SUM(writes) AS writes FROM totals GROUP BY collection) t \
              WHERE t.items <> (SELECT COUNT(*) FROM items i WHERE i.collection = t.collection) \
              OR t.writes <> (SELECT COUNT(*) FROM changes c WHERE c.collection = t.collection)",
         );

@@ -33,7 +33,11 @@ fn the_others_write_again_and_the_stopped_one_does_no_harm() {
             let address = stopped.address();
             scope.spawn(move || create(address, &client.to_string(), is_over, told));
         }
-        stop_within_a_transaction(&stopped, &database);
+        scope.spawn(|| replace_all(stopped.address(), is_over));
+        let is_stopped = stop_within_a_transaction(&stopped, &database);
+        // The clients end, whatever is found wrong.
+        is_over.store(!is_stopped, Ordering::Relaxed);
+        assert!(is_stopped, "the instance was never stopped within a transaction");
         let since = Instant::now();
         let written = || other.post(FILES).json("{}").send_unchecked().status == 201;
         while !written() {
@@ -87,18 +91,28 @@ fn create(
     }
 }
 
-fn stop_within_a_transaction(service: &Service, database: &TestDatabase) {
-    const HELD: &str = "SELECT state FROM pg_stat_activity JOIN pg_locks USING (pid) \
-                        WHERE locktype = 'advisory' AND granted AND state = 'idle in transaction' \
-                        AND datname = current_database()";
+/// Replaces a collection over and over, in transactions of several statements beside which no other
+/// write goes on.
+fn replace_all(address: SocketAddr, is_over: &AtomicBool) {
+    let rows = json!([{ "n": 1 }, { "n": 2 }]).to_string();
+    while !is_over.load(Ordering::Relaxed) {
+        let _ = Request::new(address, "PUT", "/v1/cashprogram").json(rows.as_str()).try_send();
+    }
+}
+
+/// Returns whether it came to that.
+fn stop_within_a_transaction(service: &Service, database: &TestDatabase) -> bool {
+    const HELD: &str = "SELECT state FROM pg_stat_activity a JOIN pg_locks l USING (pid) \
+                        WHERE l.relation = 'write_fence'::regclass AND l.mode = 'ExclusiveLock' AND l.granted \
+                        AND a.state = 'idle in transaction' AND a.datname = current_database()";
     for _ in 0..ATTEMPTS {
         service.suspend();
         sleep(Duration::from_millis(100));
         if !database.query(HELD).is_empty() {
-            return;
+            return true;
         }
         service.resume();
         sleep(Duration::from_millis(7));
     }
-    panic!("the instance was never stopped within a transaction");
+    false
 }

@@ -185,7 +185,7 @@ async fn a_proposal_takes_its_library_items_along(store: &TestStore) {
     }
     let page = store.list(lib).await;
     assert_eq!((page.total_items, page.items), (2, vec![kept, free]));
-    let totals = "SELECT CAST(items AS TEXT), CAST(writes AS TEXT) FROM totals WHERE collection = 'lib' ORDER BY writes";
+    let totals = "SELECT CAST(SUM(items) AS TEXT), CAST(SUM(writes) AS TEXT) FROM totals WHERE collection = 'lib' GROUP BY parent ORDER BY SUM(writes)";
     let expected = [["1", "1"], ["0", "4"], ["2", "6"]]
         .map(|row| row.map(|text| Some(text.to_owned())).to_vec());
     assert_eq!(

@@ -299,11 +299,11 @@ pub fn content(database: &TestDatabase) -> [Rows; 3] {
         &["item_id", "parent", "continues"],
         &["sequence", "collection", "version", "kind", "time", "caller", "members"],
     );
-    let totals = columns(&["parent"], &["collection", "items", "writes"]);
+    let totals = columns(&["parent"], &["collection", "SUM(items)", "SUM(writes)"]);
     let mut content = [
         database.query(&format!("SELECT {items} FROM items")),
         database.query(&format!("SELECT {changes} FROM changes")),
-        database.query(&format!("SELECT {totals} FROM totals")),
+        database.query(&format!("SELECT {totals} FROM totals GROUP BY collection, parent")),
     ];
     for rows in &mut content {
         rows.sort();
