@@ -131,7 +131,7 @@ impl ItemRepository for SqlItemRepository {
         &self,
         metadata: &WriteMetadata,
     ) -> Result<Option<Answered>, RepositoryError> {
-        self.reads.answered(metadata).await
+        self.cached.answered(metadata).await
     }
 }
 

@@ -79,6 +79,6 @@ pub trait History: Send + Sync {
         query: &PastPageQuery,
     ) -> Result<ListedPage>;
 
-    /// The last change there is.
-    async fn last_change(&self) -> Result<Option<LoggedChange>>;
+    /// The latest time of a change.
+    async fn latest_time(&self) -> Result<Option<Timestamp>>;
 }

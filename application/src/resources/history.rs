@@ -289,8 +289,7 @@ impl<R: Resource> ResourceService<R> {
         if time <= self.clock.now() {
             return Ok(());
         }
-        let last = self.history.last_change().await?;
-        let is_past = last.is_some_and(|last| time <= last.time);
+        let is_past = self.history.latest_time().await?.is_some_and(|latest| time <= latest);
         if is_past { Ok(()) } else { Err(ApplicationError::InFuture) }
     }
 }

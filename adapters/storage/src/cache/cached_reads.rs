@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use application::query::PageQuery;
-use application::{ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals};
+use application::{
+    Answered, ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
+};
 use domain::{Collection, ItemId};
 
 use crate::cache::item_cache::CachedAt;
@@ -100,6 +102,14 @@ impl CachedReads {
         let revision = epoch.unwrap_or(page.revision.0);
         self.pages.remember(scope, query, CachedAt { losses, revision }, &page);
         Ok(page)
+    }
+
+    /// The answer to the request of a write, if it has a key and was done before.
+    pub async fn answered(
+        &self,
+        metadata: &WriteMetadata,
+    ) -> Result<Option<Answered>, RepositoryError> {
+        self.reads.answered(metadata).await
     }
 
     /// Returns whether there are still workers for every kind of read.

@@ -50,12 +50,11 @@ use crate::write::queue::{WriteQueue, Writer};
 /// the others.
 const WORKERS: usize = 4;
 
-/// Statements that insert and update at the same time. They take turns in any case, and one takes
-/// more writes than two.
-const WRITE_WORKERS: usize = 3;
+/// Statements of this instance that insert and update at the same time. One takes more writes than
+/// two, which the database does with less work.
+const WRITE_WORKERS: usize = 1;
 
-/// Most connections that write: those of the workers, and some for writes of other kinds, which all
-/// take turns.
+/// Most connections that write: those of the workers, and some for writes of other kinds.
 const WRITING_CONNECTIONS: u32 = 4;
 
 /// The number of connections for statements that may take long, if there are enough for all.

@@ -106,11 +106,9 @@ impl History for PastReads {
         self.reads.read_slowly("page_at", statement, |rows| history::page(rows, query)).await
     }
 
-    async fn last_change(&self) -> Result<Option<LoggedChange>, RepositoryError> {
-        let statement = change_log::last_statement(self.reads.engine.dialect());
-        self.reads
-            .read("last_change", statement, |rows| rows.first().map(change_log::change).transpose())
-            .await
+    async fn latest_time(&self) -> Result<Option<Timestamp>, RepositoryError> {
+        let statement = self.reads.engine.dialect().statement(&change_log::latest_time(), []);
+        self.reads.read("latest_time", statement, change_log::time).await
     }
 }
 

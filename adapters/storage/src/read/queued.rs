@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::query::PageQuery;
-use application::{ListedPage, RepositoryError, Scope, ShownItem, Totals};
+use application::{Answered, ListedPage, RepositoryError, Scope, ShownItem, Totals, WriteMetadata};
 use domain::{Collection, ItemId};
 
 use crate::read::queue::ReadQueue;
@@ -12,14 +12,16 @@ use crate::read::reads::{PageKey, Reads};
 use crate::read::shared::SharedReads;
 use crate::search_index::indexer::Indexer;
 use crate::sql::cost;
+use crate::sql::idempotency::KeyIdentity;
 
 type Pages = SharedReads<PageKey, (Arc<ListedPage>, bool)>;
 
-/// Workers of their own for items, totals, pages, and pages that may take long, so that none of
+/// Workers of their own for items, totals, answered requests, pages, and pages that may take long, so that none of
 /// them waits for those of another kind.
 pub(crate) struct QueuedReads {
     items: ReadQueue<(Scope, ItemId), Option<ShownItem>>,
     totals: ReadQueue<(Scope, Vec<Collection>), (Totals, bool)>,
+    answered: ReadQueue<KeyIdentity, Option<(i64, Answered)>>,
     pages: Pages,
     slow_pages: Pages,
     indexer: Arc<Indexer>,
@@ -29,7 +31,7 @@ impl QueuedReads {
     /// Starts the workers, so it needs a runtime. A read waits for its place in the queue as long
     /// as `queue_timeout` says.
     pub fn start(reads: &Arc<Reads>, indexer: Arc<Indexer>, queue_timeout: Duration) -> Self {
-        let [of_items, of_totals] = std::array::from_fn(|_| Arc::clone(reads));
+        let [of_items, of_totals, of_answered] = std::array::from_fn(|_| Arc::clone(reads));
         let pages = |workers| {
             let reads = Arc::clone(reads);
             SharedReads::start(workers, queue_timeout, move |key| Arc::clone(&reads).page(key))
@@ -41,6 +43,9 @@ impl QueuedReads {
             }),
             totals: ReadQueue::start(1, queue_timeout, move |keys| {
                 Arc::clone(&of_totals).all_totals(keys)
+            }),
+            answered: ReadQueue::start(1, queue_timeout, move |keys| {
+                Arc::clone(&of_answered).all_answered(keys)
             }),
             pages: pages(workers),
             slow_pages: pages(reads.engine.slow_workers()),
@@ -67,6 +72,17 @@ impl QueuedReads {
         require_parent(scope, has_parent).map(|()| totals)
     }
 
+    /// The answer to the request of a write, if it has a key and was done before.
+    pub async fn answered(
+        &self,
+        metadata: &WriteMetadata,
+    ) -> Result<Option<Answered>, RepositoryError> {
+        let Some(key) = metadata.key_identity() else { return Ok(None) };
+        let found = self.answered.read(key.map(str::to_owned)).await?;
+        let is_kept = |(expires, _): &(i64, Answered)| *expires > metadata.time.as_microsecond();
+        Ok(found.filter(is_kept).map(|(_, answered)| answered))
+    }
+
     /// A page of a scope, whose parent exists. The full-text index is brought up to date before a
     /// search waits for its turn: who needs no index is not kept waiting for it.
     pub async fn page(
@@ -90,7 +106,10 @@ impl QueuedReads {
     /// Returns whether there are still workers for every kind of read.
     pub fn are_alive(&self) -> bool {
         let are_pages_read = self.pages.is_alive() && self.slow_pages.is_alive();
-        self.items.is_alive() && self.totals.is_alive() && are_pages_read
+        self.items.is_alive()
+            && self.totals.is_alive()
+            && self.answered.is_alive()
+            && are_pages_read
     }
 }
 

@@ -4,9 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use application::query::{MemberNames, PageQuery, PageStart};
-use application::{
-    Answered, ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
-};
+use application::{Answered, ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals};
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};
 use futures_util::future::{join_all, try_join};
 use sea_orm::{DbErr, QueryResult, Statement};
@@ -14,6 +12,7 @@ use sea_orm::{DbErr, QueryResult, Statement};
 use crate::engine::Engine;
 use crate::error::logged;
 use crate::read::queue::Results;
+use crate::sql::idempotency::KeyIdentity;
 use crate::sql::page::{self, PageStatement};
 use crate::sql::statements::Statements;
 use crate::sql::{idempotency, lookup, row_mapping};
@@ -120,14 +119,16 @@ impl Reads {
         self.read("belonging_to", statement, row_mapping::shown_items).await
     }
 
-    pub async fn answered(
-        &self,
-        metadata: &WriteMetadata,
-    ) -> Result<Option<Answered>, RepositoryError> {
-        match idempotency::answered_statement(self.engine.dialect(), metadata) {
-            Some(statement) => self.read("answered", statement, idempotency::answered).await,
-            None => Ok(None),
-        }
+    /// Finds what requests were answered before, by one statement.
+    pub async fn all_answered(
+        self: Arc<Self>,
+        keys: Vec<KeyIdentity>,
+    ) -> Results<Option<(i64, Answered)>> {
+        let statement = idempotency::answered_statement(self.engine.dialect(), &keys);
+        let found = self.read("answered", statement, idempotency::answered).await;
+        keys.iter()
+            .map(|key| found.as_ref().map(|found| found.get(key).cloned()).map_err(|error| *error))
+            .collect()
     }
 
     /// Returns when the store has answered something trivial, and would take a write.

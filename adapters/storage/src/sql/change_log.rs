@@ -2,10 +2,12 @@
 
 use application::{LogPage, LoggedChange, Sequence};
 use domain::{Collection, Version, WriteOperation};
+use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement, Value};
 
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
+use crate::sql::sql_text::literal;
 
 /// Changes that are looked through at most for those of one collection: an index for it would cost
 /// every write.
@@ -64,9 +66,22 @@ pub(crate) fn end(rows: &[QueryResult], mark: i64) -> Result<Option<i64>, DbErr>
     Ok((row_mapping::get::<i64>(row, "above")? == last - mark).then_some(last))
 }
 
-/// Looks for the last change.
-pub(crate) fn last_statement(dialect: &Dialect) -> Statement {
-    dialect.statement("SELECT sequence, collection, item_id, version, kind, time, caller FROM changes ORDER BY sequence DESC LIMIT 1", [])
+/// The latest `time` of a change. It is that of the last one only on `SQLite`, and not of one that
+/// was imported; the index has the times by collection.
+pub(crate) fn latest_time() -> String {
+    let names = Collection::all().map(|collection| format!("({})", literal(collection.name())));
+    format!(
+        "WITH collections (name) AS (VALUES {names}) SELECT MAX(latest) AS time FROM \
+         (SELECT (SELECT MAX(c.time) FROM changes c WHERE c.collection = k.name) AS latest FROM collections k) AS times",
+        names = names.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The time that [`latest_time`] found.
+pub(crate) fn time(rows: &[QueryResult]) -> Result<Option<Timestamp>, DbErr> {
+    let has_time =
+        |row: &&QueryResult| row_mapping::get::<Option<i64>>(row, "time").ok().flatten().is_some();
+    rows.first().filter(has_time).map(|row| row_mapping::timestamp(row, "time")).transpose()
 }
 
 /// The page that the statement found; `None` where it begins with a hole.

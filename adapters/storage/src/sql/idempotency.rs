@@ -3,11 +3,14 @@
 //! The row is written in the transaction of the write it belongs to. It names the version that was
 //! written and the links it was shown with; what else was shown is in the change log.
 
-use application::{Answered, Links, ShownItem, WriteMetadata};
+use std::collections::HashMap;
+
+use application::{Answered, Links, ShownItem};
 use domain::ItemId;
-use sea_orm::{DbErr, QueryResult, Statement, Value};
+use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::sql::dialect::Dialect;
+use crate::sql::sql_text::SqlText;
 use crate::sql::{history, references, row_mapping};
 
 /// In the order every engine fills them.
@@ -27,33 +30,55 @@ pub(crate) fn continued_by(links: &Links) -> String {
     links.continued_by.iter().map(ItemId::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Looks for what the request of a write was answered before.
-pub(crate) fn answered_statement(dialect: &Dialect, metadata: &WriteMetadata) -> Option<Statement> {
-    let [caller, path, key] = metadata.key_identity()?;
-    let text = format!(
-        "SELECT k.fingerprint, k.continues AS continues_link, k.continued_by, k.remarks{links}, {columns} FROM idempotency_keys k \
-         JOIN changes c ON c.item_id = k.item_id AND c.version = k.version {joins} \
-         WHERE k.caller = $1 AND k.path = $2 AND k.key = $3 AND k.expires_at > $4",
+/// A caller, a path and a key.
+pub(crate) type KeyIdentity = [String; 3];
+
+/// Looks for what requests were answered before. There are few such statements, because as many
+/// requests are looked for as the next power of two, the first of them several times.
+pub(crate) fn answered_statement(dialect: &'static Dialect, keys: &[KeyIdentity]) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let asked = keys.iter().cycle().take(keys.len().next_power_of_two()).map(|key| {
+        let values = key.each_ref().map(|value| text.bind(value.as_str()));
+        format!("({})", values.join(", "))
+    });
+    let asked = asked.collect::<Vec<_>>().join(", ");
+    let query = format!(
+        "WITH asked (caller, path, key) AS (VALUES {asked}) \
+         SELECT k.caller AS asked_caller, k.path, k.key, k.expires_at, k.fingerprint, k.continues AS continues_link, k.continued_by, \
+         k.remarks{links}, {columns} FROM asked a JOIN idempotency_keys k ON k.caller = a.caller AND k.path = a.path AND k.key = a.key \
+         JOIN changes c ON c.item_id = k.item_id AND c.version = k.version {joins}",
         links = references::each(|name| format!(", k.{name}")),
         columns = history::COLUMNS,
         joins = history::JOINS,
     );
-    let values: [Value; 4] =
-        [caller.into(), path.into(), key.into(), metadata.time.as_microsecond().into()];
-    Some(dialect.statement(&text, values))
+    text.finish(&query)
 }
 
-/// The answer that [`answered_statement`] found.
-pub(crate) fn answered(rows: &[QueryResult]) -> Result<Option<Answered>, DbErr> {
-    let Some(row) = rows.first() else { return Ok(None) };
+/// The answers that [`answered_statement`] found, with the times in microseconds at which they
+/// expire.
+pub(crate) fn answered(
+    rows: &[QueryResult],
+) -> Result<HashMap<KeyIdentity, (i64, Answered)>, DbErr> {
+    let answer = |row: &QueryResult| {
+        let key = [
+            row_mapping::get(row, "asked_caller")?,
+            row_mapping::get(row, "path")?,
+            row_mapping::get(row, "key")?,
+        ];
+        Ok((key, (row_mapping::get(row, "expires_at")?, stored_answer(row)?)))
+    };
+    rows.iter().map(answer).collect()
+}
+
+fn stored_answer(row: &QueryResult) -> Result<Answered, DbErr> {
     let past = history::version(row)?;
     let item = past.item.ok_or_else(|| {
         row_mapping::not_understood("idempotency_keys", "a removal was kept as an answer")
     })?;
-    Ok(Some(Answered {
+    Ok(Answered {
         fingerprint: row_mapping::get::<String>(row, "fingerprint")?.into(),
         kind: past.change.kind,
         shown: ShownItem { item, links: row_mapping::relations(row)? },
         remarks: row_mapping::get::<String>(row, "remarks")?.into(),
-    }))
+    })
 }

@@ -14,13 +14,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
 use crate::cache::write_through_cache::WriteThroughCache;
 use crate::error::logged_sqlite;
 use crate::search_index::progress::Step;
+use crate::sql::change_log;
 use crate::sql::idempotency::FORGET;
 use crate::sqlite::checkpoints::Checkpoints;
 use crate::sqlite::search_index;
@@ -28,9 +29,6 @@ use crate::sqlite::totals::Totals;
 use crate::sqlite::writes::SqliteWrites;
 use crate::write::command::{Answer, Write};
 use crate::write::queue::Writer;
-
-/// Times grow with the sequence.
-const LAST: &str = "SELECT time FROM changes ORDER BY sequence DESC LIMIT 1";
 
 /// Why a transaction did not happen.
 enum TransactionError {
@@ -204,7 +202,9 @@ impl SqliteWriter {
     fn last_time(&self, connection: &Connection) -> rusqlite::Result<i64> {
         match self.last.load(Ordering::Relaxed) {
             0 => {
-                Ok(connection.query_row(LAST, [], |row| row.get(0)).optional()?.unwrap_or_default())
+                let latest: Option<i64> =
+                    connection.query_row(&change_log::latest_time(), [], |row| row.get(0))?;
+                Ok(latest.unwrap_or_default())
             }
             last => Ok(last),
         }

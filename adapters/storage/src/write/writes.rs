@@ -70,10 +70,10 @@ impl Writes {
     /// Warns when stored times lie ahead of the clock: then what is written is later still, until
     /// the clock has caught up. `here` is the time of this machine.
     pub async fn warn_of_times_ahead(&self, here: Timestamp) {
-        let last = self.engine.read(change_log::last_statement(self.engine.dialect())).await;
-        let (Ok(now), Ok(last)) = (self.engine.now(here).await, last) else { return };
-        let Some(Ok(last)) = last.first().map(change_log::change) else { return };
-        let ahead = last.time.duration_since(now);
+        let latest = self.engine.dialect().statement(&change_log::latest_time(), []);
+        let latest = self.engine.read(latest).await.and_then(|rows| change_log::time(&rows));
+        let (Ok(now), Ok(Some(latest))) = (self.engine.now(here).await, latest) else { return };
+        let ahead = latest.duration_since(now);
         if ahead > TOLERATED_AHEAD {
             tracing::warn!(%ahead, "stored times lie ahead of the clock; writes are given later ones until it has caught up");
         }
