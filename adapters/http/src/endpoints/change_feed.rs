@@ -39,7 +39,7 @@ pub struct ChangeFeed {
     live: Arc<Mutex<Option<Live>>>,
 }
 
-/// What is sent to all listeners.
+/// The channel to all listeners.
 struct Live {
     sender: Sender<Arc<LoggedChange>>,
     /// The place in the log up to which changes were sent, or do not need to be.

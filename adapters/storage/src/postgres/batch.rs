@@ -197,7 +197,7 @@ fn given(own: [&str; 2], last: &str, more: &[&str]) -> String {
          members::json AS members, NULLIF(caller, '') AS caller, {links}{keys}{first}, {last} AS {second}{more}, clock.time FROM clock, \
          unnest({arrays}) AS g (id, collection, parent, members, caller{references}{columns}, {first}, {second}{more}))",
         fence = fence::shared(),
-        more = more.iter().map(|name| format!(", {name}")).collect::<String>(),
+        more = listed(more),
         arrays = (1..references::COLUMNS.len() + indexed_columns::COLUMNS.len() + more.len() + 8)
             .map(|number| format!("${number}"))
             .collect::<Vec<_>>()
@@ -206,6 +206,11 @@ fn given(own: [&str; 2], last: &str, more: &[&str]) -> String {
         references = references::columns(),
         columns = indexed_columns::columns(),
     )
+}
+
+/// Columns behind others.
+fn listed(names: &[&str]) -> String {
+    names.iter().fold(String::new(), |list, name| list + ", " + name)
 }
 
 /// The parts of a statement that adds rows.

@@ -27,7 +27,7 @@ pub(crate) fn values<'a>(writes: impl Iterator<Item = &'a WriteMetadata> + Clone
         caller,
         path,
         key,
-        texts(fingerprints.map(|key| key.fingerprint.to_string())),
+        texts(fingerprints.map(|key| key.fingerprint.clone())),
         integers(expiries),
         texts(writes.clone().map(|metadata| metadata.remarks.to_string())),
         integers(writes.map(|metadata| metadata.time.as_microsecond())),
@@ -42,7 +42,7 @@ pub(crate) struct KeyParts {
     pub answered: String,
     /// The condition on `given` that it is none of them.
     pub unanswered: &'static str,
-    /// What of the `acceptable` inserts is `possible`.
+    /// The expression for those of the `acceptable` inserts that are `possible`.
     pub possible: String,
     /// The joins of the result, and in it whether a request was answered before.
     pub joined: &'static str,

@@ -2,9 +2,7 @@
 //! store the changes are to be written to, and for a dry run.
 //!
 //! The rules of the business are not judged, because what was once accepted is history. The
-//! validator knows of every item its last version, in an `SQLite` database of its own that is made
-//! in the folder for temporary files and is gone with the process: memory does not grow with the
-//! number of items.
+//! validator knows the last version of every item (`known_items.rs`).
 
 use application::Sequence;
 use application::maintenance::{
@@ -12,170 +10,129 @@ use application::maintenance::{
 };
 use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
 
 use super::TransferError;
-
-/// `since` is when the item was first created, `creator` by whom, `updated` the time of its last
-/// change.
-const TABLE: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8192;
-    CREATE TABLE known (id BLOB PRIMARY KEY, line BIGINT NOT NULL, collection TEXT NOT NULL, version BIGINT NOT NULL, since BIGINT NOT NULL, \
-    creator TEXT NULL, updated BIGINT NOT NULL, is_deleted BOOLEAN NOT NULL, parent BLOB NULL, continues BLOB NULL) WITHOUT ROWID;
-    BEGIN";
-const FIND: &str = "SELECT collection, version, since, creator, updated, is_deleted, parent, continues FROM known WHERE id = ?1";
-const KEEP: &str = "INSERT OR REPLACE INTO known VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-const ORPHANS: &str = "SELECT k.line, k.id, k.parent FROM known k LEFT JOIN known p ON p.id = k.parent AND NOT p.is_deleted \
-                       WHERE k.parent IS NOT NULL AND NOT k.is_deleted AND p.id IS NULL ORDER BY k.line LIMIT ?1";
-const COUNT: &str = "SELECT collection, SUM(NOT is_deleted), SUM(is_deleted) FROM known GROUP BY collection ORDER BY collection";
-
-/// An item as the changes before have left it.
-struct Known {
-    collection: String,
-    version: i64,
-    since: i64,
-    creator: Option<String>,
-    updated: Timestamp,
-    is_deleted: bool,
-    parent: Option<Uuid>,
-    continues: Option<Uuid>,
-}
+use super::known_items::{Known, KnownItems};
 
 /// Checks changes one after the other.
 pub(super) struct SqliteHistoryValidator {
-    scratch: Connection,
+    items: KnownItems,
     last: Sequence,
+}
+
+/// A condition that must not hold, and the error that says how to fix it.
+type Refusal<'a> = (bool, &'a dyn Fn() -> String);
+
+fn first(refusals: &[Refusal<'_>]) -> Option<String> {
+    refusals.iter().find(|(is_wrong, _)| *is_wrong).map(|(_, message)| message())
 }
 
 fn failed(error: rusqlite::Error) -> TransferError {
     TransferError::at("check the changes in the folder for temporary files")(error)
 }
 
-fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
-    Ok(Timestamp::from_microsecond(row.get(column)?).unwrap_or_default())
-}
-
 impl SqliteHistoryValidator {
     /// Creates a validator that has seen no changes.
     pub fn new() -> Result<Self, TransferError> {
-        // A database without a name is a temporary file.
-        let scratch = Connection::open("").map_err(failed)?;
-        scratch.execute_batch(TABLE).map_err(failed)?;
-        Ok(Self { scratch, last: Sequence(0) })
+        Ok(Self { items: KnownItems::new().map_err(failed)?, last: Sequence(0) })
     }
 
-    fn find(&self, id: ItemId) -> rusqlite::Result<Option<Known>> {
-        let known = |row: &Row<'_>| {
-            let (collection, version, since, creator) =
-                (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            let (updated, is_deleted) = (time(row, 4)?, row.get(5)?);
-            let (parent, continues) = (row.get(6)?, row.get(7)?);
-            Ok(Known {
-                collection,
-                version,
-                since,
-                creator,
-                updated,
-                is_deleted,
-                parent,
-                continues,
-            })
-        };
-        self.scratch.prepare_cached(FIND)?.query_row([id.uuid()], known).optional()
-    }
-
-    /// The item that a link leads to, if it is of a group.
-    fn linked(&self, id: Option<ItemId>, group: &str) -> rusqlite::Result<Option<Known>> {
-        let known = id.map_or(Ok(None), |id| self.find(id))?;
-        Ok(known.filter(|known| known.collection == group))
-    }
-
-    /// Returns why a change cannot follow those before it, and how to fix that.
-    fn refusal(&self, r: &ChangeRecord, known: Option<&Known>) -> rusqlite::Result<Option<String>> {
-        let (item, kind, group) = (r.item, r.kind.change_name(), r.collection.name());
-        let (found, last) = (r.version.number(), known.map_or(0, |known| known.version));
-        let is_there = known.is_some_and(|known| !known.is_deleted);
-        let is_deletion = r.kind == WriteOperation::Delete;
+    /// Returns why a change cannot be done to its item as the changes before have left it.
+    fn item_refusal(&self, record: &ChangeRecord, known: Option<&Known>) -> Option<String> {
+        let ChangeRecord { sequence, item, kind, time, .. } = record;
+        let (group, found) = (record.collection.name(), record.version.number());
+        let expected = known.map_or(1, |known| known.version.saturating_add(1));
         let (before, latest) =
-            known.map_or((group, r.time), |known| (&known.collection, known.updated));
+            known.map_or((group, *time), |known| (&known.collection, known.updated));
+        let is_there = known.is_some_and(|known| !known.is_deleted);
+        let (is_created, is_deleted) =
+            (*kind == WriteOperation::Create, *kind == WriteOperation::Delete);
         // What an item belongs to and continues is decided when it is created.
         let differs = |id: Option<ItemId>, link: fn(&Known) -> Option<Uuid>| {
-            is_there && known.is_some_and(|known| link(known) != id.map(ItemId::uuid))
+            is_there && known.map(link) != Some(id.map(ItemId::uuid))
         };
-        let owner = r.collection.parent().map(Collection::name);
-        // What belongs to an item that is deleted is deleted in the same transaction, and so at the
-        // same time, in any order.
-        let parent = self.linked(r.parent, owner.unwrap_or_default())?;
-        let has_parent = parent
-            .is_some_and(|parent| !parent.is_deleted || (is_deletion && parent.updated == r.time));
-        let continues_itself = r.continues == Some(item);
-        let continues_one = self.linked(r.continues, group)?.is_some() && !continues_itself;
-        let refusals: [(bool, &dyn Fn() -> String); 11] = [
-            (r.sequence <= self.last, &|| {
+        let version = |cause| {
+            format!(
+                "`version` {found} of {item} comes where version {expected} is expected: versions count up by one from 1; {cause}, or is not in its place"
+            )
+        };
+        let relinked = |member| {
+            format!(
+                "`{member}` of {item} differs from what it was before; an item keeps it while it exists"
+            )
+        };
+        first(&[
+            (*sequence <= self.last, &|| {
                 format!(
                     "`sequence` {} comes after {}: numbers must grow from line to line; put the lines in their order",
-                    r.sequence.0, self.last.0
+                    sequence.0, self.last.0
                 )
             }),
-            (found <= last, &|| {
-                format!(
-                    "`version` {found} of {item} comes where version {} is expected: versions count up by one from 1; the line stands twice, or is not in its place",
-                    last.saturating_add(1)
-                )
-            }),
-            (found - 1 > last, &|| {
-                format!(
-                    "`version` {found} of {item} comes where version {} is expected: versions count up by one from 1; a line is missing, or is not in its place",
-                    last + 1
-                )
-            }),
+            (found < expected, &|| version("the line stands twice")),
+            (found > expected, &|| version("a line is missing")),
             (before != group, &|| {
                 format!(
                     "{item} is in the group `{before}` before; an item cannot move to `{group}`"
                 )
             }),
-            (r.time < latest, &|| {
+            (*time < latest, &|| {
                 format!(
-                    "`time` {} is before {latest} of the version before: the times of an item must not go back; put the lines in their order",
-                    r.time
+                    "`time` {time} is before {latest} of the version before: the times of an item must not go back; put the lines in their order"
                 )
             }),
-            (is_deletion && !is_there, &|| {
+            (is_deleted && !is_there, &|| {
                 format!(
                     "{item} is deleted where it does not exist; remove the line, or put back the one that created it"
                 )
             }),
-            (!is_deletion && (r.kind == WriteOperation::Create) == is_there, &|| {
+            (!is_deleted && is_created == is_there, &|| {
                 format!(
-                    "`kind` {kind} of {item} does not go with what was before: it is `created` where the item does not exist, another where it does"
+                    "`kind` {} of {item} does not go with what was before: it is `created` where the item does not exist, another where it does",
+                    kind.change_name()
                 )
             }),
-            (differs(r.parent, |known| known.parent), &|| {
+            (differs(record.parent, |known| known.parent), &|| relinked("parent")),
+            (differs(record.continues, |known| known.continues), &|| relinked("continues")),
+        ])
+    }
+
+    /// Returns why a change cannot link its item as it does.
+    fn link_refusal(&self, record: &ChangeRecord) -> rusqlite::Result<Option<String>> {
+        let group = record.collection.name();
+        let parent_group = record.collection.parent().map(Collection::name);
+        let linked = |id: Option<ItemId>, group: Option<&str>| {
+            let known = id.map_or(Ok(None), |id| self.items.find(id))?;
+            Ok::<_, rusqlite::Error>(known.filter(|known| Some(&*known.collection) == group))
+        };
+        // What belongs to an item that is deleted is deleted in the same transaction, and so at the
+        // same time, in any order.
+        let is_deleted = record.kind == WriteOperation::Delete;
+        let has_parent = linked(record.parent, parent_group)?
+            .is_some_and(|known| !known.is_deleted || (is_deleted && known.updated == record.time));
+        let continues_another = linked(record.continues, Some(group))?.is_some()
+            && record.continues != Some(record.item);
+        let name = |id: Option<ItemId>| id.map(|id| id.to_string()).unwrap_or_default();
+        Ok(first(&[
+            (record.parent.is_some() && parent_group.is_none(), &|| {
                 format!(
-                    "`parent` of {item} differs from what it was before; an item keeps it while it exists"
-                )
-            }),
-            (differs(r.continues, |known| known.continues), &|| {
-                format!(
-                    "`continues` of {item} differs from what it was before; an item keeps it while it exists"
-                )
-            }),
-            (r.parent.is_some() && !has_parent, &|| match (owner, r.parent) {
-                (Some(owner), Some(parent)) => format!(
-                    "`parent` names {parent}, which does not exist there as an item of `{owner}`; its line must come first"
-                ),
-                _ => format!(
                     "`parent` is given, but items of `{group}` belong to no other item; make it null"
-                ),
+                )
             }),
-            (r.continues.is_some() && !continues_one, &|| {
+            (record.parent.is_some() && !has_parent, &|| {
+                format!(
+                    "`parent` names {}, which does not exist there as an item of `{}`; its line must come first",
+                    name(record.parent),
+                    parent_group.unwrap_or_default()
+                )
+            }),
+            (record.continues.is_some() && !continues_another, &|| {
                 format!(
                     "`continues` names {}, which no earlier line creates in `{group}`; its line must come first",
-                    r.continues.unwrap_or(item)
+                    name(record.continues)
                 )
             }),
-        ];
-        Ok(refusals.iter().find(|(is_wrong, _)| *is_wrong).map(|(_, message)| message()))
+        ]))
     }
 }
 
@@ -185,51 +142,34 @@ impl HistoryValidator for SqliteHistoryValidator {
         line: u64,
         record: ChangeRecord,
     ) -> Result<Result<CheckedChange, String>, MaintenanceError> {
-        let known = self.find(record.item).map_err(failed)?;
-        let refusal = self.refusal(&record, known.as_ref()).map_err(failed)?;
-        let (since, created_by) = match known {
-            Some(known) => (known.since, known.creator),
-            None => (record.time.as_microsecond(), record.caller.clone()),
+        let known = self.items.find(record.item).map_err(failed)?;
+        let refusal = match self.item_refusal(&record, known.as_ref()) {
+            None => self.link_refusal(&record).map_err(failed)?,
+            found => found,
         };
-        let [parent, continues] = [record.parent, record.continues].map(|id| id.map(ItemId::uuid));
-        let (is_deleted, updated) =
-            (record.kind == WriteOperation::Delete, record.time.as_microsecond());
-        let keep = self.scratch.prepare_cached(KEEP).and_then(|mut keep| {
-            let (id, group) = (record.item.uuid(), record.collection.name());
-            let version = record.version.number();
-            keep.execute(params![
-                id, line, group, version, since, created_by, updated, is_deleted, parent, continues
-            ])
-        });
-        keep.map_err(failed)?;
+        let first = || (record.time.as_microsecond(), record.caller.clone());
+        let (since, created_by) = known.map_or_else(first, |known| (known.since, known.creator));
+        self.items.keep(line, &record, (since, created_by.as_deref())).map_err(failed)?;
         self.last = self.last.max(record.sequence);
         let created_at = Timestamp::from_microsecond(since).unwrap_or(record.time);
         Ok(refusal.map_or(Ok(CheckedChange { record, created_at, created_by }), Err))
     }
 
     fn orphans(&self, limit: usize) -> Result<Vec<(u64, String)>, MaintenanceError> {
-        let orphan = |row: &Row<'_>| {
-            let [item, parent] = [row.get(1)?, row.get(2)?].map(ItemId::from_uuid);
-            Ok((
-                row.get(0)?,
+        let orphan = |(line, [item, parent]): (u64, [ItemId; 2])| {
+            (
+                line,
                 format!(
                     "{item} is left without {parent}, which it belongs to: whatever belongs to an item is deleted with it; put back the missing line"
                 ),
-            ))
+            )
         };
-        let mut statement = self.scratch.prepare(ORPHANS).map_err(failed)?;
-        let orphans = statement.query_map([limit], orphan).and_then(Iterator::collect);
-        Ok(orphans.map_err(failed)?)
+        let orphans = self.items.orphans(limit).map_err(failed)?;
+        Ok(orphans.into_iter().map(orphan).collect())
     }
 
     fn summary(&self) -> Result<Vec<CollectionSummary>, MaintenanceError> {
-        let summary = |row: &Row<'_>| {
-            let (collection, items, deleted) = row.try_into()?;
-            Ok(CollectionSummary { collection, items, deleted })
-        };
-        let mut statement = self.scratch.prepare(COUNT).map_err(failed)?;
-        let summaries = statement.query_map([], summary).and_then(Iterator::collect);
-        Ok(summaries.map_err(failed)?)
+        Ok(self.items.summary().map_err(failed)?)
     }
 }
 

@@ -11,6 +11,7 @@
 mod backup;
 mod history_validator;
 mod import;
+mod known_items;
 mod log_reader;
 mod maintenance;
 
