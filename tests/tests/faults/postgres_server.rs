@@ -121,7 +121,8 @@ impl PostgresServer {
         all.push(self.postmaster());
         kill(&all);
         let deadline = Instant::now() + PATIENCE;
-        while all.iter().any(Process::is_alive) {
+        // One that has ended is still in the way of the next until its parent has learnt of it.
+        while all.iter().any(|process| process.stat().is_ok()) {
             assert!(Instant::now() < deadline, "the server does not end");
             std::thread::sleep(Duration::from_millis(5));
         }

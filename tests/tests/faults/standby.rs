@@ -61,6 +61,44 @@ fn of_several_servers_the_one_that_takes_writes_is_used() {
     until(|| service.get("/readyz").send_unchecked().status == 200);
 }
 
+/// A standby takes over that never received the last commits: nothing that names what was lost means
+/// anything afterwards, and no cache shows it.
+#[test]
+fn what_was_lost_with_the_primary_is_neither_shown_nor_overwritten() {
+    let primary = PostgresServer::start();
+    let standby = primary.start_standby();
+    let database = TestDatabase::existing(primary.url().as_str());
+    let service = Service::start_on_with(&database, &["--database-url", standby.url().as_str()]);
+    let item = service.create(FILES, r#"{"n":"kept"}"#);
+    let copy = TestDatabase::existing(standby.url().as_str());
+    until(|| !copy.query("SELECT CAST(version AS TEXT) FROM items").is_empty());
+    standby.kill();
+    let lost = service.put(&item.path).json(r#"{"n":"lost"}"#).send().expect(200).etag();
+    let collection = service.get(FILES).send().expect(200).etag();
+    let last = service.list("/v1/changes", "page_size=250").embedded("changes");
+    let cursor = last.last().expect("a change")["cursor"].as_str().expect("a cursor").to_owned();
+    // It is in the cache.
+    let shown = service.get(&item.path).header("if-none-match", &lost).send();
+    let _ = shown.expect(304);
+    primary.kill();
+    standby.start_again();
+    standby.promote();
+    until(|| service.get("/readyz").send_unchecked().status == 200);
+
+    let found = service.get(&item.path).header("if-none-match", &lost).send().expect(200);
+    assert_eq!(found.value()["n"], "kept");
+    let _ = service.get(FILES).header("if-none-match", &collection).send().expect(200);
+    let _ = service.put(&item.path).header("if-match", &lost).json("{}").send().expect(412);
+    let _ = service.get(&format!("/v1/changes?after={cursor}")).send().expect(410);
+    let stream = service.get("/v1/changes/stream").header("last-event-id", &cursor);
+    let _ = stream.send_unchecked().expect(410);
+    // The same version of the same item is written once more, and is another one.
+    let again = service.put(&item.path).json(r#"{"n":"again"}"#).send().expect(200);
+    assert_ne!(again.etag(), lost);
+    let shown = service.get(&item.path).header("if-none-match", &lost).send().expect(200);
+    assert_eq!(shown.value()["n"], "again");
+}
+
 fn until(mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {

@@ -31,6 +31,7 @@ mod lookups;
 mod model;
 mod orders;
 mod pages;
+mod plans;
 mod read_set;
 mod reads;
 mod replacement;

@@ -63,14 +63,14 @@ impl KeyParts {
     }
 
     /// Those of inserts that claim their keys first: the second to insert a key waits for the end of
-    /// the first. A sum is in no index: the one by expiry would lead through all keys.
+    /// the first.
     pub fn claimed() -> Self {
         let columns = idempotency::columns();
         let updated = columns.split(", ").skip(3).map(|name| format!("{name} = excluded.{name}"));
         Self {
             values: &VALUES,
             answered: "answered AS (SELECT g.id FROM given g JOIN idempotency_keys k \
-                       ON k.caller = g.key_caller AND k.path = g.path AND k.key = g.key WHERE k.expires_at + 0 > g.now),"
+                       ON k.caller = g.key_caller AND k.path = g.path AND k.key = g.key WHERE k.expires_at > g.now),"
                 .to_owned(),
             unanswered: "AND g.id NOT IN (SELECT a.id FROM answered a)",
             possible: format!(
@@ -88,7 +88,8 @@ impl KeyParts {
     }
 }
 
-/// The places in the list of those that were answered before.
+/// The places in the list of those that were answered before. A sum is in no index: the one by expiry
+/// would lead through all keys.
 const ANSWERED: &str = "SELECT g.place FROM unnest($1, $2, $3) WITH ORDINALITY AS g (caller, path, key, place) \
                         JOIN idempotency_keys k ON k.caller = g.caller AND k.path = g.path AND k.key = g.key WHERE k.expires_at + 0 > $4";
 

@@ -1,0 +1,181 @@
+//! The plans of the statements that write to `PostgreSQL`. They are made once, on empty tables or on
+//! tables that were never analysed, and must lead through the right indexes ever after: a write
+//! reads a few rows, however many there are. Rows are counted, because that does not depend on how
+//! busy the machine is.
+
+use std::time::{Duration, Instant};
+
+use application::{IdempotencyKey, NewItem, ReadDependency, WriteMetadata};
+use domain::{Collection, Lookup, LookupKey, WriteOperation};
+use jiff::SignedDuration;
+use tests::stores::TestDatabase;
+
+use crate::model::now;
+use crate::store::{TestStore, all, content, lib_of, new_item, next_id, replacement};
+
+/// Items, changes and live keys that are there beside those that are written.
+const ROWS: u64 = 100_000;
+
+/// How often every kind of write is done: more often than a plan is made.
+const TIMES: u64 = 20;
+
+/// Rows that a write may read on average.
+const READ_BY_A_WRITE: i64 = 60;
+
+/// How long the server may take to add up what it counted.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+const PROPOSALS: Collection = Collection::known("proposals");
+
+const STATUS: Collection = Collection::known("status");
+
+/// The rows that were read, by table and by index.
+const BY_INDEX: &str = "SELECT CAST(relname AS TEXT), CAST(seq_tup_read AS TEXT) FROM pg_stat_user_tables WHERE seq_tup_read > 0 \
+                        UNION ALL SELECT CAST(indexrelname AS TEXT), CAST(idx_tup_read AS TEXT) FROM pg_stat_user_indexes WHERE idx_tup_read > 0";
+
+const NEVER_ANALYSED: &str = "ALTER TABLE items SET (autovacuum_enabled = false); ALTER TABLE changes SET (autovacuum_enabled = false); \
+                              ALTER TABLE idempotency_keys SET (autovacuum_enabled = false)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_made_on_empty_tables_lead_through_the_indexes() {
+    let store = prepared().await;
+    write_everything(&store).await;
+    fill(&store);
+    reads_few_rows(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_made_on_tables_that_were_never_analysed_lead_through_the_indexes() {
+    let store = prepared().await;
+    fill(&store);
+    reads_few_rows(&store).await;
+}
+
+/// Connections that read plan again when tables grow and were analysed, which these are not; they
+/// scan none, so that what is left are scans of those that write.
+const NO_SCANS: &str = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET enable_seqscan = off', current_database()); END $$";
+
+async fn prepared() -> TestStore {
+    let database = TestDatabase::postgres();
+    let _ = database.query(NO_SCANS);
+    let store = TestStore::open(database).await;
+    for statement in NEVER_ANALYSED.split(';') {
+        let _ = store.database.query(statement);
+    }
+    store
+}
+
+/// Adds rows that the search index is said to know.
+fn fill(store: &TestStore) {
+    let changes = format!(
+        "WITH l AS (INSERT INTO changes (collection, item_id, version, kind, time, members) \
+         SELECT 'status', gen_random_uuid(), 1, 'created', n, '{{\"subject\":\"s\"}}' FROM generate_series(1, {ROWS}) AS g (n) \
+         RETURNING item_id, sequence, time) \
+         INSERT INTO items (id, collection, version, sequence, created_at, updated_at, subject) \
+         SELECT item_id, 'status', 1, sequence, time, time, 's' || sequence FROM l"
+    );
+    let keys = format!(
+        "INSERT INTO idempotency_keys (caller, path, key, fingerprint, expires_at, item_id, version, continued_by, remarks) \
+         SELECT '', '/v1/status', 'filled-' || n, '', 9000000000000000000, gen_random_uuid(), 1, '', '' FROM generate_series(1, {ROWS}) AS g (n)"
+    );
+    for statement in [
+        changes,
+        keys,
+        "UPDATE search_progress SET sequence = (SELECT MAX(sequence) FROM changes)".into(),
+    ] {
+        let _ = store.database.query(&statement);
+    }
+}
+
+async fn reads_few_rows(store: &TestStore) {
+    // Whoever follows the log learns of the rows that were filled in.
+    store.insert(all(STATUS), "{}").await;
+    store.store.wait_until_indexed().await.unwrap();
+    let before = counted(store, 0).await;
+    let writes = write_everything(store).await;
+    let after = counted(store, before.inserted + writes.inserted).await;
+    let read = after.read - before.read;
+    println!("{read} rows were read by {} writes", writes.count);
+    assert!(read <= READ_BY_A_WRITE * writes.count, "{:?}", store.database.query(BY_INDEX));
+}
+
+/// Rows, as the server counts them.
+struct Counted {
+    read: i64,
+    inserted: i64,
+}
+
+/// What was counted when at least so many rows had been inserted into `changes`.
+async fn counted(store: &TestStore, inserted: i64) -> Counted {
+    const READ: &str = "SELECT CAST(SUM(seq_tup_read) + (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes) AS TEXT), \
+                        CAST(SUM(n_tup_ins) FILTER (WHERE relname = 'changes') AS TEXT) FROM pg_stat_user_tables";
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        // A connection tells what it did a second later, or when it did nothing for ten.
+        tokio::time::sleep(Duration::from_secs(11)).await;
+        let row = store.database.query(READ).remove(0);
+        let [read, found] = [0, 1].map(|column| row[column].as_ref().unwrap().parse().unwrap());
+        if found >= inserted {
+            return Counted { read, inserted: found };
+        }
+        assert!(Instant::now() < deadline, "{found} of {inserted} changes are counted");
+    }
+}
+
+/// The number of writes, and of the changes they insert.
+struct Writes {
+    count: i64,
+    inserted: i64,
+}
+
+/// Does every kind of write, some times each.
+async fn write_everything(store: &TestStore) -> Writes {
+    let items = &store.items;
+    let mut inserted = 0;
+    for _ in 0..TIMES {
+        let proposal = items.insert(all(PROPOSALS), new_item("{}"), metadata()).await.unwrap();
+        let child = items.insert(lib_of(&proposal), new_item("{}"), metadata()).await.unwrap();
+        let subject = format!(r#"{{"subject":"{}"}}"#, proposal.item.id);
+        let known = items.insert(all(STATUS), new_item(&subject), with_key()).await.unwrap();
+        let update = replacement(&child, r#"{"n":1}"#);
+        let update = items.update(lib_of(&proposal), update, WriteOperation::Patch, metadata());
+        update.await.unwrap();
+        let mut metadata = metadata();
+        let found = vec![(known.item.id, known.item.version)];
+        for key in [
+            LookupKey::Id(known.item.id),
+            LookupKey::Member {
+                name: "subject".into(),
+                value: proposal.item.id.to_string().into(),
+            },
+        ] {
+            let lookup = Lookup { collection: STATUS, key, without: next_id() };
+            metadata.read_set.push(ReadDependency { lookup, found: found.clone() });
+        }
+        let decided = items.insert(all(STATUS), new_item("{}"), metadata).await.unwrap();
+        store.delete(all(STATUS), &decided).await.unwrap();
+        let again = NewItem { id: decided.item.id, ..new_item("{}") };
+        items.restore(all(STATUS), again, with_key()).await.unwrap();
+        store.delete(all(PROPOSALS), &proposal).await.unwrap();
+        inserted += 9;
+    }
+    let cash = Collection::known("cashprogram");
+    let additions = (0..TIMES).map(|_| new_item("{}")).collect();
+    items.replace_all(cash, content(Vec::new(), additions), metadata()).await.unwrap();
+    let count = inserted + i64::try_from(TIMES).unwrap();
+    Writes { count, inserted: count }
+}
+
+fn metadata() -> WriteMetadata {
+    WriteMetadata::at(now())
+}
+
+fn with_key() -> WriteMetadata {
+    let key = IdempotencyKey {
+        path: "/v1/status".into(),
+        key: next_id().to_string(),
+        fingerprint: String::new(),
+    };
+    let expires = now() + SignedDuration::from_hours(1);
+    WriteMetadata { key: Some(key), key_expires: expires, ..metadata() }
+}
