@@ -19,8 +19,9 @@
 //! A write that was decided on other items is made only while they are the same: what
 //! `sql/lookup.rs` found is looked for again in the transaction that writes (`write/read_set.rs`).
 //!
-//! On both, writes are committed in the order of their times and of their numbers in the change
-//! log. The full-text index follows the log (`search_index/indexer.rs`).
+//! On both, the times and numbers of an item's changes grow with its versions. On `PostgreSQL` writes
+//! go on side by side, and a fence tells that none is under way (`postgres/fence.rs`). The full-text
+//! index follows the log (`search_index/indexer.rs`).
 //!
 //! Pages are walked in an index first (`sql/page.rs`, with filters from `sql/filter.rs`, orders
 //! from `sql/sort.rs` and searches from `sql/full_text.rs`), and joined to their items in the same
@@ -40,6 +41,7 @@ mod cache;
 mod engine;
 mod error;
 mod migration;
+mod options;
 mod postgres;
 mod read;
 mod repository;
@@ -51,4 +53,5 @@ mod transfer;
 mod write;
 
 pub use error::StoreError;
-pub use store::{Store, StoreOptions};
+pub use options::StoreOptions;
+pub use store::Store;

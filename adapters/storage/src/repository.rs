@@ -12,8 +12,8 @@ use domain::{Collection, Found, ItemId, Lookup, Version, WriteOperation};
 
 use crate::cache::cached_reads::CachedReads;
 use crate::read::reads::Reads;
-use crate::write::batch::RowChange;
 use crate::write::command::{Change, ContentChange, Deletion, Written};
+use crate::write::row::RowChange;
 use crate::write::writes::Writes;
 
 /// The items of one database.

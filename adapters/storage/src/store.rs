@@ -1,7 +1,6 @@
 //! Opening, preparing and closing a store.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use application::{ChangeLog, History, ItemRepository, Readiness, RepositoryError};
 use jiff::Timestamp;
@@ -12,6 +11,7 @@ use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::migration::schema_version::{self, Access};
 use crate::migration::{Migrator, proposals_view};
+use crate::options::StoreOptions;
 use crate::postgres::Postgres;
 use crate::read::high_water_mark::HighWaterMark;
 use crate::read::past::PastReads;
@@ -22,20 +22,6 @@ use crate::search_index::indexer::Indexer;
 use crate::sqlite::Sqlite;
 use crate::sqlite::readers::SqliteReaders;
 use crate::write::writes::Writes;
-
-/// Where the store is and how it is reached.
-#[derive(Clone)]
-pub struct StoreOptions {
-    /// `sqlite://PATH?mode=rwc` (a path relative to the working folder, or absolute with a third
-    /// slash) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; of `PostgreSQL` several, separated
-    /// by spaces or line ends, of which one takes writes.
-    pub url: String,
-    /// The most connections to `PostgreSQL`, or the number of readers of an `SQLite` file.
-    pub connections: u32,
-    /// The time that a request waits for a connection, or a write for its place in the queue,
-    /// before the store counts as unavailable.
-    pub acquire_timeout: Duration,
-}
 
 /// An open store. Clones share it.
 #[derive(Clone)]

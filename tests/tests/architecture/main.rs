@@ -8,4 +8,5 @@ mod guarantees;
 mod imports;
 mod sizes;
 mod sources;
+mod sql;
 mod workspace;

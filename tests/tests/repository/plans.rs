@@ -105,7 +105,7 @@ struct Counted {
     inserted: i64,
 }
 
-/// What was counted when at least so many rows had been inserted into `changes`.
+/// The counts, when at least so many rows have been inserted into `changes`.
 async fn counted(store: &TestStore, inserted: i64) -> Counted {
     const READ: &str = "SELECT CAST(SUM(seq_tup_read) + (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes) AS TEXT), \
                         CAST(SUM(n_tup_ins) FILTER (WHERE relname = 'changes') AS TEXT) FROM pg_stat_user_tables";

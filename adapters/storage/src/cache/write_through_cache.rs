@@ -24,8 +24,8 @@ use quick_cache::DefaultHashBuilder;
 
 use crate::cache::item_cache::{CachedAt, ItemCache};
 use crate::sql::references;
-use crate::write::batch::{RowChange, RowChangeKind};
 use crate::write::command::{Answer, Change, Deletion, Write, Written};
+use crate::write::row::{RowChange, RowChangeKind};
 
 /// Parts of the items, and of the collections, whose writes are counted apart.
 const PARTS: usize = 64;

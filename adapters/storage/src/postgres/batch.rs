@@ -9,20 +9,20 @@
 use std::collections::HashMap;
 
 use application::RepositoryError;
-use domain::ItemId;
-use sea_orm::sea_query::ArrayType;
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
 use uuid::Uuid;
 
+use crate::postgres::bookkeeping::{counted_writes, logged_changes};
 use crate::postgres::fence;
 use crate::postgres::idempotency::{self, KeyParts};
-use crate::postgres::writes::{counted_writes, logged_changes};
+
+use crate::sql::arrays::{id_text, integers, texts};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
 use crate::sql::statements::{item_columns, parent_collection, shown_columns};
 use crate::sql::{references, row_mapping};
-use crate::write::batch::{RowChangeKind, RowWrite};
 use crate::write::command::{Answer, Written, not_written};
+use crate::write::row::{RowChangeKind, RowWrite};
 
 /// The columns that later CTEs need of a written row.
 fn written() -> String {
@@ -150,21 +150,6 @@ fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
 /// A key behind a mark, since it may be empty.
 fn key_text(keys: &Keys, number: usize) -> String {
     keys.columns()[number].as_ref().map_or_else(String::new, |key| format!("={key}"))
-}
-
-/// An identifier as a string; none is empty.
-pub(crate) fn id_text(id: Option<ItemId>) -> String {
-    id.map_or_else(String::new, |id| id.to_string())
-}
-
-/// Texts as a parameter.
-pub(crate) fn texts(values: impl Iterator<Item = String>) -> Value {
-    Value::Array(ArrayType::String, Some(Box::new(values.map(Value::from).collect())))
-}
-
-/// Numbers as a parameter.
-pub(crate) fn integers(values: impl Iterator<Item = i64>) -> Value {
-    Value::Array(ArrayType::BigInt, Some(Box::new(values.map(Value::from).collect())))
 }
 
 fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {

@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use application::{ShownItem, WriteMetadata};
 use sea_orm::{ConnectionTrait, DbErr, Value};
 
-use crate::postgres::batch::{id_text, integers, texts};
+use crate::sql::arrays::{id_text, integers, texts};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::idempotency::{self, continued_by};
 use crate::sql::{references, row_mapping};
-use crate::write::batch::RowWrite;
 use crate::write::command::{Answer, Written};
+use crate::write::row::RowWrite;
 
 /// The columns of requests with a key, as parameters that are arrays.
 pub(crate) const VALUES: [&str; 7] =

@@ -1,6 +1,7 @@
 //! `PostgreSQL`: a pool of connections that read, and a small one of connections that write.
 
 pub(crate) mod batch;
+mod bookkeeping;
 mod cancellable;
 mod fence;
 pub(crate) mod idempotency;
@@ -42,9 +43,9 @@ use crate::sql::change_log::LAST;
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::idempotency::FORGET;
 use crate::sql::row_mapping;
-use crate::write::batch::RowWrite;
 use crate::write::command::{Answer, Change, Write};
 use crate::write::queue::{WriteQueue, Writer};
+use crate::write::row::RowWrite;
 
 /// Few, so that many reads share a statement; more than one, so that a large page does not hold up
 /// the others.

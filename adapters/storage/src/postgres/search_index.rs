@@ -7,9 +7,9 @@ use application::Sequence;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult, Value};
 use uuid::Uuid;
 
-use crate::postgres::batch::texts;
 use crate::search_index::indexed_words::index_text;
 use crate::search_index::progress::{self, ADVANCE, Next, Step};
+use crate::sql::arrays::texts;
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 

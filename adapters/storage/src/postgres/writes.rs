@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::error::{is_lost, is_worth_retrying, logged};
 use crate::postgres::batch::{PostgresRows, claims_key};
+use crate::postgres::bookkeeping::{counted_writes, logged_changes};
 use crate::postgres::fence;
 use crate::postgres::idempotency;
 use crate::postgres::pool::Pool;
@@ -22,11 +23,12 @@ use crate::postgres::read_set;
 use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
-use crate::sql::statements::{CHANGE_COLUMNS, REVISION, listed, parent};
-use crate::write::batch::{RowChangeKind, RowWrite, together};
+use crate::sql::statements::{REVISION, listed, parent};
+use crate::write::batch::together;
 use crate::write::command::{
     Answer, Change, ContentChange, Deletion, Write, Written, counted_with, not_written, removed_by,
 };
+use crate::write::row::{RowChangeKind, RowWrite};
 
 /// The most times a write is begun that the database rolls back for the sake of others.
 const ATTEMPTS: u32 = 5;
@@ -45,10 +47,6 @@ const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: fals
 
 /// Rows that one statement of a replacement writes.
 const ROWS_AT_A_TIME: usize = 2_000;
-
-/// The rows that a total is spread over, so that connections that write at the same time hardly ever
-/// wait for each other's.
-const LANES: u32 = 16;
 
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
 
@@ -406,27 +404,6 @@ fn removed() -> String {
             "written w"
         ),
         counted_writes(-1),
-    )
-}
-
-/// Logs changes, whose columns come from what is named.
-pub(crate) fn logged_changes(columns: &str, from: &str) -> String {
-    format!(
-        "logged AS (INSERT INTO changes ({CHANGE_COLUMNS}) SELECT {columns} FROM {from} RETURNING item_id, sequence)"
-    )
-}
-
-/// Counts what was `written`: each row `w` changed the number of items by `items`. The totals of a
-/// parent stay when it is removed: restored, it goes on counting, so that no revision comes twice.
-pub(crate) fn counted_writes(items: i32) -> String {
-    format!(
-        "counted AS (INSERT INTO totals AS t (collection, parent, lane, items, writes) \
-         SELECT collection, scope, pg_backend_pid() % {LANES}, {items} * count(*), count(*) \
-         FROM (SELECT w.collection, '{whole}'::uuid AS scope FROM written w \
-         UNION ALL SELECT w.collection, w.parent FROM written w WHERE w.parent IS NOT NULL) AS scopes \
-         GROUP BY collection, scope ORDER BY collection, scope ON CONFLICT (collection, parent, lane) \
-         DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes)",
-        whole = Uuid::nil(),
     )
 }
 

@@ -1,9 +1,6 @@
 //! The few words the two engines spell differently, so that every longer text can be shared.
 
-use domain::json::encode_string;
 use sea_orm::{DbBackend, Statement, Value};
-
-use crate::sql::sql_text::SqlText;
 
 /// One engine's spellings. Where a word names a column, the column is that of the row called `n`,
 /// or of the only table.
@@ -104,15 +101,5 @@ impl Dialect {
     /// `text` with `$1`, `$2`, … standing for `values`.
     pub fn statement(&self, text: &str, values: impl IntoIterator<Item = Value>) -> Statement {
         Statement::from_sql_and_values(self.backend, text, values)
-    }
-
-    /// The member of the change `c`, whatever it is called, as JSON text.
-    pub fn member_as_json(&self, text: &mut SqlText, name: &str) -> String {
-        match self.backend {
-            DbBackend::Sqlite => {
-                format!("(c.members -> {})", text.bind(format!("$.{}", encode_string(name))))
-            }
-            _ => format!("CAST(c.members -> {}::text AS TEXT)", text.bind(name)),
-        }
     }
 }

@@ -9,7 +9,7 @@ use domain::{Collection, Fields, Found, Lookup, LookupKey};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use uuid::Uuid;
 
-use crate::postgres::batch::texts;
+use crate::sql::arrays::texts;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns;
 use crate::sql::json_member::Member;

@@ -1,6 +1,7 @@
 //! A statement that is put together while its parameters are collected.
 
-use sea_orm::{Statement, Value};
+use domain::json::encode_string;
+use sea_orm::{DbBackend, Statement, Value};
 
 use crate::sql::dialect::Dialect;
 
@@ -19,6 +20,16 @@ impl SqlText {
     pub fn bind(&mut self, value: impl Into<Value>) -> String {
         self.values.push(value.into());
         format!("${}", self.values.len())
+    }
+
+    /// The member of the change `c`, whatever it is called, as JSON text.
+    pub fn member_as_json(&mut self, name: &str) -> String {
+        match self.dialect.backend {
+            DbBackend::Sqlite => {
+                format!("(c.members -> {})", self.bind(format!("$.{}", encode_string(name))))
+            }
+            _ => format!("CAST(c.members -> {}::text AS TEXT)", self.bind(name)),
+        }
     }
 
     /// The statement with all values that were bound.

@@ -129,7 +129,7 @@ impl Statements {
         let mut columns = self.shown.clone();
         let Some(fields) = fields else { return columns + MEMBERS };
         for (number, name) in fields.iter().enumerate() {
-            let value = self.dialect.member_as_json(text, name);
+            let value = text.member_as_json(name);
             // Writing to a String cannot fail.
             let _ = write!(columns, ", {value} AS field_{number}");
         }

@@ -21,10 +21,10 @@ use crate::sql::statements::{CHANGE_COLUMNS, REVISION, item_columns, parent, sho
 use crate::sqlite::read_set;
 use crate::sqlite::rows::{row_values, shown, timestamp};
 use crate::sqlite::totals::Totals;
-use crate::write::batch::{RowChange, RowChangeKind, RowWrite};
 use crate::write::command::{
     Answer, Change, ContentChange, Deletion, Write, Written, counted_with, not_written, removed_by,
 };
+use crate::write::row::{RowChange, RowChangeKind, RowWrite};
 
 const COLLECTION: &str = "SELECT collection FROM items WHERE id = ?1";
 

@@ -9,7 +9,7 @@ use application::{
 use domain::{Collection, ItemId, Version, WriteOperation};
 use uuid::Uuid;
 
-use crate::write::batch::{RowChange, RowChangeKind};
+use crate::write::row::{RowChange, RowChangeKind};
 
 /// A write of [`application::ItemRepository`].
 #[derive(Debug)]

@@ -4,4 +4,5 @@ pub(crate) mod batch;
 pub(crate) mod command;
 pub(crate) mod queue;
 pub(crate) mod read_set;
+pub(crate) mod row;
 pub(crate) mod writes;

@@ -14,7 +14,7 @@ use crate::sql::dialect::Dialect;
 use crate::sql::lookup::{LookupCondition, Shape};
 use crate::sql::sql_text::SqlText;
 use crate::sql::statements::with_members;
-use crate::write::batch::RowChange;
+use crate::write::row::RowChange;
 
 /// Lookups that one statement makes.
 pub(crate) struct Look<'a> {

@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::engine::Engine;
 use crate::search_index::indexer::Indexer;
 use crate::sql::change_log;
-use crate::write::batch::RowChange;
 use crate::write::command::{Answer, Change, Write, Written};
+use crate::write::row::RowChange;
 
 /// Requests that are forgotten in one step.
 const FORGOTTEN_AT_A_TIME: i64 = 1_000;

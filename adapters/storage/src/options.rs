@@ -1,0 +1,17 @@
+//! The options of a store.
+
+use std::time::Duration;
+
+/// Where the store is and how it is reached.
+#[derive(Clone)]
+pub struct StoreOptions {
+    /// `sqlite://PATH?mode=rwc` (a path relative to the working folder, or absolute with a third
+    /// slash) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; of `PostgreSQL` several, separated
+    /// by spaces or line ends, of which one takes writes.
+    pub url: String,
+    /// The most connections to `PostgreSQL`, or the number of readers of an `SQLite` file.
+    pub connections: u32,
+    /// The time that a request waits for a connection, or a write for its place in the queue,
+    /// before the store counts as unavailable.
+    pub acquire_timeout: Duration,
+}

@@ -1,0 +1,58 @@
+//! SQL as text stands only in the files of `sql.txt`, each with its reason.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::sources::product;
+use crate::workspace;
+
+/// The beginnings and joints of statements, as they are written here.
+const SQL: [&str; 14] = [
+    "SELECT ",
+    "INSERT INTO ",
+    "INSERT OR ",
+    "DELETE FROM ",
+    "CREATE TABLE",
+    "CREATE INDEX",
+    "CREATE VIEW",
+    "ALTER TABLE",
+    "PRAGMA ",
+    "LOCK TABLE",
+    "SET LOCAL ",
+    " WHERE ",
+    " JOIN ",
+    "ORDER BY ",
+];
+
+#[test]
+fn sql_stands_only_in_files_that_have_a_reason() {
+    let listed = workspace::root().join("tests/tests/architecture/sql.txt");
+    let listed = fs::read_to_string(listed).expect("the list of files");
+    let lines = listed.lines().filter(|line| !line.starts_with('#'));
+    let listed: BTreeSet<_> = lines
+        .map(|line| {
+            let (path, reason) = line.split_once(": ").expect("a path and a reason");
+            assert!(!reason.is_empty(), "{path} has a reason");
+            path.to_owned()
+        })
+        .collect();
+    let product = product();
+    let files = product.iter().flat_map(|product| &product.files);
+    let found: BTreeSet<_> =
+        files.filter(|file| has_sql(&file.text)).map(|file| file.path.clone()).collect();
+    let new: Vec<_> = found.difference(&listed).collect();
+    assert!(new.is_empty(), "use the query builder, or give a reason in sql.txt: {new:#?}");
+    let needless: Vec<_> = listed.difference(&found).collect();
+    assert!(needless.is_empty(), "no longer needed in sql.txt: {needless:#?}");
+    let elsewhere: Vec<_> =
+        found.iter().filter(|path| !Path::new(path).starts_with("adapters/storage")).collect();
+    assert!(elsewhere.is_empty(), "only the storage adapter knows SQL: {elsewhere:#?}");
+}
+
+fn has_sql(text: &str) -> bool {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    code.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .any(|line| SQL.iter().any(|words| line.contains(words)))
+}
