@@ -75,8 +75,8 @@ fn what_was_lost_with_the_primary_is_neither_shown_nor_overwritten() {
     standby.kill();
     let lost = service.put(&item.path).json(r#"{"n":"lost"}"#).send().expect(200).etag();
     let collection = service.get(FILES).send().expect(200).etag();
-    let last = service.list("/v1/changes", "page_size=250").embedded("changes");
-    let cursor = last.last().expect("a change")["cursor"].as_str().expect("a cursor").to_owned();
+    let changes = service.list("/v1/changes", "page_size=250").embedded("changes");
+    let cursor = changes.last().expect("a change")["cursor"].as_str().expect("a cursor").to_owned();
     // It is in the cache.
     let shown = service.get(&item.path).header("if-none-match", &lost).send();
     let _ = shown.expect(304);
