@@ -51,6 +51,11 @@ pub struct Arguments {
     #[arg(long, value_name = "PROPOSALS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work", "groups", "baseline"],
           value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     pub(super) growth: Vec<u32>,
+    /// Measures instead what so many instances write on one PostgreSQL against what one does, and
+    /// creates with idempotency keys against those without.
+    #[arg(long, conflicts_with_all = ["stores", "proposals", "references", "work", "groups", "baseline", "growth"],
+          value_parser = clap::value_parser!(u16).range(2..=16))]
+    pub(super) instances: Option<u16>,
     /// Where the SQLite files go; they should lie on a real disk. Default: the temporary folder.
     #[arg(long)]
     pub(super) folder: Option<PathBuf>,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use procfs::process::Process;
 use tests::stores::TestDatabase;
+use url::Url;
 
 use crate::process::family_cpu_time;
 
@@ -33,6 +34,16 @@ impl Database {
 
     pub(super) fn url(&self) -> &str {
         self.database.url()
+    }
+
+    /// Makes commits take so many microseconds longer, as on a disk or with a standby that is slow.
+    pub(super) fn delay_commits(&self, microseconds: u32) -> Result<()> {
+        let url = Url::parse(self.url())?;
+        let name = url.path().trim_start_matches('/');
+        for setting in [format!("commit_delay = {microseconds}"), "commit_siblings = 0".to_owned()] {
+            let _no_rows = self.database.query(&format!("ALTER DATABASE {name} SET {setting}"));
+        }
+        Ok(())
     }
 
     /// Lets the planner know the tables, as autovacuum would within a minute, so that the figures

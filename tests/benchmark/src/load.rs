@@ -52,8 +52,14 @@ pub(super) struct Load {
 
 impl Load {
     pub(super) async fn open(address: SocketAddr, count: u16) -> Result<Self> {
-        let connections = try_join_all((0..count).map(|_| Connection::open(address))).await?;
-        Ok(Self { connections })
+        Self::open_on(&[address], count).await
+    }
+
+    /// Opens so many connections, as many to each address.
+    pub(super) async fn open_on(addresses: &[SocketAddr], count: u16) -> Result<Self> {
+        let addresses = addresses.iter().cycle().take(count.into());
+        let connections = addresses.map(|address| Connection::open(*address));
+        Ok(Self { connections: try_join_all(connections).await? })
     }
 
     /// Keeps all connections busy for a while.

@@ -1,6 +1,6 @@
 //! How fast the service is, beside a bare poem route that answers as many bytes and beside a
 //! hand-written axum service on the same store; and, with `growth`, what it costs to have more
-//! proposals.
+//! proposals; with `instances`, what several instances write on one PostgreSQL.
 //!
 //! Requests per second say little on their own: they depend on the machine and on who else uses it.
 //! So one run measures all subjects in turn, a round at a time, and what it gives is the ratio
@@ -11,9 +11,11 @@ mod arguments;
 mod connection;
 mod database;
 mod disk;
+mod distant_server;
 mod figures;
 mod growth;
 mod growth_targets;
+mod instances;
 mod load;
 mod process;
 mod program;
@@ -57,15 +59,15 @@ async fn main() -> ExitCode {
 /// Runs the benchmark and prints its figures; progress goes to standard error. Any answer that was
 /// not a success makes it fail, after the figures were printed.
 async fn run(arguments: &Arguments) -> Result<()> {
-    if arguments.stores.contains(&Store::Postgres) {
+    if arguments.stores.contains(&Store::Postgres) || arguments.instances.is_some() {
         Database::require_server()?;
     }
     let folder = temporary_folder(arguments.folder.as_deref())?;
     let run = async {
-        if arguments.growth.is_empty() {
-            measure(arguments, folder.path()).await
-        } else {
-            growth::measure(arguments, folder.path()).await
+        match arguments.instances {
+            Some(instances) => instances::measure(arguments, instances, folder.path()).await,
+            None if arguments.growth.is_empty() => measure(arguments, folder.path()).await,
+            None => growth::measure(arguments, folder.path()).await,
         }
     };
     tokio::select! {
