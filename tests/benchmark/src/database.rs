@@ -40,7 +40,8 @@ impl Database {
     pub(super) fn delay_commits(&self, microseconds: u32) -> Result<()> {
         let url = Url::parse(self.url())?;
         let name = url.path().trim_start_matches('/');
-        for setting in [format!("commit_delay = {microseconds}"), "commit_siblings = 0".to_owned()] {
+        for setting in [format!("commit_delay = {microseconds}"), "commit_siblings = 0".to_owned()]
+        {
             let _no_rows = self.database.query(&format!("ALTER DATABASE {name} SET {setting}"));
         }
         Ok(())

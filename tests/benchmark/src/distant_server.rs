@@ -23,11 +23,7 @@ pub(super) fn start(server: SocketAddr, delay: Duration) -> Result<SocketAddr> {
     Ok(address)
 }
 
-async fn serve(
-    listener: std::net::TcpListener,
-    server: SocketAddr,
-    delay: Duration,
-) -> Result<()> {
+async fn serve(listener: std::net::TcpListener, server: SocketAddr, delay: Duration) -> Result<()> {
     let listener = TcpListener::from_std(listener)?;
     loop {
         let (client, _) = listener.accept().await?;

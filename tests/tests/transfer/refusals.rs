@@ -140,7 +140,11 @@ fn each_wrong_line_is_reported_with_its_fix() {
             "no earlier line creates",
         ),
         ("\"sequence\":9,", "\"sequence\":8,", "numbers must grow"),
-        ("\"time\":\"2026", "\"time\":\"2025", "times must not go back"),
+        (
+            "\"kind\":\"replaced\",\"time\":\"2026",
+            "\"kind\":\"replaced\",\"time\":\"2025",
+            "the times of an item must not go back",
+        ),
         ("\"version\":1,", "\"version\":2,", "version 1 is expected"),
     ] {
         let line = export

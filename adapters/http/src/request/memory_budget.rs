@@ -20,9 +20,7 @@ pub struct MemoryBudget {
 
 /// A part of a budget, given back when it is dropped.
 #[derive(Debug)]
-pub struct MemoryReservation(
-    #[expect(dead_code, reason = "held to be dropped")] OwnedSemaphorePermit,
-);
+pub struct MemoryReservation(OwnedSemaphorePermit);
 
 impl MemoryBudget {
     /// A budget in MiB.
@@ -36,15 +34,31 @@ impl MemoryBudget {
     /// # Errors
     /// 503 when the budget stays used up.
     pub async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
-        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(self.whole);
+        let kib = self.kib(bytes);
         match timeout(QUEUE_TIMEOUT, Arc::clone(&self.free).acquire_many_owned(kib)).await {
             Ok(Ok(permit)) => Ok(MemoryReservation(permit)),
             _ => Err(Problem::unavailable("Too many large requests are being served at once.")),
         }
     }
+
+    /// Reserves bytes if they are free now and nobody waits for them.
+    pub fn try_reserve(&self, bytes: usize) -> Option<MemoryReservation> {
+        let free = Arc::clone(&self.free).try_acquire_many_owned(self.kib(bytes));
+        free.ok().map(MemoryReservation)
+    }
+
+    fn kib(&self, bytes: usize) -> u32 {
+        u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(self.whole)
+    }
 }
 
 impl MemoryReservation {
+    /// Gives back what is more than so many bytes.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        let more = self.0.num_permits().saturating_sub(bytes.div_ceil(1024));
+        drop(self.0.split(more));
+    }
+
     /// Makes bytes that keep the reservation for as long as any of them wait to be sent.
     pub fn held_by(self, text: String) -> Bytes {
         Bytes::from_owner(Held { text, _reservation: self })

@@ -47,8 +47,10 @@ impl Weighter<(Scope, PageQuery), CachedPage> for ByBytes {
 }
 
 impl PageCache {
+    /// So few pages are estimated that they are one shard: a page larger than its shard would not be
+    /// cached, and be read for everybody who waits for it.
     pub fn new() -> Self {
-        Self(Cache::with_weighter(500, CAPACITY_BYTES, ByBytes))
+        Self(Cache::with_weighter(32, CAPACITY_BYTES, ByBytes))
     }
 
     /// The page, if it was read when all that it shows was as it is now.

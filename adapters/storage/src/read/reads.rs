@@ -104,8 +104,9 @@ impl Reads {
         fields: &MemberNames,
     ) -> Result<Option<ShownItem>, RepositoryError> {
         let statement = self.statements.find_fields(scope, &[id], fields);
-        let understand =
-            |rows: &[QueryResult]| Ok(row_mapping::items_with_fields(rows, fields)?.pop());
+        let understand = |rows: &[QueryResult]| {
+            rows.last().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
+        };
         self.read("find_fields", statement, understand).await
     }
 
@@ -184,16 +185,16 @@ impl Reads {
             _ => None,
         };
         let page = PageStatement::new(&self.statements, scope, &query, known);
-        let (statement, understand) =
-            (page.statement.clone(), |rows: &[QueryResult]| page.understand(&query, rows));
-        let (mut listed, has_parent) = if page::concerns_updates(&query) {
-            let rows = self.engine.read_settled(scope.collection, is_slow, statement).await;
-            understood(rows, "page", understand)?
+        let statement = page.statement.clone();
+        let rows = if page::concerns_updates(&query) {
+            self.engine.read_settled(scope.collection, is_slow, statement).await
         } else if is_slow {
-            self.read_slowly("page", statement, understand).await?
+            self.engine.read_slowly(statement).await
         } else {
-            self.read("page", statement, understand).await?
+            self.engine.read(statement).await
         };
+        let listed = rows.and_then(|rows| page.understand(&query, rows));
+        let (mut listed, has_parent) = listed.map_err(|error| logged(&error, "page"))?;
         listed.revision = indexed.unwrap_or(listed.revision);
         Ok((Arc::new(listed), has_parent))
     }

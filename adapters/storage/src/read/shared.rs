@@ -1,8 +1,8 @@
 //! Reads that are done one by one, each answered when it is done.
 //!
 //! Equal reads that wait are done once, for all who want them. A read sees every write that was
-//! acknowledged before it was asked for, so nobody joins one that has begun. One that nobody waits
-//! for any more is not begun, or dropped.
+//! acknowledged before it was asked for, so nobody joins one that has begun: the next begins when it
+//! is done. One that nobody waits for any more is not begun, or dropped.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -24,8 +24,27 @@ pub(crate) struct SharedReads<K, F> {
     queue_timeout: Duration,
 }
 
-/// Who waits for the reads that have not begun.
+/// Who waits for the reads that have not begun, by key; nobody where one is under way.
 struct Waiting<K, F>(Mutex<HashMap<K, Vec<Reply<F>>>>);
+
+/// A read under way. When it is dropped the next of its key is queued, if somebody waits for it.
+struct Reading<'a, K: Clone + Eq + Hash, F> {
+    key: K,
+    waiting: &'a Waiting<K, F>,
+    keys: &'a mpsc::WeakSender<K>,
+}
+
+impl<K: Clone + Eq + Hash, F> Drop for Reading<'_, K, F> {
+    fn drop(&mut self) {
+        let mut waiting = self.waiting.lock();
+        let is_wanted = waiting.get(&self.key).is_some_and(|replies| !replies.is_empty());
+        let queued = self.keys.upgrade().filter(|_| is_wanted);
+        if queued.is_none_or(|keys| keys.try_send(self.key.clone()).is_err()) {
+            // Dropping a reply answers it: the store is unavailable.
+            waiting.remove(&self.key);
+        }
+    }
+}
 
 impl<K: Clone + Eq + Hash + Send + Sync + 'static, F: Clone + Send + 'static> SharedReads<K, F> {
     /// Starts workers that read for one key at a time.
@@ -38,7 +57,9 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static, F: Clone + Send + 'static> Sh
         let (read, queue) = (Arc::new(read), Arc::new(AsyncMutex::new(queue)));
         let waiting = Arc::new(Waiting(Mutex::default()));
         for _ in 0..workers {
-            tokio::spawn(serve(Arc::clone(&read), Arc::clone(&queue), Arc::clone(&waiting)));
+            let (read, queue, waiting) =
+                (Arc::clone(&read), Arc::clone(&queue), Arc::clone(&waiting));
+            tokio::spawn(serve(read, queue, waiting, keys.downgrade()));
         }
         Self { waiting, keys, queue_timeout }
     }
@@ -67,7 +88,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static, F: Clone + Send + 'static> Sh
 }
 
 impl<K: Clone + Eq + Hash, F> Waiting<K, F> {
-    /// Waits with those who want the same; whether this is the first.
+    /// Waits with those who want the same; whether it is to be queued for them.
     fn join(&self, key: &K, reply: Reply<F>) -> bool {
         let mut waiting = self.lock();
         if let Some(replies) = waiting.get_mut(key) {
@@ -80,7 +101,7 @@ impl<K: Clone + Eq + Hash, F> Waiting<K, F> {
 
     /// Those who wait for a read that begins now.
     fn take(&self, key: &K) -> Vec<Reply<F>> {
-        let mut replies = self.lock().remove(key).unwrap_or_default();
+        let mut replies = self.lock().get_mut(key).map(std::mem::take).unwrap_or_default();
         replies.retain(|reply| !reply.is_closed());
         replies
     }
@@ -94,10 +115,12 @@ async fn serve<K: Clone + Eq + Hash, F: Clone, R: Future<Output = Result<F, Repo
     read: Arc<impl Fn(K) -> R>,
     queue: Arc<AsyncMutex<mpsc::Receiver<K>>>,
     waiting: Arc<Waiting<K, F>>,
+    keys: mpsc::WeakSender<K>,
 ) {
     loop {
         let Some(key) = queue.lock().await.recv().await else { return };
         let mut replies = waiting.take(&key);
+        let _reading = Reading { key: key.clone(), waiting: &waiting, keys: &keys };
         if replies.is_empty() {
             continue;
         }
@@ -198,7 +221,8 @@ mod tests {
             let reads = Arc::clone(&reads);
             tasks.spawn(async move { reads.read(key).await });
         }
-        until(|| begun.load(Ordering::Relaxed) == 1 && reads.waiting.lock().len() == 1).await;
+        let waiting = || reads.waiting.lock().values().flatten().count();
+        until(|| begun.load(Ordering::Relaxed) == 1 && waiting() == 1).await;
         tasks.shutdown().await;
         gate.add_permits(1);
         assert_eq!(reads.read(3).await, Ok(3), "the permit was left");

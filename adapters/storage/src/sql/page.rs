@@ -2,7 +2,7 @@
 //! that the items are as they were selected.
 
 use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Subject, Total};
-use application::{ListedItem, ListedPage, Revision, Scope, ShownItem, Totals};
+use application::{ListedItem, ListedPage, Revision, Scope, Totals};
 use domain::{Collection, ItemId};
 use sea_orm::{DbErr, QueryResult, Statement};
 use uuid::Uuid;
@@ -84,67 +84,58 @@ impl PageStatement {
     pub fn understand(
         &self,
         query: &PageQuery,
-        rows: &[QueryResult],
+        rows: Vec<QueryResult>,
     ) -> Result<(ListedPage, bool), DbErr> {
         let totals = rows
             .first()
             .ok_or_else(|| DbErr::RecordNotFound("a page without totals".to_owned()))?;
+        let (total, revision) = (self.total(totals)?, row_mapping::get(totals, "revision")?);
+        let has_parent = row_mapping::get(totals, "has_parent")?;
+        let is_empty = row_mapping::get::<Option<Uuid>>(totals, "place")?.is_none();
+        let follow = self.follow(query, totals)?;
         // Neither engine promises that a join keeps the order, but with one row on the left, and
-        // one on the right of each, nothing is left to reorder.
-        let mut found = match row_mapping::get::<Option<Uuid>>(totals, "place")? {
-            Some(_) => self.found(query, rows)?,
-            None => Vec::new(),
-        };
-        let has_more = self.cut(query, &mut found, totals)?;
+        // one on the right of each, nothing is left to reorder. A row is dropped when its item is
+        // made: they may be large.
+        let rows = rows.into_iter().filter(|_| !is_empty);
+        let found = rows.map(|row| self.found(query, &row));
+        let mut found = found.collect::<Result<Vec<_>, DbErr>>()?;
+        let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
+        let has_more = follow.unwrap_or(found.len() > limit);
+        if follow.is_none() {
+            found.truncate(limit);
+        }
         if self.is_backward {
             found.reverse();
         }
         let place = |found: &(SortPosition, ListedItem)| found.0.clone();
         let (first, last) = (found.first().map(place), found.last().map(place));
-        let page = ListedPage {
-            total: self.total(totals)?,
-            revision: Revision(row_mapping::get(totals, "revision")?),
-            items: found.into_iter().map(|(_, listed)| listed).collect(),
-            first,
-            last,
-            has_more,
-        };
-        Ok((page, row_mapping::get(totals, "has_parent")?))
+        let items = found.into_iter().map(|(_, listed)| listed).collect();
+        let revision = Revision(revision);
+        Ok((ListedPage { total, revision, items, first, last, has_more }, has_parent))
     }
 
-    /// The items in the order of the walk, each with its place.
+    /// An item with its place.
     fn found(
         &self,
         query: &PageQuery,
-        rows: &[QueryResult],
-    ) -> Result<Vec<(SortPosition, ListedItem)>, DbErr> {
-        let items = match &query.fields {
-            Some(fields) => row_mapping::items_with_fields(rows, fields),
-            None => row_mapping::shown_items(rows),
+        row: &QueryResult,
+    ) -> Result<(SortPosition, ListedItem), DbErr> {
+        let shown = match &query.fields {
+            Some(fields) => row_mapping::item_with_fields(row, fields)?,
+            None => row_mapping::shown_item(row)?,
         };
-        let listed = |(row, shown): (&QueryResult, ShownItem)| {
-            let score = row_mapping::get(row, "score")?;
-            Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None }))
-        };
-        rows.iter().zip(items?).map(listed).collect()
+        let score = row_mapping::get(row, "score")?;
+        Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None }))
     }
 
-    /// Removes what is beyond the page; whether there was anything.
-    fn cut<T>(
-        &self,
-        query: &PageQuery,
-        found: &mut Vec<T>,
-        totals: &QueryResult,
-    ) -> Result<bool, DbErr> {
-        let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
-        if let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) {
-            // Read backwards: the total tells whether more items follow.
-            let total = row_mapping::count(totals, "total_items")?;
-            return Ok(offset.saturating_add(query.limit) < total);
-        }
-        let has_more = found.len() > limit;
-        found.truncate(limit);
-        Ok(has_more)
+    /// Returns whether more items follow a page that is numbered and read backwards, which the total
+    /// tells; `None` of another, where one more item was read if there is one.
+    fn follow(&self, query: &PageQuery, totals: &QueryResult) -> Result<Option<bool>, DbErr> {
+        let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) else {
+            return Ok(None);
+        };
+        let total = row_mapping::count(totals, "total_items")?;
+        Ok(Some(offset.saturating_add(query.limit) < total))
     }
 
     fn total(&self, row: &QueryResult) -> Result<Total, DbErr> {

@@ -42,16 +42,17 @@ pub(crate) fn relations(row: &QueryResult) -> Result<Links, DbErr> {
 
 /// All items of a query's rows.
 pub(crate) fn shown_items(rows: &[QueryResult]) -> Result<Vec<ShownItem>, DbErr> {
-    let members = |row| Ok::<_, DbErr>(get::<String>(row, "members")?.into());
-    rows.iter().map(|row| written_item(row, members(row)?)).collect()
+    rows.iter().map(shown_item).collect()
 }
 
-/// All items of a query's rows, with the members that were asked for alone.
-pub(crate) fn items_with_fields(
-    rows: &[QueryResult],
-    fields: &[Arc<str>],
-) -> Result<Vec<ShownItem>, DbErr> {
-    rows.iter().map(|row| written_item(row, members_of_fields(row, fields)?)).collect()
+/// The item of a row.
+pub(crate) fn shown_item(row: &QueryResult) -> Result<ShownItem, DbErr> {
+    written_item(row, get::<String>(row, "members")?.into())
+}
+
+/// The item of a row, with the members that were asked for alone.
+pub(crate) fn item_with_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<ShownItem, DbErr> {
+    written_item(row, members_of_fields(row, fields)?)
 }
 
 fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>, DbErr> {

@@ -134,11 +134,13 @@ impl GroupEndpoint {
         memory: WorkMemory,
     ) -> Result<Response, Problem> {
         match operation {
-            Operation::List => return self.list(request).await,
-            Operation::Get => return self.get(request).await,
-            Operation::ListVersions => return self.list_versions(request).await,
-            Operation::GetVersion => return self.get_version(request).await,
-            Operation::Compare => return self.compare(request).await,
+            Operation::List => return self.with_memory(|| self.list(request)).await,
+            Operation::Get => return self.with_memory(|| self.get(request)).await,
+            Operation::ListVersions => {
+                return self.with_memory(|| self.list_versions(request)).await;
+            }
+            Operation::GetVersion => return self.with_memory(|| self.get_version(request)).await,
+            Operation::Compare => return self.with_memory(|| self.compare(request)).await,
             _ => {}
         }
         let options = self.write_options(operation, request, fingerprint)?;

@@ -1,5 +1,7 @@
 //! Responses, and the memory that large ones take.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use application::{ShownItem, WriteOptions, Written};
 use bytes::Bytes;
 use domain::ItemId;
@@ -12,13 +14,49 @@ use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
 use crate::links;
 use crate::problem::Problem;
+use crate::request::memory_budget::MemoryReservation;
 use crate::time::http_date;
 
 /// Responses from this size on reserve memory while they are made and sent, since a client may read
 /// slowly.
 const LARGE_RESPONSE: usize = 256 * 1024;
 
+tokio::task_local! {
+    /// The memory for the response to a read.
+    static MEMORY: Mutex<ResponseMemory>;
+}
+
+/// The memory that was reserved for a response, and the bytes that it lacked.
+#[derive(Default)]
+struct ResponseMemory {
+    reserved: Option<(usize, MemoryReservation)>,
+    lacks: Option<usize>,
+}
+
 impl GroupEndpoint {
+    /// Answers a read. A large response that there is no memory for now is given up with all that
+    /// was read for it, and read again when there is: who waits holds nothing.
+    pub(super) async fn with_memory<F: Future<Output = Result<Response, Problem>>>(
+        &self,
+        read: impl Fn() -> F,
+    ) -> Result<Response, Problem> {
+        let mut reserved = None;
+        loop {
+            let memory = Mutex::new(ResponseMemory { reserved: reserved.take(), lacks: None });
+            let attempt = async {
+                let answer = read().await;
+                let lacks = MEMORY.with(|memory| lock(memory).lacks);
+                (answer, lacks)
+            };
+            match MEMORY.scope(memory, attempt).await {
+                (_, Some(bytes)) => {
+                    reserved = Some((bytes, self.context.responses.reserve(bytes).await?));
+                }
+                (answer, None) => return answer,
+            }
+        }
+    }
+
     /// Makes a body of about `size` bytes, for which memory is reserved if it is large.
     pub(super) async fn body(
         &self,
@@ -28,8 +66,26 @@ impl GroupEndpoint {
         if size < LARGE_RESPONSE {
             return Ok(make().into());
         }
-        let reservation = self.context.responses.reserve(size).await?;
-        Ok(reservation.held_by(make()))
+        let responses = &self.context.responses;
+        // While it is made, what it is made of is in memory as well.
+        let (sent, size) = (size, 2 * size);
+        let own = MEMORY.try_with(|memory| {
+            let mut memory = lock(memory);
+            let reserved = memory.reserved.take().filter(|(bytes, _)| *bytes >= size);
+            let reserved = reserved.map(|(_, reserved)| reserved);
+            let reserved = reserved.or_else(|| responses.try_reserve(size));
+            memory.lacks = reserved.is_none().then_some(size);
+            reserved
+        });
+        let mut reservation = match own {
+            Ok(Some(reservation)) => reservation,
+            Ok(None) => return Err(Problem::unavailable("The response is too large for now.")),
+            // What was written is there to be shown.
+            Err(_) => responses.reserve(size).await?,
+        };
+        let body = make();
+        reservation.shrink_to(sent);
+        Ok(reservation.held_by(body))
     }
 
     pub(super) async fn page_body(&self, page: &PageView<'_>) -> Result<Bytes, Problem> {
@@ -79,6 +135,10 @@ impl GroupEndpoint {
         }
         Ok(response)
     }
+}
+
+fn lock(memory: &Mutex<ResponseMemory>) -> MutexGuard<'_, ResponseMemory> {
+    memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn with_tag(mut response: Response, tag: &EntityTag) -> Response {
