@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
-use domain::Collection;
 use jiff::Timestamp;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
 
@@ -83,10 +82,9 @@ pub(crate) trait Engine: Send + Sync {
     async fn fence(&self) -> Result<Sequence, RepositoryError>;
 
     /// Runs a statement that changes nothing, as of a time at which no write is under way: what is
-    /// written afterwards to the collection has times after those that it finds.
+    /// written afterwards has times after those that it finds.
     async fn read_settled(
         &self,
-        _collection: Collection,
         is_slow: bool,
         statement: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {

@@ -3,6 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use tests::Service;
 use tests::stores::TestDatabase;
 
@@ -30,8 +31,17 @@ fn a_store_ahead_of_the_clock_is_told_at_the_start_and_at_the_first_write() {
         }
         let service = Service::start_on(&database);
         warned(&service, 1);
-        service.create(FILES, "{}");
+        let item = service.create(FILES, "{}");
         warned(&service, 2);
+        // What was written is past, also for who looks back.
+        let latest =
+            database.query("SELECT CAST(MAX(time) AS TEXT) FROM changes").remove(0).remove(0);
+        let latest = latest.expect("a time").parse().expect("a number");
+        let latest = Timestamp::from_microsecond(latest).expect("a time");
+        for path in [item.path.as_str(), FILES] {
+            let _ = service.get(&format!("{path}?as_of={latest}")).send().expect(200);
+        }
+        let _ = service.get(&format!("{FILES}?sort=updated_at")).send().expect(200);
     }
 }
 

@@ -15,7 +15,6 @@ use uuid::Uuid;
 use crate::postgres::bookkeeping::{counted_writes, logged_changes};
 use crate::postgres::fence;
 use crate::postgres::idempotency::{self, KeyParts};
-
 use crate::sql::arrays::{id_text, integers, texts};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};

@@ -12,12 +12,11 @@
 //! `write_clock`, and after the time at which its item was written before. So what was at a closed
 //! time never changes.
 
-use domain::Collection;
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult};
 
+use crate::sql::change_log::latest_time;
 use crate::sql::row_mapping;
-use crate::sql::sql_text::literal;
 
 /// The database's time in microseconds.
 pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -25,7 +24,7 @@ pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000):
 /// The setting in which a transaction that keeps others out has its time.
 const TIME: &str = "proposal_service.time";
 
-/// Waits for the writes under way.
+/// A transaction that waits for the writes under way.
 pub(crate) const PASS: &str = "BEGIN; LOCK TABLE write_fence IN SHARE MODE; COMMIT";
 
 /// Returns the first table expressions of every write: they hold the fence, and `clock` has the
@@ -38,38 +37,43 @@ pub(crate) fn shared() -> String {
     )
 }
 
-/// Begins a transaction that has no other write beside it, and closes its `time`. A collection that
-/// is replaced has one time, so it is after those of all its items.
-pub(crate) fn begin_exclusively(replaced: Option<Collection>) -> String {
-    let after = replaced.map_or_else(|| "0".to_owned(), last_time);
+/// Begins a transaction that has no other write beside it, and closes its `time`, which is after
+/// those of all changes.
+pub(crate) fn begin_exclusively() -> String {
     format!(
         "BEGIN; LOCK TABLE write_fence IN EXCLUSIVE MODE; \
          SELECT set_config('{TIME}', time::text, true), time FROM (SELECT setval('write_clock', \
-         greatest({NOW}, last_value + 1, {after} + 1)) AS time FROM write_clock) AS clock"
+         greatest({NOW}, last_value + 1, {latest} + 1)) AS time FROM write_clock) AS clock",
+        latest = latest(),
     )
 }
 
-/// Closes the `time` that it is: what is written from now on has a later one.
+/// A transaction that closes the `time` that it is and those of all changes: what is written from now
+/// on has a later one.
 pub(crate) fn close() -> String {
-    format!(
-        "BEGIN; LOCK TABLE write_fence IN SHARE MODE; \
-         SELECT setval('write_clock', greatest(last_value, {NOW})) AS time FROM write_clock; COMMIT"
-    )
+    format!("BEGIN; LOCK TABLE write_fence IN SHARE MODE; {}; COMMIT", closing())
 }
 
-/// Begins a transaction that reads what there is when no write is under way, and closes the last
-/// time of a collection. The fence is let go before anything else is read.
-pub(crate) fn begin_settled(collection: Collection) -> String {
+/// Begins a transaction that reads what there is when no write is under way, and closes the times of
+/// all changes. The fence is let go before anything else is read.
+pub(crate) fn begin_settled() -> String {
     format!(
         "BEGIN ISOLATION LEVEL REPEATABLE READ; SAVEPOINT fence; LOCK TABLE write_fence IN SHARE MODE; \
-         SELECT setval('write_clock', greatest(last_value, {})) FROM write_clock; ROLLBACK TO SAVEPOINT fence",
-        last_time(collection)
+         {}; ROLLBACK TO SAVEPOINT fence",
+        closing()
     )
 }
 
-fn last_time(collection: Collection) -> String {
-    let collection = literal(collection.name());
-    format!("coalesce((SELECT MAX(time) FROM changes WHERE collection = {collection}), 0)")
+/// Stored times may lie ahead of the clock.
+fn closing() -> String {
+    let latest = latest();
+    format!(
+        "SELECT setval('write_clock', greatest(last_value, {NOW}, {latest})) AS time FROM write_clock"
+    )
+}
+
+fn latest() -> String {
+    format!("coalesce(({}), 0)", latest_time())
 }
 
 /// The `time` that was answered.

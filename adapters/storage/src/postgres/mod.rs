@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
-use domain::Collection;
 use jiff::Timestamp;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError};
 use sea_orm::{
@@ -214,7 +213,7 @@ impl Engine for Postgres {
         loop {
             let close = async {
                 let session = Session::open(&self.writers, LOCK).await?;
-                fence::time(&session.query_simple(&fence::close()).await?)
+                fence::time(&session.run_transaction(&fence::close()).await?)
             };
             let now = close.await.map_err(|error| logged(&error, "close_timestamp"))?;
             let ahead = time.duration_since(now);
@@ -247,7 +246,7 @@ impl Engine for Postgres {
         let passed = async {
             let session = Session::open(&self.writers, LOCK).await?;
             let last = session.query_one_raw(POSTGRES.statement(LAST, [])).await?;
-            session.execute_unprepared(fence::PASS).await?;
+            session.run_transaction(fence::PASS).await?;
             last.map_or(Ok(0), |row| row_mapping::get(&row, "last"))
         };
         passed.await.map(Sequence).map_err(|error: DbErr| logged(&error, "fence"))
@@ -255,16 +254,18 @@ impl Engine for Postgres {
 
     async fn read_settled(
         &self,
-        collection: Collection,
         is_slow: bool,
         statement: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {
-        let begin = fence::begin_settled(collection);
-        if is_slow {
-            return self.slow_readers.read(statement, READ, Some(&begin)).await;
-        }
-        let (session, _) = Session::begin_with(&self.readers, READ, &begin).await?;
-        session.query_all_raw(statement).await
+        let begin = &fence::begin_settled();
+        twice_if_lost(async || {
+            if is_slow {
+                return self.slow_readers.read(statement.clone(), READ, Some(begin)).await;
+            }
+            let (session, _) = Session::begin_with(&self.readers, READ, begin).await?;
+            session.query_all_raw(statement.clone()).await
+        })
+        .await
     }
 
     async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {

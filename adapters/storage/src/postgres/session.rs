@@ -83,9 +83,17 @@ impl Session {
     }
 
     /// Runs statements without parameters, in one message; and their rows.
-    pub async fn query_simple(&self, text: &str) -> Result<Vec<QueryResult>, DbErr> {
+    async fn query_simple(&self, text: &str) -> Result<Vec<QueryResult>, DbErr> {
         let reply = self.ask(Question::Simple(text)).await.map_err(exec_error)?;
         Ok(reply.rows.into_iter().map(QueryResult::from).collect())
+    }
+
+    /// Runs a whole transaction, in one message; and its rows. One that fails is rolled back.
+    pub async fn run_transaction(&self, text: &str) -> Result<Vec<QueryResult>, DbErr> {
+        self.is_in_transaction.store(true, Ordering::Relaxed);
+        let rows = self.query_simple(text).await?;
+        self.is_in_transaction.store(false, Ordering::Relaxed);
+        Ok(rows)
     }
 
     /// Commits the transaction. A `COMMIT` that is cancelled before it begins leaves it open.

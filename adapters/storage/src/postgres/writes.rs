@@ -100,7 +100,7 @@ impl PostgresWrites {
                 || matches!(write.row.kind, RowChangeKind::Restore { .. })
         };
         if writes.iter().any(is_exclusive) {
-            let (session, _) = begin_exclusively(pool, BATCH, None).await?;
+            let (session, _) = begin_exclusively(pool, BATCH).await?;
             return WriteError::unless(self.perform_in_turn(&session, writes).await, &session);
         }
         if !self.rows.are_alike(writes) {
@@ -159,13 +159,12 @@ impl PostgresWrites {
                 WriteError::unless(self.delete(&session, *deletion, metadata).await, &session)
             }
             Change::Delete(deletion) => {
-                let (session, _) = begin_exclusively(pool, ALONE, None).await?;
+                let (session, _) = begin_exclusively(pool, ALONE).await?;
                 let done = self.delete_in_turn(&session, *deletion, metadata).await;
                 WriteError::unless(done, &session)
             }
             Change::ReplaceAll(content) => {
-                let whole = Some(content.collection);
-                let (session, time) = begin_exclusively(pool, ALONE, whole).await?;
+                let (session, time) = begin_exclusively(pool, ALONE).await?;
                 let done = self.replace_all(&session, content, metadata, time).await;
                 WriteError::unless(done, &session)
             }
@@ -318,16 +317,14 @@ async fn begin(pool: &Pool, limits: Limits) -> Result<Session, WriteError> {
     Session::begin(pool, limits).await.map_err(WriteError::RolledBack)
 }
 
-/// Begins a transaction beside which no other write is under way, and returns its time: after those
-/// of all writes before it to the collection that is to be replaced, if one is.
+/// Begins a transaction beside which no other write is under way, and returns its time.
 async fn begin_exclusively(
     pool: &Pool,
     limits: Limits,
-    replaced: Option<Collection>,
 ) -> Result<(Session, Timestamp), WriteError> {
     let begun = async {
-        let begin = fence::begin_exclusively(replaced);
-        let (session, rows) = Session::begin_with(pool, limits, &begin).await?;
+        let (session, rows) =
+            Session::begin_with(pool, limits, &fence::begin_exclusively()).await?;
         Ok((session, fence::time(&rows)?))
     };
     begun.await.map_err(WriteError::RolledBack)

@@ -16,8 +16,8 @@ use crate::sql::idempotency::KeyIdentity;
 
 type Pages = SharedReads<PageKey, (Arc<ListedPage>, bool)>;
 
-/// Workers of their own for items, totals, answered requests, pages, and pages that may take long, so that none of
-/// them waits for those of another kind.
+/// Workers of their own for items, totals, answered requests, pages, and pages that may take long, so
+/// that none of them waits for those of another kind.
 pub(crate) struct QueuedReads {
     items: ReadQueue<(Scope, ItemId), Option<ShownItem>>,
     totals: ReadQueue<(Scope, Vec<Collection>), (Totals, bool)>,

@@ -105,7 +105,7 @@ impl Reads {
     ) -> Result<Option<ShownItem>, RepositoryError> {
         let statement = self.statements.find_fields(scope, &[id], fields);
         let understand = |rows: &[QueryResult]| {
-            rows.last().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
+            rows.first().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
         };
         self.read("find_fields", statement, understand).await
     }
@@ -187,7 +187,7 @@ impl Reads {
         let page = PageStatement::new(&self.statements, scope, &query, known);
         let statement = page.statement.clone();
         let rows = if page::concerns_updates(&query) {
-            self.engine.read_settled(scope.collection, is_slow, statement).await
+            self.engine.read_settled(is_slow, statement).await
         } else if is_slow {
             self.engine.read_slowly(statement).await
         } else {

@@ -24,7 +24,8 @@ pub(crate) struct SharedReads<K, F> {
     queue_timeout: Duration,
 }
 
-/// Who waits for the reads that have not begun, by key; nobody where one is under way.
+/// Who waits for the reads that have not begun, by key. A key whose read is under way is here too, with
+/// those who wait for the next one, if anybody does.
 struct Waiting<K, F>(Mutex<HashMap<K, Vec<Reply<F>>>>);
 
 /// A read under way. When it is dropped the next of its key is queued, if somebody waits for it.

@@ -1,8 +1,9 @@
 //! Keeps the full-text index in step (`search_index/progress.rs`): when nobody writes, when much
 //! waits, and when a search wants it.
 //!
-//! The log is followed as far as it is whole (`read/high_water_mark.rs`). A search waits until the index knows every change that was committed before it was asked, so it
-//! finds what was acknowledged.
+//! The log is followed as far as it is whole (`read/high_water_mark.rs`). A search waits until the
+//! index knows every change that was committed before it was asked, so it finds what was
+//! acknowledged.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -92,7 +92,7 @@ impl PageStatement {
         let (total, revision) = (self.total(totals)?, row_mapping::get(totals, "revision")?);
         let has_parent = row_mapping::get(totals, "has_parent")?;
         let is_empty = row_mapping::get::<Option<Uuid>>(totals, "place")?.is_none();
-        let follow = self.follow(query, totals)?;
+        let more_by_total = self.more_by_total(query, totals)?;
         // Neither engine promises that a join keeps the order, but with one row on the left, and
         // one on the right of each, nothing is left to reorder. A row is dropped when its item is
         // made: they may be large.
@@ -100,8 +100,8 @@ impl PageStatement {
         let found = rows.map(|row| self.found(query, &row));
         let mut found = found.collect::<Result<Vec<_>, DbErr>>()?;
         let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
-        let has_more = follow.unwrap_or(found.len() > limit);
-        if follow.is_none() {
+        let has_more = more_by_total.unwrap_or(found.len() > limit);
+        if more_by_total.is_none() {
             found.truncate(limit);
         }
         if self.is_backward {
@@ -130,7 +130,11 @@ impl PageStatement {
 
     /// Returns whether more items follow a page that is numbered and read backwards, which the total
     /// tells; `None` of another, where one more item was read if there is one.
-    fn follow(&self, query: &PageQuery, totals: &QueryResult) -> Result<Option<bool>, DbErr> {
+    fn more_by_total(
+        &self,
+        query: &PageQuery,
+        totals: &QueryResult,
+    ) -> Result<Option<bool>, DbErr> {
         let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) else {
             return Ok(None);
         };
