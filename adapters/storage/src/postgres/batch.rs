@@ -2,9 +2,10 @@
 //! writes, logs and counts, in one round trip.
 //!
 //! Their values come as arrays, one per column; a string that is empty stands for none. The first
-//! CTEs hold the fence and make rows of the arrays again, the next ones lock and judge
-//! what is there, `logged` logs what is possible, `written` changes the items that were logged, and
-//! `counted` counts what was written.
+//! CTEs hold the fence and make rows of the arrays again, the next ones lock what is there; `judged`
+//! decides the conditions (`write/condition.rs`), `claimed` claims the idempotency keys, `logged`
+//! logs what is possible, `written` changes the items that were logged, and `counted` counts what
+//! was written.
 
 use std::collections::HashMap;
 
@@ -15,12 +16,14 @@ use uuid::Uuid;
 use crate::postgres::bookkeeping::{counted_writes, logged_changes};
 use crate::postgres::fence;
 use crate::postgres::idempotency::{self, KeyParts};
-use crate::sql::arrays::{id_text, integers, texts};
+use crate::sql::arrays::{booleans, id_text, integers, texts};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
 use crate::sql::statements::{item_columns, parent_collection, shown_columns};
 use crate::sql::{references, row_mapping};
-use crate::write::command::{Answer, Written, not_written};
+use crate::write::command::{Answer, Written};
+use crate::write::condition::{self, Conditions};
+use crate::write::read_set::CurrentReads;
 use crate::write::row::{RowChangeKind, RowWrite};
 
 /// The columns that later CTEs need of a written row.
@@ -34,20 +37,24 @@ fn written() -> String {
 /// The texts, made once.
 #[derive(Debug)]
 pub(crate) struct PostgresRows {
-    insert: String,
-    /// Inserts with an idempotency key.
-    insert_once: String,
-    restore: String,
-    update: String,
+    update: Texts,
+    insert: Texts,
+    restore: Texts,
+}
+
+/// The texts of a kind of write: without an idempotency key, and with one.
+#[derive(Debug)]
+struct Texts {
+    plain: String,
+    with_key: String,
 }
 
 impl PostgresRows {
     pub fn new() -> Self {
         Self {
-            insert: add(&INSERT, &KeyParts::none()),
-            insert_once: add(&INSERT, &KeyParts::claimed()),
-            restore: add(&RESTORE, &KeyParts::none()),
-            update: update(),
+            update: Texts::of(&UPDATE),
+            insert: Texts::of(&INSERT),
+            restore: Texts::of(&RESTORE),
         }
     }
 
@@ -56,17 +63,18 @@ impl PostgresRows {
         &self,
         connection: &impl ConnectionTrait,
         writes: &[RowWrite<'_>],
+        current_reads: &CurrentReads,
     ) -> Result<Vec<Answer>, DbErr> {
         let mut rows: HashMap<Uuid, QueryResult> = HashMap::with_capacity(writes.len());
-        for text in [&self.update, &self.insert, &self.insert_once, &self.restore] {
-            let alike: Vec<_> = writes
-                .iter()
-                .filter(|write| std::ptr::eq(self.text(write), text))
-                .copied()
-                .collect();
-            if !alike.is_empty() {
-                for row in connection.query_all_raw(statement(text, &alike)).await? {
-                    rows.insert(row_mapping::get(&row, "asked")?, row);
+        for Texts { plain, with_key } in [&self.update, &self.insert, &self.restore] {
+            for text in [plain, with_key] {
+                let alike = writes.iter().filter(|write| std::ptr::eq(self.text(write), text));
+                let alike: Vec<_> = alike.copied().collect();
+                if !alike.is_empty() {
+                    let statement = statement(text, &alike, current_reads);
+                    for row in connection.query_all_raw(statement).await? {
+                        rows.insert(row_mapping::get(&row, "asked")?, row);
+                    }
                 }
             }
         }
@@ -84,22 +92,17 @@ impl PostgresRows {
     }
 
     const fn text(&self, write: &RowWrite<'_>) -> &String {
-        match write.row.kind {
-            RowChangeKind::Insert { .. } if claims_key(write) => &self.insert_once,
+        let texts = match write.row.kind {
             RowChangeKind::Insert { .. } => &self.insert,
             RowChangeKind::Restore { .. } => &self.restore,
             RowChangeKind::Update { .. } => &self.update,
-        }
+        };
+        if write.metadata.key.is_some() { &texts.with_key } else { &texts.plain }
     }
 }
 
-/// Returns whether the statement that does the write claims its idempotency key as well.
-pub(crate) const fn claims_key(write: &RowWrite<'_>) -> bool {
-    matches!(write.row.kind, RowChangeKind::Insert { .. }) && write.metadata.key.is_some()
-}
-
 /// One array each of the columns of [`given`].
-fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
+fn statement(text: &str, writes: &[RowWrite<'_>], current_reads: &CurrentReads) -> Statement {
     let column = |value: &dyn Fn(&RowWrite<'_>) -> String| texts(writes.iter().map(value));
     let mut values = vec![
         column(&|write| write.row.id.to_string()),
@@ -107,6 +110,7 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
         column(&|write| id_text(write.row.scope.parent)),
         column(&|write| write.row.members.to_string()),
         column(&|write| write.metadata.caller.as_deref().unwrap_or_default().to_owned()),
+        booleans(writes.iter().map(|write| current_reads.holds(write.metadata))),
     ];
     values.extend(
         (0..references::COLUMNS.len()).map(|index| {
@@ -118,7 +122,7 @@ fn statement(text: &str, writes: &[RowWrite<'_>]) -> Statement {
             .map(|key| column(&|write| key_text(&write.row.keys, key))),
     );
     values.extend(own_values(writes));
-    if writes.iter().all(claims_key) {
+    if writes.iter().all(|write| write.metadata.key.is_some()) {
         values.extend(idempotency::values(writes.iter().map(|write| write.metadata)));
     }
     POSTGRES.statement(text, values)
@@ -151,22 +155,15 @@ fn key_text(keys: &Keys, number: usize) -> String {
     keys.columns()[number].as_ref().map_or_else(String::new, |key| format!("={key}"))
 }
 
+/// A write that no condition refuses and that was not done found its key claimed by another.
 fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     if row_mapping::get::<Option<i64>>(row, "version")?.is_some() {
         let item = row_mapping::written_item(row, write.row.members.clone())?;
         return Ok(Ok(Written::Item(item)));
     }
-    if row_mapping::get::<bool>(row, "is_answered")? {
-        return Ok(Err(RepositoryError::AnsweredBefore));
-    }
-    let lacks_parent = write.row.adds()
-        && write.row.scope.parent.is_some()
-        && !row_mapping::get::<bool>(row, "has_parent")?;
-    Ok(Err(if lacks_parent {
-        RepositoryError::ParentNotFound
-    } else {
-        not_written(row_mapping::get(row, "found")?)
-    }))
+    let refusal = row_mapping::get::<Option<i64>>(row, "refusal")?;
+    let error = |refusal| write.row.kind.conditions().error(refusal);
+    Ok(Err(refusal.map_or(RepositoryError::AnsweredBefore, error)))
 }
 
 /// The fence and the time of the statement, and the writes as rows, with two columns of their own and
@@ -178,11 +175,11 @@ fn given(own: [&str; 2], last: &str, more: &[&str]) -> String {
     let [first, second] = own;
     format!(
         "{fence}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, \
-         members::json AS members, NULLIF(caller, '') AS caller, {links}{keys}{first}, {last} AS {second}{more}, clock.time FROM clock, \
-         unnest({arrays}) AS g (id, collection, parent, members, caller{references}{columns}, {first}, {second}{more}))",
+         members::json AS members, NULLIF(caller, '') AS caller, reads_hold, {links}{keys}{first}, {last} AS {second}{more}, clock.time FROM clock, \
+         unnest({arrays}) AS g (id, collection, parent, members, caller, reads_hold{references}{columns}, {first}, {second}{more}))",
         fence = fence::shared(),
         more = listed(more),
-        arrays = (1..references::COLUMNS.len() + indexed_columns::COLUMNS.len() + more.len() + 8)
+        arrays = (1..references::COLUMNS.len() + indexed_columns::COLUMNS.len() + more.len() + 9)
             .map(|number| format!("${number}"))
             .collect::<Vec<_>>()
             .join(", "),
@@ -197,85 +194,101 @@ fn listed(names: &[&str]) -> String {
     names.iter().fold(String::new(), |list, name| list + ", " + name)
 }
 
-/// The parts of a statement that adds rows.
-struct Addition {
-    version: &'static str,
-    created_at: &'static str,
-    condition: &'static str,
-    /// The last version of the item before.
-    found: &'static str,
+/// The parts of a statement that depend on the kind of the writes.
+struct Kind {
+    conditions: &'static Conditions,
+    /// The columns of `given` that its writes alone have, and the value of the last.
+    given: [&'static str; 2],
+    last: &'static str,
+    /// The rows that conditions are about, locked so that nobody changes them meanwhile.
+    locked: &'static str,
+    /// Those rows, joined to `given`.
+    joined: &'static str,
+    /// The parent, the continued item, the kind, the version and the time of the change, and when
+    /// and by whom the item was created.
+    change: &'static str,
+    /// The items that a write leaves more.
+    added: i32,
 }
 
-const INSERT: Addition = Addition {
-    version: "1",
-    created_at: "g.time",
-    condition: "g.continues IS NULL OR EXISTS (SELECT 1 FROM related o WHERE o.id = g.continues AND o.collection = g.collection)",
-    found: "NULL::bigint",
+const RELATED: &str = "related AS (SELECT o.id, o.collection FROM items o \
+                       WHERE o.id IN (SELECT parent FROM given UNION SELECT continues FROM given) ORDER BY o.id FOR KEY SHARE)";
+
+const INSERT: Kind = Kind {
+    conditions: &condition::INSERT,
+    given: ["parent_collection", "continues"],
+    last: "NULLIF(continues, '')::uuid",
+    locked: RELATED,
+    joined: "LEFT JOIN related p ON p.id = g.parent LEFT JOIN related o ON o.id = g.continues",
+    change: "g.parent, g.continues, 'created' AS kind, 1 AS version, g.time, g.time AS created_at, g.caller AS created_by",
+    added: 1,
 };
 
-/// Items that were removed, unless somebody else was faster. Its history must not change meanwhile,
-/// so it is done while no other write is under way.
-const RESTORE: Addition = Addition {
-    version: "(SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id)",
-    created_at: "(SELECT c.time FROM changes c WHERE c.item_id = g.id AND c.version = 1)",
-    condition: "EXISTS (SELECT 1 FROM changes c WHERE c.item_id = g.id) AND NOT EXISTS (SELECT 1 FROM items c WHERE c.id = g.id)",
-    found: "(SELECT max(c.version) FROM changes c WHERE c.item_id = g.id)",
+/// Its history must not change meanwhile, so it is done while no other write is under way.
+const RESTORE: Kind = Kind {
+    conditions: &condition::RESTORE,
+    joined: "LEFT JOIN related p ON p.id = g.parent LEFT JOIN items i ON i.id = g.id",
+    change: "g.parent, g.continues, 'created' AS kind, (SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id) AS version, g.time, \
+             (SELECT c.time FROM changes c WHERE c.item_id = g.id AND c.version = 1) AS created_at, \
+             (SELECT c.caller FROM changes c WHERE c.item_id = g.id AND c.version = 1) AS created_by",
+    ..INSERT
 };
-
-/// Logs what is possible, then stores each item at its change. The parents and the continued items
-/// are locked, so that none is removed meanwhile.
-fn add(Addition { version, created_at, condition, found }: &Addition, keys: &KeyParts) -> String {
-    let KeyParts { values, answered, unanswered, possible, joined, is_answered } = keys;
-    let has_parent = "EXISTS (SELECT 1 FROM related o WHERE o.id = g.parent AND o.collection = g.parent_collection)";
-    format!(
-        "WITH {given}, \
-         related AS (SELECT o.id, o.collection FROM items o \
-         WHERE o.id IN (SELECT parent FROM given UNION SELECT continues FROM given) ORDER BY o.id FOR KEY SHARE), \
-         {answered} acceptable AS (SELECT g.*, {version} AS version, {created_at} AS created_at FROM given g \
-         WHERE (g.parent IS NULL OR {has_parent}) AND ({condition}) {unanswered}), \
-         {possible}, {logged}, \
-         written AS (INSERT INTO items AS i ({columns}) \
-         SELECT p.id, p.collection, p.parent, p.version, l.sequence, p.created_at, p.time, \
-         {created_by}, p.continues{links}{keys} FROM possible p JOIN logged l ON l.item_id = p.id RETURNING {written}), {counted} \
-         SELECT g.id AS asked, {is_answered} AS is_answered, {has_parent} AS has_parent, {found} AS found, {shown} \
-         FROM given g LEFT JOIN written i ON i.id = g.id {joined}",
-        given = given(["parent_collection", "continues"], "NULLIF(continues, '')::uuid", values),
-        logged = logged_changes(
-            "p.collection, p.id, p.version, 'created', p.time, p.caller, p.parent, p.continues, p.members",
-            "possible p"
-        ),
-        columns = item_columns(),
-        created_by = "COALESCE((SELECT c.caller FROM changes c WHERE c.item_id = p.id AND c.version = 1), p.caller)",
-        links = references::each(|name| format!(", p.{name}")),
-        keys = indexed_columns::each(|name| format!(", p.{name}")),
-        written = written(),
-        counted = counted_writes(1),
-        shown = shown_columns(&POSTGRES, "i"),
-    )
-}
 
 /// The items are locked before their changes are numbered and timed, so that the numbers and times of
 /// an item's changes grow with its versions.
-fn update() -> String {
-    let updated = |name: &str| format!(", {name} = g.{name}");
-    let columns = references::each(updated) + &indexed_columns::each(updated);
+const UPDATE: Kind = Kind {
+    conditions: &condition::CHANGE,
+    given: ["kind", "expected"],
+    last: "expected",
+    locked: "found AS (SELECT i.id, i.collection, i.parent, i.continues, i.version, i.updated_at \
+             FROM items i JOIN given g ON g.id = i.id ORDER BY i.id FOR NO KEY UPDATE OF i)",
+    joined: "LEFT JOIN found i ON i.id = g.id",
+    change: "i.parent, i.continues, g.kind, i.version + 1 AS version, greatest(g.time, i.updated_at + 1) AS time",
+    added: 0,
+};
+
+impl Texts {
+    fn of(kind: &Kind) -> Self {
+        let text = |has_key, keys: &KeyParts| {
+            let given = given(kind.given, kind.last, keys.values);
+            let refusal = kind.conditions.refusal(has_key);
+            let columns = [references::columns(), indexed_columns::columns(), listed(keys.values)];
+            let columns = columns.concat().replace(", ", ", g.");
+            let (Kind { locked, joined, change, added, .. }, KeyParts { earlier, possible, .. }) =
+                (kind, keys);
+            format!(
+                "WITH {given}, {locked}, judged AS (SELECT g.id, g.collection, g.members, g.caller{columns}, {change}, {refusal} AS refusal \
+                 FROM given g {joined} {earlier}), acceptable AS (SELECT * FROM judged WHERE refusal IS NULL), {possible}, {logged}, \
+                 written AS ({stored} RETURNING {written}), {counted} \
+                 SELECT j.id AS asked, j.refusal, {shown} FROM judged j LEFT JOIN written i ON i.id = j.id",
+                logged = logged_changes(
+                    "p.collection, p.id, p.version, p.kind, p.time, p.caller, p.parent, p.continues, p.members",
+                    "possible p"
+                ),
+                stored = if *added == 0 { updated() } else { inserted() },
+                written = written(),
+                counted = counted_writes(*added),
+                shown = shown_columns(&POSTGRES, "i"),
+            )
+        };
+        Self { plain: text(false, &KeyParts::none()), with_key: text(true, &KeyParts::claimed()) }
+    }
+}
+
+fn inserted() -> String {
+    let columns = (references::columns() + &indexed_columns::columns()).replace(", ", ", p.");
     format!(
-        "WITH {given}, \
-         found AS (SELECT i.id, i.version, i.parent, i.continues, greatest(g.time, i.updated_at + 1) AS time FROM items i JOIN given g ON g.id = i.id AND g.collection = i.collection \
-         AND (g.parent IS NULL OR i.parent = g.parent) ORDER BY i.id FOR NO KEY UPDATE OF i), \
-         {logged}, \
-         written AS (UPDATE items i SET version = i.version + 1, sequence = l.sequence, \
-         updated_at = f.time{columns} FROM logged l, given g, found f \
-         WHERE i.id = l.item_id AND g.id = l.item_id AND f.id = l.item_id RETURNING {written}), {counted} \
-         SELECT g.id AS asked, FALSE AS is_answered, f.version AS found, {shown} \
-         FROM given g LEFT JOIN found f ON f.id = g.id LEFT JOIN written i ON i.id = g.id",
-        given = given(["kind", "expected"], "expected", &[]),
-        logged = logged_changes(
-            "g.collection, f.id, f.version + 1, g.kind, f.time, g.caller, f.parent, f.continues, g.members",
-            "found f JOIN given g ON g.id = f.id AND g.expected = f.version"
-        ),
-        written = written(),
-        counted = counted_writes(0),
-        shown = shown_columns(&POSTGRES, "i"),
+        "INSERT INTO items AS i ({}) SELECT p.id, p.collection, p.parent, p.version, l.sequence, p.created_at, p.time, \
+         p.created_by, p.continues{columns} FROM possible p JOIN logged l ON l.item_id = p.id",
+        item_columns(),
+    )
+}
+
+fn updated() -> String {
+    let column = |name: &str| format!(", {name} = p.{name}");
+    let columns = references::each(column) + &indexed_columns::each(column);
+    format!(
+        "UPDATE items i SET version = p.version, sequence = l.sequence, updated_at = p.time{columns} \
+         FROM logged l, possible p WHERE i.id = l.item_id AND p.id = l.item_id"
     )
 }

@@ -14,10 +14,9 @@ use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
 use uuid::Uuid;
 
 use crate::error::{is_lost, is_worth_retrying, logged};
-use crate::postgres::batch::{PostgresRows, claims_key};
+use crate::postgres::batch::PostgresRows;
 use crate::postgres::bookkeeping::{counted_writes, logged_changes};
 use crate::postgres::fence;
-use crate::postgres::idempotency;
 use crate::postgres::pool::Pool;
 use crate::postgres::read_set;
 use crate::postgres::session::{Limits, Session};
@@ -26,8 +25,10 @@ use crate::sql::row_mapping;
 use crate::sql::statements::{REVISION, listed, parent};
 use crate::write::batch::together;
 use crate::write::command::{
-    Answer, Change, ContentChange, Deletion, Write, Written, counted_with, not_written, removed_by,
+    Answer, Change, ContentChange, Deletion, Write, Written, counted_with, removed_by,
 };
+use crate::write::condition;
+use crate::write::read_set::CurrentReads;
 use crate::write::row::{RowChangeKind, RowWrite};
 
 /// The most times a write is begun that the database rolls back for the sake of others.
@@ -51,7 +52,8 @@ const ROWS_AT_A_TIME: usize = 2_000;
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
 
 /// The texts of the writes, made once. Both deletions take `$1` caller; then that of one item takes
-/// `$2` id, `$3` collection, `$4` parent and `$5` expected version, that of many `$2` collection and
+/// `$2` id, `$3` collection, `$4` parent, `$5` expected version and `$6` whether the read set holds,
+/// that of many `$2` collection and
 /// `$3` ids, a JSON array.
 #[derive(Debug)]
 pub(crate) struct PostgresWrites {
@@ -95,25 +97,25 @@ impl PostgresWrites {
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, WriteError> {
         let is_exclusive = |write: &RowWrite<'_>| {
-            (write.metadata.key.is_some() && !claims_key(write))
-                || !write.metadata.read_set.is_empty()
+            !write.metadata.read_set.is_empty()
                 || matches!(write.row.kind, RowChangeKind::Restore { .. })
         };
         if writes.iter().any(is_exclusive) {
             let (session, _) = begin_exclusively(pool, BATCH).await?;
             return WriteError::unless(self.perform_in_turn(&session, writes).await, &session);
         }
+        let no_reads = CurrentReads::default();
         if !self.rows.are_alike(writes) {
             let session = begin(pool, BATCH).await?;
             let done = async {
-                let done = self.rows.perform(&session, writes).await?;
+                let done = self.rows.perform(&session, writes, &no_reads).await?;
                 session.commit().await?;
                 Ok(done)
             };
             return WriteError::unless(done.await, &session);
         }
         let session = Session::open(pool, BATCH).await.map_err(WriteError::RolledBack)?;
-        WriteError::unless(self.rows.perform(&session, writes).await, &session)
+        WriteError::unless(self.rows.perform(&session, writes, &no_reads).await, &session)
     }
 
     /// Does writes while no other is under way, so that what is looked up is what is written upon.
@@ -122,17 +124,11 @@ impl PostgresWrites {
         transaction: &Session,
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, DbErr> {
-        let refusals = refusals(transaction, writes).await?;
-        let possible = writes.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
-        let possible: Vec<_> = possible.map(|(write, _)| *write).collect();
-        let done = self.rows.perform(transaction, &possible).await?;
-        idempotency::remember(transaction, &possible, &done).await?;
+        let metadata = writes.iter().map(|write| write.metadata);
+        let current_reads = read_set::current_reads(transaction, metadata).await?;
+        let done = self.rows.perform(transaction, writes, &current_reads).await?;
         transaction.commit().await?;
-        let mut done = done.into_iter();
-        Ok(refusals
-            .into_iter()
-            .map(|refusal| refusal.map_or_else(|| only(done.next().into_iter().collect()), Err))
-            .collect())
+        Ok(done)
     }
 
     /// Does a write of another kind.
@@ -156,7 +152,10 @@ impl PostgresWrites {
             // the foreign key refuses to remove the item alone.
             Change::Delete(deletion) if metadata.read_set.is_empty() && attempt == 1 => {
                 let session = Session::open(pool, ALONE).await.map_err(WriteError::RolledBack)?;
-                WriteError::unless(self.delete(&session, *deletion, metadata).await, &session)
+                WriteError::unless(
+                    self.delete(&session, *deletion, metadata, &CurrentReads::default()).await,
+                    &session,
+                )
             }
             Change::Delete(deletion) => {
                 let (session, _) = begin_exclusively(pool, ALONE).await?;
@@ -165,7 +164,7 @@ impl PostgresWrites {
             }
             Change::ReplaceAll(content) => {
                 let (session, time) = begin_exclusively(pool, ALONE).await?;
-                let done = self.replace_all(&session, content, metadata, time).await;
+                let done = self.replace_all(&session, content, write, time).await;
                 WriteError::unless(done, &session)
             }
         }
@@ -179,10 +178,8 @@ impl PostgresWrites {
         deletion: Deletion,
         metadata: &WriteMetadata,
     ) -> Result<Answer, DbErr> {
-        if !hold(transaction, metadata).await? {
-            return Ok(Err(RepositoryError::VersionConflict));
-        }
-        let answer = self.delete(transaction, deletion, metadata).await?;
+        let current_reads = read_set::current_reads(transaction, std::iter::once(metadata)).await?;
+        let answer = self.delete(transaction, deletion, metadata, &current_reads).await?;
         transaction.commit().await?;
         Ok(answer)
     }
@@ -193,30 +190,34 @@ impl PostgresWrites {
         connection: &impl ConnectionTrait,
         Deletion { scope, id, expected }: Deletion,
         metadata: &WriteMetadata,
+        current_reads: &CurrentReads,
     ) -> Result<Answer, DbErr> {
-        let values: [Value; 5] = [
+        let values: [Value; 6] = [
             caller(metadata),
             id.uuid().into(),
             scope.collection.name().into(),
             parent(scope).into(),
             expected.number().into(),
+            current_reads.holds(metadata).into(),
         ];
         let rows = run(connection, &self.delete, values).await?;
-        let found = rows.first().map(|row| row_mapping::get(row, "found")).transpose()?;
-        let is_deleted = found == Some(expected.number());
-        Ok(if is_deleted { Ok(Written::Nothing) } else { Err(not_written(found)) })
+        let refusal = rows.first().map(|row| row_mapping::get(row, "refusal")).transpose()?;
+        let refusal = refusal.flatten().map(|refusal| condition::CHANGE.error(refusal));
+        Ok(refusal.map_or(Ok(Written::Nothing), Err))
     }
 
     async fn replace_all(
         &self,
         transaction: &Session,
         content: &ContentChange,
-        metadata: &WriteMetadata,
+        write: &Write,
         time: Timestamp,
     ) -> Result<Answer, DbErr> {
-        if !hold(transaction, metadata).await? {
+        let read_set = std::iter::once(&write.metadata);
+        if !read_set::current_reads(transaction, read_set).await?.holds(&write.metadata) {
             return Ok(Err(RepositoryError::VersionConflict));
         }
+        let metadata = &write.row_metadata();
         let collection = content.collection;
         let rows = run(transaction, VERSIONS, [collection.name().into()]).await?;
         let versions = rows
@@ -230,7 +231,7 @@ impl PostgresWrites {
         };
         let rows: Vec<_> = content.rows.iter().map(|row| RowWrite { row, metadata }).collect();
         for step in rows.chunks(ROWS_AT_A_TIME) {
-            for answer in self.rows.perform(transaction, step).await? {
+            for answer in self.rows.perform(transaction, step, &CurrentReads::default()).await? {
                 answer.map_err(|refusal| {
                     DbErr::Custom(format!("a step of a replacement was refused: {refusal}"))
                 })?;
@@ -266,31 +267,6 @@ async fn revision_of(
         }
     }
     Ok(revision)
-}
-
-/// The reasons why writes must not be done, decided while no other write is under way.
-async fn refusals(
-    connection: &impl ConnectionTrait,
-    writes: &[RowWrite<'_>],
-) -> Result<Vec<Option<RepositoryError>>, DbErr> {
-    let answered = idempotency::answered(connection, writes).await?;
-    let unanswered = writes
-        .iter()
-        .zip(&answered)
-        .filter(|(_, answered)| !**answered)
-        .map(|(write, _)| write.metadata);
-    let current_reads = read_set::current_reads(connection, unanswered).await?;
-    let refusal = |(write, answered): (&RowWrite<'_>, bool)| {
-        let changed =
-            || (!current_reads.holds(write.metadata)).then_some(RepositoryError::VersionConflict);
-        if answered { Some(RepositoryError::AnsweredBefore) } else { changed() }
-    };
-    Ok(writes.iter().zip(answered).map(refusal).collect())
-}
-
-/// Returns whether what a change was decided on is as it was. No other write may be under way.
-async fn hold(connection: &impl ConnectionTrait, metadata: &WriteMetadata) -> Result<bool, DbErr> {
-    Ok(read_set::current_reads(connection, std::iter::once(metadata)).await?.holds(metadata))
 }
 
 /// Does something, and does it again when the database rolled it back for the sake of another: only
@@ -372,10 +348,13 @@ async fn run(
 
 fn delete() -> String {
     format!(
-        "WITH {fence}, found AS (SELECT i.id, i.version FROM items i \
-         WHERE i.id = $2 AND i.collection = $3 AND (i.parent = $4 OR $4 IS NULL) FOR UPDATE OF i), \
-         target AS (SELECT id FROM found WHERE version = $5), {removed} SELECT version AS found FROM found",
+        "WITH {fence}, found AS (SELECT i.id, i.collection, i.parent, i.version FROM items i WHERE i.id = $2 FOR UPDATE OF i), \
+         judged AS (SELECT g.id, {refusal} AS refusal \
+         FROM (SELECT $2 AS id, $3 AS collection, $4::uuid AS parent, $5::bigint AS expected, $6::boolean AS reads_hold) g \
+         LEFT JOIN found i ON i.id = g.id), \
+         target AS (SELECT id FROM judged WHERE refusal IS NULL), {removed} SELECT refusal FROM judged",
         fence = fence::shared(),
+        refusal = condition::CHANGE.refusal(false),
         removed = removed(),
     )
 }

@@ -18,3 +18,8 @@ pub(crate) fn texts(values: impl Iterator<Item = String>) -> Value {
 pub(crate) fn integers(values: impl Iterator<Item = i64>) -> Value {
     Value::Array(ArrayType::BigInt, Some(Box::new(values.map(Value::from).collect())))
 }
+
+/// Truths as a parameter.
+pub(crate) fn booleans(values: impl Iterator<Item = bool>) -> Value {
+    Value::Array(ArrayType::Bool, Some(Box::new(values.map(Value::from).collect())))
+}

@@ -5,6 +5,7 @@
 //! back for every statement.
 
 pub(crate) mod checkpoints;
+pub(crate) mod conditions;
 pub(crate) mod file;
 pub(crate) mod interruptible;
 pub(crate) mod read_set;

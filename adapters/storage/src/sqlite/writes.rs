@@ -1,8 +1,8 @@
 //! How `SQLite` does each write, inside a transaction that it shares with others.
 //!
-//! There is one writer and it has the lock, so what it looks up stays true: it asks what is there,
-//! judges, and then writes what it has found possible. A write that is refused (`Ok(Err(…))`) has
-//! changed nothing. An `Err` means that the transaction is spoilt.
+//! There is one writer and it has the lock, so what it looks up stays true: one query decides
+//! whether the conditions of a write hold (`write/condition.rs`), and then it is done. A write that
+//! is refused (`Ok(Err(…))`) has changed nothing. An `Err` means that the transaction is spoilt.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use application::{CollectionWrite, Links, RepositoryError, Revision, ShownItem, WriteMetadata};
 use domain::{Collection, Item, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Params, Row, Transaction, params};
+use rusqlite::{Params, Row, Transaction, params};
 use uuid::Uuid;
 
 use crate::sql::dialect::SQLITE;
@@ -18,27 +18,23 @@ use crate::sql::idempotency::{self, continued_by};
 use crate::sql::indexed_columns;
 use crate::sql::references;
 use crate::sql::statements::{CHANGE_COLUMNS, REVISION, item_columns, parent, shown_columns};
+use crate::sqlite::conditions::{Given, Judged, Judgement};
 use crate::sqlite::read_set;
 use crate::sqlite::rows::{row_values, shown, timestamp};
 use crate::sqlite::totals::Totals;
 use crate::write::command::{
-    Answer, Change, ContentChange, Deletion, Write, Written, counted_with, not_written, removed_by,
+    Answer, Change, ContentChange, Deletion, Write, Written, counted_with, removed_by,
 };
+use crate::write::condition;
 use crate::write::row::{RowChange, RowChangeKind, RowWrite};
 
-const COLLECTION: &str = "SELECT collection FROM items WHERE id = ?1";
+const EXISTS: &str = "SELECT 1 FROM items WHERE id = ?1 AND collection = ?2";
 
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = ?1";
 
-const VERSION: &str =
-    "SELECT version FROM items WHERE id = ?1 AND collection = ?2 AND (parent = ?3 OR ?3 IS NULL)";
-
-/// The last version of an item, when and by whom it had its first, and whether it exists.
-const PAST: &str = "SELECT l.version, f.time AS created_at, f.caller AS created_by, EXISTS (SELECT 1 FROM items WHERE id = ?1) AS is_there \
-                    FROM changes l JOIN changes f ON f.item_id = l.item_id AND f.version = 1 \
-                    WHERE l.item_id = ?1 ORDER BY l.version DESC LIMIT 1";
-
-const ANSWERED: &str = "SELECT 1 FROM idempotency_keys WHERE caller = ?1 AND path = ?2 AND key = ?3 AND expires_at > ?4";
+/// The last version of an item, and when and by whom it had its first.
+const PAST: &str = "SELECT l.version, f.time AS created_at, f.caller AS created_by FROM changes l \
+                    JOIN changes f ON f.item_id = l.item_id AND f.version = 1 WHERE l.item_id = ?1 ORDER BY l.version DESC LIMIT 1";
 
 /// Items that belong to an item go before it.
 const REMOVE: [&str; 2] = [
@@ -48,13 +44,14 @@ const REMOVE: [&str; 2] = [
 
 type Outcome<T> = rusqlite::Result<T>;
 
-/// The result of a write, or why it is refused.
-type Judged<T> = Result<T, RepositoryError>;
-
 /// The texts of the writes, made once.
 #[derive(Debug)]
 pub(crate) struct SqliteWrites {
-    found: String,
+    insertion: Judgement,
+    restoration: Judgement,
+    update_of: Judgement,
+    deletion: Judgement,
+    links: String,
     log: String,
     insert: String,
     remember: String,
@@ -66,12 +63,14 @@ pub(crate) struct SqliteWrites {
 impl SqliteWrites {
     pub fn new() -> Self {
         let parameter = |_: &str| ", ?".to_owned();
+        let shown = shown_columns(&SQLITE, "i");
+        let keys = indexed_columns::each(|name| format!(", i.{name}"));
         Self {
-            found: format!(
-                "SELECT i.collection, {}{} FROM items i WHERE i.id = ?1",
-                shown_columns(&SQLITE, "i"),
-                indexed_columns::columns()
-            ),
+            insertion: Judgement::new(&condition::INSERT, ""),
+            restoration: Judgement::new(&condition::RESTORE, ""),
+            update_of: Judgement::new(&condition::CHANGE, &format!(", {shown}{keys}")),
+            deletion: Judgement::new(&condition::CHANGE, ""),
+            links: format!("SELECT {shown} FROM items i WHERE i.id = ?1"),
             log: format!(
                 "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ),
@@ -134,78 +133,54 @@ impl Performing<'_> {
         let Write { change, metadata } = write;
         match change {
             Change::Row(row) => {
-                Ok(self.write_once(&RowWrite { row, metadata })?.map(Written::Item))
-            }
-            _ if !read_set::hold(self.transaction, metadata)? => {
-                Ok(Err(RepositoryError::VersionConflict))
+                let write = RowWrite { row, metadata };
+                let written = self.row(&write)?;
+                if let Ok(shown) = &written {
+                    self.remember(&write, shown)?;
+                }
+                Ok(written.map(Written::Item))
             }
             Change::Delete(deletion) => self.delete(*deletion, metadata),
-            Change::ReplaceAll(content) => self.replace_all(content, metadata),
+            Change::ReplaceAll(content) => self.replace_all(content, write),
         }
     }
 
-    /// Does a write unless the request was answered before, and remembers it.
-    fn write_once(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
-        let (Some([caller, path, key]), Some(own)) =
-            (write.metadata.key_identity(), &write.metadata.key)
+    /// Remembers the write of a request with a key.
+    fn remember(&self, write: &RowWrite<'_>, ShownItem { item, links }: &ShownItem) -> Outcome<()> {
+        let metadata = write.metadata;
+        let (Some([caller, path, key]), Some(own)) = (metadata.key_identity(), &metadata.key)
         else {
-            return self.write_if_unchanged(write);
+            return Ok(());
         };
-        let known = params![caller, path, key, write.metadata.time.as_microsecond()];
-        if self.transaction.prepare_cached(ANSWERED)?.exists(known)? {
-            return Ok(Err(RepositoryError::AnsweredBefore));
-        }
-        let written = self.write_if_unchanged(write)?;
-        if let Ok(ShownItem { item, links }) = &written {
-            let (fingerprint, expires, by) = (
-                &own.fingerprint,
-                write.metadata.key_expires.as_microsecond(),
-                continued_by(links),
-            );
-            let (id, version, continues) =
-                (item.id.uuid(), item.version.number(), links.continues.map(ItemId::uuid));
-            let links = references::values(&links.references);
-            let answer = params![
-                caller,
-                path,
-                key,
-                fingerprint,
-                expires,
-                id,
-                version,
-                continues,
-                by,
-                write.metadata.remarks
-            ];
-            self.run(&self.texts.remember, row_values(answer, &links, &[], &[]).as_slice())?;
-        }
-        Ok(written)
+        let (expires, by) = (metadata.key_expires.as_microsecond(), continued_by(links));
+        let (id, version) = (item.id.uuid(), item.version.number());
+        let continues = links.continues.map(ItemId::uuid);
+        let answer = params![
+            caller,
+            path,
+            key,
+            own.fingerprint,
+            expires,
+            id,
+            version,
+            continues,
+            by,
+            metadata.remarks
+        ];
+        let links = references::values(&links.references);
+        self.run(&self.texts.remember, row_values(answer, &links, &[], &[]).as_slice()).map(drop)
     }
 
-    /// Does a write unless what it was decided on has changed.
-    fn write_if_unchanged(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
-        if read_set::hold(self.transaction, write.metadata)? {
-            self.write_row(write)
-        } else {
-            Ok(Err(RepositoryError::VersionConflict))
-        }
-    }
-
-    fn write_row(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
+    fn row(&mut self, write: &RowWrite<'_>) -> Outcome<Judged<ShownItem>> {
         let written = match write.row.kind {
             RowChangeKind::Insert { continues } => self.insert(write, continues)?,
             RowChangeKind::Restore { continues } => self.restore(write, continues)?,
-            RowChangeKind::Update { expected, operation } => {
-                self.update(write, expected, operation)?
-            }
+            RowChangeKind::Update { operation, .. } => self.update(write, operation)?,
         };
         if let Ok(shown) = &written {
-            let parent = shown.item.parent.map(ItemId::uuid);
-            self.totals.count(
-                write.row.scope.collection.name(),
-                parent,
-                i64::from(write.row.adds()),
-            );
+            let (collection, parent) =
+                (write.row.scope.collection.name(), shown.item.parent.map(ItemId::uuid));
+            self.totals.count(collection, parent, i64::from(write.row.adds()));
         }
         Ok(written)
     }
@@ -215,12 +190,11 @@ impl Performing<'_> {
         write: &RowWrite<'_>,
         continues: Option<ItemId>,
     ) -> Outcome<Judged<ShownItem>> {
-        let scope = write.row.scope;
-        if !self.is_there_or_none(scope.parent, scope.collection.parent())? {
-            return Ok(Err(RepositoryError::ParentNotFound));
-        }
-        if !self.is_there_or_none(continues, Some(scope.collection))? {
-            return Ok(Err(RepositoryError::ItemNotFound));
+        let judgement = &self.texts.insertion;
+        if let Err(refusal) =
+            judgement.judge(self.transaction, &Given::of_row(write), |_| Ok(()))?
+        {
+            return Ok(Err(refusal));
         }
         let created = Created { at: self.time, by: write.metadata.caller.as_deref() };
         let item = self.add(write, Version::FIRST, created, continues)?;
@@ -236,32 +210,23 @@ impl Performing<'_> {
         write: &RowWrite<'_>,
         continues: Option<ItemId>,
     ) -> Outcome<Judged<ShownItem>> {
-        if !self.is_there_or_none(write.row.scope.parent, write.row.scope.collection.parent())? {
-            return Ok(Err(RepositoryError::ParentNotFound));
+        let judgement = &self.texts.restoration;
+        if let Err(refusal) =
+            judgement.judge(self.transaction, &Given::of_row(write), |_| Ok(()))?
+        {
+            return Ok(Err(refusal));
         }
+        let id = [write.row.id.uuid()];
         let past = |row: &Row<'_>| {
-            Ok((
-                row.get("version")?,
-                row.get("created_at")?,
-                row.get("created_by")?,
-                row.get("is_there")?,
-            ))
+            Ok((row.get("version")?, row.get("created_at")?, row.get("created_by")?))
         };
-        let past: Option<(i64, i64, Option<String>, bool)> = self
-            .transaction
-            .prepare_cached(PAST)?
-            .query_row([write.row.id.uuid()], past)
-            .optional()?;
-        let Some((version, created_at, created_by, is_there)) = past else {
-            return Ok(Err(RepositoryError::ItemNotFound));
-        };
-        if is_there {
-            return Ok(Err(RepositoryError::VersionConflict));
-        }
+        let (version, created_at, created_by): (_, _, Option<String>) =
+            self.transaction.prepare_cached(PAST)?.query_row(id, past)?;
         let created = Created { at: timestamp(created_at)?, by: created_by.as_deref() };
         let item = self.add(write, Version::from_number(version).next(), created, continues)?;
-        let links = self.found(write)?.map(|(shown, _)| shown.links).unwrap_or_default();
-        Ok(Ok(ShownItem { item, links: Links { references: self.links(write)?, ..links } }))
+        let shown = |row: &Row<'_>| shown(row, Arc::clone(&write.row.members));
+        let mut links = self.transaction.prepare_cached(&self.texts.links)?;
+        Ok(Ok(ShownItem { item, links: links.query_row(id, shown)?.links }))
     }
 
     /// Stores an item that is not there.
@@ -323,19 +288,27 @@ impl Performing<'_> {
     fn update(
         &self,
         write: &RowWrite<'_>,
-        expected: Version,
         operation: WriteOperation,
     ) -> Outcome<Judged<ShownItem>> {
-        let Some((mut shown, has_keys)) = self.found(write)? else {
-            return Ok(Err(RepositoryError::ItemNotFound));
+        let found = |row: &Row<'_>| {
+            let shown = shown(row, Arc::clone(&write.row.members))?;
+            let mut has_keys = true;
+            for (name, key) in indexed_columns::COLUMNS.iter().zip(write.row.keys.columns()) {
+                has_keys &= row.get_ref(*name)?.as_str_or_null()? == key.as_deref();
+            }
+            Ok((shown, has_keys))
         };
-        if shown.item.version != expected {
-            return Ok(Err(RepositoryError::VersionConflict));
-        }
-        let (version, Item { parent, continues, .. }) = (expected.next(), &shown.item);
+        let judgement = &self.texts.update_of;
+        let (mut shown, has_keys) =
+            match judgement.judge(self.transaction, &Given::of_row(write), found)? {
+                Ok(found) => found,
+                Err(refusal) => return Ok(Err(refusal)),
+            };
+        let (version, Item { parent, continues, .. }) = (shown.item.version.next(), &shown.item);
         let sequence = self.log(write, version, operation, *parent, *continues)?;
         let time = self.time.as_microsecond();
         let (id, references) = (write.row.id.uuid(), references::values(&write.row.references));
+        // The indexes of keys that stay are left alone.
         let (text, keys): (_, &[_]) = if has_keys {
             (&self.texts.update, &[])
         } else {
@@ -349,43 +322,15 @@ impl Performing<'_> {
         Ok(Ok(shown))
     }
 
-    /// The item of an update as it is, but for its members, if the scope holds it; and whether it
-    /// has the keys already, whose indexes are then left alone.
-    fn found(&self, write: &RowWrite<'_>) -> Outcome<Option<(ShownItem, bool)>> {
-        let mut statement = self.transaction.prepare_cached(&self.texts.found)?;
-        let mut rows = statement.query([write.row.id.uuid()])?;
-        let Some(row) = rows.next()? else { return Ok(None) };
-        let shown = shown(row, Arc::clone(&write.row.members))?;
-        let is_in_scope = row.get_ref("collection")?.as_str()? == write.row.scope.collection.name()
-            && (write.row.scope.parent.is_none() || write.row.scope.parent == shown.item.parent);
-        let mut has_keys = true;
-        for (name, key) in indexed_columns::COLUMNS.iter().zip(write.row.keys.columns()) {
-            has_keys &= row.get_ref(*name)?.as_str_or_null()? == key.as_deref();
-        }
-        Ok(is_in_scope.then_some((shown, has_keys)))
-    }
-
     /// The items a write refers to, as far as they exist.
     fn links(&self, write: &RowWrite<'_>) -> Outcome<Vec<Option<ItemId>>> {
         let targets = write.row.references.iter().zip(write.row.scope.collection.referenced());
         let links = targets.map(|(id, target)| {
-            let exists = self.is_there_or_none(*id, Some(target))?;
-            Ok(id.filter(|_| exists))
+            let Some(id) = id else { return Ok(None) };
+            let mut exists = self.transaction.prepare_cached(EXISTS)?;
+            Ok(exists.exists(params![id.uuid(), target.name()])?.then_some(*id))
         });
         links.collect::<Outcome<_>>().map(references::trimmed)
-    }
-
-    /// Returns whether an item of the collection exists, if one is named.
-    fn is_there_or_none(
-        &self,
-        id: Option<ItemId>,
-        collection: Option<Collection>,
-    ) -> Outcome<bool> {
-        let Some(id) = id else { return Ok(true) };
-        let mut statement = self.transaction.prepare_cached(COLLECTION)?;
-        let found: Option<String> =
-            statement.query_row([id.uuid()], |row| row.get(0)).optional()?;
-        Ok(found.as_deref() == collection.map(Collection::name))
     }
 
     fn delete(
@@ -393,11 +338,9 @@ impl Performing<'_> {
         Deletion { scope, id, expected }: Deletion,
         metadata: &WriteMetadata,
     ) -> Outcome<Answer> {
-        let mut statement = self.transaction.prepare_cached(VERSION)?;
-        let values = params![id.uuid(), scope.collection.name(), parent(scope)];
-        let version: Option<i64> = statement.query_row(values, |row| row.get(0)).optional()?;
-        if version != Some(expected.number()) {
-            return Ok(Err(not_written(version)));
+        let given = Given { scope, id, continues: None, expected: Some(expected), metadata };
+        if let Err(refusal) = self.texts.deletion.judge(self.transaction, &given, |_| Ok(()))? {
+            return Ok(Err(refusal));
         }
         self.remove(id, metadata)?;
         Ok(Ok(Written::Nothing))
@@ -420,11 +363,11 @@ impl Performing<'_> {
         Ok(())
     }
 
-    fn replace_all(
-        &mut self,
-        content: &ContentChange,
-        metadata: &WriteMetadata,
-    ) -> Outcome<Answer> {
+    fn replace_all(&mut self, content: &ContentChange, write: &Write) -> Outcome<Answer> {
+        if !read_set::hold(self.transaction, &write.metadata)? {
+            return Ok(Err(RepositoryError::VersionConflict));
+        }
+        let metadata = &write.row_metadata();
         let collection = content.collection;
         let (versions, revision) = (self.versions(collection)?, self.revision(collection)?);
         let removed = match removed_by(&versions, revision, content) {
@@ -432,7 +375,7 @@ impl Performing<'_> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         for row in &content.rows {
-            if let Err(refusal) = self.write_row(&RowWrite { row, metadata })? {
+            if let Err(refusal) = self.row(&RowWrite { row, metadata })? {
                 // It was found possible, so something is wrong: the transaction must not go on.
                 tracing::error!(%refusal, "a step of a replacement was refused");
                 return Err(rusqlite::Error::StatementChangedRows(0));

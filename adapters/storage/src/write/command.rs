@@ -55,6 +55,11 @@ impl ContentChange {
 }
 
 impl Write {
+    /// The metadata of the rows of a write of many: its own conditions are the whole write's.
+    pub fn row_metadata(&self) -> WriteMetadata {
+        WriteMetadata { key: None, read_set: Vec::new(), ..self.metadata.clone() }
+    }
+
     /// Bytes of the members it writes.
     pub fn members_length(&self) -> usize {
         match &self.change {
@@ -94,11 +99,6 @@ pub(crate) fn counted_with(collection: Collection) -> Vec<Collection> {
         }
     }
     counted
-}
-
-/// The reason why an item that should have been at a version was not written.
-pub(crate) fn not_written(found: Option<i64>) -> RepositoryError {
-    if found.is_some() { RepositoryError::VersionConflict } else { RepositoryError::ItemNotFound }
 }
 
 /// The `current` items that a replacement of the whole collection removes, with their versions; or

@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod command;
+pub(crate) mod condition;
 pub(crate) mod queue;
 pub(crate) mod read_set;
 pub(crate) mod row;

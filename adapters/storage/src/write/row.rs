@@ -6,6 +6,7 @@ use application::{NewItem, Replacement, Scope, WriteMetadata};
 use domain::{ItemId, Version, WriteOperation};
 
 use crate::sql::indexed_columns::Keys;
+use crate::write::condition::{self, Conditions};
 
 /// A row to be inserted, restored or updated.
 #[derive(Debug)]
@@ -32,6 +33,17 @@ pub(crate) enum RowChangeKind {
         expected: Version,
         operation: WriteOperation,
     },
+}
+
+impl RowChangeKind {
+    /// The conditions on which it is made.
+    pub const fn conditions(self) -> &'static Conditions {
+        match self {
+            Self::Insert { .. } => &condition::INSERT,
+            Self::Restore { .. } => &condition::RESTORE,
+            Self::Update { .. } => &condition::CHANGE,
+        }
+    }
 }
 
 /// A row change, with who makes it.
