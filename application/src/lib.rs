@@ -28,7 +28,8 @@ pub use ports::{
     Answered, BookRule, CaseReport, ChangeLog, Clock, CollectionContent, CollectionWrite, History,
     IdGenerator, ItemRepository, Links, ListedItem, ListedPage, LogPage, LoggedChange, NewItem,
     PastPageQuery, PastVersion, Ports, ReadDependency, Readiness, Replacement, RepositoryError,
-    Revision, RuleBook, RuleFiles, Rules, Scope, Sequence, ShownItem, Totals, WriteMetadata,
+    Revision, RuleBook, RuleFiles, Rules, Scope, Sequence, ShownItem, Totals, ValueCount,
+    ValueCounts, WriteMetadata,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};

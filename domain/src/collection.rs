@@ -24,6 +24,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         fields: Fields::Open(known_members::GAD_SCORES),
         references: &[PROPOSAL],
         indexed: &["proposal_id"],
+        counted: &[whole("rating")],
         ..OPEN
     },
     CollectionSpec { name: "statuses", fields: Fields::Open(known_members::STATUSES), ..OPEN },
@@ -32,12 +33,14 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         fields: Fields::Open(known_members::FILES),
         references: &[PROPOSAL],
         indexed: &["proposal_id"],
+        counted: &[whole("document_type")],
         ..OPEN
     },
     CollectionSpec {
         name: "lib",
         fields: Fields::Open(known_members::LIBRARY),
         parent: Some(Parent { collection: "proposals", rel: "proposal" }),
+        counted: &[whole("expense_class")],
         ..OPEN
     },
     CollectionSpec {
@@ -46,6 +49,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         can_continue: true,
         references: &[Reference { member: "program_id", to: "proposedprograms", rel: "program" }],
         indexed: &["program_id", "research_type", "researcher_id", "start_date"],
+        counted: &[whole("proposal_type"), whole("research_type"), YEAR_OF_START],
         ..OPEN
     },
     CollectionSpec {
@@ -54,6 +58,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         can_continue: true,
         references: &[PROPOSAL],
         indexed: &["proposal_id"],
+        counted: &[whole("year")],
         ..OPEN
     },
     CollectionSpec {
@@ -72,10 +77,17 @@ const OPEN: CollectionSpec = CollectionSpec {
     can_continue: false,
     references: &[],
     indexed: &[],
+    counted: &[],
 };
 
 /// The proposal that a score sheet, a file or a cash programme is about.
 const PROPOSAL: Reference = Reference { member: "proposal_id", to: "proposals", rel: "proposal" };
+
+const YEAR_OF_START: CountedMember = CountedMember { name: "start_date", characters: Some(4) };
+
+const fn whole(name: &'static str) -> CountedMember {
+    CountedMember { name, characters: None }
+}
 
 /// A row of [`COLLECTIONS`].
 #[derive(Debug)]
@@ -92,6 +104,17 @@ pub struct CollectionSpec {
     pub references: &'static [Reference],
     /// The members that the store finds items by without reading the whole collection.
     pub indexed: &'static [&'static str],
+    /// The members by whose values the store counts the items.
+    pub counted: &'static [CountedMember],
+}
+
+/// A member by whose values items are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedMember {
+    /// The member's name.
+    pub name: &'static str,
+    /// How many characters of a value count, from the first; all where it is `None`.
+    pub characters: Option<usize>,
 }
 
 /// The members of a collection's items.

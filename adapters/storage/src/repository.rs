@@ -5,7 +5,7 @@ use std::sync::Arc;
 use application::query::{MemberNames, PageQuery};
 use application::{
     Answered, CollectionContent, CollectionWrite, ItemRepository, ListedPage, NewItem, Readiness,
-    Replacement, RepositoryError, Scope, ShownItem, Totals, WriteMetadata,
+    Replacement, RepositoryError, Scope, ShownItem, Totals, ValueCounts, WriteMetadata,
 };
 use async_trait::async_trait;
 use domain::{Collection, Found, ItemId, Lookup, Version, WriteOperation};
@@ -75,6 +75,15 @@ impl ItemRepository for SqlItemRepository {
         self.cached.page(scope, query).await
     }
 
+    async fn value_counts(
+        &self,
+        collection: Collection,
+        member: &str,
+        limit: u64,
+    ) -> Result<ValueCounts, RepositoryError> {
+        self.reads.value_counts(collection, member, limit).await
+    }
+
     async fn insert(
         &self,
         scope: Scope,
@@ -82,6 +91,16 @@ impl ItemRepository for SqlItemRepository {
         metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
         self.writes.row(RowChange::insert(scope, item), metadata).await
+    }
+
+    async fn insert_all(
+        &self,
+        scope: Scope,
+        items: Vec<NewItem>,
+        metadata: WriteMetadata,
+    ) -> Result<(), RepositoryError> {
+        let rows = items.into_iter().map(|item| RowChange::insert(scope, item)).collect();
+        self.writes.write(Change::InsertAll(rows), metadata).await.map(drop)
     }
 
     async fn restore(
@@ -111,7 +130,7 @@ impl ItemRepository for SqlItemRepository {
         metadata: WriteMetadata,
     ) -> Result<(), RepositoryError> {
         let deletion = Deletion { scope, id, expected };
-        self.writes.write(Change::Delete(deletion), metadata).await.map(|_| ())
+        self.writes.write(Change::Delete(deletion), metadata).await.map(drop)
     }
 
     async fn replace_all(

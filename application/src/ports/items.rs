@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::{Collection, Found, Item, ItemId, Lookup, Version, WriteOperation};
 use jiff::Timestamp;
 
-use super::Result;
+use super::{Result, Sequence};
 use crate::IdempotencyKey;
 use crate::query::{MemberNames, PageQuery, SortPosition, Total};
 
@@ -205,6 +205,26 @@ pub struct ReadDependency {
     pub found: Vec<(ItemId, Version)>,
 }
 
+/// How many items have a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueCount {
+    /// The value as a string, or its beginning: 200 characters, or those that are counted.
+    pub value: String,
+    /// The number of items.
+    pub items: u64,
+}
+
+/// The most frequent values of a member, at a point of the change log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueCounts {
+    /// The most frequent first.
+    pub counts: Vec<ValueCount>,
+    /// Up to which change everything is counted.
+    pub up_to: Sequence,
+    /// The time of that change; `None` before the first.
+    pub time: Option<Timestamp>,
+}
+
 /// The response to a request with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
@@ -277,6 +297,16 @@ pub trait ItemRepository: Send + Sync {
     /// error here.
     async fn page(&self, scope: Scope, query: &PageQuery) -> Result<Arc<ListedPage>>;
 
+    /// The values that most items have for a [counted](domain::CollectionSpec::counted) member, at
+    /// most `limit`. The counts MUST be those of the items at one point of the change log, which MAY
+    /// be a little before its end. MUST NOT read the items.
+    async fn value_counts(
+        &self,
+        collection: Collection,
+        member: &str,
+        limit: u64,
+    ) -> Result<ValueCounts>;
+
     /// Stores a new item at version 1. MUST return `ParentNotFound` when the scope's parent does not
     /// exist, and `ItemNotFound` when the item it continues does not.
     async fn insert(
@@ -285,6 +315,14 @@ pub trait ItemRepository: Send + Sync {
         item: NewItem,
         metadata: WriteMetadata,
     ) -> Result<ShownItem>;
+
+    /// Stores new items as [`insert`](Self::insert) does, all or none. A key is not remembered.
+    async fn insert_all(
+        &self,
+        scope: Scope,
+        items: Vec<NewItem>,
+        metadata: WriteMetadata,
+    ) -> Result<()>;
 
     /// Stores an item again that was removed, at the version after its removal, created when it was
     /// first. MUST return `ParentNotFound` when the scope's parent does not exist, `VersionConflict`

@@ -25,9 +25,11 @@ macro_rules! on_both_stores {
 
 mod change_log;
 mod concurrency;
+mod counts;
 mod followers;
 mod full;
 mod lookups;
+mod many;
 mod model;
 mod orders;
 mod pages;

@@ -112,9 +112,11 @@ fn idempotency_keys(Dialect { uuid, without_rowid, .. }: &Dialect) -> String {
     )
 }
 
-/// The display names of callers are apart from the log: names change and can be erased. The history
-/// has an id of its own in every database.
+/// The display names of callers are apart from the log: names change and can be erased. The counts
+/// are of the items as they were at the change that `search_progress` names. The history has an id of
+/// its own in every database.
 fn rest(dialect: &Dialect) -> String {
+    let Dialect { key, without_rowid, .. } = dialect;
     let id = if dialect.backend == DbBackend::Sqlite {
         "lower(hex(randomblob(4)))"
     } else {
@@ -127,6 +129,13 @@ fn rest(dialect: &Dialect) -> String {
             first_seen BIGINT NOT NULL,
             last_seen BIGINT NOT NULL
         );
+        CREATE TABLE value_counts (
+            collection TEXT NOT NULL,
+            member TEXT NOT NULL,
+            value {key} NOT NULL,
+            items BIGINT NOT NULL,
+            PRIMARY KEY (collection, member, value)
+        ){without_rowid};
         CREATE TABLE search_progress (sequence BIGINT NOT NULL);
         INSERT INTO search_progress VALUES (0);
         CREATE TABLE history (id TEXT NOT NULL);
@@ -137,10 +146,11 @@ fn rest(dialect: &Dialect) -> String {
 }
 
 /// The words come folded and apart, so the tokenizer takes everything but a space for a letter. An
-/// item has the number of its first change in the index, which is never reused. Segments are merged
-/// less often than by default, which costs a quarter less.
+/// item has the number of its first change in the index, which is never reused. The beginnings of
+/// words, of two and three characters, are indexed as well. Segments are merged less often than by
+/// default, which costs a quarter less.
 const SQLITE: &[&str] = &[
-    "CREATE VIRTUAL TABLE search_index USING fts5(words, content = '', contentless_delete = 1, \
+    "CREATE VIRTUAL TABLE search_index USING fts5(words, content = '', contentless_delete = 1, prefix = '2 3', \
      tokenize = \"unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'\")",
     "INSERT INTO search_index (search_index, rank) VALUES ('automerge', 8)",
     "CREATE VIRTUAL TABLE search_words USING fts5vocab(search_index, instance)",

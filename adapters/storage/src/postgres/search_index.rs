@@ -1,14 +1,16 @@
 //! A step of the full-text index on `PostgreSQL`: a table of vectors beside the items, with a GIN
 //! index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use application::Sequence;
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult, Value};
+use domain::Collection;
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult};
 use uuid::Uuid;
 
 use crate::search_index::indexed_words::index_text;
-use crate::search_index::progress::{self, ADVANCE, Next, Step};
+use crate::search_index::progress::{self, ADVANCE, IndexedItem, Next, Step};
+use crate::search_index::value_counts::{self, ADD, CountChanges, FORGET};
 use crate::sql::arrays::texts;
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
@@ -17,8 +19,6 @@ use crate::sql::row_mapping;
 const TURN: &str = "SELECT sequence FROM search_progress FOR UPDATE SKIP LOCKED";
 
 const INDEXED: &str = "SELECT sequence FROM search_progress";
-
-const MEMBERS: &str = "SELECT i.id, CAST(c.members AS TEXT) AS members FROM items i JOIN changes c ON c.sequence = i.sequence WHERE i.id = ANY($1::uuid[])";
 
 const INDEX: &str = "INSERT INTO search_index AS s (item_id, words) SELECT id::uuid, words::tsvector FROM unnest($1, $2) AS g (id, words) \
                      ON CONFLICT (item_id) DO UPDATE SET words = excluded.words WHERE s.words <> excluded.words";
@@ -39,15 +39,11 @@ pub(crate) async fn step(
     let next_changes = POSTGRES.statement(&progress::next(&POSTGRES), next_changes);
     let changes = transaction.query_all_raw(next_changes).await?;
     let changes = changes.iter().map(next).collect::<Result<Vec<_>, _>>()?;
-    let (step, mut items) = progress::step(indexed, &changes, limit);
+    let (step, items) = progress::step(indexed, &changes, limit);
     if step.changes == 0 {
         return Ok(step);
     }
-    index(transaction, &mut items).await?;
-    // What is left was not found.
-    if !items.is_empty() {
-        transaction.execute_raw(POSTGRES.statement(REMOVE, [ids(&items)])).await?;
-    }
+    index(transaction, &items, indexed, step.indexed).await?;
     transaction.execute_raw(POSTGRES.statement(ADVANCE, [step.indexed.into()])).await?;
     Ok(step)
 }
@@ -57,33 +53,71 @@ async fn sequence(connection: &impl ConnectionTrait, text: &str) -> Result<Optio
     row.map(|row| row_mapping::get(&row, "sequence")).transpose()
 }
 
-/// Indexes those of the items that there are, and takes them out of `items`.
+/// Brings the index and the counts from the changes up to `before` to those up to `after`.
 async fn index(
     transaction: &impl ConnectionTrait,
-    items: &mut BTreeMap<Uuid, i64>,
+    items: &BTreeMap<Uuid, IndexedItem>,
+    before: i64,
+    after: i64,
 ) -> Result<(), DbErr> {
-    let (mut found, mut vectors) = (Vec::new(), Vec::new());
-    for row in transaction.query_all_raw(POSTGRES.statement(MEMBERS, [ids(items)])).await? {
-        let id: Uuid = row_mapping::get(&row, "id")?;
-        items.remove(&id);
-        found.push(id.to_string());
-        let members: String = row_mapping::get(&row, "members")?;
-        vectors.push(index_text(DbBackend::Postgres, &members));
+    let (mut found, mut vectors, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut counts = CountChanges::default();
+    let counted = items.iter().filter(|(_, item)| value_counts::is_counted(item.collection));
+    let before: HashMap<Uuid, Option<String>> =
+        members_at(transaction, counted.map(|(id, _)| id), before).await?.collect();
+    for (id, after) in members_at(transaction, items.keys(), after).await? {
+        if let Some(before) = before.get(&id) {
+            counts.note(items[&id].collection, before.as_deref(), after.as_deref());
+        }
+        match after {
+            Some(members) => {
+                found.push(id.to_string());
+                vectors.push(index_text(DbBackend::Postgres, &members));
+            }
+            None => removed.push(id.to_string()),
+        }
     }
     let words = [texts(found.into_iter()), texts(vectors.into_iter())];
     transaction.execute_raw(POSTGRES.statement(INDEX, words)).await?;
+    if !removed.is_empty() {
+        let removed = texts(removed.into_iter());
+        transaction.execute_raw(POSTGRES.statement(REMOVE, [removed])).await?;
+    }
+    for ((collection, member, value), items) in counts.into_changed() {
+        let count = || [collection.into(), member.into(), value.clone().into()];
+        let add = count().into_iter().chain([items.into()]);
+        transaction.execute_raw(POSTGRES.statement(ADD, add)).await?;
+        transaction.execute_raw(POSTGRES.statement(FORGET, count())).await?;
+    }
     Ok(())
 }
 
-fn ids(items: &BTreeMap<Uuid, i64>) -> Value {
-    texts(items.keys().map(Uuid::to_string))
+/// The members of items after their last change up to the one of a number.
+async fn members_at<'a>(
+    transaction: &impl ConnectionTrait,
+    ids: impl Iterator<Item = &'a Uuid>,
+    sequence: i64,
+) -> Result<impl Iterator<Item = (Uuid, Option<String>)>, DbErr> {
+    let query = format!(
+        "SELECT g.id::uuid AS id, {} AS members FROM unnest($1) AS g (id)",
+        progress::members_at("g.id::uuid", "$2")
+    );
+    let values = [texts(ids.map(Uuid::to_string)), sequence.into()];
+    let rows = transaction.query_all_raw(POSTGRES.statement(&query, values)).await?;
+    let members =
+        |row: &QueryResult| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "members")?));
+    Ok(rows.iter().map(members).collect::<Result<Vec<_>, DbErr>>()?.into_iter())
 }
 
 fn next(row: &QueryResult) -> Result<Next, DbErr> {
+    let name: String = row_mapping::get(row, "collection")?;
+    let collection =
+        Collection::named(&name).ok_or_else(|| row_mapping::not_understood("collection", name))?;
+    let bytes = row_mapping::get::<Option<i32>>(row, "bytes")?.map_or(0, i64::from);
+    let item = IndexedItem { number: row_mapping::get(row, "number")?, collection, bytes };
     Ok(Next {
         sequence: row_mapping::get(row, "sequence")?,
-        number: row_mapping::get(row, "number")?,
         id: row_mapping::get(row, "id")?,
-        bytes: row_mapping::get::<Option<i32>>(row, "bytes")?.map(i64::from),
+        item,
     })
 }

@@ -29,7 +29,7 @@ use crate::write::command::{
 };
 use crate::write::condition;
 use crate::write::read_set::CurrentReads;
-use crate::write::row::{RowChangeKind, RowWrite};
+use crate::write::row::{RowChange, RowChangeKind, RowWrite};
 
 /// The most times a write is begun that the database rolls back for the sake of others.
 const ATTEMPTS: u32 = 5;
@@ -162,6 +162,14 @@ impl PostgresWrites {
                 let done = self.delete_in_turn(&session, *deletion, metadata).await;
                 WriteError::unless(done, &session)
             }
+            Change::InsertAll(rows) => {
+                let session = if metadata.read_set.is_empty() {
+                    begin(pool, ALONE).await?
+                } else {
+                    begin_exclusively(pool, ALONE).await?.0
+                };
+                WriteError::unless(self.insert_all(&session, rows, write).await, &session)
+            }
             Change::ReplaceAll(content) => {
                 let (session, time) = begin_exclusively(pool, ALONE).await?;
                 let done = self.replace_all(&session, content, write, time).await;
@@ -206,6 +214,40 @@ impl PostgresWrites {
         Ok(refusal.map_or(Ok(Written::Nothing), Err))
     }
 
+    /// A transaction that is not committed is rolled back.
+    async fn insert_all(
+        &self,
+        transaction: &Session,
+        rows: &[RowChange],
+        write: &Write,
+    ) -> Result<Answer, DbErr> {
+        if !hold(transaction, &write.metadata).await? {
+            return Ok(Err(RepositoryError::VersionConflict));
+        }
+        for answer in self.perform_steps(transaction, rows, &write.row_metadata()).await? {
+            if let Err(refusal) = answer {
+                return Ok(Err(refusal));
+            }
+        }
+        transaction.commit().await?;
+        Ok(Ok(Written::Nothing))
+    }
+
+    /// Does writes of many rows, some at a time.
+    async fn perform_steps(
+        &self,
+        transaction: &Session,
+        rows: &[RowChange],
+        metadata: &WriteMetadata,
+    ) -> Result<Vec<Answer>, DbErr> {
+        let mut answers = Vec::with_capacity(rows.len());
+        for step in rows.chunks(ROWS_AT_A_TIME) {
+            let step: Vec<_> = step.iter().map(|row| RowWrite { row, metadata }).collect();
+            answers.extend(self.rows.perform(transaction, &step, &CurrentReads::default()).await?);
+        }
+        Ok(answers)
+    }
+
     async fn replace_all(
         &self,
         transaction: &Session,
@@ -213,8 +255,7 @@ impl PostgresWrites {
         write: &Write,
         time: Timestamp,
     ) -> Result<Answer, DbErr> {
-        let read_set = std::iter::once(&write.metadata);
-        if !read_set::current_reads(transaction, read_set).await?.holds(&write.metadata) {
+        if !hold(transaction, &write.metadata).await? {
             return Ok(Err(RepositoryError::VersionConflict));
         }
         let metadata = &write.row_metadata();
@@ -229,13 +270,10 @@ impl PostgresWrites {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let rows: Vec<_> = content.rows.iter().map(|row| RowWrite { row, metadata }).collect();
-        for step in rows.chunks(ROWS_AT_A_TIME) {
-            for answer in self.rows.perform(transaction, step, &CurrentReads::default()).await? {
-                answer.map_err(|refusal| {
-                    DbErr::Custom(format!("a step of a replacement was refused: {refusal}"))
-                })?;
-            }
+        for answer in self.perform_steps(transaction, &content.rows, metadata).await? {
+            answer.map_err(|refusal| {
+                DbErr::Custom(format!("a step of a replacement was refused: {refusal}"))
+            })?;
         }
         if !removed.is_empty() {
             let ids = listed(removed.iter().map(|(id, _)| *id));
@@ -267,6 +305,11 @@ async fn revision_of(
         }
     }
     Ok(revision)
+}
+
+/// Returns whether what a change was decided on is as it was. No other write may be under way.
+async fn hold(connection: &impl ConnectionTrait, metadata: &WriteMetadata) -> Result<bool, DbErr> {
+    Ok(read_set::current_reads(connection, std::iter::once(metadata)).await?.holds(metadata))
 }
 
 /// Does something, and does it again when the database rolled it back for the sake of another: only

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use application::query::{MemberNames, PageQuery, PageStart};
-use application::{Answered, ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals};
+use application::{
+    Answered, ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals, ValueCounts,
+};
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};
 use futures_util::future::{join_all, try_join};
 use sea_orm::{DbErr, QueryResult, Statement};
@@ -12,6 +14,7 @@ use sea_orm::{DbErr, QueryResult, Statement};
 use crate::engine::Engine;
 use crate::error::logged;
 use crate::read::queue::Results;
+use crate::search_index::value_counts;
 use crate::sql::idempotency::KeyIdentity;
 use crate::sql::page::{self, PageStatement};
 use crate::sql::statements::Statements;
@@ -108,6 +111,18 @@ impl Reads {
             rows.first().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
         };
         self.read("find_fields", statement, understand).await
+    }
+
+    /// A collection may have many values, so it may take long.
+    pub async fn value_counts(
+        &self,
+        collection: Collection,
+        member: &str,
+        limit: u64,
+    ) -> Result<ValueCounts, RepositoryError> {
+        let dialect = self.engine.dialect();
+        let statement = value_counts::statement(dialect, collection, member, limit);
+        self.read_slowly("value_counts", statement, value_counts::counts).await
     }
 
     pub async fn belonging_to(

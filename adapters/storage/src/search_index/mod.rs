@@ -3,3 +3,4 @@
 pub(crate) mod indexed_words;
 pub(crate) mod indexer;
 pub(crate) mod progress;
+pub(crate) mod value_counts;

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::Collection;
 use uuid::Uuid;
 
 use crate::sql::dialect::Dialect;
@@ -24,15 +25,23 @@ pub(crate) const PROGRESS: &str = "SELECT p.sequence AS indexed, COALESCE((SELEC
 pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
 
 /// The next changes: of which items, which change was the item's first, whose number `SQLite` knows
-/// it by, and how many bytes its members have now, if it still exists. `$1` is the number to begin
+/// it by, and how many bytes its members have. `$1` is the number to begin
 /// after, `$2` the last one, `$3` how many; `rusqlite` numbers them as they come.
 pub(crate) fn next(dialect: &Dialect) -> String {
     format!(
-        "SELECT l.sequence, f.sequence AS number, l.item_id AS id, {} AS bytes \
-         FROM (SELECT sequence, item_id FROM changes WHERE sequence > $1 AND sequence <= $2 ORDER BY sequence LIMIT $3) l \
-         JOIN changes f ON f.item_id = l.item_id AND f.version = 1 \
-         LEFT JOIN items i ON i.id = l.item_id LEFT JOIN changes c ON c.sequence = i.sequence ORDER BY l.sequence",
+        "SELECT c.sequence, f.sequence AS number, c.collection, c.item_id AS id, {} AS bytes \
+         FROM (SELECT * FROM changes WHERE sequence > $1 AND sequence <= $2 ORDER BY sequence LIMIT $3) c \
+         JOIN changes f ON f.item_id = c.item_id AND f.version = 1 ORDER BY c.sequence",
         dialect.bytes_of_members
+    )
+}
+
+/// The members of an item after its last change up to the one of a number; null where it was removed
+/// or there is none. `item` and `sequence` are expressions for the two.
+pub(crate) fn members_at(item: &str, sequence: &str) -> String {
+    format!(
+        "(SELECT CAST(c.members AS TEXT) FROM changes c WHERE c.item_id = {item} AND c.sequence <= {sequence} \
+         ORDER BY c.version DESC LIMIT 1)"
     )
 }
 
@@ -50,24 +59,31 @@ pub(crate) struct Step {
 /// A row of [`next`].
 pub(crate) struct Next {
     pub sequence: i64,
-    pub number: i64,
     pub id: Uuid,
-    pub bytes: Option<i64>,
+    pub item: IndexedItem,
 }
 
-/// The changes of a step, and their items with their numbers: each item once, however often it was
-/// written.
-pub(crate) fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<Uuid, i64>) {
+/// An item of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IndexedItem {
+    /// The number of its first change.
+    pub number: i64,
+    pub collection: Collection,
+    /// Bytes of its members after its last change.
+    pub bytes: i64,
+}
+
+/// The changes of a step, and their items: each once, however often it was written.
+pub(crate) fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<Uuid, IndexedItem>) {
     let mut step = Step { indexed, changes: 0, has_more: false };
     let (mut items, mut bytes) = (BTreeMap::new(), 0);
     for change in next {
-        if !items.contains_key(&change.id) {
-            bytes += change.bytes.unwrap_or_default();
-            if bytes > BYTES_AT_A_TIME && !items.is_empty() {
-                break;
-            }
-            items.insert(change.id, change.number);
+        let superseded = items.get(&change.id).map_or(0, |item: &IndexedItem| item.bytes);
+        bytes += change.item.bytes - superseded;
+        if bytes > BYTES_AT_A_TIME && !items.is_empty() {
+            break;
         }
+        items.insert(change.id, change.item);
         step.indexed = change.sequence;
         step.changes += 1;
     }
@@ -78,9 +94,12 @@ pub(crate) fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<U
 
 #[cfg(test)]
 mod tests {
+    use domain::Collection;
     use uuid::Uuid;
 
-    use super::{BYTES_AT_A_TIME, Next, step};
+    use super::{BYTES_AT_A_TIME, IndexedItem, Next, step};
+
+    const FILES: Collection = Collection::known("files");
 
     #[test]
     fn a_step_takes_as_many_changes_as_fit_and_one_at_least() {
@@ -101,9 +120,8 @@ mod tests {
         ] {
             let next = |(sequence, (id, bytes)): (usize, &(u128, i64))| Next {
                 sequence: 11 + i64::try_from(sequence).unwrap(),
-                number: 1,
                 id: Uuid::from_u128(*id),
-                bytes: Some(*bytes),
+                item: IndexedItem { number: 1, collection: FILES, bytes: *bytes },
             };
             let next: Vec<_> = items.iter().enumerate().map(next).collect();
             let (step, _) = step(10, &next, 5);

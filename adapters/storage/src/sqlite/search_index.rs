@@ -1,17 +1,17 @@
 //! A step of the full-text index on `SQLite`: FTS5, which knows an item by the number of its first
 //! change.
 
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use domain::Collection;
+use rusqlite::{Connection, Row, TransactionBehavior, params};
 use sea_orm::DbBackend;
+use uuid::Uuid;
 
 use crate::search_index::indexed_words::index_text;
-use crate::search_index::progress::{self, ADVANCE, Next, Step};
+use crate::search_index::progress::{self, ADVANCE, IndexedItem, Next, Step};
+use crate::search_index::value_counts::{self, ADD, CountChanges, FORGET};
 use crate::sql::dialect::SQLITE;
 
 const INDEXED: &str = "SELECT sequence FROM search_progress";
-
-const MEMBERS: &str =
-    "SELECT c.members FROM items i JOIN changes c ON c.sequence = i.sequence WHERE i.id = ?1";
 
 const INDEX: &str = "INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?1, ?2)";
 
@@ -29,12 +29,28 @@ pub(crate) fn step(connection: &mut Connection, limit: i64, up_to: i64) -> rusql
     if step.changes == 0 {
         return Ok(step);
     }
-    for (id, number) in items {
-        let words = |row: &Row<'_>| Ok(index_text(DbBackend::Sqlite, row.get_ref(0)?.as_str()?));
-        match transaction.prepare_cached(MEMBERS)?.query_row([id], words).optional()? {
-            Some(words) => transaction.prepare_cached(INDEX)?.execute(params![number, words])?,
+    let members_at = format!("SELECT {} AS members", progress::members_at("?1", "?2"));
+    let members_at = |id: Uuid, sequence: i64| -> rusqlite::Result<Option<String>> {
+        transaction.prepare_cached(&members_at)?.query_row(params![id, sequence], |row| row.get(0))
+    };
+    let mut counts = CountChanges::default();
+    for (id, IndexedItem { number, collection, .. }) in items {
+        let after = members_at(id, step.indexed)?;
+        match &after {
+            Some(members) => {
+                let words = index_text(DbBackend::Sqlite, members);
+                transaction.prepare_cached(INDEX)?.execute(params![number, words])?
+            }
             None => transaction.prepare_cached(REMOVE)?.execute([number])?,
         };
+        if value_counts::is_counted(collection) {
+            counts.note(collection, members_at(id, indexed)?.as_deref(), after.as_deref());
+        }
+    }
+    for ((collection, member, value), items) in counts.into_changed() {
+        let (add, forget) = (transaction.prepare_cached(ADD)?, transaction.prepare_cached(FORGET)?);
+        { add }.execute(params![collection, member, value, items])?;
+        { forget }.execute(params![collection, member, value])?;
     }
     transaction.prepare_cached(ADVANCE)?.execute([step.indexed])?;
     transaction.commit()?;
@@ -42,5 +58,11 @@ pub(crate) fn step(connection: &mut Connection, limit: i64, up_to: i64) -> rusql
 }
 
 fn next(row: &Row<'_>) -> rusqlite::Result<Next> {
-    Ok(Next { sequence: row.get(0)?, number: row.get(1)?, id: row.get(2)?, bytes: row.get(3)? })
+    let name = row.get_ref("collection")?;
+    let collection = Collection::named(name.as_str()?).ok_or_else(|| {
+        rusqlite::Error::InvalidColumnType(2, "collection".to_owned(), name.data_type())
+    })?;
+    let bytes = row.get::<_, Option<i64>>("bytes")?.unwrap_or_default();
+    let item = IndexedItem { number: row.get("number")?, collection, bytes };
+    Ok(Next { sequence: row.get("sequence")?, id: row.get("id")?, item })
 }

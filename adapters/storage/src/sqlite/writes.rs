@@ -141,7 +141,13 @@ impl Performing<'_> {
                 Ok(written.map(Written::Item))
             }
             Change::Delete(deletion) => self.delete(*deletion, metadata),
-            Change::ReplaceAll(content) => self.replace_all(content, write),
+            Change::InsertAll(_) | Change::ReplaceAll(_)
+                if !read_set::hold(self.transaction, metadata)? =>
+            {
+                Ok(Err(RepositoryError::VersionConflict))
+            }
+            Change::InsertAll(rows) => self.insert_all(rows, &write.row_metadata()),
+            Change::ReplaceAll(content) => self.replace_all(content, &write.row_metadata()),
         }
     }
 
@@ -363,24 +369,44 @@ impl Performing<'_> {
         Ok(())
     }
 
-    fn replace_all(&mut self, content: &ContentChange, write: &Write) -> Outcome<Answer> {
-        if !read_set::hold(self.transaction, &write.metadata)? {
-            return Ok(Err(RepositoryError::VersionConflict));
+    /// All are judged before the first is written.
+    fn insert_all(&mut self, rows: &[RowChange], metadata: &WriteMetadata) -> Outcome<Answer> {
+        for row in rows {
+            let given = Given::of_row(&RowWrite { row, metadata });
+            if let Err(refusal) =
+                self.texts.insertion.judge(self.transaction, &given, |_| Ok(()))?
+            {
+                return Ok(Err(refusal));
+            }
         }
-        let metadata = &write.row_metadata();
+        self.rows(rows, metadata)?;
+        Ok(Ok(Written::Nothing))
+    }
+
+    /// Does writes of rows that were found possible.
+    fn rows(&mut self, rows: &[RowChange], metadata: &WriteMetadata) -> Outcome<()> {
+        for row in rows {
+            if let Err(refusal) = self.row(&RowWrite { row, metadata })? {
+                // Something is wrong: the transaction must not go on.
+                tracing::error!(%refusal, "a step of a write of many was refused");
+                return Err(rusqlite::Error::StatementChangedRows(0));
+            }
+        }
+        Ok(())
+    }
+
+    fn replace_all(
+        &mut self,
+        content: &ContentChange,
+        metadata: &WriteMetadata,
+    ) -> Outcome<Answer> {
         let collection = content.collection;
         let (versions, revision) = (self.versions(collection)?, self.revision(collection)?);
         let removed = match removed_by(&versions, revision, content) {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        for row in &content.rows {
-            if let Err(refusal) = self.row(&RowWrite { row, metadata })? {
-                // It was found possible, so something is wrong: the transaction must not go on.
-                tracing::error!(%refusal, "a step of a replacement was refused");
-                return Err(rusqlite::Error::StatementChangedRows(0));
-            }
-        }
+        self.rows(&content.rows, metadata)?;
         for (id, _) in removed {
             self.remove(id, metadata)?;
         }

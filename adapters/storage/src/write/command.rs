@@ -22,6 +22,8 @@ pub(crate) struct Write {
 #[derive(Debug)]
 pub(crate) enum Change {
     Row(RowChange),
+    /// Inserts, all or none.
+    InsertAll(Vec<RowChange>),
     Delete(Deletion),
     ReplaceAll(ContentChange),
 }
@@ -65,15 +67,18 @@ impl Write {
         match &self.change {
             Change::Row(row) => row.members_length(),
             Change::Delete(_) => 0,
-            Change::ReplaceAll(content) => content.rows.iter().map(RowChange::members_length).sum(),
+            Change::InsertAll(rows) | Change::ReplaceAll(ContentChange { rows, .. }) => {
+                rows.iter().map(RowChange::members_length).sum()
+            }
         }
     }
 
     /// Counts the changes it may leave, not counting what goes with an item that is removed.
     pub const fn changes(&self) -> usize {
         match &self.change {
+            Change::InsertAll(rows) => rows.len(),
             Change::ReplaceAll(content) => content.rows.len() + 1,
-            _ => 1,
+            Change::Row(_) | Change::Delete(_) => 1,
         }
     }
 }
@@ -86,7 +91,7 @@ pub(crate) type Answer = Result<Written, RepositoryError>;
 pub(crate) enum Written {
     Item(ShownItem),
     Collection(CollectionWrite),
-    /// Of a removal.
+    /// Of a removal, and of many inserts.
     Nothing,
 }
 

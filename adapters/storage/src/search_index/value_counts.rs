@@ -1,0 +1,127 @@
+//! How many items have a value: the counts that the index task keeps for charts and facets.
+//!
+//! They follow the change log with the full-text index, in the same transactions: a step takes away
+//! what its items had before it and adds what they have after it. So the counts are those of the
+//! items at the change that `search_progress` names.
+
+use std::collections::BTreeMap;
+
+use application::{Sequence, ValueCount, ValueCounts};
+use domain::{Collection, CountedMember, Value};
+use sea_orm::{DbErr, QueryResult, Statement};
+
+use crate::sql::dialect::Dialect;
+use crate::sql::indexed_columns::key_of_text;
+use crate::sql::row_mapping;
+
+/// Adds to a count: `$1` collection, `$2` member, `$3` value, `$4` how many.
+pub(crate) const ADD: &str = "INSERT INTO value_counts AS v (collection, member, value, items) VALUES ($1, $2, $3, $4) \
+                              ON CONFLICT (collection, member, value) DO UPDATE SET items = v.items + excluded.items";
+
+/// Removes counts of nothing: `$1` collection, `$2` member, `$3` value.
+pub(crate) const FORGET: &str =
+    "DELETE FROM value_counts WHERE collection = $1 AND member = $2 AND value = $3 AND items = 0";
+
+/// `$1` collection, `$2` member, `$3` how many.
+const MOST_FREQUENT: &str = "SELECT p.sequence, (SELECT c.time FROM changes c WHERE c.sequence = p.sequence) AS time, v.value, v.items \
+                             FROM search_progress p LEFT JOIN (SELECT value, items FROM value_counts \
+                             WHERE collection = $1 AND member = $2 ORDER BY items DESC, value LIMIT $3) v ON TRUE \
+                             ORDER BY v.items DESC, v.value";
+
+/// The changes that a step makes to the counts, by collection, member and value. They are in one
+/// order for all, so that nobody waits in a circle.
+#[derive(Debug, Default)]
+pub(crate) struct CountChanges(BTreeMap<(&'static str, &'static str, String), i64>);
+
+impl CountChanges {
+    /// Takes note of an item's members before and after a step, as far as there are any.
+    pub fn note(&mut self, collection: Collection, before: Option<&str>, after: Option<&str>) {
+        if before != after {
+            for (members, items) in [(before, -1), (after, 1)] {
+                for (member, value) in members.into_iter().flat_map(|it| counted(collection, it)) {
+                    *self.0.entry((collection.name(), member, value)).or_default() += items;
+                }
+            }
+        }
+    }
+
+    /// The counts that change: collection, member, value, and how many items come to it.
+    pub fn into_changed(self) -> impl Iterator<Item = ((&'static str, &'static str, String), i64)> {
+        self.0.into_iter().filter(|(_, items)| *items != 0)
+    }
+}
+
+/// The values of members that are counted. Lists and booleans are no values.
+fn counted(collection: Collection, members: &str) -> Vec<(&'static str, String)> {
+    let value = |CountedMember { name, characters }: &CountedMember| {
+        let written = Value::from_encoded(members).member(name)?.as_written()?;
+        let value = key_of_text(written);
+        Some((*name, characters.map_or(value.clone(), |most| value.chars().take(most).collect())))
+    };
+    collection.spec().counted.iter().filter_map(value).collect()
+}
+
+/// Returns whether items of the collection are counted by any value.
+pub(crate) const fn is_counted(collection: Collection) -> bool {
+    !collection.spec().counted.is_empty()
+}
+
+/// Looks for the most frequent values of a member.
+pub(crate) fn statement(
+    dialect: &Dialect,
+    collection: Collection,
+    member: &str,
+    limit: u64,
+) -> Statement {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    dialect.statement(MOST_FREQUENT, [collection.name().into(), member.into(), limit.into()])
+}
+
+/// The counts that the statement found.
+pub(crate) fn counts(rows: &[QueryResult]) -> Result<ValueCounts, DbErr> {
+    let first = rows.first().ok_or_else(|| DbErr::RecordNotFound("the progress".to_owned()))?;
+    let has_time = row_mapping::get::<Option<i64>>(first, "time")?.is_some();
+    let time = has_time.then(|| row_mapping::timestamp(first, "time")).transpose()?;
+    let mut counts = Vec::with_capacity(rows.len());
+    for row in rows {
+        if let Some(value) = row_mapping::get(row, "value")? {
+            counts.push(ValueCount { value, items: row_mapping::count(row, "items")? });
+        }
+    }
+    Ok(ValueCounts { counts, up_to: Sequence(row_mapping::get(first, "sequence")?), time })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Collection;
+
+    use super::CountChanges;
+
+    #[test]
+    fn an_item_goes_from_the_values_it_had_to_those_it_has() {
+        let proposals = Collection::known("proposals");
+        let mut changes = CountChanges::default();
+        changes.note(
+            proposals,
+            None,
+            Some(r#"{"research_type":"Basic","start_date":"2026-03-01"}"#),
+        );
+        changes.note(
+            proposals,
+            Some(r#"{"research_type":"Basic","proposal_type":7}"#),
+            Some(r#"{"research_type":"Applied","proposal_type":7,"start_date":["x"]}"#),
+        );
+        let counts: Vec<_> = changes
+            .into_changed()
+            .map(|((_, member, value), items)| format!("{member} {value} {items}"))
+            .collect();
+        assert_eq!(counts, ["research_type Applied 1", "start_date 2026 1"]);
+    }
+
+    #[test]
+    fn a_collection_without_counted_members_has_no_counts() {
+        let mut changes = CountChanges::default();
+        changes.note(Collection::known("status"), None, Some(r#"{"rating":"x"}"#));
+        assert_eq!(changes.into_changed().count(), 0);
+    }
+}

@@ -1,0 +1,112 @@
+//! `value_counts`: how many items have a value, as the index task keeps it.
+
+use std::collections::BTreeMap;
+
+use application::Scope;
+use domain::{Collection, Value, WriteOperation};
+use fastrand::Rng;
+
+use crate::store::{NOW, TestStore, all, at, content, new_item, replacement};
+
+on_both_stores! {
+    every_write_keeps_the_counts_in_step
+    the_most_frequent_values_come_first
+    values_count_by_their_first_characters
+    counts_are_those_of_the_items_after_any_writes
+}
+
+const FILES: Scope = all(Collection::known("files"));
+
+const PROPOSALS: Scope = all(Collection::known("proposals"));
+
+/// The counts of a member, as `value items|…`.
+async fn counts(store: &TestStore, scope: Scope, member: &str, limit: u64) -> String {
+    store.store.wait_until_indexed().await.unwrap();
+    let counts = store.items.value_counts(scope.collection, member, limit).await.unwrap();
+    let last = store.store.change_log().last().await.unwrap();
+    assert_eq!(counts.up_to, last, "nothing is written meanwhile");
+    assert_eq!(counts.time.is_some(), last.0 > 0);
+    let counts = counts.counts.iter().map(|count| format!("{} {}", count.value, count.items));
+    counts.collect::<Vec<_>>().join("|")
+}
+
+async fn of_files(store: &TestStore) -> String {
+    counts(store, FILES, "document_type", 10).await
+}
+
+fn of_type(document_type: &str) -> String {
+    format!(r#"{{"document_type":"{document_type}"}}"#)
+}
+
+async fn every_write_keeps_the_counts_in_step(store: &TestStore) {
+    assert_eq!(of_files(store).await, "");
+    let first = store.insert(FILES, &of_type("budget")).await;
+    let second = store.insert(FILES, &of_type("budget")).await;
+    assert_eq!(of_files(store).await, "budget 2");
+    let update = replacement(&first, &of_type("letter"));
+    store.items.update(FILES, update, WriteOperation::Replace, at(NOW)).await.unwrap();
+    assert_eq!(of_files(store).await, "budget 1|letter 1");
+    store.delete(FILES, &second).await.unwrap();
+    assert_eq!(of_files(store).await, "letter 1", "a value that no item has is not counted");
+    let mut again = new_item(&of_type("budget"));
+    again.id = second.item.id;
+    store.items.restore(FILES, again, at(NOW)).await.unwrap();
+    assert_eq!(of_files(store).await, "budget 1|letter 1");
+    let additions = vec![new_item(&of_type("map")), new_item("{}")];
+    let files = content(Vec::new(), additions);
+    store.items.replace_all(FILES.collection, files, at(NOW)).await.unwrap();
+    assert_eq!(of_files(store).await, "map 1");
+}
+
+async fn the_most_frequent_values_come_first(store: &TestStore) {
+    let types = ["map", "map", "letter", "budget", "budget", "budget"];
+    let items = types.iter().map(|value| new_item(&of_type(value))).collect();
+    store.items.insert_all(FILES, items, at(NOW)).await.unwrap();
+    assert_eq!(counts(store, FILES, "document_type", 2).await, "budget 3|map 2");
+    assert_eq!(counts(store, FILES, "filename", 2).await, "", "it is not counted");
+}
+
+async fn values_count_by_their_first_characters(store: &TestStore) {
+    for (start, kind) in [("2026-01-01", "1"), ("2026-12-31", "1.0"), ("2027-01-01", "[1]")] {
+        let members = format!(r#"{{"start_date":"{start}","proposal_type":{kind}}}"#);
+        store.insert(PROPOSALS, &members).await;
+    }
+    assert_eq!(counts(store, PROPOSALS, "start_date", 10).await, "2026 2|2027 1");
+    assert_eq!(counts(store, PROPOSALS, "proposal_type", 10).await, "1 1|1.0 1");
+    let long = format!(r#"{{"research_type":"{}"}}"#, "é".repeat(300));
+    store.insert(PROPOSALS, &long).await;
+    let expected = format!("{} 1", "é".repeat(200));
+    assert_eq!(counts(store, PROPOSALS, "research_type", 10).await, expected);
+}
+
+async fn counts_are_those_of_the_items_after_any_writes(store: &TestStore) {
+    let mut random = Rng::with_seed(7);
+    for round in 0..6 {
+        for _ in 0..25 {
+            let kind = of_type(&random.u8(0..4).to_string());
+            let items = store.list(FILES).await.items;
+            match random.choice(&items) {
+                Some(shown) if random.bool() => {
+                    let update = replacement(shown, &kind);
+                    store
+                        .items
+                        .update(FILES, update, WriteOperation::Patch, at(NOW))
+                        .await
+                        .unwrap();
+                }
+                Some(shown) if random.bool() => store.delete(FILES, shown).await.unwrap(),
+                _ => drop(store.insert(FILES, &kind).await),
+            }
+        }
+        let mut expected = BTreeMap::new();
+        for shown in store.list(FILES).await.items {
+            let kind = Value::from_encoded(&shown.item.members).member("document_type");
+            *expected.entry(kind.unwrap().as_string().unwrap().into_owned()).or_insert(0) += 1;
+        }
+        let mut expected: Vec<_> = expected.into_iter().collect();
+        expected.sort_by_key(|(_, items)| std::cmp::Reverse(*items));
+        let expected: Vec<_> =
+            expected.iter().map(|(value, items)| format!("{value} {items}")).collect();
+        assert_eq!(of_files(store).await, expected.join("|"), "round {round}");
+    }
+}
