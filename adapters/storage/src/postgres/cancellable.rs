@@ -54,10 +54,10 @@ impl Cancellable {
         limits: Limits,
         begin: Option<&str>,
     ) -> Result<Vec<QueryResult>, DbErr> {
-        let session = match begin {
-            Some(begin) => Session::begin_with(&self.connections, limits, begin).await?.0,
-            None => Session::open(&self.connections, limits).await?,
-        };
+        let session = Session::open(&self.connections, limits).await?;
+        if let Some(begin) = begin {
+            session.begin_with(begin).await?;
+        }
         let process = POSTGRES.statement("SELECT pg_backend_pid()", []);
         let process = session.query_one_raw(process).await?;
         let process = process.ok_or_else(|| DbErr::RecordNotFound("a process".to_owned()))?;

@@ -37,11 +37,11 @@ pub(crate) fn shared() -> String {
     )
 }
 
-/// Begins a transaction that has no other write beside it, and closes its `time`, which is after
-/// those of all changes.
-pub(crate) fn begin_exclusively() -> String {
+/// Statements of a transaction that has no other write beside it from then on. They close its
+/// `time`, which is after those of all changes.
+pub(crate) fn exclude_others() -> String {
     format!(
-        "BEGIN; LOCK TABLE write_fence IN EXCLUSIVE MODE; \
+        "LOCK TABLE write_fence IN EXCLUSIVE MODE; \
          SELECT set_config('{TIME}', time::text, true), time FROM (SELECT setval('write_clock', \
          greatest({NOW}, last_value + 1, {latest} + 1)) AS time FROM write_clock) AS clock",
         latest = latest(),
@@ -76,8 +76,12 @@ fn latest() -> String {
     format!("coalesce(({}), 0)", latest_time())
 }
 
-/// The `time` that was answered.
-pub(crate) fn time(rows: &[QueryResult]) -> Result<Timestamp, DbErr> {
-    let row = rows.first().ok_or_else(|| DbErr::Custom("the clock has no time".to_owned()))?;
+/// The `time` that was answered, by the only one of the statements that has a row.
+pub(crate) fn time(rows: &[Vec<QueryResult>]) -> Result<Timestamp, DbErr> {
+    let row = rows
+        .iter()
+        .flatten()
+        .next()
+        .ok_or_else(|| DbErr::Custom("the clock has no time".to_owned()))?;
     row_mapping::timestamp(row, "time")
 }

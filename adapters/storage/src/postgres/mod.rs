@@ -262,7 +262,8 @@ impl Engine for Postgres {
             if is_slow {
                 return self.slow_readers.read(statement.clone(), READ, Some(begin)).await;
             }
-            let (session, _) = Session::begin_with(&self.readers, READ, begin).await?;
+            let session = Session::open(&self.readers, READ).await?;
+            session.begin_with(begin).await?;
             session.query_all_raw(statement.clone()).await
         })
         .await

@@ -1,33 +1,82 @@
-//! The read set of writes on `PostgreSQL`, looked up in the transaction that holds the commit
-//! lock.
+//! The read set of writes on `PostgreSQL`, looked up in the transaction that has no other write
+//! beside it.
+//!
+//! Others wait while that transaction keeps them out, so it takes few messages from then on: one
+//! keeps them out and looks everything up, one writes, one commits. A message of several statements has no parameters, so
+//! the values of the lookups are sent before, as a setting of the transaction.
 
 use application::WriteMetadata;
 use domain::Version;
-use sea_orm::{ConnectionTrait, DbErr, QueryResult};
+use domain::json::encode_string;
+use jiff::Timestamp;
+use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
 
+use crate::postgres::fence;
+use crate::postgres::pool::Pool;
+use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
 
-/// The current results of the lookups in the read sets of changes.
-pub(crate) async fn current_reads<'a>(
-    connection: &impl ConnectionTrait,
-    changes: impl Iterator<Item = &'a WriteMetadata>,
-) -> Result<CurrentReads, DbErr> {
-    let mut current_reads = CurrentReads::default();
-    let mut looks = looks(changes);
-    while let Some(look) = looks.pop() {
-        let found = found(connection, &look).await?;
-        match look.apart(found.len()) {
-            Some(apart) => looks.extend(apart),
-            None => current_reads.note(&look, found),
-        }
-    }
-    Ok(current_reads)
+/// Sets the values of lookups for the transaction: `$1`, a JSON array.
+const SET: &str = "SELECT set_config('proposal_service.lookups', $1, true)";
+
+/// The values, in the transaction in which they were set.
+const VALUES: &str = "current_setting('proposal_service.lookups')::json";
+
+/// A transaction that has no other write beside it.
+pub(crate) struct ExclusiveTransaction {
+    pub session: Session,
+    /// The time of its writes.
+    pub time: Timestamp,
+    /// The current results of the lookups in the read sets of its writes.
+    pub current_reads: CurrentReads,
 }
 
-async fn found(connection: &impl ConnectionTrait, look: &Look<'_>) -> Result<Vec<LookedUp>, DbErr> {
-    let rows = connection.query_all_raw(look.statement(&POSTGRES)).await?;
+impl ExclusiveTransaction {
+    /// Waits for the writes under way, and keeps out those that come after.
+    pub async fn begin<'a>(
+        pool: &Pool,
+        limits: Limits,
+        writes: impl Iterator<Item = &'a WriteMetadata>,
+    ) -> Result<Self, DbErr> {
+        let looks = looks(writes);
+        let (mut text, mut values) = (fence::exclude_others(), Vec::new());
+        for look in &looks {
+            text = text + "; " + &with_settings(look.statement(&POSTGRES), &mut values)?;
+        }
+        let session = Session::begin(pool, limits).await?;
+        if !values.is_empty() {
+            let values = format!("[{}]", values.join(","));
+            session.query_all_raw(POSTGRES.statement(SET, [values.into()])).await?;
+        }
+        let mut answers = session.query_each(&text).await?;
+        let found = answers.split_off(answers.len().saturating_sub(looks.len()));
+        let time = fence::time(&answers)?;
+        let mut current_reads = CurrentReads::default();
+        for (look, found) in looks.iter().zip(found) {
+            match look.apart(found.len()) {
+                Some(apart) => look_one_by_one(&session, &apart, &mut current_reads).await?,
+                None => current_reads.note(look, looked_up(&found)?),
+            }
+        }
+        Ok(Self { session, time, current_reads })
+    }
+}
+
+async fn look_one_by_one(
+    session: &Session,
+    looks: &[Look<'_>],
+    current_reads: &mut CurrentReads,
+) -> Result<(), DbErr> {
+    for look in looks {
+        let found = session.query_all_raw(look.statement(&POSTGRES)).await?;
+        current_reads.note(look, looked_up(&found)?);
+    }
+    Ok(())
+}
+
+fn looked_up(rows: &[QueryResult]) -> Result<Vec<LookedUp>, DbErr> {
     let looked_up = |row: &QueryResult| {
         Ok(LookedUp {
             id: row_mapping::item_id(row, "id")?,
@@ -37,4 +86,83 @@ async fn found(connection: &impl ConnectionTrait, look: &Look<'_>) -> Result<Vec
         })
     };
     rows.iter().map(looked_up).collect()
+}
+
+/// The text of a statement with its parameters taken from the setting, to whose `values` its own are
+/// added.
+fn with_settings(statement: Statement, values: &mut Vec<String>) -> Result<String, DbErr> {
+    let own = statement.values.into_iter().flat_map(|values| values.0);
+    let mut settings = Vec::new();
+    for value in own {
+        let place = values.len();
+        let (json, setting) = match value {
+            Value::Array(_, Some(elements)) => (
+                format!(
+                    "[{}]",
+                    elements.iter().map(json).collect::<Result<Vec<_>, _>>()?.join(",")
+                ),
+                format!("ARRAY(SELECT json_array_elements_text({VALUES} -> {place}))"),
+            ),
+            Value::BigInt(_) => (json(&value)?, format!("({VALUES} ->> {place})::bigint")),
+            value => (json(&value)?, format!("({VALUES} ->> {place})")),
+        };
+        values.push(json);
+        settings.push(setting);
+    }
+    Ok(replace_parameters(&statement.sql, &settings))
+}
+
+fn json(value: &Value) -> Result<String, DbErr> {
+    match value {
+        Value::String(Some(text)) => Ok(encode_string(text)),
+        Value::BigInt(Some(number)) => Ok(number.to_string()),
+        other => Err(DbErr::Type(format!("a lookup has no values such as {other:?}"))),
+    }
+}
+
+/// Puts expressions in the place of `$1`, `$2`, …
+fn replace_parameters(text: &str, expressions: &[String]) -> String {
+    let mut parts = text.split('$');
+    let mut replaced = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(part.len());
+        let (number, rest) = part.split_at(digits);
+        let index = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        match index.and_then(|index| expressions.get(index)) {
+            Some(expression) => replaced = replaced + expression + rest,
+            None => replaced = replaced + "$" + part,
+        }
+    }
+    replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::Value;
+
+    use super::{replace_parameters, with_settings};
+    use crate::sql::arrays::texts;
+    use crate::sql::dialect::POSTGRES;
+
+    #[test]
+    fn parameters_are_replaced_by_their_numbers() {
+        let expressions: Vec<_> = (1..=11).map(|number| format!("<{number}>")).collect();
+        assert_eq!(
+            replace_parameters("$1 + $11 = $2, $12 $", &expressions),
+            "<1> + <11> = <2>, $12 $"
+        );
+    }
+
+    #[test]
+    fn nothing_of_a_value_is_in_the_text() {
+        let values: [Value; 3] = [
+            texts(["a'); DROP TABLE items; --".to_owned(), "$1".to_owned()].into_iter()),
+            r#"b"\'"#.into(),
+            7_i64.into(),
+        ];
+        let mut all = vec!["0".to_owned()];
+        let text = with_settings(POSTGRES.statement("$1 $2 $3", values), &mut all).unwrap();
+        assert!(!text.contains("DROP") && !text.contains('b') || text.contains("bigint"), "{text}");
+        assert_eq!(all[1..], [r#"["a'); DROP TABLE items; --","$1"]"#, r#""b\"\\'""#, "7"]);
+    }
 }

@@ -67,31 +67,29 @@ impl Session {
 
     /// Opens a session and begins a transaction, which is rolled back unless it is committed.
     pub async fn begin(pool: &Pool, limits: Limits) -> Result<Self, DbErr> {
-        Ok(Self::begin_with(pool, limits, "BEGIN").await?.0)
-    }
-
-    /// The same with the statements that begin the transaction, in one message; and their rows.
-    pub async fn begin_with(
-        pool: &Pool,
-        limits: Limits,
-        text: &str,
-    ) -> Result<(Self, Vec<QueryResult>), DbErr> {
         let session = Self::open(pool, limits).await?;
-        session.is_in_transaction.store(true, Ordering::Relaxed);
-        let rows = session.query_simple(text).await?;
-        Ok((session, rows))
+        session.begin_with("BEGIN").await?;
+        Ok(session)
     }
 
-    /// Runs statements without parameters, in one message; and their rows.
-    async fn query_simple(&self, text: &str) -> Result<Vec<QueryResult>, DbErr> {
-        let reply = self.ask(Question::Simple(text)).await.map_err(exec_error)?;
-        Ok(reply.rows.into_iter().map(QueryResult::from).collect())
-    }
-
-    /// Runs a whole transaction, in one message; and its rows. One that fails is rolled back.
-    pub async fn run_transaction(&self, text: &str) -> Result<Vec<QueryResult>, DbErr> {
+    /// Begins a transaction with statements without parameters, in one message; and the rows of
+    /// each.
+    pub async fn begin_with(&self, text: &str) -> Result<Vec<Vec<QueryResult>>, DbErr> {
         self.is_in_transaction.store(true, Ordering::Relaxed);
-        let rows = self.query_simple(text).await?;
+        self.query_each(text).await
+    }
+
+    /// Runs statements without parameters, in one message; and the rows of each.
+    pub async fn query_each(&self, text: &str) -> Result<Vec<Vec<QueryResult>>, DbErr> {
+        let reply = self.ask(Question::Simple(text)).await.map_err(exec_error)?;
+        let results = |rows: Vec<PgRow>| rows.into_iter().map(QueryResult::from).collect();
+        Ok(reply.rows.into_iter().map(results).collect())
+    }
+
+    /// Runs a whole transaction, in one message; and the rows of each of its statements. One that
+    /// fails is rolled back.
+    pub async fn run_transaction(&self, text: &str) -> Result<Vec<Vec<QueryResult>>, DbErr> {
+        let rows = self.begin_with(text).await?;
         self.is_in_transaction.store(false, Ordering::Relaxed);
         Ok(rows)
     }
@@ -107,7 +105,7 @@ impl Session {
     /// That the server takes writes.
     pub async fn require_writes(&self) -> Result<(), DbErr> {
         let reply = self.ask(Question::Simple(READ_ONLY)).await.map_err(exec_error)?;
-        let is_writable = reply.rows.iter().try_for_each(require_writes);
+        let is_writable = reply.rows.iter().flatten().try_for_each(require_writes);
         if is_writable.is_err() {
             self.lose(&mut *self.lease.lock().await);
         }
@@ -221,7 +219,7 @@ impl ConnectionTrait for Session {
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         let reply = self.ask(Question::Statement(statement)).await;
         let reply = reply.map_err(|error| DbErr::Query(RuntimeErr::SqlxError(error.into())))?;
-        Ok(reply.rows.into_iter().map(QueryResult::from).collect())
+        Ok(reply.rows.into_iter().flatten().map(QueryResult::from).collect())
     }
 }
 
@@ -234,7 +232,8 @@ enum Question<'a> {
 /// The answer of the server, as far as it has come.
 #[derive(Default)]
 struct Reply {
-    rows: Vec<PgRow>,
+    /// The rows of each statement.
+    rows: Vec<Vec<PgRow>>,
     result: PgQueryResult,
     is_complete: bool,
 }
@@ -252,14 +251,16 @@ impl Question<'_> {
                 connection.fetch_many(query_with(AssertSqlSafe(sql), values))
             }
         };
+        let mut rows = Vec::new();
         while let Some(result) = results.try_next().await? {
             let end = |result| {
                 reply.result = result;
                 reply.is_complete = true;
+                reply.rows.push(std::mem::take(&mut rows));
                 None
             };
             let row: Option<PgRow> = result.either(end, Some);
-            reply.rows.extend(row);
+            rows.extend(row);
         }
         Ok(())
     }

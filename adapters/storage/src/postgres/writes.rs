@@ -18,7 +18,7 @@ use crate::postgres::batch::PostgresRows;
 use crate::postgres::bookkeeping::{counted_writes, logged_changes};
 use crate::postgres::fence;
 use crate::postgres::pool::Pool;
-use crate::postgres::read_set;
+use crate::postgres::read_set::ExclusiveTransaction;
 use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
@@ -101,32 +101,30 @@ impl PostgresWrites {
                 || matches!(write.row.kind, RowChangeKind::Restore { .. })
         };
         if writes.iter().any(is_exclusive) {
-            let (session, _) = begin_exclusively(pool, BATCH).await?;
-            return WriteError::unless(self.perform_in_turn(&session, writes).await, &session);
+            let metadata = writes.iter().map(|write| write.metadata);
+            let begun = ExclusiveTransaction::begin(pool, BATCH, metadata).await;
+            let ExclusiveTransaction { session, current_reads, .. } =
+                begun.map_err(WriteError::RolledBack)?;
+            let done = self.perform_in_transaction(&session, writes, &current_reads).await;
+            return WriteError::unless(done, &session);
         }
         let no_reads = CurrentReads::default();
         if !self.rows.are_alike(writes) {
-            let session = begin(pool, BATCH).await?;
-            let done = async {
-                let done = self.rows.perform(&session, writes, &no_reads).await?;
-                session.commit().await?;
-                Ok(done)
-            };
-            return WriteError::unless(done.await, &session);
+            let session = Session::begin(pool, BATCH).await.map_err(WriteError::RolledBack)?;
+            let done = self.perform_in_transaction(&session, writes, &no_reads).await;
+            return WriteError::unless(done, &session);
         }
         let session = Session::open(pool, BATCH).await.map_err(WriteError::RolledBack)?;
         WriteError::unless(self.rows.perform(&session, writes, &no_reads).await, &session)
     }
 
-    /// Does writes while no other is under way, so that what is looked up is what is written upon.
-    async fn perform_in_turn(
+    async fn perform_in_transaction(
         &self,
         transaction: &Session,
         writes: &[RowWrite<'_>],
+        current_reads: &CurrentReads,
     ) -> Result<Vec<Answer>, DbErr> {
-        let metadata = writes.iter().map(|write| write.metadata);
-        let current_reads = read_set::current_reads(transaction, metadata).await?;
-        let done = self.rows.perform(transaction, writes, &current_reads).await?;
+        let done = self.rows.perform(transaction, writes, current_reads).await?;
         transaction.commit().await?;
         Ok(done)
     }
@@ -152,44 +150,47 @@ impl PostgresWrites {
             // the foreign key refuses to remove the item alone.
             Change::Delete(deletion) if metadata.read_set.is_empty() && attempt == 1 => {
                 let session = Session::open(pool, ALONE).await.map_err(WriteError::RolledBack)?;
-                WriteError::unless(
-                    self.delete(&session, *deletion, metadata, &CurrentReads::default()).await,
-                    &session,
-                )
-            }
-            Change::Delete(deletion) => {
-                let (session, _) = begin_exclusively(pool, ALONE).await?;
-                let done = self.delete_in_turn(&session, *deletion, metadata).await;
+                let no_reads = CurrentReads::default();
+                let done = self.delete(&session, *deletion, metadata, &no_reads).await;
                 WriteError::unless(done, &session)
             }
-            Change::InsertAll(rows) => {
-                let session = if metadata.read_set.is_empty() {
-                    begin(pool, ALONE).await?
-                } else {
-                    begin_exclusively(pool, ALONE).await?.0
-                };
-                WriteError::unless(self.insert_all(&session, rows, write).await, &session)
-            }
-            Change::ReplaceAll(content) => {
-                let (session, time) = begin_exclusively(pool, ALONE).await?;
-                let done = self.replace_all(&session, content, write, time).await;
+            Change::InsertAll(rows) if metadata.read_set.is_empty() => {
+                let session = Session::begin(pool, ALONE).await.map_err(WriteError::RolledBack)?;
+                let done = self.insert_all(&session, rows, write).await;
                 WriteError::unless(done, &session)
+            }
+            Change::Delete(_) | Change::InsertAll(_) | Change::ReplaceAll(_) => {
+                let read_set = std::iter::once(metadata);
+                let begun = ExclusiveTransaction::begin(pool, ALONE, read_set).await;
+                let transaction = begun.map_err(WriteError::RolledBack)?;
+                let done = self.perform_alone(&transaction, write).await;
+                WriteError::unless(done, &transaction.session)
             }
         }
     }
 
-    /// Does it while no other write is under way, so that everything is seen that must go with the
-    /// item.
-    async fn delete_in_turn(
+    /// Does a write while no other is under way.
+    async fn perform_alone(
         &self,
-        transaction: &Session,
-        deletion: Deletion,
-        metadata: &WriteMetadata,
+        transaction: &ExclusiveTransaction,
+        write: &Write,
     ) -> Result<Answer, DbErr> {
-        let current_reads = read_set::current_reads(transaction, std::iter::once(metadata)).await?;
-        let answer = self.delete(transaction, deletion, metadata, &current_reads).await?;
-        transaction.commit().await?;
-        Ok(answer)
+        let ExclusiveTransaction { session, time, current_reads } = transaction;
+        let Write { change, metadata } = write;
+        match change {
+            Change::Delete(deletion) => {
+                let answer = self.delete(session, *deletion, metadata, current_reads).await?;
+                session.commit().await?;
+                Ok(answer)
+            }
+            _ if !current_reads.holds(metadata) => Ok(Err(RepositoryError::VersionConflict)),
+            Change::Row(row) => {
+                let rows = [RowWrite { row, metadata }];
+                self.perform_in_transaction(session, &rows, current_reads).await.map(only)
+            }
+            Change::InsertAll(rows) => self.insert_all(session, rows, write).await,
+            Change::ReplaceAll(content) => self.replace_all(session, content, write, *time).await,
+        }
     }
 
     /// Runs one statement, which is a transaction of its own unless the connection is in one.
@@ -221,9 +222,6 @@ impl PostgresWrites {
         rows: &[RowChange],
         write: &Write,
     ) -> Result<Answer, DbErr> {
-        if !hold(transaction, &write.metadata).await? {
-            return Ok(Err(RepositoryError::VersionConflict));
-        }
         for answer in self.perform_steps(transaction, rows, &write.row_metadata()).await? {
             if let Err(refusal) = answer {
                 return Ok(Err(refusal));
@@ -255,9 +253,6 @@ impl PostgresWrites {
         write: &Write,
         time: Timestamp,
     ) -> Result<Answer, DbErr> {
-        if !hold(transaction, &write.metadata).await? {
-            return Ok(Err(RepositoryError::VersionConflict));
-        }
         let metadata = &write.row_metadata();
         let collection = content.collection;
         let rows = run(transaction, VERSIONS, [collection.name().into()]).await?;
@@ -307,11 +302,6 @@ async fn revision_of(
     Ok(revision)
 }
 
-/// Returns whether what a change was decided on is as it was. No other write may be under way.
-async fn hold(connection: &impl ConnectionTrait, metadata: &WriteMetadata) -> Result<bool, DbErr> {
-    Ok(read_set::current_reads(connection, std::iter::once(metadata)).await?.holds(metadata))
-}
-
 /// Does something, and does it again when the database rolled it back for the sake of another: only
 /// then, because what may have been committed must not be done twice.
 async fn again<T, F: Future<Output = Result<T, WriteError>>>(
@@ -330,23 +320,6 @@ async fn again<T, F: Future<Output = Result<T, WriteError>>>(
         }
     }
     attempt(ATTEMPTS).await
-}
-
-async fn begin(pool: &Pool, limits: Limits) -> Result<Session, WriteError> {
-    Session::begin(pool, limits).await.map_err(WriteError::RolledBack)
-}
-
-/// Begins a transaction beside which no other write is under way, and returns its time.
-async fn begin_exclusively(
-    pool: &Pool,
-    limits: Limits,
-) -> Result<(Session, Timestamp), WriteError> {
-    let begun = async {
-        let (session, rows) =
-            Session::begin_with(pool, limits, &fence::begin_exclusively()).await?;
-        Ok((session, fence::time(&rows)?))
-    };
-    begun.await.map_err(WriteError::RolledBack)
 }
 
 /// Why writes were not done, or may have been.

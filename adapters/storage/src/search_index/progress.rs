@@ -78,9 +78,10 @@ pub(crate) fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<U
     let mut step = Step { indexed, changes: 0, has_more: false };
     let (mut items, mut bytes) = (BTreeMap::new(), 0);
     for change in next {
-        let superseded = items.get(&change.id).map_or(0, |item: &IndexedItem| item.bytes);
-        bytes += change.item.bytes - superseded;
-        if bytes > BYTES_AT_A_TIME && !items.is_empty() {
+        let superseded = items.get(&change.id).map(|item: &IndexedItem| item.bytes);
+        let is_alone = items.len() == usize::from(superseded.is_some());
+        bytes += change.item.bytes - superseded.unwrap_or_default();
+        if bytes > BYTES_AT_A_TIME && !is_alone {
             break;
         }
         items.insert(change.id, change.item);
