@@ -34,11 +34,12 @@
 //! # How to change it
 //! A new proposal field needs nothing here: [`Store::migrate`] makes the view anew when its columns
 //! differ from the field table. A new table or column is one file in `migration/` and one line in
-//! its list. A new condition on a write is a clause in both `writes.rs`, and a case in
-//! `tests/tests/repository/`, which runs on both engines.
+//! its list, and the table's description in `entities/`. A new condition on a write is a row in
+//! `write/condition.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
 mod cache;
 mod engine;
+mod entities;
 mod error;
 mod migration;
 mod options;

@@ -104,9 +104,10 @@ impl Store {
         Ok(is_migrated)
     }
 
-    /// Learns which history the database holds, and goes on with what a process before this one left
+    /// Checks the tables, learns which history the database holds, and goes on with what a process before this one left
     /// to be indexed.
     async fn resume(&self) -> Result<(), StoreError> {
+        schema_version::check_tables(self.engine.schema()).await?;
         self.past.set_history(schema_version::history(self.engine.schema()).await?);
         self.indexer.written(1);
         Ok(())

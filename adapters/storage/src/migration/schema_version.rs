@@ -3,22 +3,18 @@
 //! A newer service may add to the schema while older ones go on: it writes down the oldest version
 //! that still reads, and the oldest that still writes, what is stored now.
 
-use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use sea_orm::sea_query::{BinOper, Expr, ExprTrait};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, EntityTrait, QuerySelect};
 
+use crate::entities::{self, history, schema_version};
 use crate::error::StoreError;
 use crate::sql::dialect::Dialect;
-use crate::sql::row_mapping;
 
 /// The version of the schema that this service knows.
 pub(crate) const SCHEMA_VERSION: i32 = 2;
 
-const VERSIONS: &str = "SELECT version, oldest_reader, oldest_writer FROM schema_version";
-
-/// A table has another number in a database that was restored from a dump.
-const HISTORY: [&str; 2] = [
-    "SELECT id FROM history",
-    "SELECT id || to_hex('history'::regclass::oid::bigint) AS id FROM history",
-];
+/// The number of a table, which is another one in a database that was restored from a dump.
+const TABLE_NUMBER: &str = "to_hex('history'::regclass::oid::bigint)";
 
 /// The way a database is to be used.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,14 +28,25 @@ pub(crate) enum Access {
 /// # Errors
 /// Where the database cannot be queried.
 pub(crate) async fn history(database: &impl ConnectionTrait) -> Result<String, StoreError> {
-    let dialect = Dialect::of(database.get_database_backend());
-    let query = HISTORY[usize::from(dialect.backend != DbBackend::Sqlite)];
-    let row = database.query_one_raw(dialect.statement(query, [])).await;
+    let mut query = history::Entity::find();
+    if database.get_database_backend() != DbBackend::Sqlite {
+        let id =
+            Expr::col(history::Column::Id).binary(BinOper::Custom("||"), Expr::cust(TABLE_NUMBER));
+        query = query.select_only().column_as(id, history::Column::Id);
+    }
+    let row = query.one(database).await;
     let id = row.and_then(|row| {
-        let row = row.ok_or_else(|| DbErr::RecordNotFound("the history's id".to_owned()))?;
-        row_mapping::get::<String>(&row, "id")
+        row.map(|row| row.id).ok_or_else(|| DbErr::RecordNotFound("the history's id".to_owned()))
     });
     id.map_err(StoreError::schema)
+}
+
+/// Returns an error where a table or a column is missing.
+///
+/// # Errors
+/// Also where the database cannot be queried.
+pub(crate) async fn check_tables(database: &impl ConnectionTrait) -> Result<(), StoreError> {
+    entities::check(database).await.map_err(StoreError::schema)
 }
 
 /// Returns whether the schema is as this service needs it; `false` where it has yet to be migrated.
@@ -59,14 +66,13 @@ pub(crate) async fn is_up_to_date(
         let is_first_edition = has("collection_totals").await?;
         return if is_first_edition { Err(StoreError::FirstEdition) } else { Ok(false) };
     }
-    let row = database.query_one_raw(dialect.statement(VERSIONS, [])).await;
+    let row = schema_version::Entity::find().one(database).await;
     let versions = row.and_then(|row| {
-        let row = row.ok_or_else(|| DbErr::RecordNotFound("the schema's version".to_owned()))?;
-        let get = |column| row_mapping::get::<i32>(&row, column);
-        Ok((get("version")?, get("oldest_reader")?, get("oldest_writer")?))
+        row.ok_or_else(|| DbErr::RecordNotFound("the schema's version".to_owned()))
     });
-    let (version, reader, writer) = versions.map_err(StoreError::schema)?;
-    let oldest = if access == Access::Read { reader } else { writer };
+    let schema_version::Model { version, oldest_reader, oldest_writer } =
+        versions.map_err(StoreError::schema)?;
+    let oldest = if access == Access::Read { oldest_reader } else { oldest_writer };
     if SCHEMA_VERSION < oldest {
         return Err(StoreError::TooNew { found: version, known: SCHEMA_VERSION });
     }

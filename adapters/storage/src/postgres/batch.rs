@@ -13,13 +13,14 @@ use application::RepositoryError;
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
 use uuid::Uuid;
 
+use crate::entities::{self, item};
 use crate::postgres::bookkeeping::{counted_writes, logged_changes};
 use crate::postgres::fence;
 use crate::postgres::idempotency::{self, KeyParts};
 use crate::sql::arrays::{booleans, id_text, integers, texts};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
-use crate::sql::statements::{item_columns, parent_collection, shown_columns};
+use crate::sql::statements::{parent_collection, shown_columns};
 use crate::sql::{references, row_mapping};
 use crate::write::command::{Answer, Written};
 use crate::write::condition::{self, Conditions};
@@ -280,7 +281,7 @@ fn inserted() -> String {
     format!(
         "INSERT INTO items AS i ({}) SELECT p.id, p.collection, p.parent, p.version, l.sequence, p.created_at, p.time, \
          p.created_by, p.continues{columns} FROM possible p JOIN logged l ON l.item_id = p.id",
-        item_columns(),
+        entities::columns::<item::Entity>(),
     )
 }
 

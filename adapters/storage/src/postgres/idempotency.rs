@@ -4,9 +4,9 @@
 use application::WriteMetadata;
 use sea_orm::Value;
 
+use crate::entities::{self, idempotency_key};
 use crate::sql::arrays::{integers, texts};
 use crate::sql::dialect::POSTGRES;
-use crate::sql::idempotency;
 use crate::sql::references;
 
 /// The columns of requests with a key, as parameters that are arrays.
@@ -51,7 +51,7 @@ impl KeyParts {
     /// Those of writes that claim their keys first: the second to insert a key waits for the end of
     /// the first.
     pub fn claimed() -> Self {
-        let columns = idempotency::columns();
+        let columns = entities::columns::<idempotency_key::Entity>();
         let updated = columns.split(", ").skip(3).map(|name| format!("{name} = excluded.{name}"));
         let possible = format!(
             "claimed AS (INSERT INTO idempotency_keys AS k ({columns}) \

@@ -38,7 +38,7 @@ use crate::postgres::server::{Purpose, Server};
 use crate::postgres::session::{Limits, Session};
 use crate::postgres::writes::PostgresWrites;
 use crate::search_index::progress::Step;
-use crate::sql::change_log::LAST;
+use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::idempotency::FORGET;
 use crate::sql::row_mapping;
@@ -245,9 +245,9 @@ impl Engine for Postgres {
     async fn fence(&self) -> Result<Sequence, RepositoryError> {
         let passed = async {
             let session = Session::open(&self.writers, LOCK).await?;
-            let last = session.query_one_raw(POSTGRES.statement(LAST, [])).await?;
+            let last = session.query_one_raw(change_log::last_statement(&POSTGRES)).await?;
             session.run_transaction(fence::PASS).await?;
-            last.map_or(Ok(0), |row| row_mapping::get(&row, "last"))
+            change_log::last_of(last)
         };
         passed.await.map(Sequence).map_err(|error: DbErr| logged(&error, "fence"))
     }

@@ -1,10 +1,15 @@
 //! Reading the change log, as both engines do.
 
 use application::{LogPage, LoggedChange, Sequence};
-use domain::{Collection, Version, WriteOperation};
+use domain::{Collection, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
-use sea_orm::{DbErr, QueryResult, Statement, Value};
+use sea_orm::prelude::Uuid;
+use sea_orm::{
+    ColumnTrait, DbErr, DerivePartialModel, EntityTrait, FromQueryResult, QueryFilter, QueryResult,
+    QuerySelect, QueryTrait, Select, Statement, Value,
+};
 
+use crate::entities::change;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::literal;
@@ -27,12 +32,34 @@ const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT *, sequence > $5 AND 
                        LEFT JOIN (SELECT * FROM whole WHERE collection = $3 OR $3 IS NULL ORDER BY sequence LIMIT $4) c ON TRUE \
                        ORDER BY c.sequence";
 
-/// The number of the last change.
-pub(crate) const LAST: &str = "SELECT COALESCE(MAX(sequence), 0) AS last FROM changes";
+/// The columns of a change that followers are told.
+#[derive(DerivePartialModel)]
+#[sea_orm(entity = "change::Entity")]
+pub(crate) struct LoggedRow {
+    sequence: i64,
+    collection: String,
+    item_id: Uuid,
+    version: i64,
+    kind: String,
+    time: i64,
+    caller: Option<String>,
+}
 
-/// `$1` the high-water mark: the last change, and how many there are above the mark.
-const END: &str =
-    "SELECT MAX(sequence) AS last, COUNT(*) AS above FROM changes WHERE sequence > $1";
+/// The number of the last change as `last`, if there is one.
+fn last() -> Select<change::Entity> {
+    change::Entity::find().select_only().column_as(change::Column::Sequence.max(), "last")
+}
+
+/// Looks for the number of the last change.
+pub(crate) fn last_statement(dialect: &Dialect) -> Statement {
+    last().build(dialect.backend)
+}
+
+/// The number that [`last_statement`] found; 0 before the first change.
+pub(crate) fn last_of(row: Option<QueryResult>) -> Result<i64, DbErr> {
+    let last = row.map(|row| row_mapping::get::<Option<i64>>(&row, "last")).transpose()?;
+    Ok(last.flatten().unwrap_or_default())
+}
 
 /// The changes after a number.
 pub(crate) fn statement(
@@ -54,9 +81,10 @@ pub(crate) fn statement(
     dialect.statement(CHANGES, values)
 }
 
-/// Looks at the end of the log.
+/// Looks at the end of the log: the last change above a mark, and how many there are.
 pub(crate) fn end_statement(dialect: &Dialect, mark: i64) -> Statement {
-    dialect.statement(END, [mark.into()])
+    let above = change::Column::Sequence.gt(mark);
+    last().column_as(change::Column::Sequence.count(), "above").filter(above).build(dialect.backend)
 }
 
 /// The last change above a mark, or the mark; `None` where a number above the mark is missing.
@@ -111,17 +139,24 @@ pub(crate) fn page(
 
 /// The change of a row.
 pub(crate) fn change(row: &QueryResult) -> Result<LoggedChange, DbErr> {
-    let (collection, kind): (String, String) =
-        (row_mapping::get(row, "collection")?, row_mapping::get(row, "kind")?);
-    Ok(LoggedChange {
-        sequence: Sequence(row_mapping::get(row, "sequence")?),
-        collection: Collection::named(&collection)
-            .ok_or_else(|| row_mapping::not_understood("collection", collection))?,
-        item: row_mapping::item_id(row, "item_id")?,
-        version: Version::from_number(row_mapping::get(row, "version")?),
-        kind: WriteOperation::of_change(&kind)
-            .ok_or_else(|| row_mapping::not_understood("kind", kind))?,
-        time: row_mapping::timestamp(row, "time")?,
-        caller: row_mapping::get(row, "caller")?,
-    })
+    LoggedRow::from_query_result(row, "")?.try_into()
+}
+
+impl TryFrom<LoggedRow> for LoggedChange {
+    type Error = DbErr;
+
+    fn try_from(row: LoggedRow) -> Result<Self, DbErr> {
+        Ok(Self {
+            sequence: Sequence(row.sequence),
+            collection: Collection::named(&row.collection)
+                .ok_or_else(|| row_mapping::not_understood("collection", row.collection))?,
+            item: ItemId::from_uuid(row.item_id),
+            version: Version::from_number(row.version),
+            kind: WriteOperation::of_change(&row.kind)
+                .ok_or_else(|| row_mapping::not_understood("kind", row.kind))?,
+            time: Timestamp::from_microsecond(row.time)
+                .map_err(|error| row_mapping::not_understood("time", error))?,
+            caller: row.caller,
+        })
+    }
 }

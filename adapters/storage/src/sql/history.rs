@@ -9,9 +9,13 @@ use application::{
 };
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
-use sea_orm::{DbErr, QueryResult, Statement, Value};
+use sea_orm::{
+    ColumnTrait, Condition, DbErr, EntityTrait, PartialModelTrait, QueryFilter, QueryOrder,
+    QueryResult, QuerySelect, QueryTrait, Statement, Value,
+};
 
-use crate::sql::change_log;
+use crate::entities::change;
+use crate::sql::change_log::{self, LoggedRow};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, literal};
@@ -68,12 +72,16 @@ pub(crate) fn versions_statement(
     newest: Version,
     limit: u64,
 ) -> Statement {
-    let text = format!(
-        "SELECT c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller FROM changes c \
-         WHERE {IN_SCOPE} AND c.version <= $4 ORDER BY c.version DESC LIMIT $5"
-    );
-    let own: [Value; 2] = [newest.number().into(), i64::try_from(limit).unwrap_or(i64::MAX).into()];
-    dialect.statement(&text, scope_values(scope, id).into_iter().chain(own))
+    let parent = parent(scope).map(|parent| change::Column::Parent.eq(parent));
+    let versions = change::Entity::find()
+        .select_only()
+        .filter(change::Column::ItemId.eq(id.uuid()))
+        .filter(change::Column::Collection.eq(scope.collection.name()))
+        .filter(Condition::all().add_option(parent))
+        .filter(change::Column::Version.lte(newest.number()))
+        .order_by_desc(change::Column::Version)
+        .limit(limit);
+    LoggedRow::select_cols(versions).build(dialect.backend)
 }
 
 fn scope_values(scope: Scope, id: ItemId) -> [Value; 3] {

@@ -13,14 +13,6 @@ use crate::sql::dialect::Dialect;
 use crate::sql::sql_text::SqlText;
 use crate::sql::{history, references, row_mapping};
 
-/// In the order every engine fills them.
-pub(crate) fn columns() -> String {
-    format!(
-        "caller, path, key, fingerprint, expires_at, item_id, version, continues, continued_by, remarks{}",
-        references::columns()
-    )
-}
-
 /// Removes some that have expired: `$1` now, `$2` how many at most.
 pub(crate) const FORGET: &str = "DELETE FROM idempotency_keys WHERE (caller, path, key) IN \
                                  (SELECT caller, path, key FROM idempotency_keys WHERE expires_at <= $1 LIMIT $2)";

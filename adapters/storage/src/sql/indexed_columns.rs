@@ -97,6 +97,8 @@ mod tests {
     use domain::Collection;
 
     use super::{COLUMNS, Keys, LENGTH, column, column_among};
+    use crate::entities::{self, item};
+    use crate::sql::references;
 
     #[test]
     fn every_indexed_member_has_a_column_of_its_own() {
@@ -108,12 +110,18 @@ mod tests {
                 columns.len(),
                 members.len(),
                 "{collection:?} has {} indexed members, and `items` has {} columns for them: index \
-                 fewer, or add a migration that adds a column and its index to `items`, and its \
-                 name to `COLUMNS`",
+                 fewer, or add a migration that adds a column and its index to `items`, its name to \
+                 `COLUMNS`, and a field to `entities/item.rs`",
                 members.len(),
                 COLUMNS.len(),
             );
         }
+    }
+
+    #[test]
+    fn the_columns_are_the_last_of_the_table() {
+        let columns = references::columns() + &super::columns();
+        assert!(entities::columns::<item::Entity>().ends_with(&columns), "{columns}");
     }
 
     #[test]

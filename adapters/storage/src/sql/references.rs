@@ -79,8 +79,8 @@ mod tests {
             assert!(
                 count <= COLUMNS.len(),
                 "{collection:?} has {count} references, and `items` has columns for {}: add a \
-                 migration that adds `reference_{}` to `items` and \
-                 `idempotency_keys`, and its name to `COLUMNS`",
+                 migration that adds `reference_{}` to `items` and `idempotency_keys`, the field to \
+                 their entities, and its name to `COLUMNS`",
                 COLUMNS.len(),
                 COLUMNS.len(),
             );

@@ -10,21 +10,12 @@ use sea_orm::{Statement, Value};
 use uuid::Uuid;
 
 use crate::sql::dialect::Dialect;
+use crate::sql::references;
 use crate::sql::sql_text::SqlText;
-use crate::sql::{indexed_columns, references};
 
 /// The columns of `changes` that every write fills, in the order every write fills them.
 pub(crate) const CHANGE_COLUMNS: &str =
     "collection, item_id, version, kind, time, caller, parent, continues, members";
-
-/// The columns of `items`, in the order every insert fills them.
-pub(crate) fn item_columns() -> String {
-    format!(
-        "id, collection, parent, version, sequence, created_at, updated_at, created_by, continues{}{}",
-        references::columns(),
-        indexed_columns::columns()
-    )
-}
 
 /// The columns that are shown of a row, all but its members.
 pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {

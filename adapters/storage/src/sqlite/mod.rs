@@ -35,9 +35,8 @@ use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
 use crate::error::{StoreError, logged};
 use crate::search_index::progress::Step;
-use crate::sql::change_log::LAST;
+use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, SQLITE};
-use crate::sql::row_mapping;
 use crate::sqlite::checkpoints::Checkpoints;
 use crate::sqlite::file::{OwnedFile, existing_file, file};
 use crate::sqlite::interruptible::Interruptible;
@@ -195,8 +194,8 @@ impl Engine for Sqlite {
 pub(crate) async fn last_change(
     connection: &DatabaseConnection,
 ) -> Result<Sequence, RepositoryError> {
-    let row = connection.query_one_raw(SQLITE.statement(LAST, [])).await;
-    let last = row.and_then(|row| row.map_or(Ok(0), |row| row_mapping::get(&row, "last")));
+    let row = connection.query_one_raw(change_log::last_statement(&SQLITE)).await;
+    let last = row.and_then(change_log::last_of);
     last.map(Sequence).map_err(|error| logged(&error, "fence"))
 }
 

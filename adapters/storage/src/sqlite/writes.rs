@@ -13,11 +13,12 @@ use jiff::Timestamp;
 use rusqlite::{Params, Row, Transaction, params};
 use uuid::Uuid;
 
+use crate::entities::{self, idempotency_key, item};
 use crate::sql::dialect::SQLITE;
-use crate::sql::idempotency::{self, continued_by};
+use crate::sql::idempotency::continued_by;
 use crate::sql::indexed_columns;
 use crate::sql::references;
-use crate::sql::statements::{CHANGE_COLUMNS, REVISION, item_columns, parent, shown_columns};
+use crate::sql::statements::{CHANGE_COLUMNS, REVISION, parent, shown_columns};
 use crate::sqlite::conditions::{Given, Judged, Judgement};
 use crate::sqlite::read_set;
 use crate::sqlite::rows::{row_values, shown, timestamp};
@@ -76,12 +77,12 @@ impl SqliteWrites {
             ),
             insert: format!(
                 "INSERT INTO items ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?{})",
-                item_columns(),
+                entities::columns::<item::Entity>(),
                 references::each(parameter) + &indexed_columns::each(parameter),
             ),
             remember: format!(
                 "INSERT OR REPLACE INTO idempotency_keys ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?{})",
-                idempotency::columns(),
+                entities::columns::<idempotency_key::Entity>(),
                 references::each(parameter),
             ),
             update: update(""),

@@ -11,19 +11,20 @@ use application::maintenance::{CheckedChange, HistoryImport, MaintenanceError};
 use async_trait::async_trait;
 use domain::ItemId;
 use domain::WriteOperation;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Statement, Value};
+use sea_orm::prelude::Uuid;
+use sea_orm::sea_query::{Expr, ExprTrait, InsertStatement, OnConflict, Query};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, EntityTrait, Iterable,
+    QueryFilter, Value,
+};
 
-use super::{TransferError, connect_to_look, has_rows};
+use super::{TransferError, connect_to_look};
+use crate::entities::{change, item};
 use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::Keys;
 use crate::sql::references;
-use crate::sql::sql_text::SqlText;
-use crate::sql::statements::{item_columns, listed};
 use crate::{Store, StoreError, StoreOptions};
-
-/// A query that has a row when something was written.
-const WRITTEN: &str = "SELECT 1 FROM changes UNION ALL SELECT 1 FROM items LIMIT 1";
 
 const STEP: &str = "store the changes";
 
@@ -76,38 +77,44 @@ impl Import {
         let preparation = if dialect.backend == DbBackend::Sqlite { SQLITE } else { POSTGRES };
         let prepared = transaction.execute_unprepared(preparation.storing).await;
         prepared.map_err(TransferError::at(STEP))?;
-        if has_rows(&transaction, WRITTEN, STEP).await? {
+        if is_written(&transaction).await? {
             return Err(TransferError::NotEmpty);
         }
         Ok(Self { transaction, dialect, preparation, store })
     }
 
     async fn store_some(&self, changes: &[CheckedChange]) -> Result<(), DbErr> {
-        self.transaction.execute_raw(self.log(changes)).await?;
+        self.execute(&self.log(changes)?).await?;
         let last: HashMap<ItemId, &CheckedChange> =
             changes.iter().map(|change| (change.record.item, change)).collect();
         let (gone, left): (Vec<_>, Vec<_>) =
             last.into_values().partition(|change| change.record.kind == WriteOperation::Delete);
-        let gone: Vec<_> = gone.into_iter().map(|change| change.record.item).collect();
+        let gone: Vec<_> = gone.into_iter().map(|change| change.record.item.uuid()).collect();
         if !left.is_empty() {
-            self.transaction.execute_raw(self.put(&left, &gone)).await?;
+            self.execute(&put(&left, &gone)?).await?;
         }
         if !gone.is_empty() {
             // What belongs to an item is deleted with it, but the log may tell of the item first.
-            for what in
-                ["UPDATE items SET parent = NULL WHERE parent", "DELETE FROM items WHERE id"]
-            {
-                let text = format!("{what} IN ({})", self.dialect.listed_ids);
-                let ids = listed(gone.iter().copied());
-                self.transaction.execute_raw(self.dialect.statement(&text, [ids])).await?;
-            }
+            let children = item::Entity::update_many()
+                .col_expr(item::Column::Parent, Expr::value(None::<Uuid>))
+                .filter(item::Column::Parent.is_in(gone.iter().copied()));
+            children.exec(&self.transaction).await?;
+            let gone = item::Entity::delete_many().filter(item::Column::Id.is_in(gone));
+            gone.exec(&self.transaction).await?;
         }
         Ok(())
     }
 
-    fn log(&self, changes: &[CheckedChange]) -> Statement {
-        let mut text = SqlText::new(self.dialect);
-        let rows = changes.iter().map(|CheckedChange { record, .. }| {
+    async fn execute(&self, insert: &InsertStatement) -> Result<(), DbErr> {
+        let statement = self.dialect.backend.build(insert);
+        self.transaction.execute_raw(statement).await.map(drop)
+    }
+
+    fn log(&self, changes: &[CheckedChange]) -> Result<InsertStatement, DbErr> {
+        let mut insert = Query::insert();
+        insert.into_table(change::Entity).columns(change::Column::iter());
+        for CheckedChange { record, .. } in changes {
+            let members = Expr::value(record.members.as_deref().map(str::to_owned));
             let values = [
                 record.sequence.0.into(),
                 record.collection.name().into(),
@@ -115,57 +122,55 @@ impl Import {
                 record.version.number().into(),
                 record.kind.change_name().into(),
                 record.time.as_microsecond().into(),
-                record.caller.clone().into(),
-                record.acting.clone().into(),
-                record.client.clone().into(),
-                record.request_id.clone().into(),
-                record.parent.map(ItemId::uuid).into(),
-                record.continues.map(ItemId::uuid).into(),
+                Expr::value(record.caller.clone()),
+                Expr::value(record.acting.clone()),
+                Expr::value(record.client.clone()),
+                Expr::value(record.request_id.clone()),
+                Expr::value(record.parent.map(ItemId::uuid)),
+                Expr::value(record.continues.map(ItemId::uuid)),
+                members.cast_as(self.dialect.json),
             ];
-            let mut row: Vec<_> = values.map(|value: Value| text.bind(value)).into();
-            let members = text.bind(record.members.as_deref().map(str::to_owned));
-            row.push(format!("CAST({members} AS {})", self.dialect.json));
-            format!("({})", row.join(", "))
-        });
-        let rows = rows.collect::<Vec<_>>().join(", ");
-        text.finish(&format!("INSERT INTO changes (sequence, collection, item_id, version, kind, time, caller, acting, client, request_id, \
-             parent, continues, members) VALUES {rows}"))
+            insert.values(values).map_err(unbuildable)?;
+        }
+        Ok(insert)
     }
+}
 
-    /// Stores items as they are left. What belongs to an item that is gone is about to go.
-    fn put(&self, left: &[&CheckedChange], gone: &[ItemId]) -> Statement {
-        let mut text = SqlText::new(self.dialect);
-        let rows = left.iter().map(|CheckedChange { record, created_at, created_by }| {
-            let members = record.members.as_deref().unwrap_or_default();
-            let parent = record.parent.filter(|parent| !gone.contains(parent));
-            let values = [
-                record.item.uuid().into(),
-                record.collection.name().into(),
-                parent.map(ItemId::uuid).into(),
-                record.version.number().into(),
-                record.sequence.0.into(),
-                created_at.as_microsecond().into(),
-                record.time.as_microsecond().into(),
-                created_by.clone().into(),
-                record.continues.map(ItemId::uuid).into(),
-            ];
-            let mut row: Vec<_> = values.map(|value: Value| text.bind(value)).into();
-            let references = record.collection.references_in(members);
-            row.extend(references::values(&references).map(|id| text.bind(id)));
-            let keys = Keys::of(record.collection, members);
-            row.extend(keys.columns().iter().map(|key| text.bind(key.clone())));
-            format!("({})", row.join(", "))
-        });
-        let rows = rows.collect::<Vec<_>>().join(", ");
-        let columns = item_columns();
-        // An item keeps its identifier and its collection, the first two.
-        let updated: Vec<_> =
-            columns.split(", ").skip(2).map(|name| format!("{name} = excluded.{name}")).collect();
-        text.finish(&format!(
-            "INSERT INTO items ({columns}) VALUES {rows} ON CONFLICT (id) DO UPDATE SET {}",
-            updated.join(", ")
-        ))
+/// Stores items as they are left. What belongs to an item that is gone is about to go.
+fn put(left: &[&CheckedChange], gone: &[Uuid]) -> Result<InsertStatement, DbErr> {
+    let mut insert = Query::insert();
+    insert.into_table(item::Entity).columns(item::Column::iter());
+    // An item keeps its identifier and its collection.
+    let updated = item::Column::iter()
+        .filter(|column| !matches!(column, item::Column::Id | item::Column::Collection));
+    insert.on_conflict(OnConflict::column(item::Column::Id).update_columns(updated).to_owned());
+    for CheckedChange { record, created_at, created_by } in left {
+        let members = record.members.as_deref().unwrap_or_default();
+        let parent = record.parent.map(ItemId::uuid).filter(|parent| !gone.contains(parent));
+        let values: [Value; 9] = [
+            record.item.uuid().into(),
+            record.collection.name().into(),
+            parent.into(),
+            record.version.number().into(),
+            record.sequence.0.into(),
+            created_at.as_microsecond().into(),
+            record.time.as_microsecond().into(),
+            created_by.clone().into(),
+            record.continues.map(ItemId::uuid).into(),
+        ];
+        let references = references::values(&record.collection.references_in(members));
+        let keys = Keys::of(record.collection, members);
+        let values = values
+            .into_iter()
+            .chain(references.map(Value::from))
+            .chain(keys.columns().iter().map(|key| key.clone().into()));
+        insert.values(values.map(Expr::value)).map_err(unbuildable)?;
     }
+    Ok(insert)
+}
+
+fn unbuildable(error: impl std::fmt::Display) -> DbErr {
+    DbErr::Custom(error.to_string())
 }
 
 #[async_trait]
@@ -197,10 +202,18 @@ pub(super) async fn check_is_empty(options: &StoreOptions) -> Result<(), Transfe
         connected => connected?,
     };
     let is_prepared = is_up_to_date(&connection, Access::Write).await?;
-    if is_prepared && has_rows(&connection, WRITTEN, STEP).await? {
+    if is_prepared && is_written(&connection).await? {
         return Err(TransferError::NotEmpty);
     }
     Ok(())
+}
+
+/// Returns whether something was written.
+async fn is_written(connection: &impl ConnectionTrait) -> Result<bool, TransferError> {
+    let failed = TransferError::at(STEP);
+    let change = change::Entity::find().one(connection).await.map_err(&failed)?;
+    let item = item::Entity::find().one(connection).await.map_err(&failed)?;
+    Ok(change.is_some() || item.is_some())
 }
 
 /// Counts every scope from what is stored. The writes to what belongs to an item begin anew when

@@ -7,32 +7,34 @@
 
 use application::maintenance::{ChangeRecord, HistoryReader, MaintenanceError};
 use application::{LoggedChange, Sequence};
-use domain::WriteOperation;
+use domain::{ItemId, WriteOperation};
 use futures_util::TryStreamExt;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, QueryResult, StreamTrait};
+use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DatabaseConnection, DbBackend, EntityTrait, FromQueryResult,
+    QueryFilter, QueryOrder, QueryResult, QuerySelect, QueryTrait, Select, StreamTrait,
+};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::{TransferError, connect_to_look};
 use crate::StoreOptions;
+use crate::entities::change;
 use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::sql::dialect::Dialect;
 use crate::sql::{change_log, row_mapping};
 
 /// Changes that a statement reads at most: a statement keeps `SQLite` from copying its write-ahead
 /// log, and `PostgreSQL` from clearing away what is dead.
-const PAGE: i64 = 1_000;
+const PAGE: u64 = 1_000;
 
 /// Bytes of members that are handed on together. Three times as much is in memory: read, waiting,
 /// and in use.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// `$1` the number to begin after, `$2` the last one, `$3` how many.
-const CHANGES: &str = "SELECT c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, c.client, c.request_id, c.parent, c.continues, \
-                       CAST(c.members AS TEXT) AS members, \
-                       c.version = 1 OR EXISTS (SELECT 1 FROM changes p WHERE p.item_id = c.item_id AND p.version = c.version - 1) AS follows \
-                       FROM changes c WHERE c.sequence > $1 AND c.sequence <= $2 ORDER BY c.sequence LIMIT $3";
-
 const STEP: &str = "read the change log";
+
+/// The column that says whether the version before a change is in the log, or it is the first.
+const FOLLOWS: &str = "follows";
 
 /// Some changes in a row.
 type Batch = Result<Vec<ChangeRecord>, TransferError>;
@@ -52,8 +54,8 @@ impl LogReader {
         if !is_up_to_date(&connection, Access::Read).await? {
             return Err(TransferError::NoStore);
         }
-        let found = connection.query_one_raw(dialect.statement(change_log::LAST, [])).await;
-        let last = found.and_then(|row| row.map_or(Ok(0), |row| row_mapping::get(&row, "last")));
+        let found = connection.query_one_raw(change_log::last_statement(dialect)).await;
+        let last = found.and_then(change_log::last_of);
         let last = last.map_err(TransferError::at(STEP))?;
         // One batch waits while another is read and a third is in use.
         let (sender, batches) = channel(1);
@@ -92,9 +94,11 @@ async fn read_page(
     last: i64,
     sender: &Sender<Batch>,
 ) -> Result<Option<i64>, TransferError> {
-    let dialect = Dialect::of(connection.get_database_backend());
-    let statement = dialect.statement(CHANGES, [after.into(), last.into(), PAGE.into()]);
-    let mut rows = connection.stream_raw(statement).await.map_err(TransferError::at(STEP))?;
+    let backend = connection.get_database_backend();
+    let mut rows = connection
+        .stream_raw(changes(after, last).build(backend))
+        .await
+        .map_err(TransferError::at(STEP))?;
     let (mut batch, mut bytes, mut read) = (Vec::new(), 0, last);
     while let Some(row) = rows.try_next().await.map_err(TransferError::at(STEP))? {
         let record = record(&row)?;
@@ -104,7 +108,7 @@ async fn read_page(
         if bytes >= BATCH_BYTES {
             // SQLite's statement is to be over however long the batch waits. PostgreSQL's waits
             // with the rest of the page, which would have to be sent again.
-            if dialect.backend == DbBackend::Sqlite {
+            if backend == DbBackend::Sqlite {
                 break;
             }
             if sender.send(Ok(std::mem::take(&mut batch))).await.is_err() {
@@ -118,16 +122,43 @@ async fn read_page(
     Ok(is_wanted.then_some(read))
 }
 
+/// The changes after a number, up to the last one.
+fn changes(after: i64, last: i64) -> Select<change::Entity> {
+    let previous = Alias::new("previous");
+    let is_previous = |column: change::Column| Expr::col((previous.clone(), column));
+    let previous_exists = Expr::exists(
+        Query::select()
+            .expr(Expr::val(1))
+            .from_as(change::Entity, previous.clone())
+            .and_where(
+                is_previous(change::Column::ItemId)
+                    .equals((change::Entity, change::Column::ItemId)),
+            )
+            .and_where(
+                is_previous(change::Column::Version)
+                    .add(1)
+                    .equals((change::Entity, change::Column::Version)),
+            )
+            .take(),
+    );
+    change::Entity::find()
+        .column_as(change::Column::Version.eq(1).or(previous_exists), FOLLOWS)
+        .filter(change::Column::Sequence.gt(after))
+        .filter(change::Column::Sequence.lte(last))
+        .order_by_asc(change::Column::Sequence)
+        .limit(PAGE)
+}
+
 fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
     let failed = TransferError::at("understand the change log");
     let LoggedChange { sequence, collection, item, version, kind, time, caller } =
         change_log::change(row).map_err(&failed)?;
-    let members: Option<String> = row_mapping::get(row, "members").map_err(&failed)?;
+    let change = change::Model::from_query_result(row, "").map_err(&failed)?;
     let incomplete = |version| TransferError::Incomplete { item: item.to_string(), version };
-    if !row_mapping::get::<bool>(row, "follows").map_err(&failed)? {
+    if !row_mapping::get::<bool>(row, FOLLOWS).map_err(&failed)? {
         return Err(incomplete(version.number() - 1));
     }
-    if kind != WriteOperation::Delete && members.is_none() {
+    if kind != WriteOperation::Delete && change.members.is_none() {
         return Err(incomplete(version.number()));
     }
     Ok(ChangeRecord {
@@ -138,11 +169,11 @@ fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
         kind,
         time,
         caller,
-        acting: row_mapping::get(row, "acting").map_err(&failed)?,
-        client: row_mapping::get(row, "client").map_err(&failed)?,
-        request_id: row_mapping::get(row, "request_id").map_err(&failed)?,
-        parent: row_mapping::id(row, "parent").map_err(&failed)?,
-        continues: row_mapping::id(row, "continues").map_err(&failed)?,
-        members: members.map(Into::into),
+        acting: change.acting,
+        client: change.client,
+        request_id: change.request_id,
+        parent: change.parent.map(ItemId::from_uuid),
+        continues: change.continues.map(ItemId::from_uuid),
+        members: change.members.map(Into::into),
     })
 }

@@ -18,14 +18,13 @@ mod maintenance;
 use std::fmt::Display;
 
 use application::maintenance::MaintenanceError;
+use sea_orm::DatabaseConnection;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
-use sea_orm::{ConnectionTrait, DatabaseConnection};
 use thiserror::Error;
 
 use crate::StoreOptions;
 use crate::error::StoreError;
 use crate::postgres::single_connection;
-use crate::sql::dialect::Dialect;
 use crate::sqlite;
 
 /// Rows of an `SQLite` file that are read ahead: a row may be as large as a request.
@@ -93,15 +92,4 @@ async fn connect_to_look(options: &StoreOptions) -> Result<DatabaseConnection, S
         Some(("postgres" | "postgresql", _)) => single_connection(options).await,
         _ => Err(StoreError::UnknownScheme),
     }
-}
-
-/// Returns whether a query has a row.
-async fn has_rows(
-    connection: &impl ConnectionTrait,
-    query: &str,
-    step: &'static str,
-) -> Result<bool, TransferError> {
-    let dialect = Dialect::of(connection.get_database_backend());
-    let row = connection.query_one_raw(dialect.statement(query, [])).await;
-    Ok(row.map_err(TransferError::at(step))?.is_some())
 }
