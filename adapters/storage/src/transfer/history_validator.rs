@@ -4,7 +4,6 @@
 //! The rules of the business are not judged, because what was once accepted is history. The
 //! validator knows the last version of every item (`known_items.rs`).
 
-use application::Sequence;
 use application::maintenance::{
     ChangeRecord, CheckedChange, CollectionSummary, HistoryValidator, MaintenanceError,
 };
@@ -13,19 +12,17 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::TransferError;
+use super::history_error::HistoryError::{
+    self, DeletedTwice, Kind, Moved, NoParent, NoParents, NotContinued, Orphan, Relinked, Sequence,
+    Time, Version,
+};
+use super::history_error::ensure;
 use super::known_items::{Known, KnownItems};
 
 /// Checks changes one after the other.
 pub(super) struct SqliteHistoryValidator {
     items: KnownItems,
-    last: Sequence,
-}
-
-/// A condition that must not hold, and the error that says how to fix it.
-type Refusal<'a> = (bool, &'a dyn Fn() -> String);
-
-fn first(refusals: &[Refusal<'_>]) -> Option<String> {
-    refusals.iter().find(|(is_wrong, _)| *is_wrong).map(|(_, message)| message())
+    last: application::Sequence,
 }
 
 fn failed(error: rusqlite::Error) -> TransferError {
@@ -35,72 +32,38 @@ fn failed(error: rusqlite::Error) -> TransferError {
 impl SqliteHistoryValidator {
     /// Creates a validator that has seen no changes.
     pub fn new() -> Result<Self, TransferError> {
-        Ok(Self { items: KnownItems::new().map_err(failed)?, last: Sequence(0) })
+        Ok(Self { items: KnownItems::new().map_err(failed)?, last: application::Sequence(0) })
     }
 
-    /// Returns why a change cannot be done to its item as the changes before have left it.
-    fn item_refusal(&self, record: &ChangeRecord, known: Option<&Known>) -> Option<String> {
-        let ChangeRecord { sequence, item, kind, time, .. } = record;
+    /// Checks that a change can be done to its item as the changes before have left it.
+    fn check_item(&self, record: &ChangeRecord, known: Option<&Known>) -> Result<(), HistoryError> {
+        let ChangeRecord { sequence, item, kind, time, .. } = *record;
         let (group, found) = (record.collection.name(), record.version.number());
         let expected = known.map_or(1, |known| known.version.saturating_add(1));
-        let (before, latest) =
-            known.map_or((group, *time), |known| (&known.collection, known.updated));
         let is_there = known.is_some_and(|known| !known.is_deleted);
         let (is_created, is_deleted) =
-            (*kind == WriteOperation::Create, *kind == WriteOperation::Delete);
+            (kind == WriteOperation::Create, kind == WriteOperation::Delete);
+        ensure(sequence > self.last, || Sequence { found: sequence, last: self.last })?;
+        ensure(found == expected, || Version { item, found, expected })?;
+        if let Some(Known { collection, updated, .. }) = known {
+            ensure(collection == group, || Moved { item, before: collection.clone(), group })?;
+            ensure(time >= *updated, || Time { found: time, latest: *updated })?;
+        }
+        ensure(is_there || !is_deleted, || DeletedTwice { item })?;
+        ensure(is_deleted || is_created != is_there, || Kind { item, kind })?;
         // What an item belongs to and continues is decided when it is created.
-        let differs = |id: Option<ItemId>, link: fn(&Known) -> Option<Uuid>| {
-            is_there && known.map(link) != Some(id.map(ItemId::uuid))
+        let is_kept = |id: Option<ItemId>, link: fn(&Known) -> Option<Uuid>| {
+            !is_there || known.map(link) == Some(id.map(ItemId::uuid))
         };
-        let version = |cause| {
-            format!(
-                "`version` {found} of {item} comes where version {expected} is expected: versions count up by one from 1; {cause}, or is not in its place"
-            )
-        };
-        let relinked = |member| {
-            format!(
-                "`{member}` of {item} differs from what it was before; an item keeps it while it exists"
-            )
-        };
-        first(&[
-            (*sequence <= self.last, &|| {
-                format!(
-                    "`sequence` {} comes after {}: numbers must grow from line to line; put the lines in their order",
-                    sequence.0, self.last.0
-                )
-            }),
-            (found < expected, &|| version("the line stands twice")),
-            (found > expected, &|| version("a line is missing")),
-            (before != group, &|| {
-                format!(
-                    "{item} is in the group `{before}` before; an item cannot move to `{group}`"
-                )
-            }),
-            (*time < latest, &|| {
-                format!(
-                    "`time` {time} is before {latest} of the version before: the times of an item must not go back; put the lines in their order"
-                )
-            }),
-            (is_deleted && !is_there, &|| {
-                format!(
-                    "{item} is deleted where it does not exist; remove the line, or put back the one that created it"
-                )
-            }),
-            (!is_deleted && is_created == is_there, &|| {
-                format!(
-                    "`kind` {} of {item} does not go with what was before: it is `created` where the item does not exist, another where it does",
-                    kind.change_name()
-                )
-            }),
-            (differs(record.parent, |known| known.parent), &|| relinked("parent")),
-            (differs(record.continues, |known| known.continues), &|| relinked("continues")),
-        ])
+        let relinked = |member| move || Relinked { item, member };
+        ensure(is_kept(record.parent, |known| known.parent), relinked("parent"))?;
+        ensure(is_kept(record.continues, |known| known.continues), relinked("continues"))
     }
 
-    /// Returns why a change cannot link its item as it does.
-    fn link_refusal(&self, record: &ChangeRecord) -> rusqlite::Result<Option<String>> {
+    /// Checks that a change can link its item as it does.
+    fn check_links(&self, record: &ChangeRecord) -> rusqlite::Result<Result<(), HistoryError>> {
         let group = record.collection.name();
-        let parent_group = record.collection.parent().map(Collection::name);
+        let parents = record.collection.parent().map(Collection::name);
         let linked = |id: Option<ItemId>, group: Option<&str>| {
             let known = id.map_or(Ok(None), |id| self.items.find(id))?;
             Ok::<_, rusqlite::Error>(known.filter(|known| Some(&*known.collection) == group))
@@ -108,31 +71,19 @@ impl SqliteHistoryValidator {
         // What belongs to an item that is deleted is deleted in the same transaction, and so at the
         // same time, in any order.
         let is_deleted = record.kind == WriteOperation::Delete;
-        let has_parent = linked(record.parent, parent_group)?
+        let has_parent = linked(record.parent, parents)?
             .is_some_and(|known| !known.is_deleted || (is_deleted && known.updated == record.time));
         let continues_another = linked(record.continues, Some(group))?.is_some()
             && record.continues != Some(record.item);
-        let name = |id: Option<ItemId>| id.map(|id| id.to_string()).unwrap_or_default();
-        Ok(first(&[
-            (record.parent.is_some() && parent_group.is_none(), &|| {
-                format!(
-                    "`parent` is given, but items of `{group}` belong to no other item; make it null"
-                )
-            }),
-            (record.parent.is_some() && !has_parent, &|| {
-                format!(
-                    "`parent` names {}, which does not exist there as an item of `{}`; its line must come first",
-                    name(record.parent),
-                    parent_group.unwrap_or_default()
-                )
-            }),
-            (record.continues.is_some() && !continues_another, &|| {
-                format!(
-                    "`continues` names {}, which no earlier line creates in `{group}`; its line must come first",
-                    name(record.continues)
-                )
-            }),
-        ]))
+        let parent = match (record.parent, parents) {
+            (None, _) => Ok(()),
+            (Some(_), None) => Err(NoParents { group }),
+            (Some(parent), Some(group)) => ensure(has_parent, || NoParent { parent, group }),
+        };
+        let continues = record.continues.map_or(Ok(()), |continues| {
+            ensure(continues_another, || NotContinued { continues, group })
+        });
+        Ok(parent.and(continues))
     }
 }
 
@@ -143,26 +94,24 @@ impl HistoryValidator for SqliteHistoryValidator {
         record: ChangeRecord,
     ) -> Result<Result<CheckedChange, String>, MaintenanceError> {
         let known = self.items.find(record.item).map_err(failed)?;
-        let refusal = match self.item_refusal(&record, known.as_ref()) {
-            None => self.link_refusal(&record).map_err(failed)?,
-            found => found,
+        let checked = match self.check_item(&record, known.as_ref()) {
+            Ok(()) => self.check_links(&record).map_err(failed)?,
+            Err(error) => Err(error),
         };
         let first = || (record.time.as_microsecond(), record.caller.clone());
         let (since, created_by) = known.map_or_else(first, |known| (known.since, known.creator));
         self.items.keep(line, &record, (since, created_by.as_deref())).map_err(failed)?;
         self.last = self.last.max(record.sequence);
         let created_at = Timestamp::from_microsecond(since).unwrap_or(record.time);
-        Ok(refusal.map_or(Ok(CheckedChange { record, created_at, created_by }), Err))
+        Ok(match checked {
+            Ok(()) => Ok(CheckedChange { record, created_at, created_by }),
+            Err(error) => Err(error.to_string()),
+        })
     }
 
     fn orphans(&self, limit: usize) -> Result<Vec<(u64, String)>, MaintenanceError> {
         let orphan = |(line, [item, parent]): (u64, [ItemId; 2])| {
-            (
-                line,
-                format!(
-                    "{item} is left without {parent}, which it belongs to: whatever belongs to an item is deleted with it; put back the missing line"
-                ),
-            )
+            (line, Orphan { item, parent }.to_string())
         };
         let orphans = self.items.orphans(limit).map_err(failed)?;
         Ok(orphans.into_iter().map(orphan).collect())

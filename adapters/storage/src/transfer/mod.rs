@@ -9,6 +9,7 @@
 //! - `maintenance.rs` offers all of it as the port `Maintenance`.
 
 mod backup;
+mod history_error;
 mod history_validator;
 mod import;
 mod known_items;
