@@ -77,6 +77,10 @@ pub(crate) trait Engine: Send + Sync {
     /// Brings the full-text index up to at most so many more changes, of those up to a number.
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError>;
 
+    /// Returns whether changes are committed in the order of their numbers, so that no number below
+    /// a visible one is still to come.
+    fn commits_in_order(&self) -> bool;
+
     /// Waits for the writes under way, and returns a number up to which no change is committed any
     /// more: that of the last change at the beginning.
     async fn fence(&self) -> Result<Sequence, RepositoryError>;

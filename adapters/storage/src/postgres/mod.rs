@@ -241,6 +241,10 @@ impl Engine for Postgres {
         Timestamp::from_microsecond(now).map_err(|_| RepositoryError::Corrupt)
     }
 
+    fn commits_in_order(&self) -> bool {
+        false
+    }
+
     /// Numbers up to one that is visible were drawn before, by writes that hold the fence.
     async fn fence(&self) -> Result<Sequence, RepositoryError> {
         let passed = async {

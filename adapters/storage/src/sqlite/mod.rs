@@ -53,7 +53,7 @@ const STATEMENTS_KEPT: usize = 256;
 /// Kibibytes of pages each connection keeps; negative, as the pragma wants it. The operating system
 /// keeps the rest, once for all. The file is not mapped into memory: every connection would map it
 /// anew, and each mapping counts as the service's memory.
-const CACHED_KIBIBYTES: &str = "-4096";
+const CACHED_KIBIBYTES: &str = "-2048";
 
 /// The settings of the writer's connection. It keeps more pages, because it goes back to those of
 /// its indexes again and again. The write-ahead log is copied into the file by another
@@ -153,6 +153,10 @@ impl Engine for Sqlite {
 
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
         self.writer.index(limit, up_to).await
+    }
+
+    fn commits_in_order(&self) -> bool {
+        true
     }
 
     /// There is one writer, and what it commits is visible at once.

@@ -72,6 +72,10 @@ impl Engine for SqliteReaders {
         Err(RepositoryError::Unavailable)
     }
 
+    fn commits_in_order(&self) -> bool {
+        true
+    }
+
     async fn fence(&self) -> Result<Sequence, RepositoryError> {
         last_change(&self.0).await
     }
