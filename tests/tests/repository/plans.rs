@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use application::{IdempotencyKey, NewItem, ReadDependency, WriteMetadata};
-use domain::{Collection, Lookup, LookupKey, WriteOperation};
+use domain::{Collection, ItemId, Lookup, LookupKey, WriteOperation};
 use jiff::SignedDuration;
 use tests::stores::TestDatabase;
 
@@ -40,15 +40,37 @@ const NEVER_ANALYSED: &str = "ALTER TABLE items SET (autovacuum_enabled = false)
 async fn plans_made_on_empty_tables_lead_through_the_indexes() {
     let store = prepared().await;
     write_everything(&store).await;
-    fill(&store);
+    fill(&store, ROWS);
     reads_few_rows(&store).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn plans_made_on_tables_that_were_never_analysed_lead_through_the_indexes() {
     let store = prepared().await;
-    fill(&store);
+    fill(&store, ROWS);
     reads_few_rows(&store).await;
+}
+
+/// Where a scan of a small table costs little more than an index, the planner chose the scan.
+#[tokio::test(flavor = "multi_thread")]
+async fn items_that_are_read_together_are_found_by_an_index() {
+    const FEW_ROWS: u64 = 5_000;
+    const TOGETHER: usize = 20;
+    let store = TestStore::open(TestDatabase::postgres()).await;
+    fill(&store, FEW_ROWS);
+    let _ = store.database.query("ANALYZE");
+    let ids = store.database.query("SELECT CAST(id AS TEXT) FROM items ORDER BY id LIMIT 20");
+    let id =
+        |row: &Vec<Option<String>>| ItemId::from_uuid(row[0].as_ref().unwrap().parse().unwrap());
+    let ids: Vec<_> = ids.iter().map(id).collect();
+    let before = counted(&store, 0).await;
+    for _ in 0..TIMES {
+        assert_eq!(store.items.find_many(all(STATUS), &ids).await.unwrap().len(), TOGETHER);
+    }
+    let after = counted(&store, before.inserted).await;
+    let read = after.read - before.read;
+    println!("{read} rows were read for {TIMES} times {TOGETHER} items");
+    assert!(read <= READ_BY_A_WRITE * i64::try_from(TIMES).unwrap() * 20, "{read}");
 }
 
 /// Connections that read plan again when tables grow and were analysed, which these are not; they
@@ -66,17 +88,17 @@ async fn prepared() -> TestStore {
 }
 
 /// Adds rows that the search index is said to know.
-fn fill(store: &TestStore) {
+fn fill(store: &TestStore, rows: u64) {
     let changes = format!(
         "WITH l AS (INSERT INTO changes (collection, item_id, version, kind, time, members) \
-         SELECT 'status', gen_random_uuid(), 1, 'created', n, '{{\"subject\":\"s\"}}' FROM generate_series(1, {ROWS}) AS g (n) \
+         SELECT 'status', gen_random_uuid(), 1, 'created', n, '{{\"subject\":\"s\"}}' FROM generate_series(1, {rows}) AS g (n) \
          RETURNING item_id, sequence, time) \
          INSERT INTO items (id, collection, version, sequence, created_at, updated_at, subject) \
          SELECT item_id, 'status', 1, sequence, time, time, 's' || sequence FROM l"
     );
     let keys = format!(
         "INSERT INTO idempotency_keys (caller, path, key, fingerprint, expires_at, item_id, version, continued_by, remarks) \
-         SELECT '', '/v1/status', 'filled-' || n, '', 9000000000000000000, gen_random_uuid(), 1, '', '' FROM generate_series(1, {ROWS}) AS g (n)"
+         SELECT '', '/v1/status', 'filled-' || n, '', 9000000000000000000, gen_random_uuid(), 1, '', '' FROM generate_series(1, {rows}) AS g (n)"
     );
     for statement in [
         changes,

@@ -22,8 +22,9 @@ pub(crate) struct Dialect {
     pub bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
     pub id_text: &'static str,
-    /// A query over the identifiers in `$1`, a JSON array of their texts.
-    pub listed_ids: &'static str,
+    /// The condition that a column has one of the identifiers in `$1`, a JSON array of their texts. An
+    /// index on the column serves it, however few rows the table has.
+    pub is_listed: fn(&str) -> String,
     /// The items `i` of a page and the changes `c` that they are at, joined to their places `s` in
     /// the order of these.
     pub items_of_page: &'static str,
@@ -54,7 +55,7 @@ pub(crate) static SQLITE: Dialect = Dialect {
     without_rowid: " WITHOUT ROWID",
     bytes_of_members: "octet_length(c.members)",
     id_text: "hex(n.id)",
-    listed_ids: "SELECT unhex(value, '-') FROM json_each($1)",
+    is_listed: |column| format!("{column} IN (SELECT unhex(value, '-') FROM json_each($1))"),
     items_of_page: "LEFT JOIN items i ON i.id = s.place LEFT JOIN changes c ON c.sequence = i.sequence",
     readable_id: "lower(substr(hex(i.id), 1, 8) || '-' || substr(hex(i.id), 9, 4) || '-' || substr(hex(i.id), 13, 4) \
                   || '-' || substr(hex(i.id), 17, 4) || '-' || substr(hex(i.id), 21))",
@@ -78,7 +79,9 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     without_rowid: "",
     bytes_of_members: "octet_length(c.members::text)",
     id_text: "n.id::text",
-    listed_ids: "SELECT value::uuid FROM json_array_elements_text($1::json)",
+    is_listed: |column| {
+        format!("{column} = ANY (ARRAY(SELECT json_array_elements_text($1::json)::uuid))")
+    },
     items_of_page: "LEFT JOIN LATERAL (SELECT * FROM items i WHERE i.id = s.place OFFSET 0) i ON TRUE \
                     LEFT JOIN LATERAL (SELECT * FROM changes c WHERE c.sequence = i.sequence OFFSET 0) c ON TRUE",
     readable_id: "i.id::text",

@@ -66,15 +66,13 @@ impl Statements {
     pub fn new(dialect: &'static Dialect) -> Self {
         let shown = shown_columns(dialect, "i");
         let columns = format!("{shown}{MEMBERS}");
-        let listed_ids = dialect.listed_ids;
+        let [is_listed, has_listed_parent] = ["i.id", "i.parent"].map(dialect.is_listed);
         Self {
             dialect,
             find: format!("SELECT {columns} FROM {ITEMS} WHERE i.id = $1 AND {IN_SCOPE}"),
-            find_many: format!(
-                "SELECT {columns} FROM {ITEMS} WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
-            ),
+            find_many: format!("SELECT {columns} FROM {ITEMS} WHERE {is_listed} AND {IN_SCOPE}"),
             belonging_to: format!(
-                "SELECT {columns} FROM {ITEMS} WHERE i.parent IN ({listed_ids}) AND i.collection = $2 ORDER BY i.id LIMIT $3"
+                "SELECT {columns} FROM {ITEMS} WHERE {has_listed_parent} AND i.collection = $2 ORDER BY i.id LIMIT $3"
             ),
             shown,
         }
@@ -108,10 +106,8 @@ impl Statements {
             text.bind(value);
         }
         let columns = self.columns(&mut text, Some(fields));
-        let listed_ids = self.dialect.listed_ids;
-        text.finish(&format!(
-            "SELECT {columns} FROM {ITEMS} WHERE i.id IN ({listed_ids}) AND {IN_SCOPE}"
-        ))
+        let is_listed = (self.dialect.is_listed)("i.id");
+        text.finish(&format!("SELECT {columns} FROM {ITEMS} WHERE {is_listed} AND {IN_SCOPE}"))
     }
 
     /// The columns of the row `i` of `items` at the change `c`, with a column `field_0`, `field_1`, … per member that
