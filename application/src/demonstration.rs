@@ -4,7 +4,7 @@ use domain::{Collection, Document, Fields, ItemId, Members, Proposal, Resource};
 use thiserror::Error;
 
 use crate::Caller;
-use crate::ports::{NewItem, Ports, RepositoryError, Scope, WriteMetadata};
+use crate::ports::{NewItem, Ports, Reach, RepositoryError, Scope, Warrant, WriteMetadata};
 
 /// An item of the demonstration data.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub async fn load_demonstration(
     items: Vec<DemonstrationItem>,
 ) -> Result<(), DemonstrationError> {
     for collection in Collection::all() {
-        let totals = ports.items.totals(Scope::of(collection), &[]).await?;
+        let totals = ports.items.totals(&Reach::of_the_service(Scope::of(collection)), &[]).await?;
         if totals.items > 0 {
             return Err(DemonstrationError::NotEmpty);
         }
@@ -60,10 +60,8 @@ pub async fn load_demonstration(
             members: members.into_encoded(),
             continues: None,
         };
-        let metadata = WriteMetadata {
-            caller: caller.name().map(Into::into),
-            ..WriteMetadata::at(ports.clock.now())
-        };
+        let warrant = Warrant::of_the_service(caller.name());
+        let metadata = WriteMetadata::under(warrant, ports.clock.now());
         ports.items.insert(Scope { collection, parent }, item, metadata).await?;
     }
     Ok(())

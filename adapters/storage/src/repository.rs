@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use application::query::{MemberNames, PageQuery};
 use application::{
-    Answered, CollectionContent, CollectionWrite, ItemRepository, ListedPage, NewItem, Readiness,
-    Replacement, RepositoryError, Scope, ShownItem, Totals, ValueCounts, WriteMetadata,
+    Answered, CollectionContent, CollectionWrite, ItemRepository, ListedPage, NewItem, Reach,
+    Readiness, Replacement, RepositoryError, Scope, ShownItem, Totals, ValueCounts, WriteMetadata,
 };
 use async_trait::async_trait;
 use domain::{Collection, Found, ItemId, Lookup, Version, WriteOperation};
@@ -25,34 +25,34 @@ pub(crate) struct SqlItemRepository {
 
 #[async_trait]
 impl ItemRepository for SqlItemRepository {
-    async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
-        self.cached.item(scope, id).await
+    async fn find(&self, reach: &Reach, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
+        self.cached.item(reach.scope(), id).await
     }
 
     async fn find_many(
         &self,
-        scope: Scope,
+        reach: &Reach,
         ids: &[ItemId],
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        if ids.is_empty() { Ok(Vec::new()) } else { self.reads.items(scope, ids).await }
+        if ids.is_empty() { Ok(Vec::new()) } else { self.reads.items(reach.scope(), ids).await }
     }
 
     async fn find_fields(
         &self,
-        scope: Scope,
+        reach: &Reach,
         id: ItemId,
         fields: &MemberNames,
     ) -> Result<Option<ShownItem>, RepositoryError> {
-        self.reads.item_with_fields(scope, id, fields).await
+        self.reads.item_with_fields(reach.scope(), id, fields).await
     }
 
     async fn belonging_to(
         &self,
-        collection: Collection,
+        reach: &Reach,
         parents: &[ItemId],
         limit: u64,
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        self.reads.belonging_to(collection, parents, limit).await
+        self.reads.belonging_to(reach.scope().collection, parents, limit).await
     }
 
     async fn look_up(&self, lookup: &Lookup) -> Result<Found, RepositoryError> {
@@ -61,27 +61,27 @@ impl ItemRepository for SqlItemRepository {
 
     async fn totals(
         &self,
-        scope: Scope,
+        reach: &Reach,
         related: &[Collection],
     ) -> Result<Totals, RepositoryError> {
-        self.cached.totals(scope, related).await
+        self.cached.totals(reach.scope(), related).await
     }
 
     async fn page(
         &self,
-        scope: Scope,
+        reach: &Reach,
         query: &PageQuery,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
-        self.cached.page(scope, query).await
+        self.cached.page(reach.scope(), query).await
     }
 
     async fn value_counts(
         &self,
-        collection: Collection,
+        reach: &Reach,
         member: &str,
         limit: u64,
     ) -> Result<ValueCounts, RepositoryError> {
-        self.reads.value_counts(collection, member, limit).await
+        self.reads.value_counts(reach.scope().collection, member, limit).await
     }
 
     async fn insert(

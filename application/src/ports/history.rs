@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 
-use super::{ListedPage, LoggedChange, Result, Scope};
+use super::{ListedPage, LoggedChange, Reach, Result};
 use crate::query::PageStart;
 
 /// A version of an item, as it was.
@@ -49,7 +49,7 @@ pub trait History: Send + Sync {
     /// none when it never did.
     async fn versions(
         &self,
-        scope: Scope,
+        reach: &Reach,
         id: ItemId,
         newest: Version,
         limit: u64,
@@ -58,7 +58,7 @@ pub trait History: Send + Sync {
     /// One version of an item that the scope holds or held.
     async fn version(
         &self,
-        scope: Scope,
+        reach: &Reach,
         id: ItemId,
         version: Version,
     ) -> Result<Option<PastVersion>>;
@@ -66,7 +66,7 @@ pub trait History: Send + Sync {
     /// The version an item was at, if it was written by then.
     async fn version_at(
         &self,
-        scope: Scope,
+        reach: &Reach,
         id: ItemId,
         time: Timestamp,
     ) -> Result<Option<PastVersion>>;
@@ -74,7 +74,7 @@ pub trait History: Send + Sync {
     /// Returns a page of the items that the scope held at a time. The revision is that of no page.
     async fn page_at(
         &self,
-        scope: Scope,
+        reach: &Reach,
         time: Timestamp,
         query: &PastPageQuery,
     ) -> Result<ListedPage>;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::{Collection, Found, Item, ItemId, Lookup, Version, WriteOperation};
 use jiff::Timestamp;
 
-use super::{Result, Sequence};
+use super::{Reach, Result, Sequence, Warrant};
 use crate::IdempotencyKey;
 use crate::query::{MemberNames, PageQuery, SortPosition, Total};
 
@@ -162,8 +162,8 @@ pub struct WriteMetadata {
     /// When it was asked for (microseconds, UTC). The store may give it another
     /// time: that of its own clock, and always one after those of the writes before it.
     pub time: Timestamp,
-    /// The caller's name; `None` for an anonymous one.
-    pub caller: Option<Box<str>>,
+    /// The permission to write, and for whom.
+    pub warrant: Warrant,
     /// The key of the request, if it may be sent again.
     pub key: Option<IdempotencyKey>,
     /// Until when the key is remembered (microseconds, UTC).
@@ -176,12 +176,12 @@ pub struct WriteMetadata {
 }
 
 impl WriteMetadata {
-    /// An anonymous write at a time, without a key and based on nothing.
+    /// A write at a time, without a key and based on nothing.
     #[must_use]
-    pub fn at(time: Timestamp) -> Self {
+    pub fn under(warrant: Warrant, time: Timestamp) -> Self {
         Self {
             time,
-            caller: None,
+            warrant,
             key: None,
             key_expires: time,
             remarks: Box::default(),
@@ -192,7 +192,7 @@ impl WriteMetadata {
     /// The [identity](IdempotencyKey::identity) of the request's key, if it has one.
     #[must_use]
     pub fn key_identity(&self) -> Option<[&str; 3]> {
-        self.key.as_ref().map(|key| key.identity(self.caller.as_deref()))
+        self.key.as_ref().map(|key| key.identity(self.warrant.caller()))
     }
 }
 
@@ -258,36 +258,37 @@ pub struct Answered {
 #[async_trait]
 pub trait ItemRepository: Send + Sync {
     /// The item, if the scope holds it.
-    async fn find(&self, scope: Scope, id: ItemId) -> Result<Option<ShownItem>>;
+    async fn find(&self, reach: &Reach, id: ItemId) -> Result<Option<ShownItem>>;
 
     /// The items of `ids` that the scope holds, in any order.
-    async fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Result<Vec<ShownItem>>;
+    async fn find_many(&self, reach: &Reach, ids: &[ItemId]) -> Result<Vec<ShownItem>>;
 
     /// The item with the named members alone, in the order they are named, if the scope holds it.
     /// MUST NOT read the other members from a database.
     async fn find_fields(
         &self,
-        scope: Scope,
+        reach: &Reach,
         id: ItemId,
         fields: &MemberNames,
     ) -> Result<Option<ShownItem>>;
 
-    /// The items that belong to the parents, in the order of their ids, at most `limit` in all.
+    /// The items reached that belong to the parents, in the order of their ids, at most `limit` in all.
     async fn belonging_to(
         &self,
-        collection: Collection,
+        reach: &Reach,
         parents: &[ItemId],
         limit: u64,
     ) -> Result<Vec<ShownItem>>;
 
-    /// Returns the result of a rule's lookup in the stored items. MUST NOT read the members of
+    /// Returns the result of a rule's lookup in the stored items, whatever a caller reaches: rules
+    /// keep the whole store right. MUST NOT read the members of
     /// items beyond [`Lookup::MOST_ITEMS`] or [`Lookup::MOST_BYTES`].
     async fn look_up(&self, lookup: &Lookup) -> Result<Found>;
 
     /// How many items the scope holds, and its revision: the writes to it and to the related
     /// collections. MUST return `ParentNotFound` when the scope's parent does not exist. MUST NOT
     /// cost more in a large scope than in a small one.
-    async fn totals(&self, scope: Scope, related: &[Collection]) -> Result<Totals>;
+    async fn totals(&self, reach: &Reach, related: &[Collection]) -> Result<Totals>;
 
     /// A page of the selected items in the order asked for, those that are equal by it by id. MUST
     /// return `ParentNotFound` when the scope's parent does not exist. The items are at least as new
@@ -295,17 +296,12 @@ pub trait ItemRepository: Send + Sync {
     /// matches are counted up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). Of more
     /// matches of a search the newest MUST be listed, so many of them. A page without items is no
     /// error here.
-    async fn page(&self, scope: Scope, query: &PageQuery) -> Result<Arc<ListedPage>>;
+    async fn page(&self, reach: &Reach, query: &PageQuery) -> Result<Arc<ListedPage>>;
 
     /// The values that most items have for a [counted](domain::CollectionSpec::counted) member, at
     /// most `limit`. The counts MUST be those of the items at one point of the change log, which MAY
     /// be a little before its end. MUST NOT read the items.
-    async fn value_counts(
-        &self,
-        collection: Collection,
-        member: &str,
-        limit: u64,
-    ) -> Result<ValueCounts>;
+    async fn value_counts(&self, reach: &Reach, member: &str, limit: u64) -> Result<ValueCounts>;
 
     /// Stores a new item at version 1. MUST return `ParentNotFound` when the scope's parent does not
     /// exist, and `ItemNotFound` when the item it continues does not.

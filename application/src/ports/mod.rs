@@ -3,6 +3,7 @@
 //! A method of a port is one atomic step. Its documentation states obligations with MUST and MUST
 //! NOT; `tests/tests/repository` holds both stores to them.
 
+mod access;
 mod change_log;
 mod clock;
 mod error;
@@ -16,6 +17,7 @@ mod rules;
 
 use std::sync::Arc;
 
+pub use access::*;
 pub use change_log::*;
 pub use clock::*;
 pub use error::{RepositoryError, Result};

@@ -9,7 +9,7 @@ use super::ResourceService;
 use super::listing::{Embedded, Listing};
 use crate::Result;
 use crate::ports::{
-    CollectionWrite, Links, ListedItem, ListedPage, NewItem, Replacement, Scope, ShownItem,
+    CollectionWrite, Links, ListedItem, ListedPage, NewItem, Reach, Replacement, Scope, ShownItem,
 };
 use crate::query::{PageRequest, SortPosition, Total};
 
@@ -97,7 +97,8 @@ impl<R: Resource> ResourceService<R> {
     async fn existing(&self, mut references: Vec<Option<ItemId>>) -> Result<Vec<Option<ItemId>>> {
         for (reference, collection) in references.iter_mut().zip(self.collection.referenced()) {
             if let Some(id) = *reference {
-                let found = self.repository.find(Scope::of(collection), id).await?;
+                let found =
+                    self.repository.find(&Reach::of_the_service(Scope::of(collection)), id).await?;
                 *reference = found.map(|shown| shown.item.id);
             }
         }

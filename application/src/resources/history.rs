@@ -12,7 +12,7 @@ use super::rules::Decision;
 use super::validate::{Draft, stored_members};
 use super::write::{MAX_ATTEMPTS, require_memory};
 use super::{ResourceService, Written};
-use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Scope, ShownItem};
+use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Reach, Scope, ShownItem};
 use crate::query::{MemberNames, PageRequest, PageStart};
 use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Result};
 
@@ -128,8 +128,8 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
             let page_count = Some(latest.number().unsigned_abs().div_ceil(page_size));
             return Err(ApplicationError::PageOutOfRange { page, page_count });
         }
-        let (scope, first) = (self.scope(item.parent), Version::from_number(first));
-        let versions = self.history.versions(scope, item.id, first, page_size).await?;
+        let (reach, first) = (self.reach(item.parent), Version::from_number(first));
+        let versions = self.history.versions(&reach, item.id, first, page_size).await?;
         Ok(VersionPage { versions, latest, exists: newest.kind != WriteOperation::Delete })
     }
 
@@ -139,7 +139,7 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         item: ItemAddress,
         version: Version,
     ) -> Result<(PastVersion, Item)> {
-        let found = self.history.version(self.scope(item.parent), item.id, version).await?;
+        let found = self.history.version(&self.reach(item.parent), item.id, version).await?;
         let Some(found) = found else {
             let latest = self.newest_change(item).await?.version;
             return Err(ApplicationError::VersionNotFound { latest });
@@ -173,7 +173,7 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         fields: Option<&MemberNames>,
     ) -> Result<(PastVersion, Item)> {
         self.require_past(time).await?;
-        let found = self.history.version_at(self.scope(item.parent), item.id, time).await?;
+        let found = self.history.version_at(&self.reach(item.parent), item.id, time).await?;
         let found = found.ok_or(ApplicationError::ItemNotFound)?;
         let mut item = found.item.clone().ok_or(ApplicationError::ItemNotFound)?;
         cut(&mut item, fields);
@@ -190,20 +190,21 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         self.require_past(time).await?;
         if let Some(parent) = parent {
             let collection = self.collection.parent().ok_or(ApplicationError::ParentNotFound)?;
-            let found = self.history.version_at(Scope::of(collection), parent, time).await?;
+            let reach = Reach::of_the_service(Scope::of(collection));
+            let found = self.history.version_at(&reach, parent, time).await?;
             found.and_then(|found| found.item).ok_or(ApplicationError::ParentNotFound)?;
         }
-        let scope = self.scope(parent);
+        let reach = self.reach(parent);
         let query = PastPageQuery {
             position: request.query(self.collection).position,
             limit: request.page_size,
             is_counted: request.is_counted,
         };
-        let mut content = self.history.page_at(scope, time, &query).await?;
+        let mut content = self.history.page_at(&reach, time, &query).await?;
         let has_items = async {
             let position = PageStart::Offset(0);
             let first = PastPageQuery { position, limit: 1, is_counted: false };
-            Ok(!self.history.page_at(scope, time, &first).await?.items.is_empty())
+            Ok(!self.history.page_at(&reach, time, &first).await?.items.is_empty())
         };
         require_within(request, &content, has_items).await?;
         for listed in &mut content.items {
@@ -223,7 +224,7 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         require_memory(write, &past)?;
         let body = stored_members(&past)?;
         for _ in 0..MAX_ATTEMPTS {
-            if self.repository.find(self.scope(item.parent), item.id).await?.is_some() {
+            if self.repository.find(&self.reach(item.parent), item.id).await?.is_some() {
                 match self.change(write, WriteOperation::Replace, &body).await {
                     // It was removed just now.
                     Err(ApplicationError::ItemNotFound) => {}
@@ -240,8 +241,8 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
 impl<R: Resource> ResourceService<R> {
     /// The last change of an item that exists or did.
     async fn newest_change(&self, item: ItemAddress) -> Result<LoggedChange> {
-        let (scope, newest) = (self.scope(item.parent), Version::from_number(i64::MAX));
-        let changes = self.history.versions(scope, item.id, newest, 1).await?;
+        let (reach, newest) = (self.reach(item.parent), Version::from_number(i64::MAX));
+        let changes = self.history.versions(&reach, item.id, newest, 1).await?;
         changes.into_iter().next().ok_or(ApplicationError::ItemNotFound)
     }
 
@@ -277,7 +278,7 @@ impl<R: Resource> ResourceService<R> {
         shown.item.version = newest.version.next();
         shown.item.created_at = past.created_at;
         if let Some(continued) = past.continues {
-            let found = self.repository.find(self.scope(None), continued).await?;
+            let found = self.repository.find(&self.reach(None), continued).await?;
             shown.links.continues = found.map(|found| found.item.id);
         }
         Ok(shown)

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::ResourceService;
 use super::result::remarks;
-use crate::ports::{Answered, ReadDependency, WriteMetadata};
+use crate::ports::{Answered, ReadDependency, Warrant, WriteMetadata};
 use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
 
 /// The identities of the keys whose requests are at work.
@@ -63,13 +63,13 @@ impl<R: Resource> ResourceService<R> {
     ) -> WriteMetadata {
         let time = self.clock.now();
         let lifetime = self.limits.key_lifetime;
+        let warrant = Warrant::of_the_service(options.caller.name());
         WriteMetadata {
-            caller: options.caller.name().map(Into::into),
             key: key(options).cloned(),
             key_expires: time.checked_add(lifetime).unwrap_or(Timestamp::MAX),
             remarks: remarks(warnings),
             read_set,
-            ..WriteMetadata::at(time)
+            ..WriteMetadata::under(warrant, time)
         }
     }
 

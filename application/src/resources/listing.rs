@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use domain::{Item, ItemId, Members, Relation, RelationKind};
 
-use crate::ports::{ItemRepository, ListedItem, ListedPage, Scope, ShownItem};
+use crate::ports::{ItemRepository, ListedItem, ListedPage, Reach, Scope, ShownItem};
 use crate::query::{MemberNames, PageRequest, PageStart, Search, SortPosition, Total};
 use crate::{ApplicationError, Result};
 
@@ -203,12 +203,13 @@ async fn related(
     relation: Relation,
     items: &[&ShownItem],
 ) -> Result<Vec<ShownItem>> {
+    let reach = Reach::of_the_service(Scope::of(relation.to));
     if relation.kind == RelationKind::Children {
         let parents: Vec<_> = items.iter().map(|shown| shown.item.id).collect();
         if parents.is_empty() {
             return Ok(Vec::new());
         }
-        let found = repository.belonging_to(relation.to, &parents, MOST_EMBEDDED + 1).await?;
+        let found = repository.belonging_to(&reach, &parents, MOST_EMBEDDED + 1).await?;
         if found.len() as u64 > MOST_EMBEDDED {
             return Err(ApplicationError::TooMuchEmbedded);
         }
@@ -217,5 +218,5 @@ async fn related(
     let mut ids: Vec<_> = items.iter().filter_map(|shown| related_id(relation, shown)).collect();
     ids.sort_unstable();
     ids.dedup();
-    Ok(repository.find_many(Scope::of(relation.to), &ids).await?)
+    Ok(repository.find_many(&reach, &ids).await?)
 }

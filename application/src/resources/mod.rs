@@ -26,7 +26,7 @@ use domain::{Collection, Document, Fields, ItemId, Proposal, Resource};
 use jiff::SignedDuration;
 
 use crate::ports::{
-    Clock, History, IdGenerator, ItemRepository, Ports, RuleBook, Scope, ShownItem,
+    Clock, History, IdGenerator, ItemRepository, Ports, Reach, RuleBook, Scope, ShownItem,
 };
 use crate::{ApplicationError, ItemAddress, Result};
 
@@ -102,8 +102,13 @@ impl<R: Resource> ResourceService<R> {
         Scope { collection: self.collection, parent }
     }
 
+    /// The part of the store that is read for a caller.
+    fn reach(&self, parent: Option<ItemId>) -> Reach {
+        Reach::of_the_service(self.scope(parent))
+    }
+
     async fn find(&self, item: ItemAddress) -> Result<ShownItem> {
-        let found = self.repository.find(self.scope(item.parent), item.id).await?;
+        let found = self.repository.find(&self.reach(item.parent), item.id).await?;
         found.ok_or(ApplicationError::ItemNotFound)
     }
 
@@ -111,7 +116,8 @@ impl<R: Resource> ResourceService<R> {
     async fn require_parent(&self, parent: Option<ItemId>) -> Result<()> {
         let Some(parent) = parent else { return Ok(()) };
         let collection = self.collection.parent().ok_or(ApplicationError::ParentNotFound)?;
-        let found = self.repository.find(Scope::of(collection), parent).await?;
+        let found =
+            self.repository.find(&Reach::of_the_service(Scope::of(collection)), parent).await?;
         found.map(|_| ()).ok_or(ApplicationError::ParentNotFound)
     }
 

@@ -69,11 +69,11 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         parent: Option<ItemId>,
         request: &PageRequest,
     ) -> Result<Listing> {
-        let (scope, query) = (self.scope(parent), request.query(self.collection));
-        let content = self.repository.page(scope, &query).await?;
+        let (reach, query) = (self.reach(parent), request.query(self.collection));
+        let content = self.repository.page(&reach, &query).await?;
         let has_items = async {
             let first = PageQuery { position: PageStart::Offset(0), limit: 1, ..query.clone() };
-            Ok(!self.repository.page(scope, &first).await?.items.is_empty())
+            Ok(!self.repository.page(&reach, &first).await?.items.is_empty())
         };
         require_within(request, &content, has_items).await?;
         let shown: Vec<_> = content.items.iter().map(|listed| &listed.shown).collect();
@@ -89,7 +89,7 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         request: &PageRequest,
     ) -> Result<Option<Revision>> {
         let related = request.view.related(self.collection);
-        let totals = self.repository.totals(self.scope(parent), &related).await?;
+        let totals = self.repository.totals(&self.reach(parent), &related).await?;
         let is_there = request.page == 1
             || request.position.is_some()
             || (request.selection.is_everything()
@@ -106,8 +106,8 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         let shown = match &view.fields {
             None => self.find(item).await?,
             Some(fields) => {
-                let scope = self.scope(item.parent);
-                let found = self.repository.find_fields(scope, item.id, fields).await?;
+                let reach = self.reach(item.parent);
+                let found = self.repository.find_fields(&reach, item.id, fields).await?;
                 found.ok_or(ApplicationError::ItemNotFound)?
             }
         };

@@ -144,7 +144,7 @@ impl<R: Resource> ResourceService<R> {
         body: &ReplacementBody,
         named: &[ItemId],
     ) -> Result<Vec<Result<Element<R>, Violation>>> {
-        let known = self.repository.find_many(self.scope(None), named).await?;
+        let known = self.repository.find_many(&self.reach(None), named).await?;
         let mut known: HashMap<_, _> =
             known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
         let mut elements = Vec::with_capacity(body.elements.len());

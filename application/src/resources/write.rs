@@ -256,7 +256,7 @@ impl<R: Resource> ResourceService<R> {
         if !precondition.is_conditional() {
             return Ok(None);
         }
-        let current = self.repository.totals(self.scope(None), &self.referenced()).await?.revision;
+        let current = self.repository.totals(&self.reach(None), &self.referenced()).await?.revision;
         if precondition.excludes(&current) {
             Err(ApplicationError::CollectionChanged { current })
         } else {

@@ -1,6 +1,7 @@
 //! The structure of the code: which crate may depend on which, which module may import which, and
 //! how large files and functions may be.
 
+mod access;
 mod comments;
 mod dependencies;
 mod exemptions;

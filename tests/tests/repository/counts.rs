@@ -6,7 +6,7 @@ use application::Scope;
 use domain::{Collection, Value, WriteOperation};
 use fastrand::Rng;
 
-use crate::store::{NOW, TestStore, all, at, content, new_item, replacement};
+use crate::store::{NOW, TestStore, all, at, content, new_item, reach, replacement};
 
 on_both_stores! {
     every_write_keeps_the_counts_in_step
@@ -22,7 +22,7 @@ const PROPOSALS: Scope = all(Collection::known("proposals"));
 /// The counts of a member, as `value items|…`.
 async fn counts(store: &TestStore, scope: Scope, member: &str, limit: u64) -> String {
     store.store.wait_until_indexed().await.unwrap();
-    let counts = store.items.value_counts(scope.collection, member, limit).await.unwrap();
+    let counts = store.items.value_counts(&reach(scope), member, limit).await.unwrap();
     let last = store.store.change_log().last().await.unwrap();
     assert_eq!(counts.up_to, last, "nothing is written meanwhile");
     assert_eq!(counts.time.is_some(), last.0 > 0);

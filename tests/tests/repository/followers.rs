@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use application::{
-    ChangeLog, ItemRepository, NewItem, ReadDependency, Sequence, ShownItem, WriteMetadata,
+    ChangeLog, ItemRepository, NewItem, ReadDependency, Sequence, ShownItem, Warrant, WriteMetadata,
 };
 use domain::{Collection, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
@@ -84,7 +84,7 @@ async fn followers_of_three_instances_are_told_every_change_once_and_in_order() 
 }
 
 fn metadata() -> WriteMetadata {
-    WriteMetadata::at(now())
+    WriteMetadata::under(Warrant::of_the_service(None), now())
 }
 
 /// The place at which two lists begin to differ.

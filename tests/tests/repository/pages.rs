@@ -3,7 +3,7 @@
 use application::{RepositoryError, Scope};
 use domain::Collection;
 
-use crate::store::{TestStore, all, everything, ids, lib_of, next_id};
+use crate::store::{TestStore, all, everything, ids, lib_of, next_id, reach};
 
 on_both_stores! {
     what_pages_link_to_counts_in_their_revision
@@ -80,7 +80,7 @@ async fn a_parents_totals_are_its_own(store: &TestStore) {
 async fn the_page_of_an_unknown_owner_is_refused(store: &TestStore) {
     let scope = Scope { collection: Collection::known("lib"), parent: Some(next_id()) };
     assert_eq!(
-        store.items.page(scope, &everything(scope)).await,
+        store.items.page(&reach(scope), &everything(scope)).await,
         Err(RepositoryError::ParentNotFound)
     );
 }
@@ -91,7 +91,7 @@ async fn the_page_of_a_removed_owner_is_refused(store: &TestStore) {
     store.insert(scope, "{}").await;
     store.delete(all(Collection::known("proposals")), &proposal).await.unwrap();
     assert_eq!(
-        store.items.page(scope, &everything(scope)).await,
+        store.items.page(&reach(scope), &everything(scope)).await,
         Err(RepositoryError::ParentNotFound)
     );
 }
@@ -100,7 +100,7 @@ async fn a_collection_without_owners_has_no_parents(store: &TestStore) {
     let file = store.insert(all(Collection::known("files")), "{}").await;
     let scope = Scope { collection: Collection::known("files"), parent: Some(file.item.id) };
     assert_eq!(
-        store.items.page(scope, &everything(scope)).await,
+        store.items.page(&reach(scope), &everything(scope)).await,
         Err(RepositoryError::ParentNotFound)
     );
 }

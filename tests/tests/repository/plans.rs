@@ -5,13 +5,13 @@
 
 use std::time::{Duration, Instant};
 
-use application::{IdempotencyKey, NewItem, ReadDependency, WriteMetadata};
+use application::{IdempotencyKey, NewItem, ReadDependency, Warrant, WriteMetadata};
 use domain::{Collection, ItemId, Lookup, LookupKey, WriteOperation};
 use jiff::SignedDuration;
 use tests::stores::TestDatabase;
 
 use crate::model::now;
-use crate::store::{TestStore, all, content, lib_of, new_item, next_id, replacement};
+use crate::store::{TestStore, all, content, lib_of, new_item, next_id, reach, replacement};
 
 /// Items, changes and live keys that are there beside those that are written.
 const ROWS: u64 = 100_000;
@@ -65,7 +65,7 @@ async fn items_that_are_read_together_are_found_by_an_index() {
     let ids: Vec<_> = ids.iter().map(id).collect();
     let before = counted(&store, 0).await;
     for _ in 0..TIMES {
-        assert_eq!(store.items.find_many(all(STATUS), &ids).await.unwrap().len(), TOGETHER);
+        assert_eq!(store.items.find_many(&reach(all(STATUS)), &ids).await.unwrap().len(), TOGETHER);
     }
     let after = counted(&store, before.inserted).await;
     let read = after.read - before.read;
@@ -189,7 +189,7 @@ async fn write_everything(store: &TestStore) -> Writes {
 }
 
 fn metadata() -> WriteMetadata {
-    WriteMetadata::at(now())
+    WriteMetadata::under(Warrant::of_the_service(None), now())
 }
 
 fn with_key() -> WriteMetadata {

@@ -4,7 +4,9 @@ use application::{IdempotencyKey, Links, NewItem, Replacement, Scope, ShownItem,
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 
-use crate::store::{NOW, TestStore, all, at, content, ids, lib_of, new_item, next_id, replacement};
+use crate::store::{
+    NOW, TestStore, all, at, content, ids, lib_of, new_item, next_id, reach, replacement,
+};
 
 on_both_stores! {
     an_unknown_item_is_none
@@ -27,7 +29,10 @@ on_both_stores! {
 }
 
 async fn an_unknown_item_is_none(store: &TestStore) {
-    assert_eq!(store.items.find(all(Collection::known("files")), next_id()).await, Ok(None));
+    assert_eq!(
+        store.items.find(&reach(all(Collection::known("files"))), next_id()).await,
+        Ok(None)
+    );
 }
 
 async fn members_come_back_to_the_byte(store: &TestStore) {
@@ -229,7 +234,7 @@ async fn a_replaced_collection_has_its_links(store: &TestStore) {
         let added = content.additions[0].id;
         store.items.replace_all(scope.collection, content, at(NOW)).await.unwrap();
         for id in [kept.item.id, added] {
-            let shown = store.items.find(scope, id).await.unwrap().unwrap();
+            let shown = store.items.find(&reach(scope), id).await.unwrap().unwrap();
             assert_eq!(shown.links.reference(index), Some(target.item.id), "{scope:?}");
         }
     }
@@ -257,10 +262,10 @@ async fn many_items_are_found_in_one_call(store: &TestStore) {
     let second = store.insert(statuses, "{}").await;
     let mut asked: Vec<_> = std::iter::repeat_with(next_id).take(20_000).collect();
     asked.extend(ids([&first, &second]));
-    let mut found = store.items.find_many(statuses, &asked).await.unwrap();
+    let mut found = store.items.find_many(&reach(statuses), &asked).await.unwrap();
     found.sort_by_key(|shown| shown.item.id);
     assert_eq!(found, [first, second]);
-    assert_eq!(store.items.find_many(statuses, &[]).await.unwrap(), []);
+    assert_eq!(store.items.find_many(&reach(statuses), &[]).await.unwrap(), []);
 }
 
 async fn many_items_are_found_within_the_scope(store: &TestStore) {
@@ -270,11 +275,14 @@ async fn many_items_are_found_within_the_scope(store: &TestStore) {
         store.insert(all(Collection::known("lib")), "{}").await,
     );
     let asked = ids([&own, &free]);
-    assert_eq!(store.items.find_many(lib_of(&proposal), &asked).await.unwrap(), [own]);
+    assert_eq!(store.items.find_many(&reach(lib_of(&proposal)), &asked).await.unwrap(), [own]);
     assert_eq!(
         store
             .items
-            .find_many(Scope { collection: Collection::known("files"), parent: None }, &asked)
+            .find_many(
+                &reach(Scope { collection: Collection::known("files"), parent: None }),
+                &asked
+            )
             .await
             .unwrap(),
         []

@@ -3,7 +3,7 @@
 use application::{CollectionContent, NewItem, RepositoryError};
 use domain::{Collection, Version};
 
-use crate::store::{NOW, TestStore, all, at, content, ids, lib_of, new_item, replacement};
+use crate::store::{NOW, TestStore, all, at, content, ids, lib_of, new_item, reach, replacement};
 
 const COLLECTION: Collection = Collection::known("cashprogram");
 
@@ -59,10 +59,10 @@ async fn it_tells_its_time_and_revision(store: &TestStore) {
     store.insert(all(referenced[0]), "{}").await;
     let kept = store.insert(all(COLLECTION), "{}").await;
     for additions in [vec![new_item("{}")], vec![]] {
-        let seen = store.items.find(all(COLLECTION), kept.item.id).await.unwrap().unwrap();
+        let seen = store.items.find(&reach(all(COLLECTION)), kept.item.id).await.unwrap().unwrap();
         let whole = content(vec![replacement(&seen, "{}")], additions);
         let write = store.items.replace_all(COLLECTION, whole, at(NOW)).await.unwrap();
-        let totals = store.items.totals(all(COLLECTION), &referenced).await.unwrap();
+        let totals = store.items.totals(&reach(all(COLLECTION)), &referenced).await.unwrap();
         assert_eq!(write.revision, totals.revision);
         for item in store.list(all(COLLECTION)).await.items {
             assert_eq!(item.item.updated_at, write.time);

@@ -9,7 +9,7 @@ use storage_adapter::{Store, StoreError, StoreOptions};
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
-use crate::store::{TestStore, all, connect, new_item};
+use crate::store::{TestStore, all, connect, new_item, reach};
 
 on_both_stores! {
     a_fresh_database_is_not_migrated
@@ -99,7 +99,7 @@ async fn a_newer_schema_is_used_as_far_as_it_allows(store: &TestStore) {
                 let found = looking
                     .unwrap()
                     .items()
-                    .find(all(Collection::known("files")), written.item.id)
+                    .find(&reach(all(Collection::known("files"))), written.item.id)
                     .await;
                 assert_eq!(found.unwrap().as_ref(), Some(&written));
             }
@@ -217,7 +217,7 @@ async fn reads_go_through_after_a_restart_of_the_server_and_writes_recover() {
     let id = shown.item.id;
     let readers: JoinSet<_> = (0..8)
         .map(|_| store.items.clone())
-        .map(|items| async move { items.find(all(Collection::known("files")), id).await })
+        .map(|items| async move { items.find(&reach(all(Collection::known("files"))), id).await })
         .collect();
     readers.join_all().await;
     for _ in 0..4 {

@@ -9,7 +9,9 @@ use application::{Scope, Search};
 use domain::Collection;
 use tokio::task::JoinSet;
 
-use crate::store::{NOW, TestStore, all, at, content, everything, lib_of, new_item, replacement};
+use crate::store::{
+    NOW, TestStore, all, at, content, everything, lib_of, new_item, reach, replacement,
+};
 
 on_both_stores! {
     every_word_must_be_found_and_no_word_is_too_common
@@ -162,7 +164,7 @@ async fn a_search_finds_what_was_acknowledged_while_others_write(store: &TestSto
                     .unwrap();
                 assert_eq!(
                     items
-                        .page(COLLECTION, &searching(COLLECTION, &word))
+                        .page(&reach(COLLECTION), &searching(COLLECTION, &word))
                         .await
                         .unwrap()
                         .items

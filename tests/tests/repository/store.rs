@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use application::query::{PageQuery, PageStart, Selection, Total};
 use application::{
-    ChangeLog, CollectionContent, ItemRepository, ListedPage, LoggedChange, NewItem, Replacement,
-    RepositoryError, Revision, Scope, Sequence, ShownItem, WriteMetadata,
+    ChangeLog, CollectionContent, ItemRepository, ListedPage, LoggedChange, NewItem, Reach,
+    Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Warrant, WriteMetadata,
 };
 use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;
@@ -20,6 +20,11 @@ pub const NOW: i64 = 1_790_000_000_123_456;
 /// Everything of a collection.
 pub const fn all(collection: Collection) -> Scope {
     Scope { collection, parent: None }
+}
+
+/// Everything in a scope.
+pub const fn reach(scope: Scope) -> Reach {
+    Reach::of_the_service(scope)
 }
 
 /// The library items of one proposal.
@@ -38,7 +43,10 @@ pub fn next_id() -> ItemId {
 
 /// A change made at a microsecond, by nobody in particular.
 pub fn at(microsecond: i64) -> WriteMetadata {
-    WriteMetadata::at(Timestamp::from_microsecond(microsecond).unwrap())
+    WriteMetadata::under(
+        Warrant::of_the_service(None),
+        Timestamp::from_microsecond(microsecond).unwrap(),
+    )
 }
 
 /// A new item that refers to nothing.
@@ -134,7 +142,7 @@ impl TestStore {
 
     /// The item as it is now.
     pub async fn find(&self, scope: Scope, shown: &ShownItem) -> Option<ShownItem> {
-        self.items.find(scope, shown.item.id).await.unwrap()
+        self.items.find(&reach(scope), shown.item.id).await.unwrap()
     }
 
     pub async fn page(&self, scope: Scope, offset: u64, limit: u64) -> Page {
@@ -149,7 +157,7 @@ impl TestStore {
     }
 
     pub async fn select(&self, scope: Scope, query: &PageQuery) -> Arc<ListedPage> {
-        self.items.page(scope, query).await.unwrap()
+        self.items.page(&reach(scope), query).await.unwrap()
     }
 
     /// The whole scope, which must be small.

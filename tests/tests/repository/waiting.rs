@@ -11,7 +11,7 @@ use application::{Scope, Search};
 use domain::{Collection, WriteOperation};
 use tokio::task::JoinSet;
 
-use crate::store::{NOW, TestStore, all, at, content, everything, new_item, replacement};
+use crate::store::{NOW, TestStore, all, at, content, everything, new_item, reach, replacement};
 
 on_both_stores! {
     a_cheap_page_does_not_wait_for_expensive_ones
@@ -53,7 +53,7 @@ async fn ask_for_expensive_pages(store: &TestStore) -> (JoinSet<()>, Arc<AtomicU
         let query =
             filtered(all(LARGE), "text", move |_| Condition::Contains(word.as_str().into()));
         pages.spawn(async move {
-            assert_eq!(items.page(all(LARGE), &query).await.unwrap().items.len(), 0);
+            assert_eq!(items.page(&reach(all(LARGE)), &query).await.unwrap().items.len(), 0);
             answered.fetch_add(1, Ordering::Relaxed);
         });
     }
@@ -107,7 +107,7 @@ async fn a_filtered_page_shows_only_what_matches_beside_writers(store: &TestStor
         let query = PageQuery { limit: 100 + reader, ..filtered(scope, "state", equals("on")) };
         readers.spawn(async move {
             for _ in 0..400 {
-                let page = items.page(scope, &query).await.unwrap();
+                let page = items.page(&reach(scope), &query).await.unwrap();
                 let shown = page.items.iter().map(|listed| &*listed.shown.item.members);
                 assert!(shown.clone().all(|members| members == r#"{"state":"on"}"#), "{page:?}");
                 assert_eq!(page.total, Total::Exact(shown.count() as u64));

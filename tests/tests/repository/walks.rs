@@ -5,7 +5,9 @@ use application::{NewItem, WriteMetadata};
 use domain::{Collection, WriteOperation};
 use tokio::task::JoinSet;
 
-use crate::store::{NOW, TestStore, all, at, content, everything, ids, new_item, replacement};
+use crate::store::{
+    NOW, TestStore, all, at, content, everything, ids, new_item, reach, replacement,
+};
 
 on_both_stores! {
     a_walk_skips_and_repeats_nothing_while_others_write
@@ -70,7 +72,8 @@ async fn only_the_members_asked_for_come_back(store: &TestStore) {
         .await;
     let fields = ["l", "a\"b", "missing", "z", "none"].map(std::sync::Arc::from).to_vec().into();
     let expected = r#"{"l":[1.50,{"x":null}],"a\"b":"é\n","z":100.10,"none":null}"#;
-    let found = store.items.find_fields(scope, shown.item.id, &fields).await.unwrap().unwrap();
+    let found =
+        store.items.find_fields(&reach(scope), shown.item.id, &fields).await.unwrap().unwrap();
     assert_eq!(
         (&*found.item.members, found.item.version, &found.links),
         (expected, shown.item.version, &shown.links)
@@ -79,11 +82,18 @@ async fn only_the_members_asked_for_come_back(store: &TestStore) {
         store.select(scope, &PageQuery { fields: Some(fields.clone()), ..everything(scope) }).await;
     assert_eq!(&*page.items[0].shown.item.members, expected);
     assert_eq!(
-        store.items.find_fields(all(Collection::known("status")), shown.item.id, &fields).await,
+        store
+            .items
+            .find_fields(&reach(all(Collection::known("status"))), shown.item.id, &fields)
+            .await,
         Ok(None)
     );
-    let none =
-        store.items.find_fields(scope, shown.item.id, &Vec::new().into()).await.unwrap().unwrap();
+    let none = store
+        .items
+        .find_fields(&reach(scope), shown.item.id, &Vec::new().into())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(&*none.item.members, "{}");
 }
 
@@ -99,15 +109,23 @@ async fn items_are_found_by_their_owners(store: &TestStore) {
     }
     store.insert(all(Collection::known("lib")), "{}").await;
     assert_eq!(
-        store.items.belonging_to(Collection::known("lib"), &parents[..2], 10).await.unwrap(),
+        store
+            .items
+            .belonging_to(&reach(all(Collection::known("lib"))), &parents[..2], 10)
+            .await
+            .unwrap(),
         owned[..4]
     );
     assert_eq!(
-        store.items.belonging_to(Collection::known("lib"), &parents, 5).await.unwrap(),
+        store.items.belonging_to(&reach(all(Collection::known("lib"))), &parents, 5).await.unwrap(),
         owned[..5]
     );
     assert_eq!(
-        store.items.belonging_to(Collection::known("files"), &parents, 5).await.unwrap(),
+        store
+            .items
+            .belonging_to(&reach(all(Collection::known("files"))), &parents, 5)
+            .await
+            .unwrap(),
         []
     );
 }
@@ -128,8 +146,11 @@ async fn nobody_who_was_answered_reads_what_was_before(store: &TestStore) {
                     .update(scope, replacement(&shown, &members), WriteOperation::Replace, change())
                     .await
                     .unwrap();
-                assert_eq!(items.find(scope, shown.item.id).await.unwrap().as_ref(), Some(&shown));
-                let page = items.page(scope, &everything(scope)).await.unwrap();
+                assert_eq!(
+                    items.find(&reach(scope), shown.item.id).await.unwrap().as_ref(),
+                    Some(&shown)
+                );
+                let page = items.page(&reach(scope), &everything(scope)).await.unwrap();
                 assert!(
                     page.items.iter().any(|listed| listed.shown == shown),
                     "a page is older than a write that was answered"
@@ -137,11 +158,11 @@ async fn nobody_who_was_answered_reads_what_was_before(store: &TestStore) {
             }
             let next = NewItem { continues: Some(shown.item.id), ..new_item("{}") };
             let next = items.insert(scope, next, change()).await.unwrap();
-            let found = items.find(scope, shown.item.id).await.unwrap().unwrap();
+            let found = items.find(&reach(scope), shown.item.id).await.unwrap().unwrap();
             assert_eq!(found.links.continued_by, [next.item.id]);
             items.delete(scope, next.item.id, next.item.version, change()).await.unwrap();
-            assert_eq!(items.find(scope, next.item.id).await.unwrap(), None);
-            let found = items.find(scope, shown.item.id).await.unwrap().unwrap();
+            assert_eq!(items.find(&reach(scope), next.item.id).await.unwrap(), None);
+            let found = items.find(&reach(scope), shown.item.id).await.unwrap().unwrap();
             assert!(found.links.continued_by.is_empty());
         });
     }

@@ -3,7 +3,7 @@
 use application::{NewItem, RepositoryError, Scope};
 use domain::{Collection, Version, WriteOperation};
 
-use crate::store::{NOW, TestStore, all, at, lib_of, new_item, next_id, replacement};
+use crate::store::{NOW, TestStore, all, at, lib_of, new_item, next_id, reach, replacement};
 
 on_both_stores! {
     an_insert_under_an_unknown_owner_is_refused
@@ -200,7 +200,7 @@ async fn a_write_that_was_answered_is_there_after_reopening(store: &TestStore) {
     store.store.clone().close().await;
     let again = crate::store::connect(&store.database).await;
     assert_eq!(
-        again.items().find(all(Collection::known("files")), shown.item.id).await,
+        again.items().find(&reach(all(Collection::known("files"))), shown.item.id).await,
         Ok(Some(shown))
     );
     again.close().await;
@@ -219,7 +219,7 @@ async fn a_closed_store_is_unavailable(store: &TestStore) {
         Err(RepositoryError::Unavailable)
     );
     assert_eq!(
-        items.find(all(Collection::known("files")), next_id()).await,
+        items.find(&reach(all(Collection::known("files"))), next_id()).await,
         Err(RepositoryError::Unavailable)
     );
     assert_eq!(readiness.check().await, Err(RepositoryError::Unavailable));

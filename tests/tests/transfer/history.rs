@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ItemRepository, NewItem, Replacement, Scope, ShownItem, WriteMetadata};
+use application::{
+    ItemRepository, NewItem, Reach, Replacement, Scope, ShownItem, Warrant, WriteMetadata,
+};
 use domain::{Collection, ItemId, Members, WriteOperation};
 use jiff::Timestamp;
 use storage_adapter::{Store, StoreOptions};
@@ -206,7 +208,8 @@ impl Author {
     }
 
     async fn delete_newest(&self, collection: Collection, id: ItemId) {
-        let shown = self.items.find(all(collection), id).await.unwrap().unwrap();
+        let shown =
+            self.items.find(&Reach::of_the_service(all(collection)), id).await.unwrap().unwrap();
         self.items.delete(all(collection), id, shown.item.version, by(1)).await.unwrap();
     }
 }
@@ -254,9 +257,9 @@ fn all(collection: Collection) -> Scope {
 
 /// Two of three writes have a caller.
 fn by(number: usize) -> WriteMetadata {
-    let caller = (!number.is_multiple_of(3)).then(|| format!("Ana \"{}\" Ñ\\", number % 10).into());
+    let caller = (!number.is_multiple_of(3)).then(|| format!("Ana \"{}\" Ñ\\", number % 10));
     let time = Timestamp::from_microsecond(BEGINNING + i64::try_from(number).unwrap()).unwrap();
-    WriteMetadata { caller, ..WriteMetadata::at(time) }
+    WriteMetadata::under(Warrant::of_the_service(caller.as_deref()), time)
 }
 
 /// Rows of a store that must be the same in every copy of it.

@@ -110,7 +110,7 @@ fn statement(text: &str, writes: &[RowWrite<'_>], current_reads: &CurrentReads) 
         column(&|write| write.row.scope.collection.name().to_owned()),
         column(&|write| id_text(write.row.scope.parent)),
         column(&|write| write.row.members.to_string()),
-        column(&|write| write.metadata.caller.as_deref().unwrap_or_default().to_owned()),
+        column(&|write| write.metadata.warrant.caller().unwrap_or_default().to_owned()),
         booleans(writes.iter().map(|write| current_reads.holds(write.metadata))),
     ];
     values.extend(

@@ -283,7 +283,7 @@ impl PostgresWrites {
 
 /// The parameter that every deletion begins with.
 fn caller(metadata: &WriteMetadata) -> Value {
-    metadata.caller.as_deref().map(str::to_owned).into()
+    metadata.warrant.caller().map(str::to_owned).into()
 }
 
 /// The revision of a whole collection, with the writes to those it refers to.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use application::{
-    ChangeLog, History, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion,
+    ChangeLog, History, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion, Reach,
     RepositoryError, Scope, Sequence,
 };
 use async_trait::async_trait;
@@ -65,44 +65,45 @@ impl PastReads {
 impl History for PastReads {
     async fn versions(
         &self,
-        scope: Scope,
+        reach: &Reach,
         id: ItemId,
         newest: Version,
         limit: u64,
     ) -> Result<Vec<LoggedChange>, RepositoryError> {
         let dialect = self.reads.engine.dialect();
-        let statement = history::versions_statement(dialect, scope, id, newest, limit);
+        let statement = history::versions_statement(dialect, reach.scope(), id, newest, limit);
         self.reads.read("versions", statement, history::versions).await
     }
 
     async fn version(
         &self,
-        scope: Scope,
+        reach: &Reach,
         id: ItemId,
         version: Version,
     ) -> Result<Option<PastVersion>, RepositoryError> {
-        self.past_version(scope, id, VersionSelector::Numbered(version)).await
+        self.past_version(reach.scope(), id, VersionSelector::Numbered(version)).await
     }
 
     async fn version_at(
         &self,
-        scope: Scope,
+        reach: &Reach,
         id: ItemId,
         time: Timestamp,
     ) -> Result<Option<PastVersion>, RepositoryError> {
         self.close_timestamp(time).await?;
-        self.past_version(scope, id, VersionSelector::At(time)).await
+        self.past_version(reach.scope(), id, VersionSelector::At(time)).await
     }
 
     /// The version of every item is looked for, so it may take long.
     async fn page_at(
         &self,
-        scope: Scope,
+        reach: &Reach,
         time: Timestamp,
         query: &PastPageQuery,
     ) -> Result<ListedPage, RepositoryError> {
         self.close_timestamp(time).await?;
-        let statement = history::page_statement(self.reads.engine.dialect(), scope, time, query);
+        let statement =
+            history::page_statement(self.reads.engine.dialect(), reach.scope(), time, query);
         self.reads.read_slowly("page_at", statement, |rows| history::page(rows, query)).await
     }
 

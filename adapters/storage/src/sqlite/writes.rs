@@ -203,7 +203,7 @@ impl Performing<'_> {
         {
             return Ok(Err(refusal));
         }
-        let created = Created { at: self.time, by: write.metadata.caller.as_deref() };
+        let created = Created { at: self.time, by: write.metadata.warrant.caller() };
         let item = self.add(write, Version::FIRST, created, continues)?;
         // Nothing continues an item before it exists.
         Ok(Ok(ShownItem {
@@ -284,7 +284,7 @@ impl Performing<'_> {
             version.number(),
             operation.change_name(),
             self.time.as_microsecond(),
-            metadata.caller,
+            metadata.warrant.caller(),
             parent.map(ItemId::uuid),
             continues.map(ItemId::uuid),
             members
@@ -358,7 +358,7 @@ impl Performing<'_> {
         let kind = WriteOperation::Delete.change_name();
         self.run(
             &self.texts.deleted,
-            params![id.uuid(), kind, self.time.as_microsecond(), metadata.caller],
+            params![id.uuid(), kind, self.time.as_microsecond(), metadata.warrant.caller()],
         )?;
         for text in REMOVE {
             let mut statement = self.transaction.prepare_cached(text)?;

@@ -168,7 +168,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
-    use application::{RepositoryError, Scope, WriteMetadata};
+    use application::{RepositoryError, Scope, Warrant, WriteMetadata};
     use async_trait::async_trait;
     use domain::{Collection, ItemId, Version};
     use jiff::Timestamp;
@@ -193,7 +193,10 @@ mod tests {
         let scope = Scope::of(Collection::known("files"));
         let id = ItemId::from_uuid(Uuid::nil());
         let change = Change::Delete(Deletion { scope, id, expected: Version::FIRST });
-        Write { change, metadata: WriteMetadata::at(Timestamp::UNIX_EPOCH) }
+        Write {
+            change,
+            metadata: WriteMetadata::under(Warrant::of_the_service(None), Timestamp::UNIX_EPOCH),
+        }
     }
 
     #[tokio::test]

@@ -2,14 +2,14 @@
 
 use application::query::{PageStart, SortPosition, Total};
 use application::{
-    ListedPage, PastPageQuery, RepositoryError, Scope, Sequence, ShownItem, WriteMetadata,
+    ListedPage, PastPageQuery, RepositoryError, Scope, Sequence, ShownItem, Warrant, WriteMetadata,
 };
 use domain::{Collection, Found, ItemId, Version};
 
 use super::history::{History, now};
 use super::random_page::{Bookmark, Place, RandomPage};
 use super::random_write;
-use crate::store::whole_log;
+use crate::store::{all, reach, whole_log};
 
 /// Items of a page at most; less than a collection mostly has.
 const MOST_ON_A_PAGE: u64 = 9;
@@ -49,7 +49,7 @@ impl History<'_> {
             self.compare_positions(&RandomPage::everything(scope), PageStart::Offset(0), 1000)
                 .await;
             let ids: Vec<_> = self.model.records().map(|(id, _)| id).collect();
-            let mut found = self.items().find_many(scope, &ids).await.unwrap();
+            let mut found = self.items().find_many(&reach(scope), &ids).await.unwrap();
             found.sort_by_key(|shown| shown.item.id);
             let all = self.model.ids(scope).into_iter();
             let expected: Vec<_> = all.filter_map(|id| self.model.shown(scope, id)).collect();
@@ -64,7 +64,7 @@ impl History<'_> {
         for index in 0..self.model.records().count() {
             let (id, record) = self.model.records().nth(index).expect("it is there");
             let scope = Scope::of(record.collection);
-            let found = self.items().find(scope, id).await.unwrap();
+            let found = self.items().find(&reach(scope), id).await.unwrap();
             assert_eq!(found, self.model.shown(scope, id));
             self.compare_versions_of(scope, id, Version::from_number(i64::MAX), 1000).await;
         }
@@ -72,7 +72,7 @@ impl History<'_> {
 
     async fn compare_item(&mut self) {
         let (scope, id) = self.some_item();
-        let found = self.items().find(scope, id).await.unwrap();
+        let found = self.items().find(&reach(scope), id).await.unwrap();
         assert_eq!(found, self.model.shown(scope, id), "{id} in {scope:?}");
     }
 
@@ -83,7 +83,7 @@ impl History<'_> {
             (0..count).map(|_| self.choices().some_id(scope.collection)).collect();
         ids.sort_unstable();
         ids.dedup();
-        let mut found = self.items().find_many(scope, &ids).await.unwrap();
+        let mut found = self.items().find_many(&reach(scope), &ids).await.unwrap();
         found.sort_by_key(|shown| shown.item.id);
         let expected = ids.iter().filter_map(|id| self.model.shown(scope, *id));
         assert_eq!(found, expected.collect::<Vec<_>>(), "{ids:?} in {scope:?}");
@@ -93,7 +93,7 @@ impl History<'_> {
         let (scope, id) = self.some_item();
         let names = ["x", "notes", "nothing", "y"].map(std::sync::Arc::from);
         let names = names[self.random.usize(..3)..].to_vec().into();
-        let found = self.items().find_fields(scope, id, &names).await.unwrap();
+        let found = self.items().find_fields(&reach(scope), id, &names).await.unwrap();
         let expected = self.model.shown(scope, id).map(|mut shown| {
             shown.item.members = self.model.body(id).expect("it exists").fields(&names);
             shown
@@ -107,7 +107,8 @@ impl History<'_> {
         parents.dedup();
         let lib = Collection::known("lib");
         let limit = self.random.usize(..6);
-        let found = self.items().belonging_to(lib, &parents, limit as u64).await.unwrap();
+        let found =
+            self.items().belonging_to(&reach(all(lib)), &parents, limit as u64).await.unwrap();
         let ids = self.model.ids(Scope::of(lib)).into_iter();
         let own = ids
             .filter_map(|id| self.model.shown(Scope::of(lib), id))
@@ -125,7 +126,7 @@ impl History<'_> {
     }
 
     pub async fn compare_totals(&mut self, scope: Scope, related: &[Collection]) {
-        let totals = self.items().totals(scope, related).await;
+        let totals = self.items().totals(&reach(scope), related).await;
         if !self.model.has_parent(scope) {
             assert_eq!(totals, Err(RepositoryError::ParentNotFound), "{scope:?}");
             return;
@@ -171,7 +172,7 @@ impl History<'_> {
         place: Option<&Place>,
     ) {
         let query = page.query(start, limit);
-        let found = self.items().page(page.scope, &query).await;
+        let found = self.items().page(&reach(page.scope), &query).await;
         if !self.model.has_parent(page.scope) {
             assert_eq!(found, Err(RepositoryError::ParentNotFound), "{page:?}");
             return;
@@ -235,7 +236,7 @@ impl History<'_> {
         let (mut ids, mut end) = (Vec::new(), None);
         loop {
             let query = page.query(start, limit);
-            let found = self.items().page(page.scope, &query).await.unwrap();
+            let found = self.items().page(&reach(page.scope), &query).await.unwrap();
             let listed = found.items.iter().map(|listed| listed.shown.item.id);
             let at = if is_backward { 0 } else { ids.len() };
             ids.splice(at..at, listed);
@@ -260,7 +261,7 @@ impl History<'_> {
         let order = vec![application::query::SortKey { subject, descending: true }];
         let query =
             application::query::PageQuery { order, ..page.query(PageStart::Offset(0), 1000) };
-        let found = self.items().page(scope, &query).await.unwrap();
+        let found = self.items().page(&reach(scope), &query).await.unwrap();
         let mut ids: Vec<_> = found.items.iter().map(|listed| listed.shown.item.id).collect();
         let scores = found.items.iter().map(|listed| listed.score.expect("a score"));
         let best_first: Vec<_> = scores.zip(&ids).map(|(score, id)| (-score, *id)).collect();
@@ -275,8 +276,8 @@ impl History<'_> {
         let collection = random_write::collection(&mut self.random);
         let key = self.choices().key(collection);
         for caller in [None, Some("ana")] {
-            let (key, caller) = (Some(key.clone()), caller.map(Into::into));
-            let metadata = WriteMetadata { key, caller, ..WriteMetadata::at(now()) };
+            let (key, warrant) = (Some(key.clone()), Warrant::of_the_service(caller));
+            let metadata = WriteMetadata { key, ..WriteMetadata::under(warrant, now()) };
             let answered = self.items().answered(&metadata).await.unwrap();
             assert_eq!(answered.as_ref(), self.model.answered(&metadata), "{metadata:?}");
         }
@@ -296,7 +297,7 @@ impl History<'_> {
         newest: Version,
         limit: usize,
     ) {
-        let found = self.history().versions(scope, id, newest, limit as u64).await.unwrap();
+        let found = self.history().versions(&reach(scope), id, newest, limit as u64).await.unwrap();
         let record = self.model.record(scope, id);
         let all = record.into_iter().flat_map(|record| record.versions.iter().rev());
         let changes = all.map(|(change, _)| change.clone());
@@ -307,10 +308,10 @@ impl History<'_> {
     async fn compare_version(&mut self) {
         let (scope, id) = self.some_item();
         let version = Version::from_number(self.random.i64(1..6));
-        let found = self.history().version(scope, id, version).await.unwrap();
+        let found = self.history().version(&reach(scope), id, version).await.unwrap();
         assert_eq!(found, self.model.version(scope, id, version), "{id} in {scope:?}");
         let time = self.past_time();
-        let found = self.history().version_at(scope, id, time).await.unwrap();
+        let found = self.history().version_at(&reach(scope), id, time).await.unwrap();
         assert_eq!(found, self.model.version_at(scope, id, time), "{id} in {scope:?} at {time}");
     }
 
@@ -339,7 +340,7 @@ impl History<'_> {
             let (from, to) = (end.saturating_sub(limit), end.min(expected.len()));
             let is_counted = self.random.bool();
             let query = PastPageQuery { position, limit: limit as u64, is_counted };
-            let found = self.history().page_at(scope, time, &query).await.unwrap();
+            let found = self.history().page_at(&reach(scope), time, &query).await.unwrap();
             let items = found.items.iter().map(|listed| &listed.shown.item);
             assert_eq!(
                 items.collect::<Vec<_>>(),

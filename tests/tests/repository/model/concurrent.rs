@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use application::{
-    IdempotencyKey, ItemRepository, NewItem, ReadDependency, Replacement, Scope, WriteMetadata,
+    IdempotencyKey, ItemRepository, NewItem, ReadDependency, Replacement, Scope, Warrant,
+    WriteMetadata,
 };
 use domain::{Collection, Found, Item, ItemId, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
@@ -19,7 +20,7 @@ use super::body::Body;
 use super::history::{History, Instance, now};
 use super::replay::{Event, Operation, Replay};
 use super::write::{Change, Write, Written};
-use crate::store::{content, next_id, whole_log};
+use crate::store::{content, next_id, reach, whole_log};
 
 /// Tasks at once.
 const TASKS: u64 = 12;
@@ -141,7 +142,7 @@ impl Task {
         let id = self.some(collection, true).map_or_else(next_id, |known| known.id);
         let scope = Scope::of(collection);
         let begun = self.tick();
-        let found = self.items.find(scope, id).await.unwrap().map(|shown| shown.item);
+        let found = self.items.find(&reach(scope), id).await.unwrap().map(|shown| shown.item);
         let ended = self.tick();
         Event { begun, ended, operation: Operation::Find(scope, id, found) }
     }
@@ -262,7 +263,7 @@ impl Task {
     }
 
     async fn metadata(&mut self, change: &Change) -> WriteMetadata {
-        let mut metadata = WriteMetadata::at(now());
+        let mut metadata = WriteMetadata::under(Warrant::of_the_service(None), now());
         let is_keyed = matches!(change, Change::Insert(..)) && self.random.u8(..6) == 0;
         if is_keyed {
             let key = self.random.u8(..20).to_string();

@@ -95,7 +95,7 @@ impl Model {
             Change::Delete(_, id, _) => self.deleted(*id),
             Change::ReplaceAll(collection, content) => self.replaced(*collection, content),
         };
-        let caller = write.metadata.caller.as_deref();
+        let caller = write.metadata.warrant.caller();
         let by = |effect| Effect { caller: caller.map(str::to_owned), ..effect };
         effects.into_iter().map(by).collect()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use application::{
     CollectionContent, IdempotencyKey, NewItem, ReadDependency, Replacement, Revision, Scope,
-    WriteMetadata,
+    Warrant, WriteMetadata,
 };
 use domain::{Collection, ItemId, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
@@ -279,7 +279,7 @@ impl RandomWrites<'_> {
         // Clocks of other instances are late.
         let time = self.now - SignedDuration::from_micros(self.random.i64(0..2_000_000));
         let caller = one(self.random, &["", "", "ana", "ben"]);
-        let caller = (!caller.is_empty()).then(|| caller.into());
+        let warrant = Warrant::of_the_service((!caller.is_empty()).then_some(caller));
         let (scope, id) = match change {
             Change::Insert(scope, item) | Change::Restore(scope, item) => (*scope, item.id),
             Change::Update(scope, replacement, _) => (*scope, replacement.id),
@@ -292,7 +292,7 @@ impl RandomWrites<'_> {
         let key_expires = if self.one_in(6) { time - hour } else { self.now + hour };
         let remarks = one(self.random, &["", "a remark"]).into();
         let read_set = if self.one_in(4) { self.read_set(id) } else { Vec::new() };
-        WriteMetadata { time, caller, key, key_expires, remarks, read_set }
+        WriteMetadata { time, warrant, key, key_expires, remarks, read_set }
     }
 
     pub fn key(&mut self, collection: Collection) -> IdempotencyKey {

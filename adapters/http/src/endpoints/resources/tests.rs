@@ -160,7 +160,7 @@ async fn a_page_is_listed_when_it_may_have_changed_or_may_not_exist() {
 #[tokio::test]
 async fn what_is_embedded_counts_in_what_a_page_depends_on() {
     let mut items = MockItemRepository::new();
-    let is_related = |_: &application::Scope, query: &PageQuery| {
+    let is_related = |_: &application::Reach, query: &PageQuery| {
         query.related.contains(&Collection::known("lib"))
     };
     items.expect_page().once().withf(is_related).returning(|_, _| Ok(page(0)));
