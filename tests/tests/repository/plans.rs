@@ -3,12 +3,14 @@
 //! reads a few rows, however many there are. Rows are counted, because that does not depend on how
 //! busy the machine is.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use application::{IdempotencyKey, NewItem, ReadDependency, Warrant, WriteMetadata};
 use domain::{Collection, ItemId, Lookup, LookupKey, WriteOperation};
 use jiff::SignedDuration;
 use tests::stores::TestDatabase;
+use tokio::task::JoinSet;
 
 use crate::model::now;
 use crate::store::{TestStore, all, content, lib_of, new_item, next_id, reach, replacement};
@@ -51,6 +53,32 @@ async fn plans_made_on_tables_that_were_never_analysed_lead_through_the_indexes(
     reads_few_rows(&store).await;
 }
 
+/// The first look-ups of keys plan on empty tables.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_pile_up_are_looked_up_by_an_index() {
+    const CLIENTS: u64 = 32;
+    const REQUESTS: u64 = 50;
+    let store = TestStore::open(TestDatabase::postgres()).await;
+    leave_unanalysed(&store);
+    let mut clients = JoinSet::new();
+    for _ in 0..CLIENTS {
+        let items = Arc::clone(&store.items);
+        clients.spawn(async move {
+            for _ in 0..REQUESTS {
+                let metadata = with_key();
+                assert_eq!(items.answered(&metadata).await.unwrap(), None);
+                items.insert(all(STATUS), new_item("{}"), metadata.clone()).await.unwrap();
+                assert!(items.answered(&metadata).await.unwrap().is_some());
+            }
+        });
+    }
+    clients.join_all().await;
+    let writes = i64::try_from(CLIENTS * REQUESTS).unwrap();
+    let read = counted(&store, writes).await.read;
+    println!("{read} rows were read for {writes} requests with a key");
+    assert!(read <= READ_BY_A_WRITE * writes, "{:?}", store.database.query(BY_INDEX));
+}
+
 /// Where a scan of a small table costs little more than an index, the planner chose the scan.
 #[tokio::test(flavor = "multi_thread")]
 async fn items_that_are_read_together_are_found_by_an_index() {
@@ -81,10 +109,14 @@ async fn prepared() -> TestStore {
     let database = TestDatabase::postgres();
     let _ = database.query(NO_SCANS);
     let store = TestStore::open(database).await;
+    leave_unanalysed(&store);
+    store
+}
+
+fn leave_unanalysed(store: &TestStore) {
     for statement in NEVER_ANALYSED.split(';') {
         let _ = store.database.query(statement);
     }
-    store
 }
 
 /// Adds rows that the search index is said to know.

@@ -25,9 +25,10 @@ pub(crate) struct Dialect {
     /// The condition that a column has one of the identifiers in `$1`, a JSON array of their texts. An
     /// index on the column serves it, however few rows the table has.
     pub is_listed: fn(&str) -> String,
-    /// The items `i` of a page and the changes `c` that they are at, joined to their places `s` in
-    /// the order of these.
-    pub items_of_page: &'static str,
+    /// Joins a table that has an index for the condition: the kind of the join, the table, the name
+    /// of its row, and the condition. The index is used for each row, however small the planner
+    /// takes the table to be, and the order of the rows is kept.
+    pub joined_by_index: fn(&str, &str, &str, &str) -> String,
     /// `i.id` as people write it.
     pub readable_id: &'static str,
     /// A column of microseconds since the epoch, as a time people can read.
@@ -56,7 +57,7 @@ pub(crate) static SQLITE: Dialect = Dialect {
     bytes_of_members: "octet_length(c.members)",
     id_text: "hex(n.id)",
     is_listed: |column| format!("{column} IN (SELECT unhex(value, '-') FROM json_each($1))"),
-    items_of_page: "LEFT JOIN items i ON i.id = s.place LEFT JOIN changes c ON c.sequence = i.sequence",
+    joined_by_index: |join, table, row, condition| format!("{join} {table} {row} ON {condition}"),
     readable_id: "lower(substr(hex(i.id), 1, 8) || '-' || substr(hex(i.id), 9, 4) || '-' || substr(hex(i.id), 13, 4) \
                   || '-' || substr(hex(i.id), 17, 4) || '-' || substr(hex(i.id), 21))",
     readable_time: |column| {
@@ -82,8 +83,11 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     is_listed: |column| {
         format!("{column} = ANY (ARRAY(SELECT json_array_elements_text($1::json)::uuid))")
     },
-    items_of_page: "LEFT JOIN LATERAL (SELECT * FROM items i WHERE i.id = s.place OFFSET 0) i ON TRUE \
-                    LEFT JOIN LATERAL (SELECT * FROM changes c WHERE c.sequence = i.sequence OFFSET 0) c ON TRUE",
+    joined_by_index: |join, table, row, condition| {
+        format!(
+            "{join} LATERAL (SELECT * FROM {table} {row} WHERE {condition} OFFSET 0) {row} ON TRUE"
+        )
+    },
     readable_id: "i.id::text",
     readable_time: |column| format!("timestamptz 'epoch' + {column} * interval '1 microsecond'"),
     view_columns: "SELECT column_name::text AS name FROM information_schema.columns \
@@ -96,6 +100,15 @@ pub(crate) static POSTGRES: Dialect = Dialect {
 };
 
 impl Dialect {
+    /// Joins tables [by an index](Self::joined_by_index), one after the other: the kind of each
+    /// join, the table, the name of its row, and the condition.
+    pub fn joins(&self, joins: &[[&str; 4]]) -> String {
+        let joins = joins.iter().map(|[join, table, row, condition]| {
+            (self.joined_by_index)(join, table, row, condition)
+        });
+        joins.collect::<Vec<_>>().join(" ")
+    }
+
     /// The spellings of an engine.
     pub fn of(backend: DbBackend) -> &'static Self {
         if backend == DbBackend::Sqlite { &SQLITE } else { &POSTGRES }

@@ -28,8 +28,10 @@ pub(crate) const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version
                                   CAST(c.members AS TEXT) AS members";
 
 /// The first version, and the item as it is now.
-pub(crate) const JOINS: &str = "JOIN changes f ON f.item_id = c.item_id AND f.version = 1 \
-                                LEFT JOIN items i ON i.id = c.item_id";
+pub(crate) const JOINS: [[&str; 4]; 2] = [
+    ["JOIN", "changes", "f", "f.item_id = c.item_id AND f.version = 1"],
+    ["LEFT JOIN", "items", "i", "i.id = c.item_id"],
+];
 
 /// The condition that the change `c` is of the item `$1` in the collection `$2`, and below the parent
 /// `$3` if there is one.
@@ -59,7 +61,8 @@ pub(crate) fn version_statement(
         ),
     };
     let text = format!(
-        "SELECT {COLUMNS} FROM changes c {JOINS} WHERE {IN_SCOPE} AND c.version {condition}"
+        "SELECT {COLUMNS} FROM changes c {joins} WHERE {IN_SCOPE} AND c.version {condition}",
+        joins = dialect.joins(&JOINS),
     );
     dialect.statement(&text, scope_values(scope, id).into_iter().chain([value]))
 }
@@ -165,7 +168,14 @@ pub(crate) fn page_statement(
         "WITH walked AS MATERIALIZED ({walk} ORDER BY e.id {order} LIMIT {limit} OFFSET {offset}), \
          t AS (SELECT {counted} AS matches) \
          SELECT t.matches, s.* FROM t LEFT JOIN (SELECT {COLUMNS} FROM walked w \
-         JOIN changes c ON c.item_id = w.id AND c.version = w.version {JOINS}) s ON TRUE ORDER BY s.item_id {order}"
+         {version} {joins}) s ON TRUE ORDER BY s.item_id {order}",
+        version = dialect.joins(&[[
+            "JOIN",
+            "changes",
+            "c",
+            "c.item_id = w.id AND c.version = w.version"
+        ]]),
+        joins = dialect.joins(&JOINS),
     ))
 }
 

@@ -25,6 +25,12 @@ pub(crate) fn continued_by(links: &Links) -> String {
 /// A caller, a path and a key.
 pub(crate) type KeyIdentity = [String; 3];
 
+/// The keys that are asked for, and the versions that were written.
+const JOINS: [[&str; 4]; 2] = [
+    ["JOIN", "idempotency_keys", "k", "k.caller = a.caller AND k.path = a.path AND k.key = a.key"],
+    ["JOIN", "changes", "c", "c.item_id = k.item_id AND c.version = k.version"],
+];
+
 /// Looks for what requests were answered before. There are few such statements, because as many
 /// requests are looked for as the next power of two, the first of them several times.
 pub(crate) fn answered_statement(dialect: &'static Dialect, keys: &[KeyIdentity]) -> Statement {
@@ -37,11 +43,11 @@ pub(crate) fn answered_statement(dialect: &'static Dialect, keys: &[KeyIdentity]
     let query = format!(
         "WITH asked (caller, path, key) AS (VALUES {asked}) \
          SELECT k.caller AS asked_caller, k.path, k.key, k.expires_at, k.fingerprint, k.continues AS continues_link, k.continued_by, \
-         k.remarks{links}, {columns} FROM asked a JOIN idempotency_keys k ON k.caller = a.caller AND k.path = a.path AND k.key = a.key \
-         JOIN changes c ON c.item_id = k.item_id AND c.version = k.version {joins}",
+         k.remarks{links}, {columns} FROM asked a {keys} {joins}",
         links = references::each(|name| format!(", k.{name}")),
         columns = history::COLUMNS,
-        joins = history::JOINS,
+        keys = dialect.joins(&JOINS),
+        joins = dialect.joins(&history::JOINS),
     );
     text.finish(&query)
 }

@@ -16,6 +16,13 @@ use crate::sql::sort::Order;
 use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::{Statements, parent, parent_collection, with_members};
 
+/// The items of a page and the changes that they are at, joined to their places `s` in the order of
+/// these.
+const ITEMS_OF_PAGE: [[&str; 4]; 2] = [
+    ["LEFT JOIN", "items", "i", "i.id = s.place"],
+    ["LEFT JOIN", "changes", "c", "c.sequence = i.sequence"],
+];
+
 /// The statement that reads a page, and how its rows are understood.
 pub(crate) struct PageStatement {
     pub statement: Statement,
@@ -74,7 +81,7 @@ impl PageStatement {
             beyond = window.beyond,
             limit = window.limit,
             offset = window.offset,
-            joined = dialect.items_of_page,
+            joined = dialect.joins(&ITEMS_OF_PAGE),
         );
         Self { statement: text.finish(&page), order, is_backward: window.is_backward, count }
     }
