@@ -79,6 +79,12 @@ pub enum StoreError {
          and import the export into a new store (docs/backup.md)"
     )]
     FirstEdition,
+    /// A table or a column is missing.
+    #[error(
+        "the tables of the store are not those that this build uses ({0}): another build prepared it; export it with that build, and import \
+         the export into a new store (docs/backup.md)"
+    )]
+    Tables(String),
     /// The schema was made by a service that this one is too old to work beside.
     #[error(
         "the schema of the store has version {found}, and this service knows {known}: it is too old to use the store; install the \
@@ -111,6 +117,11 @@ impl StoreError {
     #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
     pub(crate) fn schema(error: DbErr) -> Self {
         Self::Schema(one_line(&error))
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+    pub(crate) fn tables(error: DbErr) -> Self {
+        Self::Tables(one_line(&error))
     }
 }
 

@@ -17,6 +17,7 @@ on_both_stores! {
     instances_that_start_together_prepare_the_schema_once
     a_store_of_the_first_edition_is_refused_with_the_way_out
     a_newer_schema_is_used_as_far_as_it_allows
+    a_store_that_lacks_a_table_or_a_column_is_refused
     the_view_has_one_column_per_field
     the_view_is_made_anew_when_a_field_is_missing
     the_view_shows_fields_as_columns
@@ -200,6 +201,18 @@ async fn the_folder_of_a_database_file_is_made() {
     store.migrate().await.unwrap();
     store.close().await;
     assert!(folder.path().join("a/b/p.db").is_file());
+}
+
+async fn a_store_that_lacks_a_table_or_a_column_is_refused(store: &TestStore) {
+    for (damage, named) in [
+        ("ALTER TABLE changes RENAME COLUMN request_id TO renamed", "request_id"),
+        ("DROP TABLE callers", "callers"),
+    ] {
+        let _ = store.database.query(damage);
+        let refused = store.store.is_migrated().await.unwrap_err();
+        let line = refused.to_string();
+        assert!(line.contains(named) && line.contains("export it"), "{line}");
+    }
 }
 
 /// Cuts all connections, as a restart of the server does.

@@ -46,7 +46,7 @@ pub(crate) async fn history(database: &impl ConnectionTrait) -> Result<String, S
 /// # Errors
 /// Also where the database cannot be queried.
 pub(crate) async fn check_tables(database: &impl ConnectionTrait) -> Result<(), StoreError> {
-    entities::check(database).await.map_err(StoreError::schema)
+    entities::check(database).await.map_err(StoreError::tables)
 }
 
 /// Returns whether the schema is as this service needs it; `false` where it has yet to be migrated.
