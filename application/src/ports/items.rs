@@ -298,8 +298,8 @@ pub trait ItemRepository: Send + Sync {
     /// error here.
     async fn page(&self, reach: &Reach, query: &PageQuery) -> Result<Arc<ListedPage>>;
 
-    /// The values that most items have for a [counted](domain::CollectionSpec::counted) member, at
-    /// most `limit`. The counts MUST be those of the items at one point of the change log, which MAY
+    /// The values that most items have for one of the members that their
+    /// [collection](Collection::spec) counts, at most `limit`. The counts MUST be those of the items at one point of the change log, which MAY
     /// be a little before its end. MUST NOT read the items.
     async fn value_counts(&self, reach: &Reach, member: &str, limit: u64) -> Result<ValueCounts>;
 

@@ -48,10 +48,10 @@ type Outcome<T> = rusqlite::Result<T>;
 /// The texts of the writes, made once.
 #[derive(Debug)]
 pub(crate) struct SqliteWrites {
-    insertion: Judgement,
-    restoration: Judgement,
-    update_of: Judgement,
-    deletion: Judgement,
+    inserting: Judgement,
+    restoring: Judgement,
+    updating: Judgement,
+    deleting: Judgement,
     links: String,
     log: String,
     insert: String,
@@ -67,10 +67,10 @@ impl SqliteWrites {
         let shown = shown_columns(&SQLITE, "i");
         let keys = indexed_columns::each(|name| format!(", i.{name}"));
         Self {
-            insertion: Judgement::new(&condition::INSERT, ""),
-            restoration: Judgement::new(&condition::RESTORE, ""),
-            update_of: Judgement::new(&condition::CHANGE, &format!(", {shown}{keys}")),
-            deletion: Judgement::new(&condition::CHANGE, ""),
+            inserting: Judgement::new(&condition::INSERT, ""),
+            restoring: Judgement::new(&condition::RESTORE, ""),
+            updating: Judgement::new(&condition::CHANGE, &format!(", {shown}{keys}")),
+            deleting: Judgement::new(&condition::CHANGE, ""),
             links: format!("SELECT {shown} FROM items i WHERE i.id = ?1"),
             log: format!(
                 "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -197,7 +197,7 @@ impl Performing<'_> {
         write: &RowWrite<'_>,
         continues: Option<ItemId>,
     ) -> Outcome<Judged<ShownItem>> {
-        let judgement = &self.texts.insertion;
+        let judgement = &self.texts.inserting;
         if let Err(refusal) =
             judgement.judge(self.transaction, &Given::of_row(write), |_| Ok(()))?
         {
@@ -217,7 +217,7 @@ impl Performing<'_> {
         write: &RowWrite<'_>,
         continues: Option<ItemId>,
     ) -> Outcome<Judged<ShownItem>> {
-        let judgement = &self.texts.restoration;
+        let judgement = &self.texts.restoring;
         if let Err(refusal) =
             judgement.judge(self.transaction, &Given::of_row(write), |_| Ok(()))?
         {
@@ -305,7 +305,7 @@ impl Performing<'_> {
             }
             Ok((shown, has_keys))
         };
-        let judgement = &self.texts.update_of;
+        let judgement = &self.texts.updating;
         let (mut shown, has_keys) =
             match judgement.judge(self.transaction, &Given::of_row(write), found)? {
                 Ok(found) => found,
@@ -346,7 +346,7 @@ impl Performing<'_> {
         metadata: &WriteMetadata,
     ) -> Outcome<Answer> {
         let given = Given { scope, id, continues: None, expected: Some(expected), metadata };
-        if let Err(refusal) = self.texts.deletion.judge(self.transaction, &given, |_| Ok(()))? {
+        if let Err(refusal) = self.texts.deleting.judge(self.transaction, &given, |_| Ok(()))? {
             return Ok(Err(refusal));
         }
         self.remove(id, metadata)?;
@@ -375,7 +375,7 @@ impl Performing<'_> {
         for row in rows {
             let given = Given::of_row(&RowWrite { row, metadata });
             if let Err(refusal) =
-                self.texts.insertion.judge(self.transaction, &given, |_| Ok(()))?
+                self.texts.inserting.judge(self.transaction, &given, |_| Ok(()))?
             {
                 return Ok(Err(refusal));
             }
