@@ -119,9 +119,17 @@ impl StoreError {
         Self::Schema(one_line(&error))
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+    /// The error of a query that names tables and columns.
     pub(crate) fn tables(error: DbErr) -> Self {
-        Self::Tables(one_line(&error))
+        const UNDEFINED: [&str; 2] = ["42P01", "42703"];
+        let is_missing = match source(&error) {
+            Some(SqlxError::Database(error)) => {
+                error.message().starts_with("no such ")
+                    || error.code().is_some_and(|code| UNDEFINED.contains(&&*code))
+            }
+            _ => false,
+        };
+        if is_missing { Self::Tables(one_line(&error)) } else { Self::schema(error) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The ports over an engine: reads go through the caches and queues, writes become data.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use application::query::{MemberNames, PageQuery};
@@ -99,6 +100,10 @@ impl ItemRepository for SqlItemRepository {
         items: Vec<NewItem>,
         metadata: WriteMetadata,
     ) -> Result<(), RepositoryError> {
+        let added: HashSet<_> = items.iter().map(|item| item.id).collect();
+        if items.iter().any(|item| item.continues.is_some_and(|id| added.contains(&id))) {
+            return Err(RepositoryError::ItemNotFound);
+        }
         let rows = items.into_iter().map(|item| RowChange::insert(scope, item)).collect();
         self.writes.write(Change::InsertAll(rows), metadata).await.map(drop)
     }

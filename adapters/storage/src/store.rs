@@ -98,16 +98,16 @@ impl Store {
         let is_migrated =
             schema_version::is_up_to_date(self.engine.schema(), Access::Write).await?;
         if is_migrated {
+            schema_version::check_tables(self.engine.schema()).await?;
             self.engine.check_schema().await?;
             self.resume().await?;
         }
         Ok(is_migrated)
     }
 
-    /// Checks the tables, learns which history the database holds, and goes on with what a process before this one left
+    /// Learns which history the database holds, and goes on with what a process before this one left
     /// to be indexed.
     async fn resume(&self) -> Result<(), StoreError> {
-        schema_version::check_tables(self.engine.schema()).await?;
         self.past.set_history(schema_version::history(self.engine.schema()).await?);
         self.indexer.written(1);
         Ok(())
@@ -177,6 +177,7 @@ impl Store {
         if !schema_version::is_up_to_date(&transaction, Access::Write).await? {
             Migrator::up(&transaction, None).await.map_err(StoreError::schema)?;
         }
+        schema_version::check_tables(&transaction).await?;
         let refreshed = proposals_view::refresh(&transaction, self.engine.dialect()).await;
         refreshed.map_err(StoreError::schema)?;
         transaction.commit().await.map_err(StoreError::schema)

@@ -312,7 +312,8 @@ pub trait ItemRepository: Send + Sync {
         metadata: WriteMetadata,
     ) -> Result<ShownItem>;
 
-    /// Stores new items as [`insert`](Self::insert) does, all or none. A key is not remembered.
+    /// Stores new items as [`insert`](Self::insert) does, all or none. None continues another of
+    /// them. A key is not remembered.
     async fn insert_all(
         &self,
         scope: Scope,

@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
-use application::{ItemRepository, NewItem, RepositoryError, ShownItem};
+use application::{
+    IdempotencyKey, ItemRepository, NewItem, RepositoryError, ShownItem, WriteMetadata,
+};
 use domain::{Collection, WriteOperation};
+use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
-use crate::store::{NOW, TestStore, all, at, content, ids, lib_of, new_item, reach, replacement};
+use crate::store::{
+    NOW, TestStore, all, at, connect, content, ids, lib_of, new_item, reach, replacement,
+};
 
 on_both_stores! {
     reads_that_share_a_statement_see_what_was_written_before
@@ -198,4 +203,28 @@ async fn reads_that_share_a_statement_see_what_was_written_before(store: &TestSt
     }
     readers.join_all().await;
     assert_eq!(store.list(scope).await.total_items, 512);
+}
+
+/// The second waits for the lock of the item, and only then can know of the key.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_sent_to_two_instances_at_once_is_done_by_one_and_answered_by_the_other() {
+    let store = TestStore::open(TestDatabase::postgres()).await;
+    let other = connect(&store.database).await;
+    let other_items = other.items();
+    let scope = all(Collection::known("files"));
+    for round in 0..40 {
+        let shown = store.insert(scope, "{}").await;
+        let path = format!("/v1/files/{}", shown.item.id);
+        let key = IdempotencyKey { path, key: "k".into(), fingerprint: String::new() };
+        let key_expires = at(NOW).time + jiff::SignedDuration::from_hours(1);
+        let metadata = WriteMetadata { key: Some(key), key_expires, ..at(NOW) };
+        let update = replacement(&shown, r#"{"n":1}"#);
+        let (first, second) = tokio::join!(
+            store.items.update(scope, update.clone(), WriteOperation::Patch, metadata.clone()),
+            other_items.update(scope, update, WriteOperation::Patch, metadata)
+        );
+        let refused: Vec<_> = [first, second].into_iter().filter_map(Result::err).collect();
+        assert_eq!(refused, [RepositoryError::AnsweredBefore], "round {round}");
+    }
+    other.close().await;
 }

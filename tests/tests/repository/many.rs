@@ -36,6 +36,10 @@ async fn one_that_is_refused_keeps_all_out(store: &TestStore) {
     let items = vec![new_item("{}"), continued, new_item("{}")];
     let refused = store.items.insert_all(PROPOSALS, items, at(NOW)).await;
     assert_eq!(refused, Err(RepositoryError::ItemNotFound));
+    let first = new_item("{}");
+    let second = NewItem { continues: Some(first.id), ..new_item("{}") };
+    let refused = store.items.insert_all(PROPOSALS, vec![first, second], at(NOW)).await;
+    assert_eq!(refused, Err(RepositoryError::ItemNotFound), "it does not exist before");
     let page = store.list(PROPOSALS).await;
     assert_eq!((page.total_items, ids(&page.items)), (1, vec![before.item.id]));
     assert_eq!(store.changes().len(), 1);

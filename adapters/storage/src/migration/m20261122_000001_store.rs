@@ -7,9 +7,16 @@
 
 use sea_orm::DbBackend;
 
-use crate::migration::schema_version::SCHEMA_VERSION;
 use crate::sql::dialect::Dialect;
-use crate::sql::{indexed_columns, references};
+
+/// The version of the schema that these tables are.
+const SCHEMA_VERSION: i32 = 2;
+
+/// The columns of references and of indexed members, as they were when this migration was written:
+/// those that came later have migrations of their own.
+const REFERENCES: [&str; 1] = ["reference_0"];
+const INDEXED: [&str; 5] =
+    ["program_id", "research_type", "researcher_id", "start_date", "subject"];
 
 pub(super) fn statements(dialect: &Dialect) -> Vec<String> {
     let own = if dialect.backend == DbBackend::Sqlite { SQLITE } else { POSTGRES };
@@ -21,6 +28,11 @@ pub(super) fn statements(dialect: &Dialect) -> Vec<String> {
         rest(dialect),
     ];
     tables.into_iter().chain(own.iter().map(ToString::to_string)).collect()
+}
+
+/// A string for each of the columns, one after the other.
+fn each(columns: &[&str], text: impl Fn(&str) -> String) -> String {
+    columns.iter().map(|name| text(name)).collect()
 }
 
 /// The members are absent where a change is a removal. `caller` did it, `acting` on the caller's
@@ -52,9 +64,9 @@ fn changes(Dialect { uuid, json, sequence, .. }: &Dialect) -> String {
 /// reads show what exists. Nothing that every write changes is indexed: a replacement that keeps
 /// the indexed members writes to no index.
 fn items(Dialect { uuid, key, without_rowid, .. }: &Dialect) -> String {
-    let references = references::each(|name| format!(",\n            {name} {uuid} NULL"));
-    let columns = indexed_columns::each(|name| format!(",\n            {name} {key} NULL"));
-    let indexes = indexed_columns::each(|name| {
+    let references = each(&REFERENCES, |name| format!(",\n            {name} {uuid} NULL"));
+    let columns = each(&INDEXED, |name| format!(",\n            {name} {key} NULL"));
+    let indexes = each(&INDEXED, |name| {
         format!(";\n CREATE INDEX items_by_{name} ON items ({name}, id) WHERE {name} IS NOT NULL")
     });
     format!(
@@ -93,7 +105,7 @@ fn totals(Dialect { uuid, without_rowid, .. }: &Dialect) -> String {
 /// An answer is the version that was written, and the links and remarks it was shown with; the rest
 /// is in the change log.
 fn idempotency_keys(Dialect { uuid, without_rowid, .. }: &Dialect) -> String {
-    let references = references::each(|name| format!("{name} {uuid} NULL,\n            "));
+    let references = each(&REFERENCES, |name| format!("{name} {uuid} NULL,\n            "));
     format!(
         "CREATE TABLE idempotency_keys (
             caller TEXT NOT NULL,

@@ -1,8 +1,8 @@
 //! The read set of writes on `PostgreSQL`, looked up in the transaction that has no other write
 //! beside it.
 //!
-//! Others wait while that transaction keeps them out, so it takes few messages from then on: one
-//! keeps them out and looks everything up, one writes, one commits. A message of several statements has no parameters, so
+//! Others wait while that transaction keeps them out, so it takes few messages: one keeps them out
+//! and looks everything up, one for each kind of write writes, one commits. A message of several statements has no parameters, so
 //! the values of the lookups are sent before, as a setting of the transaction.
 
 use application::WriteMetadata;
@@ -89,7 +89,7 @@ fn looked_up(rows: &[QueryResult]) -> Result<Vec<LookedUp>, DbErr> {
 }
 
 /// The text of a statement with its parameters taken from the setting, to whose `values` its own are
-/// added.
+/// added. Each is a subquery, which is executed once and not for each row.
 fn with_settings(statement: Statement, values: &mut Vec<String>) -> Result<String, DbErr> {
     let own = statement.values.into_iter().flat_map(|values| values.0);
     let mut settings = Vec::new();
@@ -103,8 +103,8 @@ fn with_settings(statement: Statement, values: &mut Vec<String>) -> Result<Strin
                 ),
                 format!("ARRAY(SELECT json_array_elements_text({VALUES} -> {place}))"),
             ),
-            Value::BigInt(_) => (json(&value)?, format!("({VALUES} ->> {place})::bigint")),
-            value => (json(&value)?, format!("({VALUES} ->> {place})")),
+            Value::BigInt(_) => (json(&value)?, format!("(SELECT ({VALUES} ->> {place})::bigint)")),
+            value => (json(&value)?, format!("(SELECT {VALUES} ->> {place})")),
         };
         values.push(json);
         settings.push(setting);
@@ -140,7 +140,7 @@ fn replace_parameters(text: &str, expressions: &[String]) -> String {
 mod tests {
     use sea_orm::Value;
 
-    use super::{replace_parameters, with_settings};
+    use super::{VALUES, replace_parameters, with_settings};
     use crate::sql::arrays::texts;
     use crate::sql::dialect::POSTGRES;
 
@@ -162,7 +162,8 @@ mod tests {
         ];
         let mut all = vec!["0".to_owned()];
         let text = with_settings(POSTGRES.statement("$1 $2 $3", values), &mut all).unwrap();
-        assert!(!text.contains("DROP") && !text.contains('b') || text.contains("bigint"), "{text}");
+        let expected = "ARRAY(SELECT json_array_elements_text(V -> 1)) (SELECT V ->> 2) (SELECT (V ->> 3)::bigint)";
+        assert_eq!(text, expected.replace('V', VALUES));
         assert_eq!(all[1..], [r#"["a'); DROP TABLE items; --","$1"]"#, r#""b\"\\'""#, "7"]);
     }
 }

@@ -113,8 +113,9 @@ fn next(row: &QueryResult) -> Result<Next, DbErr> {
     let name: String = row_mapping::get(row, "collection")?;
     let collection =
         Collection::named(&name).ok_or_else(|| row_mapping::not_understood("collection", name))?;
-    let bytes = row_mapping::get::<Option<i32>>(row, "bytes")?.map_or(0, i64::from);
-    let item = IndexedItem { number: row_mapping::get(row, "number")?, collection, bytes };
+    let bytes = |column| Ok::<i64, DbErr>(row_mapping::get::<Option<_>>(row, column)?.unwrap_or(0));
+    let (before, after) = (bytes("superseded")?, bytes("bytes")?);
+    let item = IndexedItem { number: row_mapping::get(row, "number")?, collection, before, after };
     Ok(Next {
         sequence: row_mapping::get(row, "sequence")?,
         id: row_mapping::get(row, "id")?,

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use domain::Collection;
 use uuid::Uuid;
 
+use crate::search_index::value_counts;
 use crate::sql::dialect::Dialect;
 
 /// Most bytes of members that are indexed at a time, or one item's: what they take in memory, and
@@ -25,14 +26,16 @@ pub(crate) const PROGRESS: &str = "SELECT p.sequence AS indexed, COALESCE((SELEC
 pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
 
 /// The next changes: of which items, which change was the item's first, whose number `SQLite` knows
-/// it by, and how many bytes its members have. `$1` is the number to begin
+/// it by, and how many bytes the members have, its own and those of the version before. `$1` is the number to begin
 /// after, `$2` the last one, `$3` how many; `rusqlite` numbers them as they come.
 pub(crate) fn next(dialect: &Dialect) -> String {
     format!(
-        "SELECT c.sequence, f.sequence AS number, c.collection, c.item_id AS id, {} AS bytes \
-         FROM (SELECT * FROM changes WHERE sequence > $1 AND sequence <= $2 ORDER BY sequence LIMIT $3) c \
-         JOIN changes f ON f.item_id = c.item_id AND f.version = 1 ORDER BY c.sequence",
-        dialect.bytes_of_members
+        "SELECT l.sequence, f.sequence AS number, l.collection, l.item_id AS id, CAST(l.bytes AS BIGINT) AS bytes, \
+         CAST((SELECT {bytes} FROM changes c WHERE c.item_id = l.item_id AND c.version = l.version - 1) AS BIGINT) AS superseded \
+         FROM (SELECT c.sequence, c.collection, c.item_id, c.version, {bytes} AS bytes FROM changes c \
+         WHERE c.sequence > $1 AND c.sequence <= $2 ORDER BY c.sequence LIMIT $3) l \
+         JOIN changes f ON f.item_id = l.item_id AND f.version = 1 ORDER BY l.sequence",
+        bytes = dialect.bytes_of_members,
     )
 }
 
@@ -69,8 +72,17 @@ pub(crate) struct IndexedItem {
     /// The number of its first change.
     pub number: i64,
     pub collection: Collection,
-    /// Bytes of its members after its last change.
-    pub bytes: i64,
+    /// Bytes of its members before its first change of the step, and after its last.
+    pub before: i64,
+    pub after: i64,
+}
+
+impl IndexedItem {
+    /// Bytes that are read of it.
+    fn bytes(self) -> i64 {
+        let before = if value_counts::is_counted(self.collection) { self.before } else { 0 };
+        before + self.after
+    }
 }
 
 /// The changes of a step, and their items: each once, however often it was written.
@@ -78,13 +90,17 @@ pub(crate) fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<U
     let mut step = Step { indexed, changes: 0, has_more: false };
     let (mut items, mut bytes) = (BTreeMap::new(), 0);
     for change in next {
-        let superseded = items.get(&change.id).map(|item: &IndexedItem| item.bytes);
-        let is_alone = items.len() == usize::from(superseded.is_some());
-        bytes += change.item.bytes - superseded.unwrap_or_default();
+        let known = items.get(&change.id).copied();
+        let is_alone = items.len() == usize::from(known.is_some());
+        let item = known.map_or(change.item, |known: IndexedItem| IndexedItem {
+            after: change.item.after,
+            ..known
+        });
+        bytes += item.bytes() - known.map_or(0, IndexedItem::bytes);
         if bytes > BYTES_AT_A_TIME && !is_alone {
             break;
         }
-        items.insert(change.id, change.item);
+        items.insert(change.id, item);
         step.indexed = change.sequence;
         step.changes += 1;
     }
@@ -122,7 +138,7 @@ mod tests {
             let next = |(sequence, (id, bytes)): (usize, &(u128, i64))| Next {
                 sequence: 11 + i64::try_from(sequence).unwrap(),
                 id: Uuid::from_u128(*id),
-                item: IndexedItem { number: 1, collection: FILES, bytes: *bytes },
+                item: IndexedItem { number: 1, collection: FILES, before: 0, after: *bytes },
             };
             let next: Vec<_> = items.iter().enumerate().map(next).collect();
             let (step, _) = step(10, &next, 5);
@@ -131,6 +147,19 @@ mod tests {
                 (taken, 10 + i64::try_from(taken).unwrap(), has_more),
                 "{what}"
             );
+        }
+    }
+
+    #[test]
+    fn the_members_before_count_where_they_are_read() {
+        const HALF: i64 = BYTES_AT_A_TIME / 2 + 1;
+        for (collection, taken) in [(FILES, 1), (Collection::known("status"), 2)] {
+            let removal = |sequence| Next {
+                sequence,
+                id: Uuid::from_u128(sequence.unsigned_abs().into()),
+                item: IndexedItem { number: 1, collection, before: HALF, after: 0 },
+            };
+            assert_eq!(step(0, &[removal(1), removal(2)], 5).0.changes, taken, "{collection:?}");
         }
     }
 }

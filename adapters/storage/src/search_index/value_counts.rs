@@ -18,23 +18,23 @@ use crate::sql::row_mapping;
 pub(crate) const ADD: &str = "INSERT INTO value_counts AS v (collection, member, value, items) VALUES ($1, $2, $3, $4) \
                               ON CONFLICT (collection, member, value) DO UPDATE SET items = v.items + excluded.items";
 
-/// Removes counts of nothing: `$1` collection, `$2` member, `$3` value.
+/// Removes counts of nothing; those of items that were stored before their member was counted go
+/// below zero. `$1` collection, `$2` member, `$3` value.
 pub(crate) const FORGET: &str =
-    "DELETE FROM value_counts WHERE collection = $1 AND member = $2 AND value = $3 AND items = 0";
+    "DELETE FROM value_counts WHERE collection = $1 AND member = $2 AND value = $3 AND items <= 0";
 
 /// `$1` collection, `$2` member, `$3` how many.
 const MOST_FREQUENT: &str = "SELECT p.sequence, (SELECT c.time FROM changes c WHERE c.sequence = p.sequence) AS time, v.value, v.items \
                              FROM search_progress p LEFT JOIN (SELECT value, items FROM value_counts \
-                             WHERE collection = $1 AND member = $2 ORDER BY items DESC, value LIMIT $3) v ON TRUE \
+                             WHERE collection = $1 AND member = $2 AND items > 0 ORDER BY items DESC, value LIMIT $3) v ON TRUE \
                              ORDER BY v.items DESC, v.value";
 
-/// The changes that a step makes to the counts, by collection, member and value. They are in one
-/// order for all, so that nobody waits in a circle.
+/// The changes that a step makes to the counts, by collection, member and value, in their order.
 #[derive(Debug, Default)]
 pub(crate) struct CountChanges(BTreeMap<(&'static str, &'static str, String), i64>);
 
 impl CountChanges {
-    /// Takes note of an item's members before and after a step, as far as there are any.
+    /// Takes note of an item's members before and after a step; `None` where it does not exist.
     pub fn note(&mut self, collection: Collection, before: Option<&str>, after: Option<&str>) {
         if before != after {
             for (members, items) in [(before, -1), (after, 1)] {
@@ -51,7 +51,7 @@ impl CountChanges {
     }
 }
 
-/// The values of members that are counted. Lists and booleans are no values.
+/// The values of the counted members: strings and numbers alone, by their first 200 characters.
 fn counted(collection: Collection, members: &str) -> Vec<(&'static str, String)> {
     let value = |CountedMember { name, characters }: &CountedMember| {
         let written = Value::from_encoded(members).member(name)?.as_written()?;

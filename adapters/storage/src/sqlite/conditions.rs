@@ -35,6 +35,8 @@ pub(crate) struct Given<'a> {
     pub id: ItemId,
     pub continues: Option<ItemId>,
     pub expected: Option<Version>,
+    /// True where the write is remembered by its idempotency key, if it has one.
+    pub claims_key: bool,
     pub metadata: &'a WriteMetadata,
 }
 
@@ -47,7 +49,7 @@ impl<'a> Given<'a> {
             }
             RowChangeKind::Update { expected, .. } => (None, Some(expected)),
         };
-        Self { scope: row.scope, id: row.id, continues, expected, metadata }
+        Self { scope: row.scope, id: row.id, continues, expected, claims_key: true, metadata }
     }
 }
 
@@ -65,7 +67,7 @@ impl Judgement {
     pub fn judge<T>(
         &self,
         transaction: &Transaction<'_>,
-        Given { scope, id, continues, expected, metadata }: &Given<'_>,
+        Given { scope, id, continues, expected, claims_key, metadata }: &Given<'_>,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<Judged<T>> {
         let parent_collection = scope.collection.parent().map(Collection::name);
@@ -79,7 +81,7 @@ impl Judgement {
             read_set::hold(transaction, metadata)?.into(),
             metadata.time.as_microsecond().into(),
         ];
-        let key = metadata.key_identity();
+        let key = metadata.key_identity().filter(|_| *claims_key);
         let text = if key.is_some() { &self.text_with_key } else { &self.text };
         let key = key.into_iter().flatten().map(|part| Value::from(part.to_owned()));
         let values = params_from_iter(values.into_iter().chain(key));

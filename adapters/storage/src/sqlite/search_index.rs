@@ -62,7 +62,8 @@ fn next(row: &Row<'_>) -> rusqlite::Result<Next> {
     let collection = Collection::named(name.as_str()?).ok_or_else(|| {
         rusqlite::Error::InvalidColumnType(2, "collection".to_owned(), name.data_type())
     })?;
-    let bytes = row.get::<_, Option<i64>>("bytes")?.unwrap_or_default();
-    let item = IndexedItem { number: row.get("number")?, collection, bytes };
+    let bytes = |column| Ok::<i64, rusqlite::Error>(row.get::<_, Option<_>>(column)?.unwrap_or(0));
+    let (before, after) = (bytes("superseded")?, bytes("bytes")?);
+    let item = IndexedItem { number: row.get("number")?, collection, before, after };
     Ok(Next { sequence: row.get("sequence")?, id: row.get("id")?, item })
 }

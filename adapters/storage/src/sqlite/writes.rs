@@ -345,7 +345,8 @@ impl Performing<'_> {
         Deletion { scope, id, expected }: Deletion,
         metadata: &WriteMetadata,
     ) -> Outcome<Answer> {
-        let given = Given { scope, id, continues: None, expected: Some(expected), metadata };
+        let expected = Some(expected);
+        let given = Given { scope, id, continues: None, expected, claims_key: false, metadata };
         if let Err(refusal) = self.texts.deleting.judge(self.transaction, &given, |_| Ok(()))? {
             return Ok(Err(refusal));
         }

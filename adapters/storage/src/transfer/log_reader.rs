@@ -135,9 +135,12 @@ fn changes(after: i64, last: i64) -> Select<change::Entity> {
                     .equals((change::Entity, change::Column::ItemId)),
             )
             .and_where(
-                is_previous(change::Column::Version)
-                    .add(1)
-                    .equals((change::Entity, change::Column::Version)),
+                // The index is searched for the version before.
+                is_previous(change::Column::Version).eq(Expr::col((
+                    change::Entity,
+                    change::Column::Version,
+                ))
+                .sub(1)),
             )
             .take(),
     );

@@ -13,6 +13,7 @@ use crate::write::row::RowWrite;
 pub(crate) fn together<'a>(writes: &[RowWrite<'a>]) -> usize {
     let (mut items, mut keys) = (HashSet::with_capacity(writes.len()), HashSet::new());
     let mut read_sets: Vec<&'a [ReadDependency]> = Vec::new();
+    let mut updates_have_keys = None;
     let may_join = |(place, write): (usize, &RowWrite<'a>)| {
         let RowWrite { row, metadata } = *write;
         let is_read = read_sets.iter().any(|read_set| touches(row, read_set));
@@ -22,8 +23,13 @@ pub(crate) fn together<'a>(writes: &[RowWrite<'a>]) -> usize {
         if reads {
             read_sets.push(&metadata.read_set);
         }
+        // Items are locked in their order by each statement, and updates with keys are one of their
+        // own.
+        let has_key = metadata.key.is_some();
+        let is_alike = row.adds() || *updates_have_keys.get_or_insert(has_key) == has_key;
         !is_read
             && !reads_before
+            && is_alike
             && items.insert(row.id)
             && metadata.key_identity().is_none_or(|key| keys.insert(key))
     };
