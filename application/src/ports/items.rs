@@ -299,7 +299,7 @@ pub trait ItemRepository: Send + Sync {
     async fn page(&self, reach: &Reach, query: &PageQuery) -> Result<Arc<ListedPage>>;
 
     /// The values that most items have for one of the members that their
-    /// [collection](Collection::spec) counts, at most `limit`. The counts MUST be those of the items at one point of the change log, which MAY
+    /// [collection](Collection::spec) counts, in the whole collection, at most `limit`. The counts MUST be those of the items at one point of the change log, which MAY
     /// be a little before its end. MUST NOT read the items.
     async fn value_counts(&self, reach: &Reach, member: &str, limit: u64) -> Result<ValueCounts>;
 

@@ -1,4 +1,5 @@
-//! The tables, each described once. Migrations make them; [`check`] compares the two.
+//! The tables that statements name, each described once. Migrations make them; [`check`] compares the
+//! two. The full-text indexes and the fence have no entity.
 
 pub(crate) mod caller;
 pub(crate) mod change;
@@ -27,7 +28,8 @@ pub(crate) async fn check(database: &impl ConnectionTrait) -> Result<(), DbErr> 
     check_table::<value_count::Entity>(database).await
 }
 
-/// The names of a table's columns, with commas between them, in the order of its description.
+/// The names of a table's columns, with commas between them, in the order of its description. Inserts
+/// fill them in that order.
 pub(crate) fn columns<E: EntityTrait>() -> String {
     let names: Vec<_> = E::Column::iter().map(|column| column.as_str().to_owned()).collect();
     names.join(", ")

@@ -60,31 +60,7 @@ impl PostgresRows {
     }
 
     /// Does the writes; answers are in their order. An item may be written by one of them alone.
-    ///
-    /// An update that waited for the lock of its item has not seen the key of whom it waited for.
-    /// So one with a key that is refused is judged once more, by a statement that sees it.
     pub async fn perform(
-        &self,
-        connection: &impl ConnectionTrait,
-        writes: &[RowWrite<'_>],
-        current_reads: &CurrentReads,
-    ) -> Result<Vec<Answer>, DbErr> {
-        let mut answers = self.perform_once(connection, writes, current_reads).await?;
-        let refused = |(write, answer): (&RowWrite<'_>, &Answer)| {
-            write.metadata.key.is_some() && !write.row.adds() && answer.is_err()
-        };
-        let refused: Vec<_> = writes.iter().zip(&answers).map(refused).collect();
-        if refused.contains(&true) {
-            let kept = writes.iter().zip(&refused).filter(|(_, is_refused)| **is_refused);
-            let kept: Vec<_> = kept.map(|(write, _)| *write).collect();
-            let again = self.perform_once(connection, &kept, current_reads).await?;
-            let places = answers.iter_mut().zip(refused).filter(|(_, is_refused)| *is_refused);
-            places.zip(again).for_each(|((place, _), answer)| *place = answer);
-        }
-        Ok(answers)
-    }
-
-    async fn perform_once(
         &self,
         connection: &impl ConnectionTrait,
         writes: &[RowWrite<'_>],
@@ -262,7 +238,7 @@ const RESTORE: Kind = Kind {
 /// The items are locked before their changes are numbered and timed, so that the numbers and times of
 /// an item's changes grow with its versions.
 const UPDATE: Kind = Kind {
-    conditions: &condition::CHANGE,
+    conditions: &condition::UPDATE_OR_DELETE,
     given: ["kind", "expected"],
     last: "expected",
     locked: "found AS (SELECT i.id, i.collection, i.parent, i.continues, i.version, i.updated_at \

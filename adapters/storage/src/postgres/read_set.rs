@@ -2,8 +2,9 @@
 //! beside it.
 //!
 //! Others wait while that transaction keeps them out, so it takes few messages: one keeps them out
-//! and looks everything up, one for each kind of write writes, one commits. A message of several statements has no parameters, so
-//! the values of the lookups are sent before, as a setting of the transaction.
+//! and looks everything up, one for each kind of write writes, one commits. A message of several
+//! statements has no parameters, so the values of the lookups are sent before, as a setting of the
+//! transaction.
 
 use application::WriteMetadata;
 use domain::Version;

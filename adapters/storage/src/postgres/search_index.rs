@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use crate::search_index::indexed_words::index_text;
 use crate::search_index::progress::{self, ADVANCE, IndexedItem, Next, Step};
-use crate::search_index::value_counts::{self, ADD, CountChanges, FORGET};
-use crate::sql::arrays::texts;
+use crate::search_index::value_counts::{self, CountChanges};
+use crate::sql::arrays::{integers, texts};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 
@@ -22,6 +22,14 @@ const INDEXED: &str = "SELECT sequence FROM search_progress";
 
 const INDEX: &str = "INSERT INTO search_index AS s (item_id, words) SELECT id::uuid, words::tsvector FROM unnest($1, $2) AS g (id, words) \
                      ON CONFLICT (item_id) DO UPDATE SET words = excluded.words WHERE s.words <> excluded.words";
+
+/// Adds to counts.
+const COUNT: &str = "INSERT INTO value_counts AS v (collection, member, value, items) SELECT * FROM unnest($1, $2, $3, $4) \
+                     ON CONFLICT (collection, member, value) DO UPDATE SET items = v.items + excluded.items";
+
+/// Removes counts that are used up.
+const FORGET: &str = "DELETE FROM value_counts v USING unnest($1, $2, $3) AS g (collection, member, value) \
+                      WHERE v.collection = g.collection AND v.member = g.member AND v.value = g.value AND v.items <= 0";
 
 const REMOVE: &str = "DELETE FROM search_index WHERE item_id = ANY($1::uuid[])";
 
@@ -83,12 +91,19 @@ async fn index(
         let removed = texts(removed.into_iter());
         transaction.execute_raw(POSTGRES.statement(REMOVE, [removed])).await?;
     }
-    for ((collection, member, value), items) in counts.into_changed() {
-        let count = || [collection.into(), member.into(), value.clone().into()];
-        let add = count().into_iter().chain([items.into()]);
-        transaction.execute_raw(POSTGRES.statement(ADD, add)).await?;
-        transaction.execute_raw(POSTGRES.statement(FORGET, count())).await?;
+    let counts: Vec<_> = counts.into_changed().collect();
+    if counts.is_empty() {
+        return Ok(());
     }
+    let values = [
+        texts(counts.iter().map(|((collection, ..), _)| (*collection).to_owned())),
+        texts(counts.iter().map(|((_, member, _), _)| (*member).to_owned())),
+        texts(counts.iter().map(|((.., value), _)| value.clone())),
+    ];
+    let items = integers(counts.iter().map(|(_, items)| *items));
+    let count = POSTGRES.statement(COUNT, values.clone().into_iter().chain([items]));
+    transaction.execute_raw(count).await?;
+    transaction.execute_raw(POSTGRES.statement(FORGET, values)).await?;
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! How `PostgreSQL` does writes: one statement decides, writes, logs and counts, in one round trip.
 //!
-//! Inserts and updates are in `postgres/batch.rs`. Every statement has the same shape. Its first
-//! CTEs lock and judge what is there; `written` changes `items`; `logged` and `counted` read
-//! `written`, so they do what it did and nothing else.
+//! The statements of single rows are in `postgres/batch.rs`, those of deletions are here. Their first
+//! CTEs lock what is there and decide the conditions (`write/condition.rs`), so the others log, write
+//! and count what is possible and nothing else.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
@@ -46,15 +46,15 @@ const BATCH: Limits = Limits { answer: Duration::from_secs(12), can_repeat: fals
 /// Limits of the answers to a write of many items.
 const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: false };
 
-/// Rows that one statement of a replacement writes.
-const ROWS_AT_A_TIME: usize = 2_000;
+/// Rows that one statement of a write of many writes: its table expressions are joined without an
+/// index, so twice the rows take four times as long.
+const ROWS_AT_A_TIME: usize = 250;
 
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
 
 /// The texts of the writes, made once. Both deletions take `$1` caller; then that of one item takes
 /// `$2` id, `$3` collection, `$4` parent, `$5` expected version and `$6` whether the read set holds,
-/// that of many `$2` collection and
-/// `$3` ids, a JSON array.
+/// that of many `$2` collection and `$3` ids, a JSON array.
 #[derive(Debug)]
 pub(crate) struct PostgresWrites {
     rows: PostgresRows,
@@ -73,13 +73,13 @@ impl PostgresWrites {
         let mut answers = Vec::with_capacity(writes.len());
         while let rest @ [_, ..] = &writes[answers.len()..] {
             let together = &rest[..together(rest)];
-            match again(|_| self.attempt_rows(pool, together)).await {
+            match self.try_rows(pool, together).await {
                 Ok(done) => answers.extend(done),
                 Err(WriteError::RolledBack(error)) if together.len() > 1 && !is_lost(&error) => {
                     tracing::warn!(%error, writes = together.len(), "a write failed; doing its batch again one by one");
                     for write in together {
                         let alone = [*write];
-                        let done = again(|_| self.attempt_rows(pool, &alone)).await;
+                        let done = self.try_rows(pool, &alone).await;
                         answers.push(done.map_or_else(|error| Err(error.logged()), only));
                     }
                 }
@@ -87,6 +87,27 @@ impl PostgresWrites {
             }
         }
         answers
+    }
+
+    /// Does writes of single rows in one transaction.
+    ///
+    /// An update that waited for the lock of its item has not seen the key of the write that it
+    /// waited for. So one with a key that is refused is judged once more, in a transaction of its
+    /// own: what was done stays done.
+    async fn try_rows(
+        &self,
+        pool: &Pool,
+        writes: &[RowWrite<'_>],
+    ) -> Result<Vec<Answer>, WriteError> {
+        let mut answers = again(|_| self.attempt_rows(pool, writes)).await?;
+        for (write, answer) in writes.iter().zip(&mut answers) {
+            if answer.is_err() && write.metadata.key.is_some() && !write.row.adds() {
+                let alone = [*write];
+                let done = again(|_| self.attempt_rows(pool, &alone)).await;
+                *answer = done.map_or_else(|error| Err(error.logged()), only);
+            }
+        }
+        Ok(answers)
     }
 
     /// Writes go on side by side unless something must be looked up that no other write may change
@@ -143,9 +164,6 @@ impl PostgresWrites {
     ) -> Result<Answer, WriteError> {
         let Write { change, metadata } = write;
         match change {
-            Change::Row(row) => {
-                self.attempt_rows(pool, &[RowWrite { row, metadata }]).await.map(only)
-            }
             // One statement does not see what another inserted while it waited for the lock, and
             // the foreign key refuses to remove the item alone.
             Change::Delete(deletion) if metadata.read_set.is_empty() && attempt == 1 => {
@@ -159,7 +177,7 @@ impl PostgresWrites {
                 let done = self.insert_all(&session, rows, write).await;
                 WriteError::unless(done, &session)
             }
-            Change::Delete(_) | Change::InsertAll(_) | Change::ReplaceAll(_) => {
+            _ => {
                 let read_set = std::iter::once(metadata);
                 let begun = ExclusiveTransaction::begin(pool, ALONE, read_set).await;
                 let transaction = begun.map_err(WriteError::RolledBack)?;
@@ -211,7 +229,7 @@ impl PostgresWrites {
         ];
         let rows = run(connection, &self.delete, values).await?;
         let refusal = rows.first().map(|row| row_mapping::get(row, "refusal")).transpose()?;
-        let refusal = refusal.flatten().map(|refusal| condition::CHANGE.error(refusal));
+        let refusal = refusal.flatten().map(|refusal| condition::UPDATE_OR_DELETE.error(refusal));
         Ok(refusal.map_or(Ok(Written::Nothing), Err))
     }
 
@@ -370,7 +388,7 @@ fn delete() -> String {
          LEFT JOIN found i ON i.id = g.id), \
          target AS (SELECT id FROM judged WHERE refusal IS NULL), {removed} SELECT refusal FROM judged",
         fence = fence::shared(),
-        refusal = condition::CHANGE.refusal(false),
+        refusal = condition::UPDATE_OR_DELETE.refusal(false),
         removed = removed(),
     )
 }

@@ -26,8 +26,8 @@ pub(crate) const PROGRESS: &str = "SELECT p.sequence AS indexed, COALESCE((SELEC
 pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
 
 /// The next changes: of which items, which change was the item's first, whose number `SQLite` knows
-/// it by, and how many bytes the members have, its own and those of the version before. `$1` is the number to begin
-/// after, `$2` the last one, `$3` how many; `rusqlite` numbers them as they come.
+/// it by, and how many bytes the members have, its own and those of the version before. `$1` is the
+/// number to begin after, `$2` the last one, `$3` how many; `rusqlite` numbers them as they come.
 pub(crate) fn next(dialect: &Dialect) -> String {
     format!(
         "SELECT l.sequence, f.sequence AS number, l.collection, l.item_id AS id, CAST(l.bytes AS BIGINT) AS bytes, \

@@ -14,15 +14,6 @@ use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::key_of_text;
 use crate::sql::row_mapping;
 
-/// Adds to a count: `$1` collection, `$2` member, `$3` value, `$4` how many.
-pub(crate) const ADD: &str = "INSERT INTO value_counts AS v (collection, member, value, items) VALUES ($1, $2, $3, $4) \
-                              ON CONFLICT (collection, member, value) DO UPDATE SET items = v.items + excluded.items";
-
-/// Removes counts of nothing; those of items that were stored before their member was counted go
-/// below zero. `$1` collection, `$2` member, `$3` value.
-pub(crate) const FORGET: &str =
-    "DELETE FROM value_counts WHERE collection = $1 AND member = $2 AND value = $3 AND items <= 0";
-
 /// `$1` collection, `$2` member, `$3` how many.
 const MOST_FREQUENT: &str = "SELECT p.sequence, (SELECT c.time FROM changes c WHERE c.sequence = p.sequence) AS time, v.value, v.items \
                              FROM search_progress p LEFT JOIN (SELECT value, items FROM value_counts \

@@ -5,9 +5,9 @@
 //! back for every statement.
 
 pub(crate) mod checkpoints;
-pub(crate) mod conditions;
 pub(crate) mod file;
 pub(crate) mod interruptible;
+pub(crate) mod judgement;
 pub(crate) mod read_set;
 pub(crate) mod readers;
 pub(crate) mod rows;

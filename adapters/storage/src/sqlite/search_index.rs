@@ -8,12 +8,20 @@ use uuid::Uuid;
 
 use crate::search_index::indexed_words::index_text;
 use crate::search_index::progress::{self, ADVANCE, IndexedItem, Next, Step};
-use crate::search_index::value_counts::{self, ADD, CountChanges, FORGET};
+use crate::search_index::value_counts::{self, CountChanges};
 use crate::sql::dialect::SQLITE;
 
 const INDEXED: &str = "SELECT sequence FROM search_progress";
 
 const INDEX: &str = "INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?1, ?2)";
+
+/// Adds to a count.
+const COUNT: &str = "INSERT INTO value_counts (collection, member, value, items) VALUES (?1, ?2, ?3, ?4) \
+                     ON CONFLICT (collection, member, value) DO UPDATE SET items = items + excluded.items";
+
+/// Removes a count that is used up.
+const FORGET: &str =
+    "DELETE FROM value_counts WHERE collection = ?1 AND member = ?2 AND value = ?3 AND items <= 0";
 
 const REMOVE: &str = "DELETE FROM search_index WHERE rowid = ?1";
 
@@ -48,9 +56,9 @@ pub(crate) fn step(connection: &mut Connection, limit: i64, up_to: i64) -> rusql
         }
     }
     for ((collection, member, value), items) in counts.into_changed() {
-        let (add, forget) = (transaction.prepare_cached(ADD)?, transaction.prepare_cached(FORGET)?);
-        { add }.execute(params![collection, member, value, items])?;
-        { forget }.execute(params![collection, member, value])?;
+        let count = params![collection, member, value, items];
+        transaction.prepare_cached(COUNT)?.execute(count)?;
+        transaction.prepare_cached(FORGET)?.execute(&count[..3])?;
     }
     transaction.prepare_cached(ADVANCE)?.execute([step.indexed])?;
     transaction.commit()?;

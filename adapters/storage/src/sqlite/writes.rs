@@ -19,7 +19,7 @@ use crate::sql::idempotency::continued_by;
 use crate::sql::indexed_columns;
 use crate::sql::references;
 use crate::sql::statements::{CHANGE_COLUMNS, REVISION, parent, shown_columns};
-use crate::sqlite::conditions::{Given, Judged, Judgement};
+use crate::sqlite::judgement::{Given, Judged, Judgement};
 use crate::sqlite::read_set;
 use crate::sqlite::rows::{row_values, shown, timestamp};
 use crate::sqlite::totals::Totals;
@@ -69,8 +69,8 @@ impl SqliteWrites {
         Self {
             inserting: Judgement::new(&condition::INSERT, ""),
             restoring: Judgement::new(&condition::RESTORE, ""),
-            updating: Judgement::new(&condition::CHANGE, &format!(", {shown}{keys}")),
-            deleting: Judgement::new(&condition::CHANGE, ""),
+            updating: Judgement::new(&condition::UPDATE_OR_DELETE, &format!(", {shown}{keys}")),
+            deleting: Judgement::new(&condition::UPDATE_OR_DELETE, ""),
             links: format!("SELECT {shown} FROM items i WHERE i.id = ?1"),
             log: format!(
                 "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -371,7 +371,7 @@ impl Performing<'_> {
         Ok(())
     }
 
-    /// All are judged before the first is written.
+    /// All are judged before the first is written, because a refused write must have changed nothing.
     fn insert_all(&mut self, rows: &[RowChange], metadata: &WriteMetadata) -> Outcome<Answer> {
         for row in rows {
             let given = Given::of_row(&RowWrite { row, metadata });

@@ -14,12 +14,12 @@ pub(super) enum HistoryError {
     #[error("`version` {found} of {item} comes where version {expected} is expected: versions count up by one from 1; {}, or is not in its place",
             if found < expected { "the line stands twice" } else { "a line is missing" })]
     Version { item: ItemId, found: i64, expected: i64 },
-    #[error("{item} is in the group `{before}` before; an item cannot move to `{group}`")]
+    #[error("{item} was in the group `{before}` before; an item cannot move to `{group}`, so correct the group of the line")]
     Moved { item: ItemId, before: String, group: &'static str },
     #[error("`time` {found} is before {latest} of the version before: the times of an item must not go back; put the lines in their order")]
     Time { found: Timestamp, latest: Timestamp },
     #[error("{item} is deleted where it does not exist; remove the line, or put back the one that created it")]
-    DeletedTwice { item: ItemId },
+    DeletedWhileAbsent { item: ItemId },
     #[error("`kind` {} of {item} does not go with what was before: it is `created` where the item does not exist, another where it does", kind.change_name())]
     Kind { item: ItemId, kind: WriteOperation },
     #[error("`{member}` of {item} differs from what it was before; an item keeps it while it exists")]

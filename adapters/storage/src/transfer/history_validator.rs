@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::TransferError;
 use super::history_error::HistoryError::{
-    self, DeletedTwice, Kind, Moved, NoParent, NoParents, NotContinued, Orphan, Relinked, Sequence,
-    Time, Version,
+    self, DeletedWhileAbsent, Kind, Moved, NoParent, NoParents, NotContinued, Orphan, Relinked,
+    Sequence, Time, Version,
 };
 use super::history_error::ensure;
 use super::known_items::{Known, KnownItems};
@@ -49,7 +49,7 @@ impl SqliteHistoryValidator {
             ensure(collection == group, || Moved { item, before: collection.clone(), group })?;
             ensure(time >= *updated, || Time { found: time, latest: *updated })?;
         }
-        ensure(is_there || !is_deleted, || DeletedTwice { item })?;
+        ensure(is_there || !is_deleted, || DeletedWhileAbsent { item })?;
         ensure(is_deleted || is_created != is_there, || Kind { item, kind })?;
         // What an item belongs to and continues is decided when it is created.
         let is_kept = |id: Option<ItemId>, link: fn(&Known) -> Option<Uuid>| {
@@ -248,7 +248,8 @@ mod tests {
     fn an_item_stays_where_it_is() {
         let moved =
             ChangeRecord { collection: Collection::known("files"), ..change(2, 1, 2, Replace) };
-        let words = "is in the group `proposals` before; an item cannot move to `files`";
+        let words =
+            "was in the group `proposals` before; an item cannot move to `files`, so correct";
         refused(vec![change(1, 1, 1, Create), moved], words);
         let orphan = ChangeRecord { parent: None, ..library_item(3, 2, 2, Replace) };
         let history = vec![change(1, 1, 1, Create), library_item(2, 2, 1, Create), orphan];

@@ -23,8 +23,8 @@ pub(crate) fn together<'a>(writes: &[RowWrite<'a>]) -> usize {
         if reads {
             read_sets.push(&metadata.read_set);
         }
-        // Items are locked in their order by each statement, and updates with keys are one of their
-        // own.
+        // A statement locks its items in one order for all. Updates with keys and without are two
+        // statements, so two batches that have both could lock the same items crosswise.
         let has_key = metadata.key.is_some();
         let is_alike = row.adds() || *updates_have_keys.get_or_insert(has_key) == has_key;
         !is_read

@@ -8,13 +8,14 @@
 //! | `i` | the stored item, `p` its stored parent, `o` the stored item that it continues: rows of `items` |
 //! | `k` | the row of `idempotency_keys` of the same request |
 //!
-//! A row that is not there has nulls. An engine that lets others write meanwhile locks what it
-//! provides. To add a condition, add it here, to the kinds of writes that it is of, and a case to
+//! A row that is not there has nulls. `PostgreSQL` locks the rows and provides those of their columns
+//! that its statements name (`found` and `related` in `postgres/batch.rs`, `found` in
+//! `postgres/writes.rs`): a condition on another column adds it there. To add a condition, add it here, to the kinds of writes that it is of, and a case to
 //! `tests/tests/repository/writes.rs`.
 
 use application::RepositoryError;
 
-/// A condition, and the error where it does not hold. A null is no truth.
+/// A condition, and the error where it does not hold. One that evaluates to null does not hold.
 #[derive(Debug)]
 pub(crate) struct Condition {
     holds: &'static str,
@@ -39,7 +40,7 @@ const CONTINUED_ITEM_EXISTS: Condition = Condition {
     refusal: RepositoryError::ItemNotFound,
 };
 
-/// Not `EXISTS`: `PostgreSQL` may decide to read all changes for that, once.
+/// Uses `max` rather than `EXISTS`, for which `PostgreSQL` may read all changes.
 const HAS_A_HISTORY: Condition = Condition {
     holds: "(SELECT max(c.version) FROM changes c WHERE c.item_id = g.id) IS NOT NULL",
     refusal: RepositoryError::ItemNotFound,
@@ -66,8 +67,7 @@ pub(crate) static INSERT: Conditions =
 pub(crate) static RESTORE: Conditions =
     Conditions(&[READ_SET_HOLDS, PARENT_EXISTS, HAS_A_HISTORY, IS_ABSENT]);
 
-/// Of updates and deletions.
-pub(crate) static CHANGE: Conditions =
+pub(crate) static UPDATE_OR_DELETE: Conditions =
     Conditions(&[READ_SET_HOLDS, IS_IN_SCOPE, IS_AT_EXPECTED_VERSION]);
 
 impl Conditions {
@@ -96,18 +96,18 @@ impl Conditions {
 mod tests {
     use application::RepositoryError;
 
-    use super::{CHANGE, INSERT, RESTORE};
+    use super::{INSERT, RESTORE, UPDATE_OR_DELETE};
 
     #[test]
     fn the_number_of_a_condition_is_that_of_its_error() {
-        for conditions in [&INSERT, &RESTORE, &CHANGE] {
+        for conditions in [&INSERT, &RESTORE, &UPDATE_OR_DELETE] {
             let numbers = conditions.numbered(true).map(|(number, _)| number).collect::<Vec<_>>();
             assert_eq!(numbers, (0..numbers.len().try_into().unwrap()).collect::<Vec<_>>());
             for (number, condition) in conditions.numbered(true) {
                 assert_eq!(conditions.error(number), condition.refusal);
             }
         }
-        assert_eq!(CHANGE.error(99), RepositoryError::Corrupt);
+        assert_eq!(UPDATE_OR_DELETE.error(99), RepositoryError::Corrupt);
     }
 
     #[test]

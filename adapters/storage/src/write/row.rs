@@ -41,7 +41,7 @@ impl RowChangeKind {
         match self {
             Self::Insert { .. } => &condition::INSERT,
             Self::Restore { .. } => &condition::RESTORE,
-            Self::Update { .. } => &condition::CHANGE,
+            Self::Update { .. } => &condition::UPDATE_OR_DELETE,
         }
     }
 }
