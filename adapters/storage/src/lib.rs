@@ -9,7 +9,7 @@
 //! waits for it any more. Writes are data (`write/command.rs`), so that they can be queued and run
 //! again, and each engine performs them its own way:
 //!
-//! - `postgres/batch.rs`: all inserts and updates that have queued up in one statement with
+//! - `postgres/row_writes.rs`: all inserts and updates that have queued up in one statement with
 //!   data-modifying CTEs, which decides, writes, logs and counts; `postgres/writes.rs`: deletions
 //!   and replacements;
 //! - `sqlite/writer.rs` and `sqlite/writes.rs`: one thread owns the one writing connection and puts

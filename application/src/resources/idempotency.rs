@@ -10,7 +10,7 @@ use domain::{Resource, Violations};
 use jiff::Timestamp;
 
 use super::ResourceService;
-use super::result::remarks;
+use super::result::{Written, remarks};
 use crate::ports::{Answered, ReadDependency, Warrant, WriteMetadata};
 use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
 
@@ -70,6 +70,22 @@ impl<R: Resource> ResourceService<R> {
             remarks: remarks(warnings),
             read_set,
             ..WriteMetadata::under(warrant, time)
+        }
+    }
+
+    /// Returns the outcome of a request, or the response that it got when it was sent before: that
+    /// one counts, whatever would be refused today.
+    ///
+    /// It is looked up after a refusal, not before each write, because a write claims its key
+    /// itself and finds it claimed: the usual request, which is new, does not wait for a look-up.
+    pub(super) async fn unless_answered(
+        &self,
+        options: &WriteOptions,
+        outcome: Result<Written>,
+    ) -> Result<Written> {
+        match outcome {
+            Ok(_) | Err(ApplicationError::Store(_)) => outcome,
+            Err(refusal) => self.answered(options).await?.map(Into::into).ok_or(refusal),
         }
     }
 

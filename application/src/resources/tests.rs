@@ -10,14 +10,15 @@ use uuid::Uuid;
 
 use super::{ReplacementBody, ResourceService};
 use crate::ports::{
-    MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness,
-    MockRuleBook,
+    Answered, MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository,
+    MockReadiness, MockRuleBook,
 };
 use crate::query::{PageStart, SortPosition, Subject, Total};
 use crate::{
-    ApplicationError, Caller, ItemAddress, ItemWrite, Links, ListedItem, ListedPage, Named,
-    PageRequest, Ports, Precondition, ReadUseCases as _, RepositoryError, ResourceLimits, Revision,
-    Rules, Search, ShownItem, Totals, View, WriteOptions, WriteUseCases as _,
+    ApplicationError, Caller, IdempotencyKey, ItemAddress, ItemWrite, Links, ListedItem,
+    ListedPage, Named, PageRequest, Ports, Precondition, ReadUseCases as _, RepositoryError,
+    ResourceLimits, Revision, Rules, Search, ShownItem, Totals, View, WriteOptions,
+    WriteUseCases as _,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;
@@ -155,6 +156,41 @@ async fn a_create_for_an_unknown_parent_is_not_judged() {
         .create(WRITE, Some(id(1)), members(r#"{"id":1}"#))
         .await;
     assert!(matches!(refused, Err(ApplicationError::ParentNotFound)));
+}
+
+#[tokio::test]
+async fn a_key_is_looked_up_only_when_its_request_cannot_be_done() {
+    let key = IdempotencyKey {
+        path: "/v1/lib".to_owned(),
+        key: "k".to_owned(),
+        fingerprint: "same".to_owned(),
+    };
+    let options = WriteOptions { key: Some(key), ..WriteOptions::by(Caller::Anonymous) };
+    let answered = || Answered {
+        fingerprint: "same".into(),
+        kind: WriteOperation::Create,
+        shown: stored(7, 1, "{}"),
+        remarks: "[]".into(),
+    };
+    let body = || members("{}");
+
+    let mut new = MockItemRepository::new();
+    new.expect_insert().once().returning(|_, _, _| Ok(stored(7, 1, "{}")));
+    let service = service::<Document>;
+    service(Collection::known("files"), new).create(&options, None, body()).await.unwrap();
+
+    let mut repeated = MockItemRepository::new();
+    repeated.expect_insert().once().returning(|_, _, _| Err(RepositoryError::AnsweredBefore));
+    repeated.expect_answered().once().returning(move |_| Ok(Some(answered())));
+    let again = service(Collection::known("files"), repeated).create(&options, None, body()).await;
+    assert_eq!(again.unwrap().shown.item.id, id(7));
+
+    let mut without_parent = MockItemRepository::new();
+    without_parent.expect_find().once().returning(|_, _| Ok(None));
+    without_parent.expect_answered().once().returning(move |_| Ok(Some(answered())));
+    let service = service(Collection::known("lib"), without_parent);
+    let again = service.create(&options, Some(id(1)), body()).await;
+    assert_eq!(again.unwrap().shown.item.id, id(7), "its parent was removed since");
 }
 
 #[tokio::test]

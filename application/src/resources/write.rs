@@ -81,21 +81,21 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         body: Members,
     ) -> Result<Written> {
         let _in_flight = self.in_flight.begin(options)?;
-        if let Some(answered) = self.answered(options).await? {
-            return Ok(answered.into());
-        }
-        self.require_parent(parent).await?;
-        self.insert(options, parent, &body, None).await
+        let created = async {
+            self.require_parent(parent).await?;
+            self.insert(options, parent, &body, None).await
+        };
+        self.unless_answered(options, created.await).await
     }
 
     async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
         let ItemWrite { options, item, precondition, .. } = *write;
         let _in_flight = self.in_flight.begin(options)?;
-        if let Some(answered) = self.answered(options).await? {
-            return Ok(answered.into());
-        }
-        check(precondition, &self.find(item).await?)?;
-        self.insert(options, item.parent, &body, Some(item.id)).await
+        let continued = async {
+            check(precondition, &self.find(item).await?)?;
+            self.insert(options, item.parent, &body, Some(item.id)).await
+        };
+        self.unless_answered(options, continued.await).await
     }
 
     async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
@@ -229,7 +229,7 @@ impl<R: Resource> ResourceService<R> {
     ) -> Result<Option<Written>> {
         match stored {
             Err(RepositoryError::VersionConflict) => Ok(None),
-            // Another instance was faster with the same request.
+            // The request is sent again, or another instance was faster with it.
             Err(RepositoryError::AnsweredBefore) => {
                 Ok(self.answered(options).await?.map(Into::into))
             }

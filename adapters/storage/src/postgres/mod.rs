@@ -1,14 +1,14 @@
 //! `PostgreSQL`: a pool of connections that read, and a small one of connections that write.
 
-pub(crate) mod batch;
 mod bookkeeping;
 mod cancellable;
+mod exclusive_transaction;
 mod fence;
 pub(crate) mod idempotency;
 mod losses;
 mod pool;
 mod probe;
-pub(crate) mod read_set;
+pub(crate) mod row_writes;
 pub(crate) mod search_index;
 mod server;
 mod session;

@@ -1,6 +1,6 @@
 //! How `PostgreSQL` does writes: one statement decides, writes, logs and counts, in one round trip.
 //!
-//! The statements of single rows are in `postgres/batch.rs`, those of deletions are here. Their first
+//! The statements of single rows are in `postgres/row_writes.rs`, those of deletions are here. Their first
 //! CTEs lock what is there and decide the conditions (`write/condition.rs`), so the others log, write
 //! and count what is possible and nothing else.
 
@@ -14,11 +14,11 @@ use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
 use uuid::Uuid;
 
 use crate::error::{is_lost, is_worth_retrying, logged};
-use crate::postgres::batch::PostgresRows;
 use crate::postgres::bookkeeping::{counted_writes, logged_changes};
+use crate::postgres::exclusive_transaction::ExclusiveTransaction;
 use crate::postgres::fence;
 use crate::postgres::pool::Pool;
-use crate::postgres::read_set::ExclusiveTransaction;
+use crate::postgres::row_writes::PostgresRowWrites;
 use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
@@ -57,14 +57,14 @@ const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
 /// that of many `$2` collection and `$3` ids, a JSON array.
 #[derive(Debug)]
 pub(crate) struct PostgresWrites {
-    rows: PostgresRows,
+    rows: PostgresRowWrites,
     delete: String,
     delete_all: String,
 }
 
 impl PostgresWrites {
     pub fn new() -> Self {
-        Self { rows: PostgresRows::new(), delete: delete(), delete_all: delete_all() }
+        Self { rows: PostgresRowWrites::new(), delete: delete(), delete_all: delete_all() }
     }
 
     /// Does writes of single rows together; does them again when the database rolled them back for

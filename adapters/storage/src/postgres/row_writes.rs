@@ -37,7 +37,7 @@ fn written() -> String {
 
 /// The texts, made once.
 #[derive(Debug)]
-pub(crate) struct PostgresRows {
+pub(crate) struct PostgresRowWrites {
     update: Texts,
     insert: Texts,
     restore: Texts,
@@ -50,7 +50,7 @@ struct Texts {
     with_key: String,
 }
 
-impl PostgresRows {
+impl PostgresRowWrites {
     pub fn new() -> Self {
         Self {
             update: Texts::of(&UPDATE),
@@ -102,7 +102,7 @@ impl PostgresRows {
     }
 }
 
-/// One array each of the columns of [`given`].
+/// One array for each of the columns of [`given`].
 fn statement(text: &str, writes: &[RowWrite<'_>], current_reads: &CurrentReads) -> Statement {
     let column = |value: &dyn Fn(&RowWrite<'_>) -> String| texts(writes.iter().map(value));
     let mut values = vec![
@@ -122,14 +122,15 @@ fn statement(text: &str, writes: &[RowWrite<'_>], current_reads: &CurrentReads) 
         (0..indexed_columns::COLUMNS.len())
             .map(|key| column(&|write| key_text(&write.row.keys, key))),
     );
-    values.extend(own_values(writes));
+    values.extend(values_of_the_kind(writes));
     if writes.iter().all(|write| write.metadata.key.is_some()) {
         values.extend(idempotency::values(writes.iter().map(|write| write.metadata)));
     }
     POSTGRES.statement(text, values)
 }
 
-fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
+/// The values of [`Kind::columns`].
+fn values_of_the_kind(writes: &[RowWrite<'_>]) -> [Value; 2] {
     let (mut names, mut continued, mut versions) = (Vec::new(), Vec::new(), Vec::new());
     for write in writes {
         match write.row.kind {
@@ -143,12 +144,12 @@ fn own_values(writes: &[RowWrite<'_>]) -> [Value; 2] {
             }
         }
     }
-    let last = if versions.is_empty() {
+    let numbers_or_ids = if versions.is_empty() {
         texts(continued.into_iter())
     } else {
         integers(versions.into_iter())
     };
-    [texts(names.into_iter()), last]
+    [texts(names.into_iter()), numbers_or_ids]
 }
 
 /// A key behind a mark, since it may be empty.
@@ -167,26 +168,29 @@ fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     Ok(Err(refusal.map_or(RepositoryError::AnsweredBefore, error)))
 }
 
-/// The fence and the time of the statement, and the writes as rows, with two columns of their own and
-/// `more` at the end.
-fn given(own: [&str; 2], last: &str, more: &[&str]) -> String {
+/// The columns of every write, before references and keys.
+const COLUMNS: [&str; 6] = ["id", "collection", "parent", "members", "caller", "reads_hold"];
+
+/// The fence and the time of the statement, and the writes as rows; each of their columns is a
+/// parameter, an array.
+fn given(kind: &Kind, key_columns: &[&str]) -> String {
+    let columns = [&COLUMNS, &references::COLUMNS[..], &indexed_columns::COLUMNS, &kind.columns];
+    let columns = [columns.concat(), key_columns.to_vec()].concat();
+    let arrays = (1..=columns.len()).map(|number| format!("${number}")).collect::<Vec<_>>();
     let keys = indexed_columns::each(|name| {
         format!("CASE WHEN {name} <> '' THEN substr({name}, 2) END AS {name}, ")
     });
-    let [first, second] = own;
+    let [name, number_or_id] = kind.columns;
     format!(
         "{fence}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, \
-         members::json AS members, NULLIF(caller, '') AS caller, reads_hold, {links}{keys}{first}, {last} AS {second}{more}, clock.time FROM clock, \
-         unnest({arrays}) AS g (id, collection, parent, members, caller, reads_hold{references}{columns}, {first}, {second}{more}))",
+         members::json AS members, NULLIF(caller, '') AS caller, reads_hold, {links}{keys}{name}, \
+         {converted} AS {number_or_id}{key_columns}, clock.time FROM clock, unnest({arrays}) AS g ({columns}))",
         fence = fence::shared(),
-        more = listed(more),
-        arrays = (1..references::COLUMNS.len() + indexed_columns::COLUMNS.len() + more.len() + 9)
-            .map(|number| format!("${number}"))
-            .collect::<Vec<_>>()
-            .join(", "),
         links = references::each(|name| format!("NULLIF({name}, '')::uuid AS {name}, ")),
-        references = references::columns(),
-        columns = indexed_columns::columns(),
+        converted = kind.converted,
+        key_columns = listed(key_columns),
+        arrays = arrays.join(", "),
+        columns = columns.join(", "),
     )
 }
 
@@ -198,9 +202,10 @@ fn listed(names: &[&str]) -> String {
 /// The parts of a statement that depend on the kind of the writes.
 struct Kind {
     conditions: &'static Conditions,
-    /// The columns of `given` that its writes alone have, and the value of the last.
-    given: [&'static str; 2],
-    last: &'static str,
+    /// The columns of `given` that its writes alone have: a name, and a number or an identifier.
+    columns: [&'static str; 2],
+    /// The second of them in its own type.
+    converted: &'static str,
     /// The rows that conditions are about, locked so that nobody changes them meanwhile.
     locked: &'static str,
     /// Those rows, joined to `given`.
@@ -217,8 +222,8 @@ const RELATED: &str = "related AS (SELECT o.id, o.collection FROM items o \
 
 const INSERT: Kind = Kind {
     conditions: &condition::INSERT,
-    given: ["parent_collection", "continues"],
-    last: "NULLIF(continues, '')::uuid",
+    columns: ["parent_collection", "continues"],
+    converted: "NULLIF(continues, '')::uuid",
     locked: RELATED,
     joined: "LEFT JOIN related p ON p.id = g.parent LEFT JOIN related o ON o.id = g.continues",
     change: "g.parent, g.continues, 'created' AS kind, 1 AS version, g.time, g.time AS created_at, g.caller AS created_by",
@@ -239,8 +244,8 @@ const RESTORE: Kind = Kind {
 /// an item's changes grow with its versions.
 const UPDATE: Kind = Kind {
     conditions: &condition::UPDATE_OR_DELETE,
-    given: ["kind", "expected"],
-    last: "expected",
+    columns: ["kind", "expected"],
+    converted: "expected",
     locked: "found AS (SELECT i.id, i.collection, i.parent, i.continues, i.version, i.updated_at \
              FROM items i JOIN given g ON g.id = i.id ORDER BY i.id FOR NO KEY UPDATE OF i)",
     joined: "LEFT JOIN found i ON i.id = g.id",
@@ -251,7 +256,7 @@ const UPDATE: Kind = Kind {
 impl Texts {
     fn of(kind: &Kind) -> Self {
         let text = |has_key, keys: &KeyParts| {
-            let given = given(kind.given, kind.last, keys.values);
+            let given = given(kind, keys.values);
             let refusal = kind.conditions.refusal(has_key);
             let columns = [references::columns(), indexed_columns::columns(), listed(keys.values)];
             let columns = columns.concat().replace(", ", ", g.");
