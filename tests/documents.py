@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target/tests-run/documents"
-BINARY = ROOT / "target/release/proposal-service"
+BUILT = "target/release"
 DOCUMENTED_ADDRESS = "127.0.0.1:8080"
 SECONDS_FOR_A_BLOCK = 60
 SECONDS_TO_BUILD = 1500
@@ -83,7 +83,7 @@ class Shell:
     def __init__(self, folder, outputs, address):
         self.outputs = outputs
         self.done, done = os.pipe()
-        settings = {"PROPOSAL_SERVICE_LISTEN": address, "PATH": f"{BINARY.parent}:{os.environ['PATH']}"}
+        settings = {"PROPOSAL_SERVICE_LISTEN": address, "PATH": f"{folder / BUILT}:{os.environ['PATH']}"}
         others = {name: value for name, value in os.environ.items() if not name.startswith("PROPOSAL_SERVICE_")}
         environment = others | settings
         # The services that a page starts end with its shell.
@@ -148,7 +148,6 @@ def run(page):
             count += 1
     finally:
         shell.close()
-        keep_binary(folder)
     if not any(block.is_run for block in blocks):
         raise Wrong(f"{page.relative_to(ROOT)}: no block was run")
     print(f"{page.relative_to(ROOT)}: {count} of {len(blocks)} blocks were done or compared")
@@ -161,7 +160,6 @@ def prepare(page, blocks):
     outputs, folder = home / "output", home / "work"
     outputs.mkdir(parents=True)
     folder.mkdir()
-    (folder / "target").symlink_to(ROOT / "target")
     if any(block.language == "rust" and len(block.words) > 1 for block in blocks):
         listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -169,15 +167,12 @@ def prepare(page, blocks):
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
-    shutil.copy2(BINARY, home / "proposal-service")
+        # Not in our own folder: cargo would take what the copy left there for what is built of our files, and build
+        # them no more.
+        shutil.copytree(ROOT / BUILT, folder / BUILT, ignore=shutil.ignore_patterns("incremental"))
+    else:
+        (folder / "target").symlink_to(ROOT / "target")
     return outputs, folder
-
-
-def keep_binary(folder):
-    """Leaves the binary that a page built beside its folder, and puts ours back."""
-    ours, built = folder.parent / "proposal-service", folder.parent / "built"
-    BINARY.rename(built)
-    ours.rename(BINARY)
 
 
 def insert(block, file, table, rows):
