@@ -2,7 +2,7 @@
 //
 //     node swagger-ui.mjs BASE_URL SCREENSHOT
 import assert from "node:assert/strict";
-import { chromium } from "playwright-core";
+import { launch, watch } from "./chromium.mjs";
 
 const GROUPS = [
     "proposedprograms",
@@ -17,28 +17,10 @@ const GROUPS = [
 ];
 
 const [baseUrl, screenshot] = process.argv.slice(2);
-const browser = await chromium.launch({
-    executablePath: "/usr/bin/chromium",
-    args: [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-    ],
-});
+const browser = await launch();
 try {
     const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
-    const elsewhere = [];
-    const errors = [];
-    page.on("request", (request) => {
-        const { protocol, origin } = new URL(request.url());
-        if (protocol.startsWith("http") && origin !== new URL(baseUrl).origin) elsewhere.push(request.url());
-    });
-    page.on("pageerror", (error) => errors.push(error.message));
+    const { elsewhere, errors } = watch(page, baseUrl);
 
     await page.goto(`${baseUrl}/docs`, { waitUntil: "networkidle" });
     await page.waitForSelector(".opblock-tag");

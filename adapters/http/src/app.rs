@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{
-    ChangeService, Ports, ResourceLimits, RuleBook, RuleCatalog, resource_use_cases,
+    ChangeLog, ChangeService, Ports, ResourceLimits, RuleBook, RuleCatalog, resource_use_cases,
 };
 use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
@@ -22,6 +22,7 @@ use crate::endpoints::health::{Health, Ready};
 use crate::endpoints::problem_pages;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
 use crate::endpoints::rules::Rules;
+use crate::explorer::{ExploredGroup, Explorer};
 use crate::groups::{GROUPS, PathForm};
 use crate::headers::media_type::MediaType;
 use crate::links::{CHANGE_STREAM, CHANGES, HEALTH, READINESS, RULE, RULE_SCHEMA, RULES};
@@ -87,11 +88,12 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
         max_age: options.stream_max_age,
         time_limit: options.request_timeout,
     };
-    for (path, endpoint) in own_paths(ports, &context, stream, ready, options.rule_schema) {
-        routes = routes.at(path, endpoint);
-    }
+    let mut groups = Vec::new();
     for group in GROUPS {
         let service = resource_use_cases(group.collection, ports, limits);
+        if !group.is_nested() {
+            groups.push(ExploredGroup { group, service: Arc::clone(&service) });
+        }
         let endpoint = GroupEndpoint::new(group, service, Arc::clone(&context));
         for form in PathForm::ALL {
             let (types, methods) = (group.response_types(), endpoint.methods(form));
@@ -99,46 +101,67 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
             routes = routes.at(group.path_of(form), by_method);
         }
     }
+    let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
+    let store = Arc::clone(&ports.readiness);
+    let explorer = Explorer::new(Arc::clone(&context), groups, catalog.clone(), store);
+    let own_paths = OwnPaths { context: &context, catalog, explorer, changes: &ports.changes };
+    for (path, endpoint) in own_paths.all(stream, ready, options.rule_schema) {
+        routes = routes.at(path, endpoint);
+    }
     RequestContext::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
 }
 
-fn own_paths(
-    ports: &Ports,
-    context: &HttpContext,
-    stream: ChangeStream,
-    ready: Ready,
-    rule_schema: String,
-) -> Vec<(String, MethodRouter)> {
-    let base_url = || Arc::clone(&context.base_url);
-    let service = ChangeService::new(Arc::clone(&ports.changes));
-    let changes = Changes { service, base_url: base_url(), time_limit: context.time_limit };
-    let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
-    let rules = || Rules { catalog: catalog.clone(), base_url: base_url() }.boxed();
-    let documentation = Arc::new(Documentation::new(base_url(), catalog.clone()));
-    let (document, page) = (Arc::clone(&documentation), documentation);
-    let page_of = |endpoint| problem_pages::get(&context.base_url, endpoint);
-    let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
-        MethodRouter::new(base_url(), types.to_vec(), [(Method::GET, endpoint)])
-    };
-    // These have one representation each, so there is nothing to negotiate.
-    let fixed = |kind: MediaType, endpoint: BoxEndpoint<'static>| {
-        MethodRouter::unnegotiated(base_url(), kind, [(Method::GET, endpoint)])
-    };
-    let paths = [
-        ("/", page_of(EntryPoint::new(base_url()).boxed())),
-        (CHANGES, get(&[MediaType::HAL, MediaType::JSON], changes.boxed())),
-        (CHANGE_STREAM, get(&[MediaType::EVENT_STREAM], stream.boxed())),
-        (HEALTH, get(&[MediaType::JSON], Health.boxed())),
-        (READINESS, get(&[MediaType::JSON], ready.boxed())),
-        (RULES, get(&[MediaType::HAL, MediaType::JSON], rules())),
-        (RULE, page_of(rules())),
-        ("/openapi.json", fixed(MediaType::JSON, Served::OpenApi(document).boxed())),
-        (RULE_SCHEMA, fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed())),
-        ("/favicon.ico", fixed(MediaType::ICON, Served::Icon.boxed())),
-        ("/docs", fixed(MediaType::HTML, Served::SwaggerUi(page).boxed())),
-    ];
-    let paths = paths.into_iter().map(|(path, router)| (path.to_owned(), router));
-    problem_pages::all(&context.base_url).into_iter().chain(paths).collect()
+/// The paths that belong to no group.
+struct OwnPaths<'a> {
+    context: &'a HttpContext,
+    catalog: RuleCatalog,
+    explorer: Arc<Explorer>,
+    changes: &'a Arc<dyn ChangeLog>,
+}
+
+impl OwnPaths<'_> {
+    fn all(
+        self,
+        stream: ChangeStream,
+        ready: Ready,
+        rule_schema: String,
+    ) -> Vec<(String, MethodRouter)> {
+        let Self { context, catalog, explorer, changes } = self;
+        let base_url = || Arc::clone(&context.base_url);
+        let service = ChangeService::new(Arc::clone(changes));
+        let changes = Changes { service, base_url: base_url(), time_limit: context.time_limit };
+        let rules = || {
+            let (catalog, explorer) = (catalog.clone(), Arc::clone(&explorer));
+            Rules { catalog, base_url: base_url(), explorer }.boxed()
+        };
+        let documentation = Arc::new(Documentation::new(base_url(), catalog.clone()));
+        let (document, page) = (Arc::clone(&documentation), documentation);
+        let page_of = |endpoint| problem_pages::get(&context.base_url, endpoint);
+        let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
+            MethodRouter::new(base_url(), types.to_vec(), [(Method::GET, endpoint)])
+        };
+        // These have one representation each, so there is nothing to negotiate.
+        let fixed = |kind: MediaType, endpoint: BoxEndpoint<'static>| {
+            MethodRouter::unnegotiated(base_url(), kind, [(Method::GET, endpoint)])
+        };
+        let entry_point = EntryPoint::new(&context.base_url, explorer.overview().boxed());
+        let paths = [
+            ("/", page_of(entry_point.boxed())),
+            (CHANGES, get(&[MediaType::HAL, MediaType::JSON], changes.boxed())),
+            (CHANGE_STREAM, get(&[MediaType::EVENT_STREAM], stream.boxed())),
+            (HEALTH, get(&[MediaType::JSON], Health.boxed())),
+            (READINESS, get(&[MediaType::JSON], ready.boxed())),
+            (RULES, get(&[MediaType::HAL, MediaType::JSON], rules())),
+            (RULE, page_of(rules())),
+            ("/openapi.json", fixed(MediaType::JSON, Served::OpenApi(document).boxed())),
+            (RULE_SCHEMA, fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed())),
+            ("/favicon.ico", fixed(MediaType::ICON, Served::Icon.boxed())),
+            ("/docs", fixed(MediaType::HTML, Served::SwaggerUi(page).boxed())),
+        ];
+        let paths = paths.into_iter().map(|(path, router)| (path.to_owned(), router));
+        let explained = problem_pages::all(&context.base_url, &explorer).unwrap_or_default();
+        explained.into_iter().chain(paths).chain(explorer.routes()).collect()
+    }
 }
 
 /// The `OpenAPI` document of a service reached at `base_url` with these rules, as `/openapi.json`

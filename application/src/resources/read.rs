@@ -6,7 +6,7 @@ use domain::{ItemId, Resource, Verdict, WriteOperation};
 use super::ResourceService;
 use super::listing::{Embedded, Listing, require_within};
 use super::validate::{Draft, stored_members};
-use crate::ports::{Revision, ShownItem};
+use crate::ports::{Revision, ShownItem, ValueCounts};
 use crate::query::{PageQuery, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, Result};
 
@@ -59,6 +59,13 @@ pub trait ReadUseCases: Send + Sync {
         item: ItemAddress,
         view: &View,
     ) -> Result<(ShownItem, Embedded, Verdict)>;
+
+    /// The values that most items of the collection have for a member that is
+    /// [counted](domain::CollectionSpec::counted), at most `limit`, and the time of the counts.
+    ///
+    /// # Errors
+    /// `Store`.
+    async fn value_counts(&self, caller: &Caller, member: &str, limit: u64) -> Result<ValueCounts>;
 }
 
 #[async_trait]
@@ -129,5 +136,14 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         let draft = Draft::of(&stored_members(&shown.item)?, Some(own.id));
         let (_, verdict) = self.judge(&context, Some(&shown), draft, &mut decision).await?;
         Ok((shown, embedded, verdict))
+    }
+
+    async fn value_counts(
+        &self,
+        _caller: &Caller,
+        member: &str,
+        limit: u64,
+    ) -> Result<ValueCounts> {
+        Ok(self.repository.value_counts(&self.reach(None), member, limit).await?)
     }
 }

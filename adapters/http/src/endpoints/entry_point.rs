@@ -1,9 +1,6 @@
-//! `/`: the page from which a program follows links. A browser is sent to the documentation.
+//! `/`: the page from which a program follows links. A browser gets the explorer's first page.
 
-use std::sync::Arc;
-
-use poem::http::StatusCode;
-use poem::http::header::LOCATION;
+use poem::endpoint::BoxEndpoint;
 use poem::{Endpoint, Request, Response, Result};
 use serde_json::{Value, json};
 
@@ -16,15 +13,14 @@ use crate::middleware::method_router::Negotiated;
 
 /// Links every collection.
 pub struct EntryPoint {
-    base_url: Arc<BaseUrl>,
     body: String,
+    page: BoxEndpoint<'static>,
 }
 
 impl EntryPoint {
-    /// The entry point of the service at `base_url`.
-    pub fn new(base_url: Arc<BaseUrl>) -> Self {
-        let body = representation(&base_url).to_string();
-        Self { base_url, body }
+    /// The entry point of the service at `base_url`, and the page that it is for people.
+    pub fn new(base_url: &BaseUrl, page: BoxEndpoint<'static>) -> Self {
+        Self { body: representation(base_url).to_string(), page }
     }
 }
 
@@ -49,13 +45,8 @@ impl Endpoint for EntryPoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let media = Negotiated::of(&request);
-        if media == MediaType::HTML {
-            return Ok(Response::builder()
-                .status(StatusCode::SEE_OTHER)
-                .content_type(media.name())
-                .header(LOCATION, format!("{}/docs", self.base_url))
-                .finish());
+        if Negotiated::of(&request) == MediaType::HTML {
+            return self.page.call(request).await;
         }
         Ok(content::answer(&request, self.body.clone())?)
     }

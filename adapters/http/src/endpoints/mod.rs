@@ -3,7 +3,7 @@
 pub mod change_feed;
 pub mod change_stream;
 pub mod changes;
-mod content;
+pub mod content;
 pub mod documentation;
 pub mod entry_point;
 pub mod health;

@@ -8,33 +8,28 @@ use poem::{Endpoint, EndpointExt, Request, Response, Result};
 use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
+use crate::endpoints::content;
+use crate::explorer::Explorer;
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
-use crate::html;
 use crate::links;
 use crate::middleware::method_router::{MethodRouter, Negotiated};
-use crate::problem::{ProblemKind, kinds};
+use crate::problem::{Problem, kinds};
 
+/// The path of all problems.
+const PROBLEMS: &str = "/problems";
+
+/// A page, in both of its representations.
 struct Page {
-    base_url: Arc<BaseUrl>,
-    path: String,
-    title: String,
-    text: String,
-    facts: Value,
+    html: String,
+    hal: String,
 }
 
 impl Endpoint for Page {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let media = Negotiated::of(&request);
-        let body = if media == MediaType::HTML {
-            html::page(&self.base_url, &self.title, &self.text)
-        } else {
-            let own = format!("{}{}", self.base_url, self.path);
-            json!({ "title": self.title, "description": self.text, "facts": self.facts, "_links": { "self": { "href": own } } })
-                .to_string()
-        };
-        Ok(Response::builder().content_type(media.header().to_str().unwrap_or_default()).body(body))
+        let is_html = Negotiated::of(&request) == MediaType::HTML;
+        Ok(content::answer(&request, if is_html { self.html.clone() } else { self.hal.clone() })?)
     }
 }
 
@@ -44,26 +39,45 @@ pub fn get(base_url: &Arc<BaseUrl>, endpoint: BoxEndpoint<'static>) -> MethodRou
 }
 
 /// The pages of all problems and relations, with their paths.
-pub fn all(base_url: &Arc<BaseUrl>) -> Vec<(String, MethodRouter)> {
-    let problems = kinds::ALL.iter().map(|kind| problem_page(base_url, kind));
-    let links =
-        links::explained().into_iter().map(|(name, text)| relation_page(base_url, name, text));
-    problems.chain(links).map(|page| (page.path.clone(), get(base_url, page.boxed()))).collect()
-}
-
-fn relation_page(base_url: &Arc<BaseUrl>, name: &str, text: String) -> Page {
-    let (path, title) = (format!("/rels/{name}"), format!("Link relation “{name}”"));
-    Page { base_url: Arc::clone(base_url), path, title, text, facts: json!({ "relation": name }) }
-}
-
-fn problem_page(base_url: &Arc<BaseUrl>, kind: &ProblemKind) -> Page {
-    let ProblemKind { code, status, title, explanation } = *kind;
-    let status = status.as_u16();
-    Page {
-        base_url: Arc::clone(base_url),
-        path: format!("/problems/{code}"),
-        title: format!("{status} — {title}"),
-        text: explanation.to_owned(),
-        facts: json!({ "code": code, "status": status }),
+///
+/// # Errors
+/// A page that cannot be rendered.
+pub fn all(
+    base_url: &Arc<BaseUrl>,
+    explorer: &Explorer,
+) -> Result<Vec<(String, MethodRouter)>, Problem> {
+    let mut pages = vec![(PROBLEMS.to_owned(), explorer.problems()?, list(base_url))];
+    for kind in kinds::ALL {
+        let path = format!("{PROBLEMS}/{}", kind.code);
+        let title = format!("{} — {}", kind.status.as_u16(), kind.title);
+        let facts = json!({ "code": kind.code, "status": kind.status.as_u16() });
+        let hal = explanation(base_url, &path, &title, kind.explanation, &facts);
+        pages.push((path, explorer.problem(kind)?, hal));
     }
+    for (name, text) in links::explained() {
+        let path = format!("/rels/{name}");
+        let title = format!("Link relation “{name}”");
+        let hal = explanation(base_url, &path, &title, &text, &json!({ "relation": name }));
+        pages.push((path, explorer.relation(name, &text)?, hal));
+    }
+    let route = |(path, html, hal): (String, String, Value)| {
+        let page = Page { html, hal: hal.to_string() };
+        (path, get(base_url, page.boxed()))
+    };
+    Ok(pages.into_iter().map(route).collect())
+}
+
+fn explanation(base_url: &BaseUrl, path: &str, title: &str, text: &str, facts: &Value) -> Value {
+    let own = format!("{base_url}{path}");
+    json!({ "title": title, "description": text, "facts": facts, "_links": { "self": { "href": own } } })
+}
+
+fn list(base_url: &BaseUrl) -> Value {
+    let item = |kind: &kinds::ProblemKind| {
+        let href = format!("{base_url}{PROBLEMS}/{}", kind.code);
+        json!({ "href": href, "name": kind.code, "title": kind.title })
+    };
+    let own = format!("{base_url}{PROBLEMS}");
+    let items: Vec<_> = kinds::ALL.iter().map(item).collect();
+    json!({ "title": "Problems", "_links": { "self": { "href": own }, "item": items } })
 }

@@ -2,38 +2,19 @@
 
 use std::sync::Arc;
 
-use application::{Caller, PublishedRule, RuleCatalog};
-use domain::Severity;
+use application::{Caller, RuleCatalog};
 use poem::{Endpoint, Request, Response, Result};
 use poem_openapi::types::ToJSON;
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
+use crate::explorer::Explorer;
 use crate::hal::{Rule, RuleList};
 use crate::headers::media_type::MediaType;
-use crate::html;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::method_router::Negotiated;
 use crate::problem::{Problem, kinds};
 use crate::query::refuse_parameters;
-
-/// Describes a rule in a sentence or two.
-fn describe(rule: &PublishedRule) -> String {
-    let purpose = rule.description.as_deref().or(rule.message.as_deref());
-    let operations: Vec<_> = rule.operations.iter().map(|operation| operation.name()).collect();
-    let effect = match rule.severity {
-        Severity::Warning => "It warns",
-        Severity::Error => "It refuses",
-    };
-    let source =
-        rule.source.as_ref().map(|source| format!(" Source: {source}")).unwrap_or_default();
-    format!(
-        "{} {effect} on {} of {}.{source}",
-        purpose.unwrap_or("A business rule."),
-        operations.join(", "),
-        rule.collection.name()
-    )
-}
 
 /// Serves the list, and the page of each rule.
 pub struct Rules {
@@ -41,6 +22,8 @@ pub struct Rules {
     pub catalog: RuleCatalog,
     /// The root of all links.
     pub base_url: Arc<BaseUrl>,
+    /// Makes the page of a rule.
+    pub explorer: Arc<Explorer>,
 }
 
 impl Endpoint for Rules {
@@ -66,7 +49,7 @@ impl Rules {
             Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name; see `/rules`.")
         })?;
         if media == MediaType::HTML {
-            return Ok(html::page(&self.base_url, &format!("Rule “{id}”"), &describe(&rule)));
+            return self.explorer.rule(&rule);
         }
         Ok(Rule::of(&rule, &self.base_url).to_json_string())
     }

@@ -30,6 +30,8 @@ pub struct GroupSpec {
     pub description: &'static str,
     /// The collection it shows.
     pub collection: Collection,
+    /// The members that tables for people show, first the one that names an item.
+    pub columns: &'static [&'static str],
     /// The collection's path. A group nested in another has the parent's item path in front of its
     /// own, with the identifier written `:name`.
     pub path: &'static str,

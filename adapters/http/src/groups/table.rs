@@ -9,6 +9,8 @@ const PROPOSED_PROGRAMS: MediaType = MediaType::vendor("application/vnd.proposed
 const GAD_SCORES: MediaType = MediaType::vendor("application/vnd.gadscores.v1+json");
 const PROPOSALS: MediaType = MediaType::vendor("application/vnd.proposals.v1+json");
 
+const LIBRARY_COLUMNS: &[&str] = &["title", "item_kind", "expense_class", "amount", "fund_source"];
+
 /// All groups, in the order of the specification.
 pub static GROUPS: &[GroupSpec] = &[
     GroupSpec {
@@ -18,6 +20,7 @@ pub static GROUPS: &[GroupSpec] = &[
         stem: "ProposedProgram",
         description: "Programmes that group projects. A proposal whose `program_id` is the `id` of a programme links to it.",
         collection: Collection::known("proposedprograms"),
+        columns: &["title", "agency", "leader_id", "start_date", "budget_total"],
         path: "/v1/proposedprograms",
         item_parameter: "proposedprograms_id",
         vendor_types: &[PROPOSED_PROGRAMS],
@@ -31,6 +34,7 @@ pub static GROUPS: &[GroupSpec] = &[
         stem: "GadScore",
         description: "Gender-and-development score sheets (HGDG): a score of 0 to 20 per proposal and stage.",
         collection: Collection::known("gadscores"),
+        columns: &["rating", "total_score", "stage", "checklist", "evaluated_on"],
         path: "/v1/gadscores",
         item_parameter: "gadscores_id",
         vendor_types: &[GAD_SCORES],
@@ -44,6 +48,7 @@ pub static GROUPS: &[GroupSpec] = &[
         stem: "StatusCode",
         description: "The codes a proposal's life cycle knows, and which may follow which.",
         collection: Collection::known("statuses"),
+        columns: &["label", "code", "public_label", "sequence", "is_terminal"],
         path: "/v1/statuses",
         item_parameter: "statuses_id",
         vendor_types: &[MediaType::vendor("application/vnd.statuses.v1+json")],
@@ -57,6 +62,7 @@ pub static GROUPS: &[GroupSpec] = &[
         stem: "File",
         description: "Descriptions of attachments: what they are, how large, and their checksum.",
         collection: Collection::known("files"),
+        columns: &["filename", "document_type", "media_type", "size_bytes", "uploaded_by"],
         path: "/v1/files",
         item_parameter: "files_id",
         vendor_types: &[MediaType::vendor("application/vnd.files.v1+json")],
@@ -70,6 +76,7 @@ pub static GROUPS: &[GroupSpec] = &[
         stem: "LibraryItem",
         description: "Library items: references and line items, those of every proposal and those of none.",
         collection: Collection::known("lib"),
+        columns: LIBRARY_COLUMNS,
         path: "/lib",
         item_parameter: "lib_id",
         vendor_types: &[MediaType::vendor("application/vnd.lib.v1+json")],
@@ -83,6 +90,14 @@ pub static GROUPS: &[GroupSpec] = &[
         stem: "Proposal",
         description: "Research proposals with project data: 21 fields, of which `proposal_type` and `project_title` are required.",
         collection: Collection::known("proposals"),
+        columns: &[
+            "project_title",
+            "proposal_type",
+            "research_type",
+            "researcher_id",
+            "start_date",
+            "end_date",
+        ],
         path: "/v1/proposals",
         item_parameter: "proposals_id",
         vendor_types: &[PROPOSALS],
@@ -96,6 +111,7 @@ pub static GROUPS: &[GroupSpec] = &[
         stem: "ProposalLibraryItem",
         description: "The library items that belong to one proposal; they go when it is deleted. `/lib` shows them among all others.",
         collection: Collection::known("lib"),
+        columns: LIBRARY_COLUMNS,
         path: "/v1/proposals/:proposals_id/lib",
         item_parameter: "lib_id",
         vendor_types: &[PROPOSALS],
@@ -109,6 +125,14 @@ pub static GROUPS: &[GroupSpec] = &[
         stem: "CashProgram",
         description: "Monthly cash programmes: what a proposal needs of an expense object in each month of a year. The collection can be replaced as a whole.",
         collection: Collection::known("cashprogram"),
+        columns: &[
+            "expense_object",
+            "year",
+            "jan_amount",
+            "jun_amount",
+            "dec_amount",
+            "proposal_id",
+        ],
         path: "/v1/cashprogram",
         item_parameter: "cashprogram_id",
         vendor_types: &[MediaType::vendor("application/vnd.cashprogram.v1+json")],
@@ -122,6 +146,7 @@ pub static GROUPS: &[GroupSpec] = &[
         stem: "StatusMessage",
         description: "Status messages about programmes, scores and proposals: one resource that speaks the media types of all three groups.",
         collection: Collection::known("status"),
+        columns: &["message", "subject", "from_code", "to_code", "user"],
         path: "/status",
         item_parameter: "status_id",
         vendor_types: &[PROPOSED_PROGRAMS, GAD_SCORES, PROPOSALS],

@@ -16,6 +16,10 @@ impl MediaType {
     pub const JSON: Self = Self("application/json");
     /// A page for people.
     pub const HTML: Self = Self("text/html");
+    /// The style of a page.
+    pub const CSS: Self = Self("text/css");
+    /// The script of a page (RFC 9239).
+    pub const JAVASCRIPT: Self = Self("text/javascript");
     /// An icon of a page.
     pub const ICON: Self = Self("image/x-icon");
     /// Server-sent events (WHATWG HTML, section 9.2).
@@ -32,16 +36,17 @@ impl MediaType {
 
     /// Returns true if a problem can be represented in it.
     pub fn is_json(self) -> bool {
-        ![Self::HTML, Self::ICON, Self::EVENT_STREAM].contains(&self)
+        ![Self::HTML, Self::CSS, Self::JAVASCRIPT, Self::ICON, Self::EVENT_STREAM].contains(&self)
     }
 
-    /// The value of a Content-Type header. HTML names its charset; JSON has none (RFC 8259 section
+    /// The value of a Content-Type header. What is made for browsers names its charset; JSON has none (RFC 8259 section
     /// 11).
     pub fn header(self) -> HeaderValue {
-        HeaderValue::from_static(if self == Self::HTML {
-            "text/html; charset=utf-8"
-        } else {
-            self.0
+        HeaderValue::from_static(match self {
+            Self::HTML => "text/html; charset=utf-8",
+            Self::CSS => "text/css; charset=utf-8",
+            Self::JAVASCRIPT => "text/javascript; charset=utf-8",
+            Self(name) => name,
         })
     }
 }

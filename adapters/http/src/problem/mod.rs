@@ -74,6 +74,26 @@ impl Problem {
         self
     }
 
+    /// The kind of problem.
+    pub const fn kind(&self) -> &'static ProblemKind {
+        self.kind
+    }
+
+    /// The sentence about this request.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// The single errors.
+    pub fn violations(&self) -> impl Iterator<Item = &Violation> {
+        self.violations.iter().flat_map(Violations::iter)
+    }
+
+    /// The headers that its response has.
+    pub fn headers(&self) -> impl Iterator<Item = &(HeaderName, HeaderValue)> {
+        self.headers.iter()
+    }
+
     /// The response, in the media type the client negotiated.
     pub fn into_response(self, media: MediaType, base_url: &BaseUrl, path: &str) -> Response {
         let body = self.to_json(base_url, path).to_string();

@@ -77,6 +77,16 @@ pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
     named.ok_or_else(|| invalid("`from` takes the number of a version, from 1."))
 }
 
+/// Reads the query of the page that compares two versions: `from` and `to`.
+pub fn two_versions(query: &str) -> Result<[Version; 2], Problem> {
+    let parameters = Parameters::read(query, &["from", "to"])?;
+    let named = |name| {
+        let number = parameters.get(name).and_then(version);
+        number.ok_or_else(|| invalid(format!("`{name}` takes the number of a version, from 1.")))
+    };
+    Ok([named("from")?, named("to")?])
+}
+
 /// The version a string names: digits alone, from 1, without leading zeros.
 pub fn version(text: &str) -> Option<Version> {
     let number = text.parse::<i64>().ok()?;

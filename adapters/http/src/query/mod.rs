@@ -24,11 +24,14 @@ pub use collection::{CollectionQuery, ItemQuery, shows_a_part};
 pub use error::invalid;
 pub use filter::OPERATORS;
 pub use history::{
-    CHANGES_PARAMETERS, ChangesQuery, STREAM_PARAMETERS, VersionsQuery, difference_from, version,
+    CHANGES_PARAMETERS, ChangesQuery, STREAM_PARAMETERS, VersionsQuery, difference_from,
+    two_versions, version,
 };
 pub use names::{MOST_IN_NAMES, MOST_VALUE, TIMES};
 pub use page_links::PageLinks;
-pub use parameters::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, SWITCH, TOTALS};
+pub use parameters::{
+    DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, Parameter, SWITCH, TOTALS, is_named, pieces,
+};
 pub use sort::MOST_KEYS;
 pub use view::MOST_FIELDS;
 

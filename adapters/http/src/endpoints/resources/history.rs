@@ -23,7 +23,7 @@ use crate::request::body::WorkMemory;
 use crate::time::TIME;
 
 /// The memory reserved for a comparison: the sizes of the versions are known when they were read.
-const COMPARED: usize = 16 << 20;
+pub const COMPARED: usize = 16 << 20;
 
 impl GroupEndpoint {
     pub(super) async fn list_versions(&self, request: &Request) -> Result<Response, Problem> {
@@ -33,7 +33,7 @@ impl GroupEndpoint {
         let page = self.service.versions(&Caller::Anonymous, item, number, size).await?;
         let item = links::item(&self.context.base_url, self.group, item.parent, item.id);
         let body = VersionHistory::of(&item, &query, &page).to_json_string();
-        content::answer(request, self.body(body.len(), || body).await?)
+        content::answer(request, self.context.body(body.len(), || body).await?)
     }
 
     pub(super) async fn get_version(&self, request: &Request) -> Result<Response, Problem> {
@@ -57,7 +57,7 @@ impl GroupEndpoint {
         let patch = tokio::task::spawn_blocking(compare)
             .await
             .map_err(|_| Problem::unavailable("The versions were not compared."))?;
-        content::answer(request, self.body(patch.len(), || patch).await?)
+        content::answer(request, self.context.body(patch.len(), || patch).await?)
     }
 
     pub(super) async fn restore(

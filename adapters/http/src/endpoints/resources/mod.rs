@@ -8,6 +8,8 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use history::COMPARED;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -134,13 +136,15 @@ impl GroupEndpoint {
         memory: WorkMemory,
     ) -> Result<Response, Problem> {
         match operation {
-            Operation::List => return self.with_memory(|| self.list(request)).await,
-            Operation::Get => return self.with_memory(|| self.get(request)).await,
+            Operation::List => return self.context.with_memory(|| self.list(request)).await,
+            Operation::Get => return self.context.with_memory(|| self.get(request)).await,
             Operation::ListVersions => {
-                return self.with_memory(|| self.list_versions(request)).await;
+                return self.context.with_memory(|| self.list_versions(request)).await;
             }
-            Operation::GetVersion => return self.with_memory(|| self.get_version(request)).await,
-            Operation::Compare => return self.with_memory(|| self.compare(request)).await,
+            Operation::GetVersion => {
+                return self.context.with_memory(|| self.get_version(request)).await;
+            }
+            Operation::Compare => return self.context.with_memory(|| self.compare(request)).await,
             _ => {}
         }
         let options = self.write_options(operation, request, fingerprint)?;

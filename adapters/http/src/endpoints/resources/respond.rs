@@ -9,7 +9,7 @@ use poem::Response;
 use poem::http::header::{ETAG, LAST_MODIFIED, LOCATION};
 use poem::http::{HeaderValue, StatusCode};
 
-use super::GroupEndpoint;
+use super::{GroupEndpoint, HttpContext};
 use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
 use crate::links;
@@ -33,10 +33,10 @@ struct ResponseMemory {
     lacks: Option<usize>,
 }
 
-impl GroupEndpoint {
+impl HttpContext {
     /// Answers a read. A large response that there is no memory for now is given up with all that
     /// was read for it, and read again when there is: who waits holds nothing.
-    pub(super) async fn with_memory<F: Future<Output = Result<Response, Problem>>>(
+    pub async fn with_memory<F: Future<Output = Result<Response, Problem>>>(
         &self,
         read: impl Fn() -> F,
     ) -> Result<Response, Problem> {
@@ -50,7 +50,7 @@ impl GroupEndpoint {
             };
             match MEMORY.scope(memory, attempt).await {
                 (_, Some(bytes)) => {
-                    reserved = Some((bytes, self.context.responses.reserve(bytes).await?));
+                    reserved = Some((bytes, self.responses.reserve(bytes).await?));
                 }
                 (answer, None) => return answer,
             }
@@ -58,15 +58,11 @@ impl GroupEndpoint {
     }
 
     /// Makes a body of about `size` bytes, for which memory is reserved if it is large.
-    pub(super) async fn body(
-        &self,
-        size: usize,
-        make: impl FnOnce() -> String,
-    ) -> Result<Bytes, Problem> {
+    pub async fn body(&self, size: usize, make: impl FnOnce() -> String) -> Result<Bytes, Problem> {
         if size < LARGE_RESPONSE {
             return Ok(make().into());
         }
-        let responses = &self.context.responses;
+        let responses = &self.responses;
         // While it is made, what it is made of is in memory as well.
         let (sent, size) = (size, 2 * size);
         let own = MEMORY.try_with(|memory| {
@@ -87,10 +83,12 @@ impl GroupEndpoint {
         reservation.shrink_to(sent);
         Ok(reservation.held_by(body))
     }
+}
 
+impl GroupEndpoint {
     pub(super) async fn page_body(&self, page: &PageView<'_>) -> Result<Bytes, Problem> {
         let make = || hal::collection(&self.context.base_url, self.group, page);
-        self.body(hal::collection_size(self.group, page.listing), make).await
+        self.context.body(hal::collection_size(self.group, page.listing), make).await
     }
 
     pub(super) async fn item_body(
@@ -99,7 +97,7 @@ impl GroupEndpoint {
         view: &ItemView<'_>,
     ) -> Result<Bytes, Problem> {
         let make = || hal::item(&self.context.base_url, self.group, parent, view);
-        self.body(hal::item_size(self.group, view), make).await
+        self.context.body(hal::item_size(self.group, view), make).await
     }
 
     pub(super) async fn show(

@@ -1,0 +1,40 @@
+// What every page does with a script: it shows what only works with one, and keeps up with changes.
+
+for (const element of document.querySelectorAll(".needs-script")) element.hidden = false;
+for (const element of document.querySelectorAll(".without-script")) element.hidden = true;
+
+const MOST_ROWS = 100;
+
+/** Adds the changes that are made from now on to the table of the latest ones. */
+function follow(status) {
+  const stream = new EventSource(status.dataset.stream);
+  const rows = document.getElementById("changes");
+  status.hidden = false;
+  status.textContent = "Connecting…";
+  stream.onopen = () => { status.textContent = "Live: new changes appear by themselves."; };
+  stream.onerror = () => { status.textContent = "Not connected; trying again."; };
+  stream.onmessage = (message) => {
+    // A change is the data of a CloudEvent.
+    rows.prepend(row(JSON.parse(message.data).data));
+    while (rows.rows.length > MOST_ROWS) rows.deleteRow(-1);
+  };
+  addEventListener("pagehide", () => stream.close());
+}
+
+function row(change) {
+  const root = `${document.body.dataset.root}/explore/${change.group}/${change.item_id}`;
+  const link = document.createElement("a");
+  link.href = change.kind === "deleted" ? `${root}/history` : root;
+  link.textContent = change.item_id;
+  const time = document.createElement("time");
+  time.dateTime = change.time;
+  time.textContent = change.time.slice(0, 19).replace("T", " ");
+  const cells = [time, change.group, change.kind, link, change.version, change.caller ?? "anonymous"];
+  const made = document.createElement("tr");
+  made.className = "new";
+  for (const cell of cells) made.insertCell().append(cell);
+  return made;
+}
+
+const status = document.querySelector("[data-stream]");
+if (status) follow(status);

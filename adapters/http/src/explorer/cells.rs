@@ -1,0 +1,125 @@
+//! Stored values as people read them.
+
+use domain::json::Kind;
+use domain::{Item, Value};
+
+/// Characters of a value that a table shows.
+const SHORT: usize = 120;
+
+/// A value of an item.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// There is no such member, or it is `null`.
+    Absent,
+    /// A string, a number or a boolean.
+    Simple(String),
+    /// A list of such.
+    List(Vec<String>),
+    /// Anything else, as JSON.
+    Json(String),
+}
+
+impl Cell {
+    pub fn of(value: Option<Value<'_>>) -> Self {
+        let Some(value) = value else { return Self::Absent };
+        let elements = || {
+            let mut elements = value.elements()?;
+            elements.clone().next()?;
+            elements.try_fold(Vec::new(), |mut list, element| {
+                list.push(simple(element)?);
+                Some(list)
+            })
+        };
+        match value.kind() {
+            Kind::Null => Self::Absent,
+            Kind::Array => elements().map_or_else(|| json(value), Self::List),
+            Kind::Object => json(value),
+            Kind::String | Kind::Number | Kind::Boolean => {
+                Self::Simple(simple(value).unwrap_or_default())
+            }
+        }
+    }
+
+    /// The value in one line, cut where it is long.
+    pub fn short(&self) -> String {
+        match self {
+            Self::Absent => String::new(),
+            Self::Simple(text) | Self::Json(text) => shortened(text),
+            Self::List(list) => shortened(&list.join("; ")),
+        }
+    }
+}
+
+/// The member that names an item, or else its identifier.
+pub fn title(item: &Item, columns: &[&str]) -> String {
+    let named = columns.first().and_then(|name| Value::from_encoded(&item.members).member(name));
+    match Cell::of(named) {
+        Cell::Absent => item.id.to_string(),
+        shown if shown.short().trim().is_empty() => item.id.to_string(),
+        shown => shown.short(),
+    }
+}
+
+/// The name of a member that stands in an item in its canonical escaping.
+pub fn name(escaped: &str) -> String {
+    let quoted = format!("\"{escaped}\"");
+    simple(Value::from_encoded(&quoted)).unwrap_or_default()
+}
+
+/// A member in a table.
+pub fn cell(item: &Item, name: &str) -> String {
+    Cell::of(Value::from_encoded(&item.members).member(name)).short()
+}
+
+pub fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHORT) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// A phrase at the beginning of a title.
+pub fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+fn simple(value: Value<'_>) -> Option<String> {
+    match value.kind() {
+        Kind::String => value.as_string().map(std::borrow::Cow::into_owned),
+        Kind::Number | Kind::Boolean => Some(value.encoded().to_owned()),
+        Kind::Null | Kind::Array | Kind::Object => None,
+    }
+}
+
+fn json(value: Value<'_>) -> Cell {
+    Cell::Json(value.encoded().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Value;
+
+    use super::{Cell, SHORT};
+
+    #[test]
+    fn values_are_shown_as_people_read_them() {
+        for (encoded, expected) in [
+            ("null", Cell::Absent),
+            (r#""a\"b""#, Cell::Simple("a\"b".to_owned())),
+            ("1.50", Cell::Simple("1.50".to_owned())),
+            ("true", Cell::Simple("true".to_owned())),
+            (r#"["a",1]"#, Cell::List(vec!["a".to_owned(), "1".to_owned()])),
+            ("[]", Cell::Json("[]".to_owned())),
+            (r#"[{"a":1}]"#, Cell::Json(r#"[{"a":1}]"#.to_owned())),
+        ] {
+            assert_eq!(Cell::of(Some(Value::from_encoded(encoded))), expected, "{encoded}");
+        }
+        let long = format!("\"{}\"", "é".repeat(SHORT + 1));
+        let short = Cell::of(Some(Value::from_encoded(&long))).short();
+        assert_eq!(short.chars().count(), SHORT + 1);
+        assert!(short.ends_with('…'));
+    }
+}

@@ -1,0 +1,100 @@
+//! The page of the change log: the latest changes, which a script keeps up with.
+
+use application::{Caller, LoggedChange, Sequence};
+use askama::Template;
+use domain::{Collection, WriteOperation};
+use poem::Request;
+
+use super::page::{Layout, render};
+use super::{Explorer, group_of, query_of};
+use crate::links::{CHANGE_STREAM, CHANGES};
+use crate::problem::Problem;
+use crate::query::ChangesQuery;
+use crate::time::TIME;
+
+/// Changes that the page shows.
+const SHOWN: u64 = 100;
+
+/// How far back it looks for changes of one group.
+const LOOKED_THROUGH: i64 = 2_000;
+
+#[derive(Template)]
+#[template(path = "explorer/changes.html")]
+struct ChangesPage<'a> {
+    layout: Layout<'a>,
+    changes: Vec<ChangeRow>,
+    groups: Vec<(&'static str, bool)>,
+    own: String,
+    stream: String,
+}
+
+/// A change as a row of a table.
+pub struct ChangeRow {
+    pub time: String,
+    pub operation: &'static str,
+    pub group: &'static str,
+    pub item: String,
+    pub href: String,
+    pub version: i64,
+    pub caller: String,
+}
+
+impl Explorer {
+    pub(super) async fn show_changes(&self, request: &Request) -> Result<String, Problem> {
+        let raw = query_of(request);
+        let collection = ChangesQuery::group(raw)?;
+        let changes = self.latest_changes(collection, SHOWN).await?;
+        let mut layout = self.layout("Latest changes", "changes");
+        layout.command = Some(self.command(CHANGES, raw));
+        let stream = self.links.to(CHANGE_STREAM);
+        let separator = if raw.is_empty() { "" } else { "?" };
+        render(&ChangesPage {
+            layout,
+            changes,
+            groups: Collection::all().map(|it| (it.name(), Some(it) == collection)).collect(),
+            own: self.links.to("/explore/changes"),
+            stream: format!("{stream}{separator}{raw}"),
+        })
+    }
+
+    /// The latest changes, the newest first.
+    pub(super) async fn latest_changes(
+        &self,
+        collection: Option<Collection>,
+        most: u64,
+    ) -> Result<Vec<ChangeRow>, Problem> {
+        let log = &self.context.log;
+        let last = log.last(&Caller::Anonymous).await?;
+        let begin = match collection {
+            None => last.0 - i64::try_from(most).unwrap_or(i64::MAX),
+            Some(_) => last.0 - LOOKED_THROUGH,
+        };
+        let (mut after, mut found) = (Sequence(begin.max(0)), Vec::new());
+        loop {
+            let page = log.follow(&Caller::Anonymous, after, collection, most).await?;
+            let is_end = page.read_to <= after || page.read_to >= last;
+            after = page.read_to;
+            found.extend(page.changes.iter().map(|change| self.change_row(change)));
+            if is_end {
+                break;
+            }
+        }
+        found.reverse();
+        found.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        Ok(found)
+    }
+
+    fn change_row(&self, change: &LoggedChange) -> ChangeRow {
+        let own = self.links.item(change.collection, change.item);
+        let is_removal = change.kind == WriteOperation::Delete;
+        ChangeRow {
+            time: TIME.timestamp_to_string(&change.time),
+            operation: change.kind.change_name(),
+            group: group_of(change.collection).collection.name(),
+            item: change.item.to_string(),
+            href: if is_removal { format!("{own}/history") } else { own },
+            version: change.version.number(),
+            caller: change.caller.clone().unwrap_or_else(|| "anonymous".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Charts: bars with their numbers beside them, drawn as SVG by the server.
+
+/// Most bars of a chart; the rest is one more.
+const MOST_BARS: usize = 12;
+
+/// Characters of a label for which there is room.
+const LABEL: usize = 26;
+
+/// The width of the longest bar, in units of the drawing.
+const WIDTH: u64 = 300;
+
+/// The height of a bar with its gap, in units of the drawing.
+const ROW: usize = 26;
+
+/// A bar chart.
+pub struct Chart {
+    pub title: String,
+    pub bars: Vec<Bar>,
+    /// The height of the drawing.
+    pub height: usize,
+    /// A sentence for those who do not see it.
+    pub summary: String,
+}
+
+/// A bar: a value, and how many items have it.
+pub struct Bar {
+    pub label: String,
+    pub number: String,
+    /// The items behind it.
+    pub href: Option<String>,
+    pub width: u64,
+    /// Where it is drawn, and where its letters stand.
+    pub y: usize,
+    pub text_y: usize,
+}
+
+impl Bar {
+    /// The label as far as there is room for it.
+    pub fn short_label(&self) -> String {
+        match self.label.char_indices().nth(LABEL) {
+            Some((end, _)) => format!("{}…", self.label[..end].trim_end()),
+            None => self.label.clone(),
+        }
+    }
+}
+
+/// The value and the number of a bar.
+pub struct Count {
+    pub label: String,
+    pub items: u64,
+    pub number: String,
+    pub href: Option<String>,
+}
+
+impl Count {
+    pub fn of_items(label: String, items: u64, href: Option<String>) -> Self {
+        Self { label, items, number: items.to_string(), href }
+    }
+}
+
+impl Chart {
+    pub fn new(title: impl Into<String>, mut counts: Vec<Count>) -> Self {
+        if counts.len() > MOST_BARS {
+            let rest = counts.split_off(MOST_BARS - 1);
+            let items = rest.iter().map(|count| count.items).sum();
+            let label = format!("{} others", rest.len());
+            counts.push(Count::of_items(label, items, None));
+        }
+        let largest = counts.iter().map(|count| count.items).max().unwrap_or_default().max(1);
+        let title = title.into();
+        let listed: Vec<_> =
+            counts.iter().map(|count| format!("{}: {}", count.label, count.number)).collect();
+        let bar = |(index, count): (usize, Count)| Bar {
+            width: (count.items.saturating_mul(WIDTH) / largest).max(1),
+            label: count.label,
+            number: count.number,
+            href: count.href,
+            y: index * ROW,
+            text_y: index * ROW + 15,
+        };
+        let bars: Vec<_> = counts.into_iter().enumerate().map(bar).collect();
+        let (height, summary) = (bars.len() * ROW, format!("{title}: {}", listed.join(", ")));
+        Self { title, bars, height, summary }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chart, Count, MOST_BARS, WIDTH};
+
+    #[test]
+    fn bars_are_as_long_as_their_numbers_and_the_rest_is_one_bar() {
+        let counts = (0..20).map(|index| {
+            let items = if index == 0 { 100 } else { 5 };
+            Count::of_items(format!("v{index}"), items, None)
+        });
+        let chart = Chart::new("x", counts.collect());
+        let widths: Vec<_> = chart.bars.iter().map(|bar| bar.width).collect();
+        assert_eq!(chart.bars.len(), MOST_BARS);
+        assert_eq!((widths[0], widths[1]), (WIDTH, WIDTH / 20));
+        assert_eq!(chart.bars[11].label, "9 others");
+        assert_eq!(chart.bars[11].number, "45");
+        assert!(Chart::new("empty", Vec::new()).bars.is_empty());
+    }
+}

@@ -1,0 +1,251 @@
+//! The page of a collection: a table with search, filters, order, columns and pages.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use application::query::Total;
+use application::{AdjacentPage, Caller, ListedItem, Listing};
+use askama::Template;
+use poem::Request;
+
+use super::cells::{self, capitalized};
+use super::links::escaped;
+use super::page::{Layout, render};
+use super::{Explorer, query_of, target};
+use crate::groups::Group;
+use crate::problem::Problem;
+use crate::query::{CollectionQuery, OPERATORS, Parameter, is_named, pieces};
+use crate::time::TIME;
+
+#[derive(Template)]
+#[template(path = "explorer/collection.html")]
+struct CollectionPage<'a> {
+    layout: Layout<'a>,
+    group: Group,
+    total: String,
+    query: Query<'a>,
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    pages: Pages,
+    /// The names of all known members: which are shown, and what they are.
+    members: Vec<Member>,
+    operators: Vec<(&'static str, &'static str)>,
+    as_of: Option<String>,
+    new: String,
+}
+
+/// The parts of the query that forms show and keep.
+struct Query<'a> {
+    raw: &'a str,
+    path: String,
+}
+
+struct Column {
+    name: String,
+    /// The address of the table in this order, and in which direction it is in it now.
+    sorted: String,
+    direction: &'static str,
+}
+
+struct Row {
+    href: String,
+    title: String,
+    cells: Vec<String>,
+    updated_at: String,
+    snippet: Option<String>,
+}
+
+/// The addresses of the other pages.
+struct Pages {
+    here: String,
+    first: Option<String>,
+    previous: Option<String>,
+    next: Option<String>,
+    last: Option<String>,
+}
+
+struct Member {
+    name: &'static str,
+    description: &'static str,
+    is_shown: bool,
+}
+
+/// A condition that the query has, and the address of the table without it.
+struct Chip {
+    text: String,
+    without: String,
+}
+
+impl Explorer {
+    pub(super) async fn show_collection(
+        &self,
+        group: Group,
+        request: &Request,
+    ) -> Result<String, Problem> {
+        let raw = query_of(request);
+        // A group that is nested in another shows what belongs to the item in the path.
+        let parent = group.parent().map(|of| target(request).map(|item| (of, item.id)));
+        let parent = parent.transpose()?;
+        let id = parent.map(|(_, id)| id);
+        let mut query = CollectionQuery::read(group, raw, id)?;
+        let chosen = query.request.view.fields.clone();
+        let names =
+            chosen.unwrap_or_else(|| group.columns.iter().map(|name| Arc::from(*name)).collect());
+        query.request.view.fields = Some(Arc::clone(&names));
+        query.request.view.embed.clear();
+        let service = self.service(group);
+        let listing = match query.as_of {
+            Some(time) => service.list_at(&Caller::Anonymous, id, time, &query.request).await?,
+            None => service.list(&Caller::Anonymous, id, &query.request).await?,
+        };
+        let mut layout = self.layout(capitalized(group.items_name), group.collection.name());
+        layout.command = Some(self.command(&group.collection_path(id), raw));
+        let path = match parent {
+            Some((of, id)) => self.links.children(of.collection, id, group.collection),
+            None => self.links.collection(group.collection),
+        };
+        let as_of = query.as_of.map(|time| TIME.timestamp_to_string(&time));
+        let is_shown = |name: &str| names.iter().any(|shown| **shown == *name);
+        let members = group.members_by_name().map(|(name, description, _)| Member {
+            name,
+            description,
+            is_shown: is_shown(name),
+        });
+        render(&CollectionPage {
+            layout,
+            group,
+            total: total(&listing, group),
+            columns: names.iter().map(|name| column(name, raw, &path, as_of.is_some())).collect(),
+            rows: self.rows(group, &listing, &names, as_of.as_deref()),
+            pages: pages(&listing, &query, &path),
+            members: members.collect(),
+            operators: OPERATORS.iter().map(|(name, _, meaning)| (*name, *meaning)).collect(),
+            as_of,
+            new: format!("{path}/new"),
+            query: Query { raw, path },
+        })
+    }
+
+    fn rows(
+        &self,
+        group: Group,
+        listing: &Listing,
+        names: &[Arc<str>],
+        as_of: Option<&str>,
+    ) -> Vec<Row> {
+        let at = as_of.map(|time| format!("?as_of={}", escaped(time))).unwrap_or_default();
+        let row = |listed: &ListedItem| {
+            let item = &listed.shown.item;
+            Row {
+                href: format!("{}{at}", self.links.item(group.collection, item.id)),
+                title: cells::title(item, names.first().map(AsRef::as_ref).as_slice()),
+                cells: names.iter().skip(1).map(|name| cells::cell(item, name)).collect(),
+                updated_at: TIME.timestamp_to_string(&item.updated_at),
+                snippet: listed.snippet.clone(),
+            }
+        };
+        listing.items().iter().map(row).collect()
+    }
+}
+
+impl Query<'_> {
+    /// The decoded value of a parameter.
+    fn value(&self, name: &str) -> String {
+        let mut read = pieces(self.raw).filter_map(|piece| Parameter::read(piece).ok());
+        let value = read.find_map(|parameter| match parameter {
+            Parameter::Plain { name: own, value } if own == name => Some(value),
+            _ => None,
+        });
+        value.unwrap_or_default()
+    }
+
+    /// The parameters that a form keeps beside its own, by their decoded names and values.
+    fn kept(&self, own: &[&str]) -> Vec<(String, String)> {
+        let is_kept =
+            |piece: &&str| !own.iter().chain(&["page", "cursor"]).any(|name| is_named(piece, name));
+        let read = pieces(self.raw).filter(is_kept).filter_map(|piece| {
+            Some(match Parameter::read(piece).ok()? {
+                Parameter::Plain { name, value } => (name, value),
+                Parameter::Filter(filter) => {
+                    let operator =
+                        filter.operator.map(|name| format!("[{name}]")).unwrap_or_default();
+                    (format!("filter[{}]{operator}", escaped(&filter.member)), filter.value)
+                }
+            })
+        });
+        read.collect()
+    }
+
+    /// The filters, each with the address of the table without it.
+    fn chips(&self) -> Vec<Chip> {
+        let all: Vec<_> = pieces(self.raw).collect();
+        let chip = |(index, piece): (usize, &&str)| match Parameter::read(piece) {
+            Ok(Parameter::Filter(filter)) => {
+                let operator = filter.operator.as_deref().unwrap_or("eq");
+                let others = all.iter().enumerate().filter(|(other, piece)| {
+                    *other != index && !is_named(piece, "page") && !is_named(piece, "cursor")
+                });
+                let others = others.map(|(_, piece)| *piece).collect::<Vec<_>>().join("&");
+                Some(Chip {
+                    text: format!("{} {operator} {}", filter.member, filter.value),
+                    without: with_query(&self.path, &others),
+                })
+            }
+            _ => None,
+        };
+        all.iter().enumerate().filter_map(chip).collect()
+    }
+}
+
+fn with_query(path: &str, query: &str) -> String {
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
+}
+
+/// A column's heading leads to the table sorted by it, and back and forth.
+fn column(name: &str, raw: &str, path: &str, is_past: bool) -> Column {
+    let sort = pieces(raw).find(|piece| is_named(piece, "sort")).and_then(|piece| {
+        match Parameter::read(piece) {
+            Ok(Parameter::Plain { value, .. }) => Some(value),
+            _ => None,
+        }
+    });
+    let (direction, next) = match sort {
+        Some(sort) if sort == name => ("ascending", format!("-{name}")),
+        Some(sort) if sort.strip_prefix('-') == Some(name) => ("descending", name.to_owned()),
+        _ => ("none", name.to_owned()),
+    };
+    let others = pieces(raw)
+        .filter(|piece| !["sort", "page", "cursor"].iter().any(|own| is_named(piece, own)));
+    let sort = format!("sort={}", escaped(&next));
+    let query: Vec<_> = others.map(Cow::Borrowed).chain([Cow::Owned(sort)]).collect();
+    let sorted = if is_past { String::new() } else { with_query(path, &query.join("&")) };
+    Column { name: name.to_owned(), sorted, direction }
+}
+
+fn pages(listing: &Listing, query: &CollectionQuery<'_>, path: &str) -> Pages {
+    let links = query.links();
+    let adjacent = |page: &Option<AdjacentPage>| {
+        page.as_ref().map(|page| links.to(path, page.page, Some(&page.position)))
+    };
+    let here = match listing.page_count {
+        Some(count) => format!("Page {} of {count}", listing.page.min(count)),
+        None => format!("Page {}", listing.page),
+    };
+    let last = listing.page_count.filter(|count| *count > 1);
+    Pages {
+        here,
+        first: (listing.page > 1).then(|| links.to(path, 1, None)),
+        previous: adjacent(&listing.previous),
+        next: adjacent(&listing.next),
+        last: last.filter(|_| listing.next.is_some()).map(|last| links.to(path, last, None)),
+    }
+}
+
+fn total(listing: &Listing, group: Group) -> String {
+    match listing.content.total {
+        Total::Exact(1) => format!("1 {}", group.noun()),
+        Total::Exact(count) => format!("{count} {}", group.items_name),
+        Total::AtLeast(count) => format!("at least {count} {}", group.items_name),
+        Total::NotCounted => format!("{} (not counted)", group.items_name),
+    }
+}

@@ -1,0 +1,104 @@
+//! The page that shows the difference between two versions of an item, member by member.
+
+use std::collections::HashMap;
+
+use application::Caller;
+use askama::Template;
+use domain::Value;
+use poem::Request;
+
+use super::cells::{self, Cell};
+use super::page::{Layout, render};
+use super::{Explorer, query_of, target};
+use crate::endpoints::resources::COMPARED;
+use crate::groups::Group;
+use crate::problem::Problem;
+use crate::query::{invalid, two_versions};
+
+#[derive(Template)]
+#[template(path = "explorer/difference.html")]
+struct DifferencePage<'a> {
+    layout: Layout<'a>,
+    own: String,
+    from: i64,
+    to: i64,
+    members: Vec<ChangedMember>,
+    unchanged: usize,
+}
+
+/// A member that the two versions do not have alike.
+struct ChangedMember {
+    name: String,
+    /// The value before and after, and how each is marked.
+    values: [(Cell, &'static str); 2],
+}
+
+impl Explorer {
+    pub(super) async fn show_difference(
+        &self,
+        group: Group,
+        request: &Request,
+    ) -> Result<String, Problem> {
+        let [from, to] = two_versions(query_of(request))?;
+        if from == to {
+            return Err(invalid("`from` and `to` name the same version; name two."));
+        }
+        let item = target(request)?;
+        let _reservation = self.context.comparisons.reserve(COMPARED).await?;
+        let [before, after] = self
+            .service(group)
+            .versions_to_compare(&Caller::Anonymous, item, Some(from), to)
+            .await?;
+        let (members, unchanged) = compare(&before, &after);
+        let own = self.links.item(group.collection, item.id);
+        let title =
+            format!("Versions {} and {} of {}", from.number(), to.number(), group.item_name);
+        let mut layout = self.layout(title, group.collection.name());
+        let path = format!("{}/{}/versions/{}/diff", group.path, item.id, to.number());
+        layout.command = Some(self.command(&path, &format!("from={}", from.number())));
+        render(&DifferencePage {
+            layout,
+            own,
+            from: from.number(),
+            to: to.number(),
+            members,
+            unchanged,
+        })
+    }
+}
+
+/// The members that differ, in the order of the later version, then those that it lacks; and how
+/// many are alike.
+fn compare(before: &str, after: &str) -> (Vec<ChangedMember>, usize) {
+    let entries = |members| Value::from_encoded(members).entries().into_iter().flatten();
+    let old: HashMap<_, _> = entries(before).collect();
+    let new: HashMap<_, _> = entries(after).collect();
+    let removed = entries(before).filter(|(name, _)| !new.contains_key(name));
+    let (mut changed, mut unchanged) = (Vec::new(), 0);
+    for (name, _) in entries(after).chain(removed) {
+        let [before, after] = [&old, &new].map(|members| members.get(name).copied());
+        if before.map(Value::encoded) == after.map(Value::encoded) {
+            unchanged += 1;
+        } else {
+            let values = [(Cell::of(before), "removed"), (Cell::of(after), "added")];
+            changed.push(ChangedMember { name: cells::name(name), values });
+        }
+    }
+    (changed, unchanged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compare;
+
+    #[test]
+    fn members_that_differ_are_found_whatever_their_order() {
+        let (changed, unchanged) =
+            compare(r#"{"a":1,"b":"x","c":[1]}"#, r#"{"c":[1],"b":"y","d":null,"e":2}"#);
+        let changed: Vec<_> = changed
+            .iter()
+            .map(|it| format!("{} {}→{}", it.name, it.values[0].0.short(), it.values[1].0.short()))
+            .collect();
+        assert_eq!((changed.join(","), unchanged), ("b x→y,d →,e →2,a 1→".to_owned(), 1));
+    }
+}

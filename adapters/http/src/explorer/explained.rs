@@ -1,0 +1,56 @@
+//! The pages that explain problems and link relations.
+
+use askama::Template;
+
+use super::Explorer;
+use super::page::{Layout, render};
+use crate::problem::{Problem, ProblemKind, kinds};
+
+#[derive(Template)]
+#[template(path = "explorer/problems.html")]
+struct ProblemsPage<'a> {
+    layout: Layout<'a>,
+    kinds: &'static [ProblemKind],
+}
+
+#[derive(Template)]
+#[template(path = "explorer/explanation.html")]
+struct ExplanationPage<'a> {
+    layout: Layout<'a>,
+    text: &'a str,
+    /// An answer that has it, as JSON.
+    example: Option<String>,
+    /// The page of all the others.
+    all: Option<(String, &'static str)>,
+}
+
+impl Explorer {
+    /// All problems.
+    pub fn problems(&self) -> Result<String, Problem> {
+        render(&ProblemsPage { layout: self.layout("Problems", ""), kinds: kinds::ALL })
+    }
+
+    /// A problem, with an answer that reports it.
+    pub fn problem(&self, kind: &'static ProblemKind) -> Result<String, Problem> {
+        let example = Problem::new(kind, format!("{}.", kind.title));
+        let example = example.to_json(&self.context.base_url, "/v1/proposals");
+        render(&ExplanationPage {
+            layout: self.layout(format!("{} {}", kind.status.as_u16(), kind.title), ""),
+            text: kind.explanation,
+            example: serde_json::to_string_pretty(&example).ok(),
+            all: Some((self.links.to("/problems"), "All problems")),
+        })
+    }
+
+    /// A link relation.
+    pub fn relation(&self, name: &str, text: &str) -> Result<String, Problem> {
+        let target = format!("{}/v1/…", self.context.base_url);
+        let example = serde_json::json!({ "_links": { name: { "href": target } } });
+        render(&ExplanationPage {
+            layout: self.layout(format!("Link relation “{name}”"), ""),
+            text,
+            example: serde_json::to_string_pretty(&example).ok(),
+            all: None,
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! Forms that work without a script: a browser sends their fields as they are named, and is sent on
+//! to the query that means the same.
+
+use super::links::escaped;
+use crate::query::{Parameter, is_named, pieces};
+
+/// The fields of a filter.
+const FILTER: [&str; 3] = ["where", "operator", "value"];
+
+/// A column that is to be shown; there may be several.
+const COLUMN: &str = "column";
+
+/// The local time whose state is to be shown.
+const AT: &str = "at";
+
+/// Parameters that mean nothing when they are empty.
+const MAY_BE_EMPTY: [&str; 2] = ["q", "as_of"];
+
+/// Parameters of a page that another selection does not have.
+const OF_A_PAGE: [&str; 2] = ["page", "cursor"];
+
+/// The query that a form stands for; `None` where the query is no form's.
+pub fn redirection(query: &str) -> Option<String> {
+    let mut form = Form::default();
+    for piece in pieces(query) {
+        form.add(piece);
+    }
+    form.is_one.then(|| form.query())
+}
+
+#[derive(Default)]
+struct Form<'a> {
+    is_one: bool,
+    filter: [String; 3],
+    columns: Vec<String>,
+    time: String,
+    /// The pieces that stay as they are.
+    kept: Vec<&'a str>,
+}
+
+impl<'a> Form<'a> {
+    fn add(&mut self, piece: &'a str) {
+        let Ok(Parameter::Plain { name, value }) = Parameter::read(piece) else {
+            self.kept.push(piece);
+            return;
+        };
+        if let Some(index) = FILTER.iter().position(|field| *field == name) {
+            self.filter[index] = value;
+        } else if name == COLUMN {
+            self.columns.push(value);
+        } else if name == AT {
+            self.time = value;
+        } else if !(MAY_BE_EMPTY.contains(&name.as_str()) && value.is_empty()) {
+            self.kept.push(piece);
+            return;
+        }
+        self.is_one = true;
+    }
+
+    fn query(&self) -> String {
+        let mut replaced = OF_A_PAGE.to_vec();
+        replaced.extend((!self.columns.is_empty()).then_some("fields"));
+        replaced.extend((!self.time.is_empty()).then_some("as_of"));
+        let stays = |piece: &&&str| !replaced.iter().any(|name| is_named(piece, name));
+        let kept = self.kept.iter().filter(stays).map(|piece| (*piece).to_owned());
+        let made = [self.filter_piece(), self.fields_piece(), self.time_piece()];
+        kept.chain(made.into_iter().flatten()).collect::<Vec<_>>().join("&")
+    }
+
+    fn filter_piece(&self) -> Option<String> {
+        let [member, operator, value] = self.filter.each_ref().map(|field| escaped(field));
+        let operator = if operator.is_empty() { "eq" } else { &operator };
+        (!member.is_empty() && !value.is_empty())
+            .then(|| format!("filter[{member}][{operator}]={value}"))
+    }
+
+    fn fields_piece(&self) -> Option<String> {
+        let names: Vec<_> = self.columns.iter().map(|name| escaped(name)).collect();
+        (!names.is_empty()).then(|| format!("fields={}", names.join(",")))
+    }
+
+    /// A browser's local time has no zone and may have no seconds; it is taken as UTC.
+    fn time_piece(&self) -> Option<String> {
+        let seconds = if self.time.len() == "2026-01-01T00:00".len() { ":00" } else { "" };
+        let zone = if self.time.ends_with('Z') { "" } else { "Z" };
+        (!self.time.is_empty()).then(|| format!("as_of={}{seconds}{zone}", escaped(&self.time)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::redirection;
+
+    #[test]
+    fn forms_become_queries() {
+        for (form, expected) in [
+            ("", None),
+            ("page=2&filter[a]=b", None),
+            ("q=", Some("")),
+            ("q=a&column=x&column=y+z&fields=old&page=2", Some("q=a&fields=x,y%20z")),
+            (
+                "sort=a&where=start_date&operator=gte&value=2026-01-01",
+                Some("sort=a&filter[start_date][gte]=2026-01-01"),
+            ),
+            ("where=a%5D&operator=&value=%26&cursor=x", Some("filter[a%5D][eq]=%26")),
+            ("where=a&operator=eq&value=", Some("")),
+            ("at=2026-11-20T10:00&as_of=old", Some("as_of=2026-11-20T10%3A00:00Z")),
+            ("at=", Some("")),
+        ] {
+            assert_eq!(redirection(form).as_deref(), expected, "{form}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The page of an item's history: its versions, the newest first, and the way back to each.
+
+use application::{Caller, LoggedChange};
+use askama::Template;
+use domain::WriteOperation;
+use poem::Request;
+
+use super::links::escaped;
+use super::page::{Layout, render};
+use super::{Explorer, query_of, target};
+use crate::groups::Group;
+use crate::problem::Problem;
+use crate::query::VersionsQuery;
+use crate::time::TIME;
+
+#[derive(Template)]
+#[template(path = "explorer/history.html")]
+struct HistoryPage<'a> {
+    layout: Layout<'a>,
+    exists: bool,
+    own: String,
+    api: String,
+    latest: i64,
+    versions: Vec<VersionRow>,
+    newer: Option<String>,
+    older: Option<String>,
+}
+
+struct VersionRow {
+    number: i64,
+    operation: &'static str,
+    time: String,
+    caller: String,
+    /// The item as this version left it; `None` for a removal.
+    view: Option<String>,
+    /// The difference to the version before, if there was one.
+    difference: Option<String>,
+    is_latest: bool,
+}
+
+impl Explorer {
+    pub(super) async fn show_history(
+        &self,
+        group: Group,
+        request: &Request,
+    ) -> Result<String, Problem> {
+        let query = VersionsQuery::read(query_of(request))?;
+        let item = target(request)?;
+        let (page, size) = (query.page, query.page_size);
+        let found = self.service(group).versions(&Caller::Anonymous, item, page, size).await?;
+        let own = self.links.item(group.collection, item.id);
+        let latest = found.latest.number();
+        let api = format!("{}/{}", group.path, item.id);
+        let title = format!("History of {} {}", group.item_name, item.id);
+        let mut layout = self.layout(title, group.collection.name());
+        layout.command = Some(self.command(&format!("{api}/versions"), query_of(request)));
+        let to = |page: u64| format!("{own}/history?page={page}&page_size={size}");
+        let pages = u64::try_from(latest).unwrap_or_default().div_ceil(size);
+        render(&HistoryPage {
+            layout,
+            exists: found.exists,
+            api: self.links.to(&api),
+            latest,
+            versions: found.versions.iter().map(|it| row(it, &own, latest)).collect(),
+            newer: (page > 1).then(|| to(page - 1)),
+            older: (page < pages).then(|| to(page + 1)),
+            own,
+        })
+    }
+}
+
+fn row(change: &LoggedChange, own: &str, latest: i64) -> VersionRow {
+    let number = change.version.number();
+    let time = TIME.timestamp_to_string(&change.time);
+    let is_removal = change.kind == WriteOperation::Delete;
+    let previous = change.previous_version().filter(|_| !is_removal);
+    VersionRow {
+        number,
+        operation: change.kind.change_name(),
+        view: (!is_removal).then(|| format!("{own}?as_of={}", escaped(&time))),
+        difference: previous
+            .map(|before| format!("{own}/diff?from={}&to={number}", before.number())),
+        time,
+        caller: change.caller.clone().unwrap_or_else(|| "anonymous".to_owned()),
+        is_latest: number == latest,
+    }
+}

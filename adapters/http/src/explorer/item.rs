@@ -1,0 +1,169 @@
+//! The page of an item: its members, what it is linked to, and what the rules say of it.
+
+use application::{ApplicationError, Caller, Links, ShownItem, View};
+use askama::Template;
+use domain::{ItemId, RelationKind, Value, Verdict, Violation};
+use poem::Request;
+
+use super::cells::{self, Cell};
+use super::page::{Layout, render};
+use super::{Explorer, group_of, query_of, target};
+use crate::groups::Group;
+use crate::headers::entity_tag::EntityTag;
+use crate::headers::history::completed;
+use crate::problem::Problem;
+use crate::query::ItemQuery;
+use crate::time::TIME;
+
+#[derive(Template)]
+#[template(path = "explorer/item.html")]
+struct ItemPage<'a> {
+    layout: Layout<'a>,
+    version: i64,
+    created_at: String,
+    updated_at: String,
+    /// The time whose state is shown, if it is not the present.
+    as_of: Option<String>,
+    own: String,
+    members: Vec<Member>,
+    links: Vec<Link>,
+    errors: Vec<Violation>,
+    warnings: Vec<Violation>,
+    tag: String,
+    api: String,
+}
+
+/// A member, and where its value leads.
+struct Member {
+    name: String,
+    description: &'static str,
+    value: Cell,
+    href: Option<String>,
+}
+
+/// A link to related items.
+struct Link {
+    relation: String,
+    text: String,
+    href: String,
+}
+
+impl Explorer {
+    pub(super) async fn show_item(
+        &self,
+        group: Group,
+        request: &Request,
+    ) -> Result<String, Problem> {
+        let raw = query_of(request);
+        let query = ItemQuery::read(group, raw)?;
+        let address = target(request)?;
+        let service = self.service(group);
+        let (shown, verdict) = match query.as_of {
+            Some(time) => {
+                let (_, item) = service.get_at(&Caller::Anonymous, address, time, None).await?;
+                (ShownItem { item, links: Links::default() }, Verdict::default())
+            }
+            None => match service.examine(&Caller::Anonymous, address, &View::default()).await {
+                Ok((shown, _, verdict)) => (shown, verdict),
+                // One that was removed is shown by its history.
+                Err(ApplicationError::ItemNotFound) => {
+                    return self.show_history(group, request).await;
+                }
+                Err(error) => return Err(error.into()),
+            },
+        };
+        let item = &shown.item;
+        let mut layout = self.layout(cells::title(item, group.columns), group.collection.name());
+        layout.command = Some(self.command(&format!("{}/{}", group.path, item.id), raw));
+        render(&ItemPage {
+            layout,
+            version: item.version.number(),
+            created_at: TIME.timestamp_to_string(&item.created_at),
+            updated_at: TIME.timestamp_to_string(&item.updated_at),
+            as_of: query.as_of.map(|time| TIME.timestamp_to_string(&time)),
+            own: self.links.item(group.collection, item.id),
+            members: self.members(group, &shown),
+            links: self.links_of(group, &shown),
+            errors: verdict.errors.iter().cloned().collect(),
+            warnings: verdict.warnings.iter().cloned().collect(),
+            tag: self.tag(&shown),
+            api: self.links.to(&format!("{}/{}", group.path, item.id)),
+        })
+    }
+
+    /// The known members in their order, then the others.
+    fn members(&self, group: Group, shown: &ShownItem) -> Vec<Member> {
+        let members = Value::from_encoded(&shown.item.members);
+        let known: Vec<_> = group.members_by_name().collect();
+        let described = known.iter().map(|(name, description, _)| {
+            ((*name).to_owned(), *description, Cell::of(members.member(name)))
+        });
+        let entries = members.entries().into_iter().flatten();
+        let others = entries
+            .map(|(name, value)| (cells::name(name), "", Cell::of(Some(value))))
+            .filter(|(name, ..)| known.iter().all(|(known, ..)| known != name));
+        described
+            .chain(others)
+            .filter(|(_, _, value)| *value != Cell::Absent)
+            .map(|(name, description, value)| {
+                let href = self.href_of(group, shown, &name);
+                Member { name, description, value, href }
+            })
+            .collect()
+    }
+
+    /// The item that a member refers to.
+    fn href_of(&self, group: Group, shown: &ShownItem, name: &str) -> Option<String> {
+        let mut references = group.collection.spec().references.iter().enumerate();
+        let (index, _) = references.find(|(_, reference)| reference.member == name)?;
+        let to = group.collection.referenced().nth(index)?;
+        shown.links.reference(index).map(|id| self.links.item(to, id))
+    }
+
+    fn links_of(&self, group: Group, shown: &ShownItem) -> Vec<Link> {
+        let (collection, item) = (group.collection, &shown.item);
+        let to = |relation: &str, text: String, href: String| Link {
+            relation: relation.to_owned(),
+            text,
+            href,
+        };
+        let item_link = |relation: &str, of, id: ItemId| {
+            to(relation, group_of(of).noun().to_owned(), self.links.item(of, id))
+        };
+        let mut links: Vec<_> = collection
+            .relations()
+            .filter_map(|relation| match relation.kind {
+                RelationKind::Children => None,
+                RelationKind::Parent => {
+                    item.parent.map(|id| item_link(relation.name, relation.to, id))
+                }
+                RelationKind::Reference(index) => {
+                    shown.links.reference(index).map(|id| item_link(relation.name, relation.to, id))
+                }
+            })
+            .collect();
+        links.extend(shown.links.continues.map(|id| item_link("continues", collection, id)));
+        let continued_by = shown.links.continued_by.iter();
+        links.extend(continued_by.map(|id| item_link("continued by", collection, *id)));
+        for child in collection.children() {
+            let href = self.links.children(collection, item.id, child);
+            links.push(to(child.name(), group_of(child).items_name.to_owned(), href));
+        }
+        for other in collection.referrers() {
+            for reference in other.spec().references.iter().filter(|it| it.to == collection.name())
+            {
+                let href = self.links.filtered(other, reference.member, &item.id.to_string());
+                links.push(to(other.name(), group_of(other).items_name.to_owned(), href));
+            }
+        }
+        links
+    }
+
+    /// The item's entity tag, for a request that changes it.
+    pub(super) fn tag(&self, shown: &ShownItem) -> String {
+        let tag = EntityTag::of_item(shown.item.version, &shown.links).header();
+        let history = self.context.log.history();
+        let tag = completed(&tag, &history).unwrap_or(tag);
+        tag.to_str().unwrap_or_default().to_owned()
+    }
+}

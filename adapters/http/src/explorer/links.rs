@@ -1,0 +1,61 @@
+//! Links between the pages of the explorer. They name no host, so that a page works at whichever
+//! address it was asked for.
+
+use domain::{Collection, ItemId};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::ROOT;
+use crate::base_url::BaseUrl;
+
+/// All but the unreserved characters of RFC 3986.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The root of the links.
+#[derive(Clone, Debug)]
+pub struct ExplorerLinks {
+    root: String,
+}
+
+impl ExplorerLinks {
+    pub fn new(base_url: &BaseUrl) -> Self {
+        Self { root: base_url.path().trim_end_matches('/').to_owned() }
+    }
+
+    /// A path of the service, such as `/docs`.
+    pub fn to(&self, path: &str) -> String {
+        format!("{}{path}", self.root)
+    }
+
+    /// The overview.
+    pub fn overview(&self) -> String {
+        self.to(ROOT)
+    }
+
+    pub fn collection(&self, collection: Collection) -> String {
+        self.to(&format!("{ROOT}/{}", collection.name()))
+    }
+
+    pub fn item(&self, collection: Collection, id: ItemId) -> String {
+        format!("{}/{id}", self.collection(collection))
+    }
+
+    /// The items of a collection that belong to an item of another.
+    pub fn children(&self, of: Collection, id: ItemId, collection: Collection) -> String {
+        format!("{}/{}", self.item(of, id), collection.name())
+    }
+
+    /// The items of a collection with this value of a member.
+    pub fn filtered(&self, collection: Collection, member: &str, value: &str) -> String {
+        let (member, value) = (escaped(member), escaped(value));
+        format!("{}?filter[{member}]={value}", self.collection(collection))
+    }
+
+    pub fn rule(&self, id: &str) -> String {
+        self.to(&format!("{ROOT}/rules/{}", escaped(id)))
+    }
+}
+
+/// A string as a part of a query or a path.
+pub fn escaped(text: &str) -> String {
+    utf8_percent_encode(text, ESCAPED).to_string()
+}

@@ -1,0 +1,200 @@
+//! The explorer: pages for people, over the same use cases as the interface for programs.
+//!
+//! The server renders every page, so that it works without a script; a script adds live changes and
+//! forms that write. Paths begin with [`ROOT`], and groups have the names of their collections.
+
+mod assets;
+mod cells;
+mod changes;
+mod charts;
+mod collection;
+mod difference;
+mod edit;
+mod explained;
+mod forms;
+mod history;
+mod item;
+mod links;
+mod overview;
+mod page;
+mod rules;
+
+use std::sync::Arc;
+
+use application::{ItemAddress, Readiness, ResourceUseCases, RuleCatalog};
+use domain::{Collection, ItemId};
+use poem::http::Method;
+use poem::{Endpoint, EndpointExt, Request, Response, Result};
+
+use crate::endpoints::resources::HttpContext;
+use crate::groups::{GROUPS, Group, GroupSpec};
+use crate::headers::media_type::MediaType;
+use crate::links::RULE_PARAMETER;
+use crate::middleware::method_router::MethodRouter;
+use crate::problem::Problem;
+use assets::Asset;
+use links::ExplorerLinks;
+pub use page::POLICY;
+
+/// The path under which all pages are, apart from the first one.
+pub const ROOT: &str = "/explore";
+
+/// The name of the path parameter that names an item.
+const ITEM_PARAMETER: &str = "item_id";
+
+/// The inbound port of a collection, and the group that shows the whole of it.
+pub struct ExploredGroup {
+    /// The group.
+    pub group: Group,
+    /// Its use cases.
+    pub service: Arc<dyn ResourceUseCases>,
+}
+
+/// Makes the pages.
+pub struct Explorer {
+    context: Arc<HttpContext>,
+    groups: Vec<ExploredGroup>,
+    catalog: RuleCatalog,
+    store: Arc<dyn Readiness>,
+    links: ExplorerLinks,
+}
+
+/// The pages.
+#[derive(Clone, Copy)]
+enum Page {
+    Overview,
+    Changes,
+    Rules,
+    Rule,
+    Collection(Group),
+    New(Group),
+    Item(Group),
+    Edit(Group),
+    History(Group),
+    Difference(Group),
+}
+
+impl Explorer {
+    /// The explorer of the groups that show whole collections.
+    pub fn new(
+        context: Arc<HttpContext>,
+        groups: Vec<ExploredGroup>,
+        catalog: RuleCatalog,
+        store: Arc<dyn Readiness>,
+    ) -> Arc<Self> {
+        let links = ExplorerLinks::new(&context.base_url);
+        Arc::new(Self { context, groups, catalog, store, links })
+    }
+
+    /// The first page, for those who ask `/` for HTML.
+    pub fn overview(self: &Arc<Self>) -> impl Endpoint<Output = Response> + use<> {
+        PageEndpoint { explorer: Arc::clone(self), page: Page::Overview }
+    }
+
+    /// All other pages, and the files they load, by their paths.
+    pub fn routes(self: &Arc<Self>) -> Vec<(String, MethodRouter)> {
+        let mut pages = vec![
+            (ROOT.to_owned(), Page::Overview),
+            (format!("{ROOT}/changes"), Page::Changes),
+            (format!("{ROOT}/rules"), Page::Rules),
+            (format!("{ROOT}/rules/:{RULE_PARAMETER}"), Page::Rule),
+        ];
+        for ExploredGroup { group, .. } in &self.groups {
+            let collection = format!("{ROOT}/{}", group.collection.name());
+            let item = format!("{collection}/:{ITEM_PARAMETER}");
+            pages.extend([
+                (format!("{collection}/new"), Page::New(group)),
+                (format!("{item}/edit"), Page::Edit(group)),
+                (format!("{item}/history"), Page::History(group)),
+                (format!("{item}/diff"), Page::Difference(group)),
+                (item, Page::Item(group)),
+                (collection, Page::Collection(group)),
+            ]);
+        }
+        for nested in GROUPS.iter().filter(|group| group.is_nested()) {
+            let parent = nested.parent().map_or("", |parent| parent.collection.name());
+            let path = format!("{ROOT}/{parent}/:{ITEM_PARAMETER}/{}", nested.collection.name());
+            pages.push((path, Page::Collection(nested)));
+        }
+        let page = |(path, page)| {
+            let endpoint = PageEndpoint { explorer: Arc::clone(self), page };
+            (path, self.get(MediaType::HTML, endpoint.boxed()))
+        };
+        let asset = |asset: &'static Asset| (asset.path(), self.get(asset.media, asset.boxed()));
+        pages.into_iter().map(page).chain(assets::ALL.iter().map(asset)).collect()
+    }
+
+    fn get(
+        &self,
+        media: MediaType,
+        endpoint: poem::endpoint::BoxEndpoint<'static>,
+    ) -> MethodRouter {
+        MethodRouter::unnegotiated(
+            Arc::clone(&self.context.base_url),
+            media,
+            [(Method::GET, endpoint)],
+        )
+    }
+
+    async fn show(&self, page: Page, request: &Request) -> Result<String, Problem> {
+        match page {
+            Page::Overview => self.show_overview(request).await,
+            Page::Changes => self.show_changes(request).await,
+            Page::Rules => self.show_rules(request),
+            Page::Rule => self.show_rule(request),
+            Page::Collection(group) => self.show_collection(group, request).await,
+            Page::New(group) => self.show_form_for_new(group, request),
+            Page::Item(group) => self.show_item(group, request).await,
+            Page::Edit(group) => self.show_form_for_edit(group, request).await,
+            Page::History(group) => self.show_history(group, request).await,
+            Page::Difference(group) => self.show_difference(group, request).await,
+        }
+    }
+
+    /// The use cases of a group.
+    fn service(&self, group: Group) -> &dyn ResourceUseCases {
+        let index = self.groups.iter().position(|known| known.group.collection == group.collection);
+        self.groups[index.unwrap_or_default()].service.as_ref()
+    }
+}
+
+/// The group that shows the whole of a collection.
+fn group_of(collection: Collection) -> Group {
+    GroupSpec::of(collection)
+}
+
+/// The item that the path names.
+fn target(request: &Request) -> Result<ItemAddress, Problem> {
+    let id = request.raw_path_param(ITEM_PARAMETER).and_then(ItemId::parse);
+    Ok(ItemAddress { parent: None, id: id.ok_or_else(Problem::item_not_found)? })
+}
+
+fn query_of(request: &Request) -> &str {
+    request.uri().query().unwrap_or_default()
+}
+
+struct PageEndpoint {
+    explorer: Arc<Explorer>,
+    page: Page,
+}
+
+impl Endpoint for PageEndpoint {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        let explorer = &self.explorer;
+        if let Some(location) = forms::redirection(query_of(&request)) {
+            return Ok(explorer.redirect(request.uri().path(), &location));
+        }
+        let context = &explorer.context;
+        let made = context.with_memory(|| async {
+            let page = explorer.show(self.page, &request).await?;
+            let body = context.body(page.len(), || page).await?;
+            page::answer(&request, body)
+        });
+        let answer = tokio::time::timeout(context.time_limit, made).await;
+        let answer =
+            answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")));
+        Ok(answer.unwrap_or_else(|problem| explorer.refuse(&problem, &request)))
+    }
+}

@@ -1,0 +1,152 @@
+//! The first page: how much of everything there is, what was changed last, and how the service is.
+
+use std::time::Duration;
+
+use application::query::Total;
+use application::{Caller, PageRequest, ValueCounts};
+use askama::Template;
+use domain::{Collection, CountedMember};
+use poem::Request;
+
+use super::cells::capitalized;
+use super::changes::ChangeRow;
+use super::charts::{Chart, Count};
+use super::links::escaped;
+use super::page::{Layout, render};
+use super::{ExploredGroup, Explorer, query_of};
+use crate::links::CHANGE_STREAM;
+use crate::problem::Problem;
+use crate::query::refuse_parameters;
+use crate::time::TIME;
+
+/// Values that a chart is made of.
+const VALUES: u64 = 100;
+
+/// Changes that the page shows.
+const CHANGES: u64 = 10;
+
+/// How long the store may take to say that it is there.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[derive(Template)]
+#[template(path = "explorer/overview.html")]
+struct OverviewPage<'a> {
+    layout: Layout<'a>,
+    groups: Vec<GroupCount>,
+    charts: Vec<Chart>,
+    /// The time of the counts.
+    counted_at: Option<String>,
+    changes: Vec<ChangeRow>,
+    stream: String,
+    version: &'static str,
+    rules: usize,
+    is_ready: bool,
+}
+
+struct GroupCount {
+    items_name: &'static str,
+    description: &'static str,
+    href: String,
+    total: String,
+}
+
+impl Explorer {
+    pub(super) async fn show_overview(&self, request: &Request) -> Result<String, Problem> {
+        refuse_parameters(query_of(request))?;
+        let mut groups = Vec::with_capacity(self.groups.len());
+        for known in &self.groups {
+            groups.push(self.count(known).await?);
+        }
+        let (charts, counted_at) = self.charts().await?;
+        let check = tokio::time::timeout(PATIENCE, self.store.check()).await;
+        render(&OverviewPage {
+            layout: self.layout("Overview", "overview"),
+            groups,
+            charts,
+            counted_at,
+            changes: self.latest_changes(None, CHANGES).await?,
+            stream: self.links.to(CHANGE_STREAM),
+            version: env!("CARGO_PKG_VERSION"),
+            rules: self.catalog.list(&Caller::Anonymous).len(),
+            is_ready: matches!(check, Ok(Ok(()))),
+        })
+    }
+
+    async fn count(&self, known: &ExploredGroup) -> Result<GroupCount, Problem> {
+        let group = known.group;
+        let mut first = PageRequest::plain(1, 1);
+        first.view.fields = Some([].into());
+        let listing = known.service.list(&Caller::Anonymous, None, &first).await?;
+        let total = match listing.content.total {
+            Total::Exact(total) | Total::AtLeast(total) => total.to_string(),
+            Total::NotCounted => String::new(),
+        };
+        Ok(GroupCount {
+            items_name: group.items_name,
+            description: group.description,
+            href: self.links.collection(group.collection),
+            total,
+        })
+    }
+
+    /// A chart of each member by whose values items are counted, and the time of the counts.
+    async fn charts(&self) -> Result<(Vec<Chart>, Option<String>), Problem> {
+        let (mut charts, mut counted_at) = (Vec::new(), None);
+        for known in &self.groups {
+            let collection = known.group.collection;
+            for member in collection.spec().counted {
+                let counts =
+                    known.service.value_counts(&Caller::Anonymous, member.name, VALUES).await?;
+                counted_at = counted_at.max(counts.time);
+                if !counts.counts.is_empty() {
+                    let title =
+                        format!("{} by {}", capitalized(known.group.items_name), name_of(member));
+                    charts.push(Chart::new(title, self.bars(collection, member, counts)));
+                }
+            }
+        }
+        Ok((charts, counted_at.map(|time| TIME.timestamp_to_string(&time))))
+    }
+
+    /// The bars of a chart: years in their order, all else by frequency.
+    fn bars(
+        &self,
+        collection: Collection,
+        member: &CountedMember,
+        counts: ValueCounts,
+    ) -> Vec<Count> {
+        let mut counts = counts.counts;
+        if is_year(member) {
+            counts.sort_by(|one, other| one.value.cmp(&other.value));
+        }
+        let bar = |count: application::ValueCount| {
+            let href = match member.characters {
+                None => self.links.filtered(collection, member.name, &count.value),
+                Some(_) => self.beginning_with(collection, member.name, &count.value),
+            };
+            Count::of_items(count.value, count.items, Some(href))
+        };
+        counts.into_iter().map(bar).collect()
+    }
+
+    /// The items whose member begins with a string: those from it on, and below what follows it.
+    fn beginning_with(&self, collection: Collection, member: &str, start: &str) -> String {
+        let (path, member) = (self.links.collection(collection), escaped(member));
+        let from = format!("filter[{member}][gte]={}", escaped(start));
+        match start.parse::<u32>() {
+            Ok(year) => format!("{path}?{from}&filter[{member}][lt]={}", year + 1),
+            Err(_) => format!("{path}?{from}"),
+        }
+    }
+}
+
+fn is_year(member: &CountedMember) -> bool {
+    member.characters == Some(4) || member.name == "year"
+}
+
+fn name_of(member: &CountedMember) -> String {
+    match member.characters {
+        Some(4) => format!("year of {}", member.name.replace('_', " ")),
+        _ => member.name.replace('_', " "),
+    }
+}

@@ -1,0 +1,170 @@
+//! The layout of every page, and how a page is answered.
+
+use askama::Template;
+use bytes::Bytes;
+use domain::Violation;
+use poem::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use poem::http::{HeaderValue, StatusCode};
+use poem::{Request, Response};
+
+use super::links::ExplorerLinks;
+use super::{Explorer, query_of};
+use crate::endpoints::content;
+use crate::headers::entity_tag::EntityTag;
+use crate::headers::media_type::MediaType;
+use crate::problem::{Problem, kinds};
+
+/// The Content-Security-Policy of every page that has none of its own. Everything a page loads comes from the service itself, and nothing is inline.
+pub const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
+     form-action 'self'; base-uri 'none'; layout-ancestors 'none'",
+);
+
+/// The parts that all pages have.
+pub struct Layout<'a> {
+    pub links: &'a ExplorerLinks,
+    pub title: String,
+    pub entries: Vec<Entry>,
+    /// The request for programs that gives the same, if there is one.
+    pub command: Option<String>,
+}
+
+impl Layout<'_> {
+    /// A description as HTML: what stands between backticks is code.
+    #[expect(clippy::unused_self, reason = "templates reach it through the layout")]
+    pub fn marked(&self, text: &str) -> String {
+        marked(text)
+    }
+}
+
+fn marked(text: &str) -> String {
+    let mut html = String::with_capacity(text.len() + 32);
+    let mut is_code = false;
+    for (index, part) in text.split('`').enumerate() {
+        if index > 0 {
+            html.push_str(if is_code { "</code>" } else { "<code>" });
+            is_code = !is_code;
+        }
+        for character in part.chars() {
+            match character {
+                '&' => html.push_str("&amp;"),
+                '<' => html.push_str("&lt;"),
+                '>' => html.push_str("&gt;"),
+                other => html.push(other),
+            }
+        }
+    }
+    if is_code {
+        html.push_str("</code>");
+    }
+    html
+}
+
+/// An entry of the navigation.
+pub struct Entry {
+    pub href: String,
+    pub name: &'static str,
+    pub is_current: bool,
+}
+
+/// A page that tells what is wrong with the request.
+#[derive(Template)]
+#[template(path = "explorer/problem.html")]
+struct ProblemPage<'a> {
+    layout: Layout<'a>,
+    status: u16,
+    code: &'a str,
+    detail: &'a str,
+    explanation: &'a str,
+    errors: Vec<&'a Violation>,
+}
+
+impl Explorer {
+    /// The layout of a page; `current` is the collection or the page whose entry is its own.
+    pub(super) fn layout(&self, title: impl Into<String>, current: &str) -> Layout<'_> {
+        let groups = self.groups.iter().map(|known| {
+            let collection = known.group.collection;
+            (self.links.collection(collection), collection.name(), known.group.items_name)
+        });
+        let others = [("/explore/changes", "changes"), ("/explore/rules", "rules")];
+        let others = others.map(|(path, name)| (self.links.to(path), name, name));
+        let overview = [(self.links.overview(), "overview", "overview")];
+        let entries = overview.into_iter().chain(groups).chain(others);
+        let entry = |(href, key, name)| Entry { href, name, is_current: key == current };
+        Layout {
+            links: &self.links,
+            title: title.into(),
+            entries: entries.map(entry).collect(),
+            command: None,
+        }
+    }
+
+    /// The command that asks the interface for programs for the same.
+    pub(super) fn command(&self, path: &str, query: &str) -> String {
+        let separator = if query.is_empty() { "" } else { "?" };
+        let url = format!("{}{path}{separator}{query}", self.context.base_url);
+        format!("curl '{}'", url.replace('\'', "%27"))
+    }
+
+    pub(super) fn redirect(&self, path: &str, query: &str) -> Response {
+        let separator = if query.is_empty() { "" } else { "?" };
+        Response::builder()
+            .status(StatusCode::SEE_OTHER)
+            .header(LOCATION, format!("{}{separator}{query}", self.links.to(path)))
+            .content_type(MediaType::HTML.name())
+            .finish()
+    }
+
+    /// The page of a problem.
+    pub(super) fn refuse(&self, problem: &Problem, request: &Request) -> Response {
+        let kind = problem.kind();
+        let mut layout = self.layout(kind.title, "");
+        layout.command = Some(self.command(request.uri().path(), query_of(request)));
+        let page = ProblemPage {
+            layout,
+            status: kind.status.as_u16(),
+            code: kind.code,
+            detail: problem.detail(),
+            explanation: kind.explanation,
+            errors: problem.violations().collect(),
+        };
+        let mut response = Response::builder()
+            .status(kind.status)
+            .header(CONTENT_TYPE, MediaType::HTML.header())
+            .body(page.render().unwrap_or_default());
+        response.headers_mut().extend(problem.headers().cloned());
+        response
+    }
+}
+
+/// Answers with a page, or with 304 where the client has it already.
+pub fn answer(request: &Request, body: Bytes) -> Result<Response, Problem> {
+    let tag = EntityTag::of_content(&body);
+    let mut response = content::answer_tagged(request, MediaType::HTML.header(), &tag, body)?;
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
+}
+
+/// The page as a string.
+pub fn render(page: &impl Template) -> Result<String, Problem> {
+    page.render().map_err(|error| {
+        tracing::error!(%error, "a page was not rendered");
+        Problem::new(&kinds::INTERNAL, "The page could not be made.")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::marked;
+
+    #[test]
+    fn code_is_marked_and_everything_is_escaped() {
+        for (text, html) in [
+            ("a `b` c", "a <code>b</code> c"),
+            ("`<b>` & `x", "<code>&lt;b&gt;</code> &amp; <code>x</code>"),
+            ("", ""),
+        ] {
+            assert_eq!(marked(text), html);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+// Debian's Chromium, as every test here starts it.
+import { chromium } from "playwright-core";
+
+export const launch = () => chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    args: [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ],
+});
+
+/** Collects the requests of a page to other hosts, the errors of its scripts, and everything that it says on its console. */
+export function watch(page, baseUrl) {
+    const [elsewhere, errors, said] = [[], [], []];
+    page.on("request", (request) => {
+        const { protocol, origin } = new URL(request.url());
+        if (protocol.startsWith("http") && origin !== new URL(baseUrl).origin) elsewhere.push(request.url());
+    });
+    page.on("pageerror", (error) => errors.push(error.message));
+    page.on("console", (message) => said.push(message.text()));
+    return { elsewhere, errors, said };
+}

@@ -1,0 +1,201 @@
+// The explorer as a person uses it, in Debian's Chromium: every page at two sizes, light and dark, without a finding of axe-core,
+// and the story of somebody who finds a proposal, edits it wrong, fixes it, meets a conflict and restores what there was.
+//
+//     node explorer.mjs BASE_URL FOLDER_FOR_SCREENSHOTS
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { launch, watch } from "./chromium.mjs";
+
+const SIZES = [{ width: 1400, height: 1000 }, { width: 390, height: 844 }];
+const SCHEMES = ["light", "dark"];
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const [baseUrl, folder] = process.argv.slice(2);
+const browser = await launch();
+
+/** Sends JSON to the interface for programs. */
+async function api(method, path, body, headers = {}) {
+    const response = await fetch(`${baseUrl}${path}`, { method, headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) });
+    assert(response.ok, `${method} ${path}: ${response.status}`);
+    return response.status === 204 ? null : response.json();
+}
+
+/** Fails for whatever axe-core finds serious. */
+async function requireAccessible(page, what) {
+    // The page's own policy admits no script of others, so it is run by the browser's debugger.
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+    const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).slice(0, 3).join(" ")}`);
+    assert.deepEqual(told, [], what);
+}
+
+async function requireFitting(page, what) {
+    const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert(inner <= outer, `${what} is ${inner} wide on a screen of ${outer}`);
+}
+
+async function everyPage(paths) {
+    for (const viewport of SIZES) {
+        for (const colorScheme of SCHEMES) {
+            const context = await browser.newContext({ viewport, colorScheme });
+            const page = await context.newPage();
+            const seen = watch(page, baseUrl);
+            for (const [name, path] of Object.entries(paths)) {
+                const what = `${name} at ${viewport.width}, ${colorScheme}`;
+                const response = await page.goto(`${baseUrl}${path}`, { waitUntil: "load" });
+                assert.equal(response.status(), name === "problem" ? 400 : 200, what);
+                await page.waitForTimeout(150);
+                await requireAccessible(page, what);
+                await requireFitting(page, what);
+                await page.screenshot({ path: `${folder}/${name}-${viewport.width}-${colorScheme}.png`, fullPage: viewport.width === 390 });
+            }
+            assert.deepEqual(seen.elsewhere, [], "no request leaves the host");
+            assert.deepEqual(seen.errors, [], "no script fails");
+            // The browser itself reports the status of the page that shows a problem.
+            assert.deepEqual(seen.said.filter((said) => !said.includes("status of 400")), [], "nothing is said on the console");
+            await context.close();
+        }
+    }
+}
+
+const outcome = (page) => page.locator("#outcome");
+
+async function story(id) {
+    const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
+    const { elsewhere } = watch(page, baseUrl);
+    await page.goto(`${baseUrl}/explore`);
+    await page.getByRole("link", { name: "proposals", exact: true }).first().click();
+    await page.getByRole("searchbox").fill("zymurgy");
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.locator("mark").first().waitFor();
+    await page.locator("tbody th a").click();
+    await page.getByRole("link", { name: "Edit" }).click();
+
+    // Wrong: both dates, and no title.
+    await page.getByLabel(/^project_title/).fill("");
+    await page.getByLabel(/^start_date/).fill("2027-01-01");
+    await page.getByLabel(/^end_date/).fill("2026-01-01");
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.locator(".field[data-member=project_title] .error:visible").waitFor();
+    assert.equal(await page.locator(".field .error:visible").count() >= 1, true);
+    await page.screenshot({ path: `${folder}/story-errors.png`, fullPage: true });
+    await page.getByLabel(/^project_title/).fill("A zymurgy of sweetpotato");
+    await page.getByLabel(/^end_date/).fill("2028-01-01");
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.locator("#outcome.good, #outcome.warn").waitFor();
+
+    // Somebody else is faster.
+    const current = await (await fetch(`${baseUrl}/v1/proposals/${id}`)).json();
+    await api("PATCH", `/v1/proposals/${id}`, { researcher_id: "R-other" });
+    assert.equal(current.project_title, "On zymurgy");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("heading", { name: "Somebody else changed it meanwhile" }).waitFor();
+    await page.screenshot({ path: `${folder}/story-conflict.png`, fullPage: true });
+    await requireAccessible(page, "the conflict");
+    assert.match(await page.locator("#conflict tbody").innerText(), /R-other/);
+    await page.getByRole("button", { name: "Save mine over it" }).click();
+    await page.waitForURL(`**/explore/proposals/${id}`);
+    await page.getByRole("heading", { name: "A zymurgy of sweetpotato" }).waitFor();
+
+    // The history, a difference, and the way back.
+    await page.getByRole("link", { name: "History" }).click();
+    assert.equal(await page.locator(".timeline > li").count(), 3);
+    await page.getByRole("link", { name: "Difference to the version before" }).first().click();
+    assert.match(await page.locator(".difference").innerText(), /R-other/);
+    await page.goBack();
+    await page.getByRole("button", { name: "Restore…" }).last().click();
+    await page.getByRole("button", { name: "Yes" }).click();
+    await page.waitForURL(`**/explore/proposals/${id}`);
+    await page.getByRole("heading", { name: "On zymurgy" }).waitFor();
+
+    // Removed, and brought back.
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByRole("button", { name: "Yes" }).click();
+    await page.getByText("This item was removed.").waitFor();
+    await page.getByRole("button", { name: "Restore…" }).first().click();
+    await page.getByRole("button", { name: "Yes" }).click();
+    await page.getByRole("heading", { name: "On zymurgy" }).waitFor();
+    assert.deepEqual(elsewhere, [], "no request leaves the host");
+}
+
+/** A new item of an open group, with a number that a double cannot hold: it is stored as it was typed. */
+async function openItem() {
+    const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
+    await page.goto(`${baseUrl}/explore/files/new`);
+    await page.getByLabel(/^filename/).fill("plan.pdf");
+    await page.getByLabel(/^size_bytes/).fill("12345678901234567890");
+    await page.getByRole("button", { name: "Add a member" }).click();
+    await page.getByLabel("Name of the member").fill("note");
+    await page.getByLabel("Value", { exact: true }).fill("two\nlines");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.waitForURL(/explore\/files\/[0-9a-f-]{36}$/);
+    const stored = await (await fetch(`${baseUrl}/v1/files/${page.url().split("/").pop()}`)).text();
+    assert.match(stored, /"size_bytes":12345678901234567890,/);
+    assert.match(stored, /"note":"two\\nlines"/);
+    // A field that nobody touched goes back as it is stored.
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByLabel(/^document_type/).fill("plan");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.waitForURL(/explore\/files\/[0-9a-f-]{36}$/);
+    const changed = await (await fetch(`${baseUrl}/v1/files/${page.url().split("/").pop()}`)).text();
+    assert.match(changed, /"size_bytes":12345678901234567890,/);
+    assert.match(changed, /"document_type":"plan"/);
+}
+
+async function liveChanges() {
+    const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
+    await page.goto(`${baseUrl}/explore/changes`);
+    await page.getByText("Live: new changes appear").waitFor();
+    const made = await api("POST", "/v1/statuses", { code: "live" });
+    await page.locator("#changes tr.new", { hasText: made.id }).waitFor();
+}
+
+/** Without a script everything can be read. */
+async function withoutScript(id) {
+    const page = await (await browser.newContext({ viewport: SIZES[0], javaScriptEnabled: false })).newPage();
+    await page.goto(`${baseUrl}/explore/proposals`);
+    await page.getByText("Filter", { exact: true }).click();
+    await page.getByLabel("Member", { exact: true }).fill("project_title");
+    await page.getByLabel("Condition").selectOption("contains");
+    await page.getByLabel("Value", { exact: true }).fill("zymurgy");
+    await page.getByRole("button", { name: "Add" }).click();
+    assert.match(page.url(), /filter\[project_title\]\[contains\]=zymurgy/);
+    assert.equal(await page.locator("tbody tr").count(), 1);
+    await page.goto(`${baseUrl}/explore/proposals/${id}/edit`);
+    await page.getByText("Without JavaScript this page can only be read.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Save" }).count(), 0);
+}
+
+try {
+    const program = await api("POST", "/v1/proposedprograms", { title: "Root crops" });
+    const proposal = await api("POST", "/v1/proposals", {
+        proposal_type: "R&D Project", project_title: "On zymurgy", program_id: program.id, methodology: "One.\n\nTwo.", research_type: "Applied",
+        specific_objectives: ["First", "Second"],
+    });
+    const file = await api("POST", "/v1/files", { filename: "<img src=x onerror=alert(1)>.pdf", proposal_id: proposal.id, tags: { a: [1.50] } });
+    await api("PUT", `/v1/files/${file.id}`, { filename: "plan.pdf", proposal_id: proposal.id, size_bytes: 3 });
+    await everyPage({
+        overview: "/explore",
+        collection: "/explore/proposals",
+        search: "/explore/proposals?q=zymurgy&sort=-start_date",
+        open: "/explore/files?fields=filename,size_bytes,tags",
+        item: `/explore/proposals/${proposal.id}`,
+        file: `/explore/files/${file.id}`,
+        edit: `/explore/proposals/${proposal.id}/edit`,
+        new: "/explore/cashprogram/new",
+        history: `/explore/files/${file.id}/history`,
+        difference: `/explore/files/${file.id}/diff?from=1&to=2`,
+        changes: "/explore/changes",
+        rules: "/explore/rules",
+        problem: "/explore/proposals?sort=nothing",
+    });
+    await withoutScript(proposal.id);
+    await story(proposal.id);
+    await openItem();
+    await liveChanges();
+    console.log(`The explorer works at ${SIZES.map(({ width }) => width).join(" and ")} pixels; see ${folder}`);
+} finally {
+    await browser.close();
+}
