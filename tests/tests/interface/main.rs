@@ -17,6 +17,7 @@ mod history;
 mod hypermedia;
 mod idempotency;
 mod life_cycle;
+mod link_headers;
 mod lost_database;
 mod matrix;
 mod members;

@@ -10,6 +10,7 @@ use super::item::{DRY_RUN, ItemView, Snapshot, item_size, push_item};
 use super::writer::{close_object, push_escaped_link, push_link, remarks};
 use crate::base_url::BaseUrl;
 use crate::groups::Group;
+use crate::headers::link::Targets;
 use crate::links;
 use crate::query::PageLinks;
 
@@ -51,13 +52,20 @@ pub fn collection_size(group: Group, listing: &Listing) -> usize {
     listing.items().iter().map(size).sum::<usize>() + ENVELOPE
 }
 
-/// The representation of a page.
-pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> String {
+/// The representation of a page that has these links.
+pub fn collection(
+    base_url: &BaseUrl,
+    group: Group,
+    page: &PageView<'_>,
+    targets: &Targets,
+) -> String {
     let PageView { listing, parent, snapshot, .. } = *page;
     let mut out = String::with_capacity(collection_size(group, listing));
     let url = links::collection(base_url, group, parent);
     out.push_str("{\"_links\":{");
-    push_page_links(&mut out, &url, page);
+    for (relation, target) in targets {
+        push_escaped_link(&mut out, relation, target);
+    }
     let up = match (group.parent(), parent) {
         (Some(of), Some(id)) => links::item(base_url, of, None, id),
         _ => format!("{base_url}/"),
@@ -86,24 +94,22 @@ pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Stri
     out
 }
 
-/// Appends self, first, prev, next and last, as far as they apply, each followed by a comma.
-fn push_page_links(out: &mut String, url: &str, page: &PageView<'_>) {
-    let PageView { listing, links, .. } = page;
-    push_escaped_link(out, "self", &links.own(url));
+/// The URLs of a page itself and of the first, the previous, the next and the last one, as far as
+/// they are there.
+pub fn page_targets(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Targets {
+    let PageView { listing, parent, links, .. } = page;
+    let url = links::collection(base_url, group, *parent);
     let Listing { page_count, previous, next, .. } = listing;
-    let adjacent = |page: &AdjacentPage| links.to(url, page.page, Some(&page.position));
-    let numbered = |number: u64| links.to(url, number, None);
-    let linked = [
+    let adjacent = |page: &AdjacentPage| links.to(&url, page.page, Some(&page.position));
+    let numbered = |number: u64| links.to(&url, number, None);
+    let targets = [
+        ("self", Some(links.own(&url))),
         ("first", page_count.is_none_or(|count| count > 0).then(|| numbered(1))),
         ("prev", previous.as_ref().map(adjacent)),
         ("next", next.as_ref().map(adjacent)),
         ("last", page_count.filter(|count| *count > 0).map(numbered)),
     ];
-    for (relation, target) in linked {
-        if let Some(target) = target {
-            push_escaped_link(out, relation, &target);
-        }
-    }
+    targets.into_iter().filter_map(|(relation, target)| Some((relation, target?))).collect()
 }
 
 /// Appends what is known of how many items and pages there are.

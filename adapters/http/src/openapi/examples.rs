@@ -53,7 +53,8 @@ pub fn response(group: Group, operation: Operation, base_url: &BaseUrl) -> (&'st
             let query = CollectionQuery::plain(group, parent);
             let listing = Listing::new(&query.request, page_of(shown), Embedded::default());
             let view = PageView::new(&listing, parent, query.links(), Snapshot::Now);
-            ("{stem}Collection", hal::collection(base_url, group, &view))
+            let targets = hal::page_targets(base_url, group, &view);
+            ("{stem}Collection", hal::collection(base_url, group, &view, &targets))
         }
         Operation::GetVersion => {
             let latest = Version::FIRST.next();

@@ -210,13 +210,14 @@ const fn meaning(status: u16) -> &'static str {
 }
 
 /// The response headers, with what they say.
-const HEADERS: [(&str, &str); 6] = [
+const HEADERS: [(&str, &str); 7] = [
     ("Allow", "The methods this path serves."),
     ("X-Request-Id", "Names the request in the service's log."),
     ("ETag", "Strong entity tag of the current representation."),
     ("Last-Modified", "When the item was last written."),
     ("Location", "URL of the new item."),
     ("Retry-After", "Seconds to wait."),
+    ("Link", "The links to other pages (RFC 8288), as in `_links`; without `next` on the last page."),
 ];
 
 fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
@@ -228,18 +229,22 @@ fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
         "Last-Modified" => matches!(status, 200 | 201) && shows_item,
         "Location" => status == 201,
         "Retry-After" => status == 503,
+        "Link" => status == 200 && matches!(operation, List | ListVersions | ReplaceAll),
         _ => status != 414,
     };
     HEADERS.iter().filter(|(name, _)| is_sent(name)).map(|(name, _)| header(name)).collect()
 }
 
-/// One of the response headers, which is always there.
+/// The response headers that are not always there.
+const OPTIONAL: [&str; 1] = ["Link"];
+
+/// One of the response headers.
 pub fn header(name: &str) -> MetaHeader {
     let row = HEADERS.iter().find(|(known, _)| *known == name);
     MetaHeader {
         name: name.to_owned(),
         description: row.map(|(_, description)| (*description).to_owned()),
-        required: true,
+        required: !OPTIONAL.contains(&name),
         deprecated: false,
         schema: inline(MetaSchema::new("string")),
     }

@@ -12,6 +12,7 @@ use poem::http::{HeaderValue, StatusCode};
 use super::GroupEndpoint;
 use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
+use crate::headers::link::{Targets, with_links};
 use crate::links;
 use crate::problem::Problem;
 use crate::request::memory_budget::MemoryReservation;
@@ -88,9 +89,22 @@ impl GroupEndpoint {
         Ok(reservation.held_by(body))
     }
 
-    pub(super) async fn page_body(&self, page: &PageView<'_>) -> Result<Bytes, Problem> {
-        let make = || hal::collection(&self.context.base_url, self.group, page);
-        self.body(hal::collection_size(self.group, page.listing), make).await
+    /// The body of a page, and the links that it has.
+    pub(super) async fn page_body(&self, page: &PageView<'_>) -> Result<(Bytes, Targets), Problem> {
+        let base_url = &self.context.base_url;
+        let targets = hal::page_targets(base_url, self.group, page);
+        let make = || hal::collection(base_url, self.group, page, &targets);
+        let body = self.body(hal::collection_size(self.group, page.listing), make).await?;
+        Ok((body, targets))
+    }
+
+    pub(super) async fn show_page(
+        &self,
+        page: &PageView<'_>,
+        tag: &EntityTag,
+    ) -> Result<Response, Problem> {
+        let (body, targets) = self.page_body(page).await?;
+        Ok(with_links(with_tag(Response::builder().body(body), tag), &targets))
     }
 
     pub(super) async fn item_body(

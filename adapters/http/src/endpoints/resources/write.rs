@@ -7,7 +7,6 @@ use application::{
 use poem::http::StatusCode;
 use poem::{Request, Response};
 
-use super::respond::with_tag;
 use super::{GroupEndpoint, Input, query_of};
 use crate::groups::Operation;
 use crate::hal::{PageView, Snapshot};
@@ -102,7 +101,7 @@ impl GroupEndpoint {
             warnings: Some(warnings).filter(|warnings| !warnings.is_empty()),
             ..PageView::new(listing, None, first.links(), Snapshot::of_write(options))
         };
-        Ok(with_tag(Response::builder().body(self.page_body(&page).await?), &tag))
+        self.show_page(&page, &tag).await
     }
 
     /// Refuses a write without a condition, where one is required.
