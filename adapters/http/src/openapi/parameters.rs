@@ -103,7 +103,7 @@ fn in_query_of(group: Group, name: &str) -> Option<(&'static str, MetaSchemaRef)
             sort(group),
         ),
         "q" => (
-            "Only items whose strings hold all these words and `\"phrases\"`, whatever the case and accents of their letters; the best matches first unless `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.",
+            "Only items whose strings hold all these words, `\"phrases\"` and beginnings of words (`ric*`), whatever the case and accents of their letters; the best matches first unless `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.",
             MetaSchema {
                 min_length: Some(1),
                 max_length: Some(MOST_VALUE),

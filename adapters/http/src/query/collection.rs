@@ -118,7 +118,9 @@ fn search(parameters: &Parameters) -> Result<Option<Search>, Problem> {
         )));
     }
     Search::read(written).map(Some).map_err(|error| {
-        invalid(format!("`q` {error}; it takes words and \"phrases\" in quotation marks."))
+        invalid(format!(
+            "`q` {error}; it takes words, \"phrases\" in quotation marks, and beginnings of words such as ric*."
+        ))
     })
 }
 
