@@ -26,6 +26,7 @@ mod nested_library;
 mod paging;
 mod patch;
 mod polling;
+mod preferences;
 mod proposals;
 mod queries;
 mod query_parameters;

@@ -7,4 +7,5 @@ pub mod history;
 pub mod idempotency_key;
 pub mod link;
 pub mod media_type;
+pub mod prefer;
 pub mod quality_list;

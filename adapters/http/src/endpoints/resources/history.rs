@@ -89,7 +89,7 @@ impl GroupEndpoint {
             }
         };
         let status = if restored.is_created { StatusCode::CREATED } else { StatusCode::OK };
-        self.show_written(status, item.parent, &restored.written, options).await
+        self.show_written(request, status, item.parent, &restored.written, options).await
     }
 
     pub(super) async fn get_at(
