@@ -6,6 +6,7 @@ mod change_stream;
 mod changes;
 mod collections;
 mod conditional_requests;
+mod count_by;
 mod documentation;
 mod dry_run;
 mod embedding;

@@ -17,7 +17,7 @@ fn without_body(answer: Answer, status: u16) -> Answer {
     assert!(answer.body.is_empty(), "{answer}");
     assert_eq!(answer.header("preference-applied"), Some(MINIMAL), "{answer}");
     assert!(answer.header("content-type").is_some(), "{answer}");
-    let vary = answer.headers.get_all("vary").iter().map(|line| line.to_str().unwrap());
+    let vary = answer.headers.get_all("vary").iter().map(|line| line.to_str().expect("text"));
     assert!(vary.collect::<Vec<_>>().join(",").contains("Prefer"), "{answer}");
     answer
 }
@@ -42,9 +42,9 @@ fn every_write_is_answered_without_a_body() {
         let put = service.put(&path).header("if-match", tag).json(PROPOSAL);
         let put = without_body(minimal(put), 204);
         leads_to(service, &path, &put);
-        let patch = service.patch(&path).header("if-match", put.etag());
-        let patch = minimal(patch.json(r#"{"end_date":"2030-01-01"}"#));
-        leads_to(service, &path, &without_body(patch, 204));
+        let change = service.patch(&path).header("if-match", put.etag());
+        let changed = minimal(change.json(r#"{"end_date":"2030-01-01"}"#));
+        leads_to(service, &path, &without_body(changed, 204));
         let restored = minimal(service.post(&format!("{path}/versions/1")));
         leads_to(service, &path, &without_body(restored, 204));
         minimal(service.delete(&path)).expect(204);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use application::query::Total;
-use application::{AdjacentPage, ListedItem, Listing};
+use application::{AdjacentPage, ListedItem, Listing, MemberCounts, ValueCount};
 use domain::{ItemId, Violations};
 
 use super::item::{DRY_RUN, ItemView, Snapshot, item_size, push_item};
@@ -16,6 +16,9 @@ use crate::query::PageLinks;
 
 /// Bytes to reserve for what surrounds a page's items: links with cursors, mostly.
 const ENVELOPE: usize = 1536;
+
+/// Bytes to reserve for what surrounds a value that is counted.
+const COUNT: usize = 40;
 
 /// A page of a collection, and what a representation shows with it.
 #[derive(Clone, Copy)]
@@ -49,7 +52,9 @@ pub fn collection_size(group: Group, listing: &Listing) -> usize {
         item_size(group, &ItemView::listed(listed, &listing.embedded, Snapshot::Now))
             + listed.snippet.as_ref().map_or(0, String::len)
     };
-    listing.items().iter().map(size).sum::<usize>() + ENVELOPE
+    let counts = listing.content.counts.iter().flat_map(|counts| &counts.values);
+    let counts = counts.map(|count| count.value.len() + COUNT).sum::<usize>();
+    listing.items().iter().map(size).sum::<usize>() + counts + ENVELOPE
 }
 
 /// The representation of a page that has these links.
@@ -80,13 +85,21 @@ pub fn collection(
         let view = ItemView::listed(listed, &listing.embedded, snapshot);
         push_item(&mut out, base_url, group, &url, view);
     }
-    out.push_str("]}");
-    push_counts(&mut out, listing);
+    out.push(']');
+    let counts = listing.content.counts.as_ref();
+    if let Some(counts) = counts {
+        push_value_counts(&mut out, &counts.values);
+    }
+    out.push('}');
+    push_numbers(&mut out, listing);
     let total =
         matches!(listing.content.total, Total::AtLeast(_)).then(|| "\"total\":\"at_least\"".into());
     let dry_run = matches!(snapshot, Snapshot::DryRun).then(|| DRY_RUN.into());
     let warnings = page.warnings.map(|found| format!("\"warnings\":{}", remarks(base_url, found)));
-    let meta: Vec<_> = [total, dry_run, warnings].into_iter().flatten().collect();
+    let counts = counts.map(|MemberCounts { rest, absent, .. }| {
+        format!("\"counts\":{{\"rest\":{rest},\"absent\":{absent}}}")
+    });
+    let meta: Vec<_> = [total, counts, dry_run, warnings].into_iter().flatten().collect();
     if !meta.is_empty() {
         let _ = write!(out, ",\"_meta\":{{{}}}", meta.join(","));
     }
@@ -112,8 +125,18 @@ pub fn page_targets(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Ta
     targets.into_iter().filter_map(|(relation, target)| Some((relation, target?))).collect()
 }
 
+/// Appends how many items have each value, which is JSON text already.
+fn push_value_counts(out: &mut String, counts: &[ValueCount]) {
+    out.push_str(",\"counts\":[");
+    for (index, ValueCount { value, items }) in counts.iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let _ = write!(out, "{comma}{{\"value\":{value},\"count\":{items}}}");
+    }
+    out.push(']');
+}
+
 /// Appends what is known of how many items and pages there are.
-fn push_counts(out: &mut String, listing: &Listing) {
+fn push_numbers(out: &mut String, listing: &Listing) {
     let Listing { page, page_size, page_count, content, .. } = listing;
     if let Some(page_count) = page_count {
         let _ = write!(out, ",\"page_count\":{page_count}");

@@ -92,6 +92,7 @@ fn page(total: Total, page_count: Option<u64>) -> Value {
         first: None,
         last: None,
         has_more: false,
+        counts: None,
     };
     let listing = Listing {
         page: 1,

@@ -12,8 +12,8 @@ const LONGEST: usize = 3_072;
 /// The relations that are told, the one that matters most first.
 const RELATIONS: [&str; 4] = ["next", "prev", "first", "last"];
 
-/// What no URL holds (RFC 3986), so that a target ends where its `>` stands. Brackets stay as the
-/// client sent them: within a filter they mean something else when they are encoded.
+/// The characters that no URL holds (RFC 3986): a target ends where its `>` stands. Brackets stay as
+/// the client sent them, since within a filter they mean something else when they are encoded.
 const ENCODED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

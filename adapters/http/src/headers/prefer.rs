@@ -18,7 +18,7 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 pub enum Return {
     /// No body.
     Minimal,
-    /// What was written, which is the default.
+    /// The item or collection that was written, which is the default.
     Representation,
 }
 
@@ -76,7 +76,7 @@ fn value_of_return(element: &str) -> Option<String> {
     }
 }
 
-/// What stands between the quotes of a quoted string (RFC 9110 section 5.6.4).
+/// The text between the quotes of a quoted string (RFC 9110 section 5.6.4).
 fn unquoted(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut characters = text.chars();

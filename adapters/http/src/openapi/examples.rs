@@ -94,7 +94,8 @@ fn change(group: Group, shown: &ShownItem) -> LoggedChange {
 fn page_of(shown: ShownItem) -> Arc<ListedPage> {
     let (total, revision) = (Total::Exact(1), Revision(1));
     let items = vec![ListedItem { shown, score: None, snippet: None }];
-    ListedPage { total, revision, items, first: None, last: None, has_more: false }.into()
+    ListedPage { total, revision, items, first: None, last: None, has_more: false, counts: None }
+        .into()
 }
 
 fn shown(group: Group, parent: Option<ItemId>) -> ShownItem {

@@ -116,6 +116,10 @@ fn in_query_of(group: Group, name: &str) -> Option<(&'static str, MetaSchemaRef)
                 ..with_example(MetaSchema::new("string"), examples::searched(group))
             },
         ),
+        "count_by" => (
+            "Counts all selected items by their values of this member, whatever page is shown: `_embedded.counts`, and `_meta.counts` for the items that it does not tell of. Not with `as_of`.",
+            count_by(group),
+        ),
         "fields" => (
             keep(format!(
                 "Only these members, at most {MOST_FIELDS}, parted by commas; `id`, `_links` and `_meta` are always shown."
@@ -201,6 +205,15 @@ fn fields(group: Group) -> MetaSchema {
     }
     let first: Vec<_> = group.members_by_name().take(2).map(|(name, ..)| name).collect();
     names_schema("[^,]+", MOST_FIELDS, first.join(","))
+}
+
+fn count_by(group: Group) -> MetaSchema {
+    let example = examples::filtered(group).0;
+    if group.is_typed() {
+        return with_example(one_of(group.members_by_name().map(|(name, ..)| name)), example);
+    }
+    let name = with_example(MetaSchema::new("string"), example);
+    MetaSchema { min_length: Some(1), max_length: Some(MOST_VALUE), ..name }
 }
 
 /// The schema of a list of at most `most` names, of which `name` is the pattern.

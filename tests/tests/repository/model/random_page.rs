@@ -95,6 +95,7 @@ impl RandomPage {
             limit,
             fields: self.fields.clone(),
             is_counted: self.is_counted,
+            count_by: None,
             related: collection.referenced().filter(|other| *other != collection).collect(),
         }
     }
