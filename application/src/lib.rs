@@ -26,10 +26,10 @@ pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
     Answered, BookRule, CaseReport, ChangeLog, Clock, CollectionContent, CollectionWrite, History,
-    IdGenerator, ItemRepository, Links, ListedItem, ListedPage, LogPage, LoggedChange, NewItem,
-    PastPageQuery, PastVersion, Ports, Reach, ReadDependency, Readiness, Replacement,
-    RepositoryError, Revision, RuleBook, RuleFiles, Rules, Scope, Sequence, ShownItem, Totals,
-    ValueCount, ValueCounts, Warrant, WriteMetadata,
+    IdGenerator, ItemRepository, Links, ListedItem, ListedPage, LogPage, LoggedChange,
+    MemberCounts, NewItem, PastPageQuery, PastVersion, Ports, Reach, ReadDependency, Readiness,
+    Replacement, RepositoryError, Revision, RuleBook, RuleFiles, Rules, Scope, Sequence, ShownItem,
+    Totals, ValueCount, ValueCounts, Warrant, WriteMetadata,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};

@@ -204,7 +204,9 @@ impl Answer {
         let value = self.value();
         let embedded =
             value["_embedded"].as_object().unwrap_or_else(|| panic!("nothing is embedded: {self}"));
-        let mut lists = embedded.values().filter_map(Value::as_array);
+        // Counts of their values may stand beside the items.
+        let lists = embedded.iter().filter(|(name, _)| *name != "counts");
+        let mut lists = lists.filter_map(|(_, list)| list.as_array());
         match (lists.next(), lists.next()) {
             (Some(items), None) => items.clone(),
             _ => panic!("not one list of items: {self}"),

@@ -98,6 +98,8 @@ pub struct ListedPage {
     pub last: Option<SortPosition>,
     /// True when there are items beyond the page, in the direction of the traversal.
     pub has_more: bool,
+    /// How many of all selected items have each value of the member that the query names.
+    pub counts: Option<MemberCounts>,
 }
 
 /// An item about to be stored for the first time.
@@ -208,16 +210,30 @@ pub struct ReadDependency {
 /// How many items have a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueCount {
-    /// The value as a string, or its beginning: 200 characters, or those that are counted.
+    /// The value, in the form that the counts it is among have.
     pub value: String,
     /// The number of items.
     pub items: u64,
 }
 
+/// How many items have each value of a member. Two values are the same when their JSON texts are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemberCounts {
+    /// The [most frequent](crate::query::COUNTED_VALUES) values first, as JSON text; those that as
+    /// many items have by code point. None is
+    /// [longer](crate::query::LONGEST_COUNTED_VALUE) than is counted.
+    pub values: Vec<ValueCount>,
+    /// The number of items with a value that is not among them.
+    pub rest: u64,
+    /// The number of items that lack the member, or have `null`.
+    pub absent: u64,
+}
+
 /// The most frequent values of a member, at a point of the change log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueCounts {
-    /// The most frequent first.
+    /// The most frequent first: values as strings, or their beginnings of 200 characters, or of those
+    /// that are counted.
     pub counts: Vec<ValueCount>,
     /// Up to which change everything is counted.
     pub up_to: Sequence,
@@ -295,7 +311,8 @@ pub trait ItemRepository: Send + Sync {
     /// as the revision, and as they were selected. All items of a scope are always counted exactly;
     /// matches are counted up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). Of more
     /// matches of a search the newest MUST be listed, so many of them. A page without items is no
-    /// error here.
+    /// error here. The counts by value MUST be those of all items that pages of the query list, at the
+    /// state of the page.
     async fn page(&self, reach: &Reach, query: &PageQuery) -> Result<Arc<ListedPage>>;
 
     /// The values that most items have for one of the members that their

@@ -12,6 +12,12 @@ use super::sort::{SortKey, SortPosition};
 /// more.
 pub const COUNTED_MATCHES: u64 = 10_000;
 
+/// Most values by which items are counted.
+pub const COUNTED_VALUES: u64 = 100;
+
+/// Most characters of the JSON text of a value by which items are counted.
+pub const LONGEST_COUNTED_VALUE: u64 = 200;
+
 /// A selection of the items of a scope: those that pass every filter and match the search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Selection {
@@ -58,6 +64,8 @@ pub struct PageQuery {
     pub fields: Option<MemberNames>,
     /// True when the matches are counted.
     pub is_counted: bool,
+    /// The member by whose values the selected items are counted.
+    pub count_by: Option<Subject>,
     /// Collections whose writes change what the page shows, beside the scope's own.
     pub related: Vec<Collection>,
 }
@@ -96,6 +104,8 @@ pub struct PageRequest {
     pub order: Vec<SortKey>,
     /// True when the items are counted.
     pub is_counted: bool,
+    /// The member by whose values all items of the selection are counted.
+    pub count_by: Option<Subject>,
     /// The parts of each item that are shown.
     pub view: View,
 }
@@ -136,6 +146,7 @@ impl PageRequest {
             selection: Selection { filters: Vec::new(), search: None },
             order: Vec::new(),
             is_counted: true,
+            count_by: None,
             view: View { fields: None, embed: Vec::new() },
         }
     }
@@ -155,6 +166,7 @@ impl PageRequest {
             // A snippet is made of all texts.
             fields: self.view.fields.clone().filter(|_| !is_search),
             is_counted: self.is_counted,
+            count_by: self.count_by.clone(),
             related: self.view.related(collection),
         }
     }

@@ -11,6 +11,9 @@ use super::tokenizer::{each_text, each_word, words};
 /// Most words of a search, those in phrases included.
 const MOST_WORDS: usize = 32;
 
+/// Fewest characters of the beginning of a word. A single one begins a large part of all words.
+const SHORTEST_BEGINNING: usize = 2;
+
 /// Words a snippet has before the first that was found, and in all.
 const SNIPPET_WORDS: (usize, usize) = (8, 32);
 
@@ -23,7 +26,12 @@ pub struct Search {
 
 /// Folded words that must follow each other in one text; mostly one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Term(pub Vec<Arc<str>>);
+pub struct Term {
+    /// The words; never empty.
+    pub words: Vec<Arc<str>>,
+    /// True when the last of them is the beginning of a word.
+    pub is_prefix: bool,
+}
 
 /// Nothing can be looked for.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -37,11 +45,16 @@ pub enum SearchError {
     /// A phrase has no end.
     #[error("opens a quotation mark that it does not close")]
     OpenPhrase,
+    /// An asterisk stands elsewhere than at the end of a word.
+    #[error(
+        "has a `*` that does not follow the first {SHORTEST_BEGINNING} or more characters of a word, as in ric*, outside of quotation marks"
+    )]
+    MisplacedAsterisk,
 }
 
 impl Search {
-    /// Reads words and `"phrases"`. A word with punctuation in it, such as `R&D`, is a phrase of
-    /// its parts.
+    /// Reads words, `"phrases"`, and the beginnings of words: `ric*`. A word with punctuation in it,
+    /// such as `R&D`, is a phrase of its parts.
     ///
     /// # Errors
     /// When there is nothing to look for, too much, or a phrase without an end.
@@ -50,14 +63,17 @@ impl Search {
         if parts.len() % 2 == 0 {
             return Err(SearchError::OpenPhrase);
         }
-        let pieces = parts.iter().enumerate().flat_map(|(index, part)| {
+        let terms = parts.iter().enumerate().flat_map(|(index, part)| {
             let is_phrase = index % 2 == 1;
-            if is_phrase { vec![*part] } else { part.split_whitespace().collect() }
+            if is_phrase {
+                vec![Term::exact(part)]
+            } else {
+                part.split_whitespace().map(Term::read).collect()
+            }
         });
-        let mut terms: Vec<_> =
-            pieces.map(|piece| Term(words(piece).into_iter().map(Arc::from).collect())).collect();
-        terms.retain(|term| !term.0.is_empty());
-        match terms.iter().map(|term| term.0.len()).sum() {
+        let mut terms = terms.collect::<Result<Vec<_>, _>>()?;
+        terms.retain(|term| !term.words.is_empty());
+        match terms.iter().map(|term| term.words.len()).sum() {
             0 => Err(SearchError::NoWord),
             count if count > MOST_WORDS => Err(SearchError::TooManyWords),
             _ => Ok(Self { terms }),
@@ -102,16 +118,50 @@ impl Search {
     /// The words that are part of a term.
     fn found_in(&self, places: &[(Range<usize>, String)]) -> Vec<bool> {
         let mut found = vec![false; places.len()];
-        for Term(term) in &self.terms {
-            for start in 0..(places.len() + 1).saturating_sub(term.len()) {
-                let here = &places[start..start + term.len()];
-                if here.iter().zip(term).all(|((_, word), wanted)| word.as_str() == wanted.as_ref())
-                {
-                    found[start..start + term.len()].fill(true);
+        for term in &self.terms {
+            let length = term.words.len();
+            for start in 0..(places.len() + 1).saturating_sub(length) {
+                if term.is_at(&places[start..start + length]) {
+                    found[start..start + length].fill(true);
                 }
             }
         }
         found
+    }
+}
+
+impl Term {
+    /// The words of a phrase.
+    fn exact(written: &str) -> Result<Self, SearchError> {
+        if written.contains('*') {
+            return Err(SearchError::MisplacedAsterisk);
+        }
+        Ok(Self { words: words(written).into_iter().map(Arc::from).collect(), is_prefix: false })
+    }
+
+    /// A word, or the beginning of one where an asterisk follows it.
+    fn read(written: &str) -> Result<Self, SearchError> {
+        let Some(beginning) = written.strip_suffix('*') else { return Self::exact(written) };
+        let (mut end, mut length) = (0, 0);
+        each_word(beginning, |place, word| (end, length) = (place.end, word.chars().count()));
+        if end < beginning.len() || length < SHORTEST_BEGINNING {
+            return Err(SearchError::MisplacedAsterisk);
+        }
+        Ok(Self { is_prefix: true, ..Self::exact(beginning)? })
+    }
+
+    /// Its words, each with whether it is the beginning of one.
+    pub fn each_word(&self) -> impl Iterator<Item = (&str, bool)> {
+        let last = self.words.len().saturating_sub(1);
+        let words = self.words.iter().enumerate();
+        words.map(move |(index, word)| (word.as_ref(), self.is_prefix && index == last))
+    }
+
+    /// Returns true if these are its words.
+    fn is_at(&self, places: &[(Range<usize>, String)]) -> bool {
+        self.each_word().zip(places).all(|((wanted, is_beginning), (_, word))| {
+            if is_beginning { word.starts_with(wanted) } else { word == wanted }
+        })
     }
 }
 
@@ -155,7 +205,7 @@ fn push_escaped(out: &mut String, text: &str) {
 mod tests {
     use domain::Members;
 
-    use super::{Search, SearchError};
+    use super::{Search, SearchError, Term};
 
     #[test]
     fn words_and_phrases_are_told_apart() {
@@ -168,11 +218,30 @@ mod tests {
             ("", Err(SearchError::NoWord)),
             ("\"\"", Err(SearchError::NoWord)),
             ("\"rice", Err(SearchError::OpenPhrase)),
+            ("ric* Peña*", Ok("ric*|pena*")),
+            ("R&De*", Ok("r de*")),
+            ("\"sweet potato\" ri*", Ok("sweet potato|ri*")),
+            ("\"sweet\"ri*\"corn\"", Ok("sweet|ri*|corn")),
+            ("ß*", Ok("ss*")),
+            ("*", Err(SearchError::MisplacedAsterisk)),
+            ("rice *", Err(SearchError::MisplacedAsterisk)),
+            ("r*", Err(SearchError::MisplacedAsterisk)),
+            ("e\u{301}*", Err(SearchError::MisplacedAsterisk)),
+            ("R&D*", Err(SearchError::MisplacedAsterisk)),
+            ("ri**", Err(SearchError::MisplacedAsterisk)),
+            ("r*ce", Err(SearchError::MisplacedAsterisk)),
+            ("*ice", Err(SearchError::MisplacedAsterisk)),
+            ("rice:*", Err(SearchError::MisplacedAsterisk)),
+            ("(rice*)", Err(SearchError::MisplacedAsterisk)),
+            ("\"rice*\"", Err(SearchError::MisplacedAsterisk)),
+            ("\"rice\"*", Err(SearchError::MisplacedAsterisk)),
             (&"x ".repeat(33), Err(SearchError::TooManyWords)),
         ] {
             let read = Search::read(written).map(|search| {
-                let terms: Vec<_> = search.terms.iter().map(|term| term.0.join(" ")).collect();
-                terms.join("|")
+                let written = |term: &Term| {
+                    format!("{}{}", term.words.join(" "), if term.is_prefix { "*" } else { "" })
+                };
+                search.terms.iter().map(written).collect::<Vec<_>>().join("|")
             });
             assert_eq!(read, expected.map(str::to_owned), "{written}");
         }
@@ -193,7 +262,15 @@ mod tests {
             snippet("\"rice rice\"").as_deref(),
             Some("&lt;b&gt;Río&lt;/b&gt; &amp; <mark>rice</mark>, <mark>rice</mark>")
         );
-        assert_eq!(snippet("wheat"), None);
+        assert_eq!(
+            snippet("ri*").as_deref(),
+            Some("&lt;b&gt;<mark>Río</mark>&lt;/b&gt; &amp; <mark>rice</mark>, <mark>rice</mark>")
+        );
+        assert_eq!(
+            snippet("b-ric*").as_deref(),
+            Some("&lt;b&gt;Río&lt;/<mark>b</mark>&gt; &amp; <mark>rice</mark>, rice")
+        );
+        assert_eq!((snippet("wheat"), snippet("rices*")), (None, None));
     }
 
     #[test]

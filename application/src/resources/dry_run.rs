@@ -89,6 +89,7 @@ impl<R: Resource> ResourceService<R> {
             last: listed.last().map(place),
             has_more: listed.len() < total,
             items: listed,
+            counts: None,
         };
         Ok(Listing::new(first, Arc::new(page), Embedded::default()))
     }

@@ -79,7 +79,8 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         let (reach, query) = (self.reach(parent), request.query(self.collection));
         let content = self.repository.page(&reach, &query).await?;
         let has_items = async {
-            let first = PageQuery { position: PageStart::Offset(0), limit: 1, ..query.clone() };
+            let position = PageStart::Offset(0);
+            let first = PageQuery { position, limit: 1, count_by: None, ..query.clone() };
             Ok(!self.repository.page(&reach, &first).await?.items.is_empty())
         };
         require_within(request, &content, has_items).await?;

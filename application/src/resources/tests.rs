@@ -67,7 +67,7 @@ fn content(total: Total, items: &[ShownItem]) -> ListedPage {
         .iter()
         .map(|shown| ListedItem { shown: shown.clone(), score: Some(1.0), snippet: None })
         .collect();
-    ListedPage { total, revision: Revision(1), items, first, last, has_more: true }
+    ListedPage { total, revision: Revision(1), items, first, last, has_more: true, counts: None }
 }
 
 fn service<R: domain::Resource>(

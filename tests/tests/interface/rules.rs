@@ -35,7 +35,7 @@ impl RuleFile {
 }
 
 /// Runs a test on a fresh service with these rules, over each kind of store.
-fn with_rules(rules: &str, test: impl Fn(&Service)) {
+pub fn with_rules(rules: &str, test: impl Fn(&Service)) {
     let file = RuleFile::new(rules);
     for store in [Store::Sqlite, Store::Postgres] {
         println!("on {store:?}:");

@@ -97,8 +97,6 @@ fn what_means_something_to_an_engine_is_only_text() {
         ("rice NOT corn", ""),
         ("NEAR", "5"),
         ("NEAR(rice lowlands)", ""),
-        ("ric*", ""),
-        ("rice*", "0 1 5"),
         ("-rice", "0 1 5"),
         ("^rice", "0 1 5"),
         ("title:rice", ""),
@@ -107,7 +105,6 @@ fn what_means_something_to_an_engine_is_only_text() {
         ("rice & lowlands", "0"),
         ("rice | corn", "1"),
         ("!rice", "0 1 5"),
-        ("rice:*", "0 1 5"),
         ("rice <-> in", "0"),
         ("'rice'", "0 1 5"),
         ("rice'; DROP TABLE items; --", ""),
@@ -116,6 +113,59 @@ fn what_means_something_to_an_engine_is_only_text() {
         ("rice + lowlands", "0"),
         ("$1 rice", ""),
     ]);
+}
+
+#[test]
+fn a_beginning_finds_all_words_that_have_it() {
+    finds(&[
+        ("ric*", "0 1 5"),
+        ("RIC*", "0 1 5"),
+        ("rice*", "0 1 5"),
+        ("rices*", ""),
+        ("peña*", "1"),
+        ("stras*", "2"),
+        ("研究*", "2"),
+        ("x2*", "2"),
+        ("lo* th*", "0 3"),
+        ("\"sweet potato\" pe*", "1"),
+        ("sweet-pot*", "1"),
+        ("rice-wi*", "5"),
+        ("R&D-pro*", "2"),
+        ("lowlands-of*", "3"),
+        ("lowlands-of-th*", ""),
+        ("or* no* no*", "4 5"),
+        ("47*", ""),
+        (&format!("{}*", "x".repeat(900)), ""),
+    ]);
+}
+
+#[test]
+fn an_asterisk_elsewhere_is_refused() {
+    let service = Service::start(Store::Sqlite);
+    for q in [
+        "*",
+        "**",
+        "r*",
+        "rice *",
+        "* rice",
+        "ri*ce",
+        "*ice",
+        "ric**",
+        "ric*,",
+        "(ric*)",
+        "rice:*",
+        "\"ric*\"",
+        "\"sweet pot*\"",
+        "\"rice\"*",
+        "é*",
+        "R&D*",
+        "ric*)OR(x",
+        "ric*'",
+        "'ric':*",
+    ] {
+        let answer = service.get(&format!("{FILES}?q={}", encoded(q))).send();
+        drop(answer.refusing_query(&["`q`", "`*`"]));
+    }
 }
 
 #[test]
@@ -182,6 +232,8 @@ fn a_snippet_marks_what_was_found_and_is_safe_in_html() {
                 "&lt;b&gt;Bold &amp; &quot;<mark>quoted</mark>&quot;&lt;/b&gt; <mark>rice</mark>-wine 'n' more_than 50 %",
             ),
             ("treasure", "Hidden <mark>treasure</mark>"),
+            ("hid* tre*", "<mark>Hidden</mark> <mark>treasure</mark>"),
+            ("sweet-pot*", "<mark>Sweet</mark> <mark>potato</mark>"),
             ("\"sweet potato\"", "<mark>Sweet</mark> <mark>potato</mark>"),
             ("penaranda", "<mark>Peñaranda</mark> grows RICE and sweet corn; the potato is sweet."),
         ] {

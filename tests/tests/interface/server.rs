@@ -104,9 +104,20 @@ fn other_origins_are_served_only_if_configured() {
         lists(
             &preflight,
             "access-control-allow-headers",
-            &["authorization", "content-type", "idempotency-key", "if-match", "last-event-id"],
+            &[
+                "authorization",
+                "content-type",
+                "idempotency-key",
+                "if-match",
+                "last-event-id",
+                "prefer",
+            ],
         );
-        lists(&simple, "access-control-expose-headers", &["etag", "location", "www-authenticate"]);
+        lists(
+            &simple,
+            "access-control-expose-headers",
+            &["etag", "link", "location", "preference-applied", "www-authenticate"],
+        );
     }
     open.get("/v1/files").header("origin", b"\xff\xfe").send().expect(200);
 }

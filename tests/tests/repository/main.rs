@@ -30,6 +30,7 @@ mod followers;
 mod full;
 mod lookups;
 mod many;
+mod member_counts;
 mod model;
 mod orders;
 mod pages;

@@ -16,6 +16,8 @@ use crate::store::{
 on_both_stores! {
     every_word_must_be_found_and_no_word_is_too_common
     phrases_are_found_in_one_text
+    beginnings_find_all_words_that_have_them
+    operators_of_the_engines_are_words
     case_and_accents_are_folded
     the_best_match_comes_first
     every_write_keeps_the_index_in_step
@@ -83,6 +85,69 @@ async fn phrases_are_found_in_one_text(store: &TestStore) {
         found(store, COLLECTION, "potato sweet").await,
         "sweet potato|potato, sweet|sweet-potato pie|sweet"
     );
+}
+
+async fn beginnings_find_all_words_that_have_them(store: &TestStore) {
+    store_texts(
+        store,
+        &[
+            "rice",
+            "ricefields of the north",
+            "Río",
+            "ri",
+            "r",
+            "sweet potatoes",
+            "sweet, potted rice",
+        ],
+    )
+    .await;
+    let long = "x".repeat(300);
+    store_texts(store, &[&long]).await;
+    for (written, expected) in [
+        ("ri*", "rice|ricefields of the north|Río|ri|sweet, potted rice"),
+        ("ric*", "rice|ricefields of the north|sweet, potted rice"),
+        ("rice*", "rice|ricefields of the north|sweet, potted rice"),
+        ("ricef*", "ricefields of the north"),
+        ("ricefields*", "ricefields of the north"),
+        ("ricefieldss*", ""),
+        ("ric* nor*", "ricefields of the north"),
+        ("ric* swe*", "sweet, potted rice"),
+        ("sweet-pot*", "sweet potatoes|sweet, potted rice"),
+        ("sweet-ric*", ""),
+        ("\"potted rice\" sw*", "sweet, potted rice"),
+        ("ri* ri* rice", "rice|sweet, potted rice"),
+        ("xx*", &long),
+        (&format!("{long}*"), &long),
+    ] {
+        assert_eq!(found(store, COLLECTION, written).await, expected, "{written}");
+    }
+    let page = store.select(COLLECTION, &best_first(searching(COLLECTION, "ric*"))).await;
+    assert!(page.items.is_sorted_by(|one, next| one.score >= next.score), "{page:?}");
+}
+
+async fn operators_of_the_engines_are_words(store: &TestStore) {
+    let texts = ["or and not near", "words term doc", "é\u{10FFFF}", "𝔘𝔫𝔦 code"];
+    store_texts(store, &texts).await;
+    for (written, expected) in [
+        ("OR AND", "or and not near"),
+        ("or* AN*", "or and not near"),
+        ("NEAR(or 5", ""),
+        ("wor* -term", "words term doc"),
+        ("words:term", "words term doc"),
+        ("{words} : ter*", "words term doc"),
+        ("te\u{10FFFF}*", "refused"),
+        ("un* cod*", "𝔘𝔫𝔦 code"),
+        ("'or' <-> 'and'", "or and not near"),
+        ("or';--*", "refused"),
+        ("or \\* an*", "refused"),
+        ("$1 an*", ""),
+    ] {
+        let found = match Search::read(written) {
+            Ok(_) => found(store, COLLECTION, written).await,
+            Err(_) => "refused".to_owned(),
+        };
+        assert_eq!(found, expected, "{written}");
+    }
 }
 
 async fn case_and_accents_are_folded(store: &TestStore) {

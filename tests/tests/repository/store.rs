@@ -78,6 +78,7 @@ pub fn everything(scope: Scope) -> PageQuery {
         limit: 1000,
         fields: None,
         is_counted: true,
+        count_by: None,
         related: scope.collection.referenced().collect(),
     }
 }

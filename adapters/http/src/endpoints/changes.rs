@@ -13,6 +13,7 @@ use poem_openapi::types::ToJSON;
 use crate::base_url::BaseUrl;
 use crate::endpoints::{change_feed::require_own, content};
 use crate::hal::ChangePage;
+use crate::headers::link::with_links;
 use crate::problem::Problem;
 use crate::query::ChangesQuery;
 use crate::query::change_cursor::History;
@@ -34,8 +35,9 @@ impl Endpoint for Changes {
         let history = History::of(&self.service.history());
         require_own(query.after, history)?;
         let page = self.page(&query).await.map_err(Problem::from)?;
-        let body = ChangePage::of(&query, &page, history, &self.base_url).to_json_string();
-        Ok(content::answer(&request, body)?)
+        let page = ChangePage::of(&query, &page, history, &self.base_url);
+        let response = content::answer(&request, page.to_json_string())?;
+        Ok(with_links(response, &page.targets()))
     }
 }
 

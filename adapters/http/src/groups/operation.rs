@@ -117,6 +117,11 @@ impl Operation {
         self.method() == Method::POST
     }
 
+    /// Tells whether it shows what it wrote, unless the client prefers not to see it.
+    pub fn takes_preference(self) -> bool {
+        !self.is_read() && self != Self::Delete
+    }
+
     /// Tells whether the request has a body.
     pub fn takes_body(self) -> bool {
         !self.is_read() && !matches!(self, Self::Delete | Self::Restore)

@@ -5,6 +5,7 @@ use poem_openapi::Object;
 
 use crate::base_url::BaseUrl;
 use crate::groups::GroupSpec;
+use crate::headers::link::Targets;
 use crate::links;
 use crate::openapi::values::{DateTime, GroupName, Kind, Link, Number, StringOrNull, Uuid};
 use crate::query::ChangesQuery;
@@ -79,6 +80,11 @@ impl ChangePage {
             embedded: Changes { changes: changes.collect() },
             page_size: query.page_size.cast_signed(),
         }
+    }
+
+    /// The URL of the next page.
+    pub fn targets(&self) -> Targets {
+        vec![("next", self.links.next.url())]
     }
 }
 

@@ -3,18 +3,22 @@
 use std::fmt::Write;
 
 use application::query::Total;
-use application::{AdjacentPage, ListedItem, Listing};
+use application::{AdjacentPage, ListedItem, Listing, MemberCounts, ValueCount};
 use domain::{ItemId, Violations};
 
 use super::item::{DRY_RUN, ItemView, Snapshot, item_size, push_item};
 use super::writer::{close_object, push_escaped_link, push_link, remarks};
 use crate::base_url::BaseUrl;
 use crate::groups::Group;
+use crate::headers::link::Targets;
 use crate::links;
 use crate::query::PageLinks;
 
 /// Bytes to reserve for what surrounds a page's items: links with cursors, mostly.
 const ENVELOPE: usize = 1536;
+
+/// Bytes to reserve for what surrounds a value that is counted.
+const COUNT: usize = 40;
 
 /// A page of a collection, and what a representation shows with it.
 #[derive(Clone, Copy)]
@@ -48,16 +52,25 @@ pub fn collection_size(group: Group, listing: &Listing) -> usize {
         item_size(group, &ItemView::listed(listed, &listing.embedded, Snapshot::Now))
             + listed.snippet.as_ref().map_or(0, String::len)
     };
-    listing.items().iter().map(size).sum::<usize>() + ENVELOPE
+    let counts = listing.content.counts.iter().flat_map(|counts| &counts.values);
+    let counts = counts.map(|count| count.value.len() + COUNT).sum::<usize>();
+    listing.items().iter().map(size).sum::<usize>() + counts + ENVELOPE
 }
 
-/// The representation of a page.
-pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> String {
+/// The representation of a page that has these links.
+pub fn collection(
+    base_url: &BaseUrl,
+    group: Group,
+    page: &PageView<'_>,
+    targets: &Targets,
+) -> String {
     let PageView { listing, parent, snapshot, .. } = *page;
     let mut out = String::with_capacity(collection_size(group, listing));
     let url = links::collection(base_url, group, parent);
     out.push_str("{\"_links\":{");
-    push_page_links(&mut out, &url, page);
+    for (relation, target) in targets {
+        push_escaped_link(&mut out, relation, target);
+    }
     let up = match (group.parent(), parent) {
         (Some(of), Some(id)) => links::item(base_url, of, None, id),
         _ => format!("{base_url}/"),
@@ -72,13 +85,21 @@ pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Stri
         let view = ItemView::listed(listed, &listing.embedded, snapshot);
         push_item(&mut out, base_url, group, &url, view);
     }
-    out.push_str("]}");
-    push_counts(&mut out, listing);
+    out.push(']');
+    let counts = listing.content.counts.as_ref();
+    if let Some(counts) = counts {
+        push_value_counts(&mut out, &counts.values);
+    }
+    out.push('}');
+    push_numbers(&mut out, listing);
     let total =
         matches!(listing.content.total, Total::AtLeast(_)).then(|| "\"total\":\"at_least\"".into());
     let dry_run = matches!(snapshot, Snapshot::DryRun).then(|| DRY_RUN.into());
     let warnings = page.warnings.map(|found| format!("\"warnings\":{}", remarks(base_url, found)));
-    let meta: Vec<_> = [total, dry_run, warnings].into_iter().flatten().collect();
+    let counts = counts.map(|MemberCounts { rest, absent, .. }| {
+        format!("\"counts\":{{\"rest\":{rest},\"absent\":{absent}}}")
+    });
+    let meta: Vec<_> = [total, counts, dry_run, warnings].into_iter().flatten().collect();
     if !meta.is_empty() {
         let _ = write!(out, ",\"_meta\":{{{}}}", meta.join(","));
     }
@@ -86,28 +107,36 @@ pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Stri
     out
 }
 
-/// Appends self, first, prev, next and last, as far as they apply, each followed by a comma.
-fn push_page_links(out: &mut String, url: &str, page: &PageView<'_>) {
-    let PageView { listing, links, .. } = page;
-    push_escaped_link(out, "self", &links.own(url));
+/// The URLs of a page itself and of the first, the previous, the next and the last one, as far as
+/// they are there.
+pub fn page_targets(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Targets {
+    let PageView { listing, parent, links, .. } = page;
+    let url = links::collection(base_url, group, *parent);
     let Listing { page_count, previous, next, .. } = listing;
-    let adjacent = |page: &AdjacentPage| links.to(url, page.page, Some(&page.position));
-    let numbered = |number: u64| links.to(url, number, None);
-    let linked = [
+    let adjacent = |page: &AdjacentPage| links.to(&url, page.page, Some(&page.position));
+    let numbered = |number: u64| links.to(&url, number, None);
+    let targets = [
+        ("self", Some(links.own(&url))),
         ("first", page_count.is_none_or(|count| count > 0).then(|| numbered(1))),
         ("prev", previous.as_ref().map(adjacent)),
         ("next", next.as_ref().map(adjacent)),
         ("last", page_count.filter(|count| *count > 0).map(numbered)),
     ];
-    for (relation, target) in linked {
-        if let Some(target) = target {
-            push_escaped_link(out, relation, &target);
-        }
+    targets.into_iter().filter_map(|(relation, target)| Some((relation, target?))).collect()
+}
+
+/// Appends how many items have each value, which is JSON text already.
+fn push_value_counts(out: &mut String, counts: &[ValueCount]) {
+    out.push_str(",\"counts\":[");
+    for (index, ValueCount { value, items }) in counts.iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let _ = write!(out, "{comma}{{\"value\":{value},\"count\":{items}}}");
     }
+    out.push(']');
 }
 
 /// Appends what is known of how many items and pages there are.
-fn push_counts(out: &mut String, listing: &Listing) {
+fn push_numbers(out: &mut String, listing: &Listing) {
     let Listing { page, page_size, page_count, content, .. } = listing;
     if let Some(page_count) = page_count {
         let _ = write!(out, ",\"page_count\":{page_count}");

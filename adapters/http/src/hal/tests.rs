@@ -6,7 +6,7 @@ use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{ItemView, PageView, Snapshot, collection, item};
+use super::{ItemView, PageView, Snapshot, collection, item, page_targets};
 use crate::base_url::BaseUrl;
 use crate::groups::named;
 use crate::query::CollectionQuery;
@@ -92,6 +92,7 @@ fn page(total: Total, page_count: Option<u64>) -> Value {
         first: None,
         last: None,
         has_more: false,
+        counts: None,
     };
     let listing = Listing {
         page: 1,
@@ -104,7 +105,9 @@ fn page(total: Total, page_count: Option<u64>) -> Value {
     };
     let links = CollectionQuery::plain(named("proposals"), None).links();
     let page = PageView::new(&listing, None, links, Snapshot::Now);
-    serde_json::from_str(&collection(&base_url(), named("proposals"), &page)).unwrap()
+    let (base_url, group) = (base_url(), named("proposals"));
+    let targets = page_targets(&base_url, group, &page);
+    serde_json::from_str(&collection(&base_url, group, &page, &targets)).unwrap()
 }
 
 #[test]

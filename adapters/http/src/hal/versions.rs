@@ -4,6 +4,7 @@ use application::{LoggedChange, VersionPage};
 use domain::WriteOperation;
 use poem_openapi::Object;
 
+use crate::headers::link::Targets;
 use crate::openapi::values::{CollectionLinks, DateTime, Kind, Link, Number, StringOrNull};
 use crate::query::VersionsQuery;
 use crate::time::TIME;
@@ -80,6 +81,14 @@ impl VersionHistory {
             total_items: Number(page.latest.number().into()),
             page: Number(number.into()),
         }
+    }
+
+    /// The URLs of the other pages.
+    pub fn targets(&self) -> Targets {
+        let CollectionLinks { first, prev, next, last, .. } = &self.links;
+        let links = [("first", first), ("prev", prev), ("next", next), ("last", last)];
+        let target = |(relation, link): (_, &Option<Link>)| Some((relation, link.as_ref()?.url()));
+        links.into_iter().filter_map(target).collect()
     }
 }
 

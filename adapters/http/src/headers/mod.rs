@@ -5,5 +5,7 @@ pub mod content_security_policy;
 pub mod entity_tag;
 pub mod history;
 pub mod idempotency_key;
+pub mod link;
 pub mod media_type;
+pub mod prefer;
 pub mod quality_list;

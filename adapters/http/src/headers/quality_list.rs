@@ -24,8 +24,9 @@ pub fn elements<'a>(
     Some(lines.iter().flat_map(elements_of_line).filter_map(element))
 }
 
-/// Where a line has bytes that are no text, only the elements that have them are lost.
-fn elements_of_line(line: &HeaderValue) -> Vec<&str> {
+/// The elements of a line of a list. Where it has bytes that are no text, only the elements that have
+/// them are lost.
+pub fn elements_of_line(line: &HeaderValue) -> Vec<&str> {
     match line.to_str() {
         Ok(text) => split_unquoted(text, ',').collect(),
         Err(_) => line

@@ -53,7 +53,8 @@ pub fn response(group: Group, operation: Operation, base_url: &BaseUrl) -> (&'st
             let query = CollectionQuery::plain(group, parent);
             let listing = Listing::new(&query.request, page_of(shown), Embedded::default());
             let view = PageView::new(&listing, parent, query.links(), Snapshot::Now);
-            ("{stem}Collection", hal::collection(base_url, group, &view))
+            let targets = hal::page_targets(base_url, group, &view);
+            ("{stem}Collection", hal::collection(base_url, group, &view, &targets))
         }
         Operation::GetVersion => {
             let latest = Version::FIRST.next();
@@ -93,7 +94,8 @@ fn change(group: Group, shown: &ShownItem) -> LoggedChange {
 fn page_of(shown: ShownItem) -> Arc<ListedPage> {
     let (total, revision) = (Total::Exact(1), Revision(1));
     let items = vec![ListedItem { shown, score: None, snippet: None }];
-    ListedPage { total, revision, items, first: None, last: None, has_more: false }.into()
+    ListedPage { total, revision, items, first: None, last: None, has_more: false, counts: None }
+        .into()
 }
 
 fn shown(group: Group, parent: Option<ItemId>) -> ShownItem {

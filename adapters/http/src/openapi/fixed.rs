@@ -11,7 +11,9 @@ use poem_openapi::types::{Any, Type};
 use serde_json::Value;
 
 use super::model::{array, reference};
-use super::values::{AtLeast, CollectionLinks, DateTime, Kind, Number, PatchName, True, Uri};
+use super::values::{
+    AtLeast, CollectionLinks, Count, DateTime, Kind, Number, PatchName, True, Uri,
+};
 use crate::hal::{ChangePage, RuleList, VersionHistory};
 
 /// Registers all of them.
@@ -19,6 +21,7 @@ pub fn register(registry: &mut Registry) {
     Meta::register(registry);
     CollectionLinks::register(registry);
     CollectionMeta::register(registry);
+    ValueCount::register(registry);
     VersionHistory::register(registry);
     PatchOperation::register(registry);
     Problem::register(registry);
@@ -81,11 +84,31 @@ pub struct Remark {
 pub struct CollectionMeta {
     /// `total_items` was not counted to the end: there are more.
     total: Option<AtLeast>,
+    /// The items that `_embedded.counts` does not tell of. Only with `count_by`.
+    counts: Option<OtherCounts>,
     /// Nothing was stored: it was a dry run.
     dry_run: Option<True>,
     /// Remarks of business rules that do not refuse the write.
     #[oai(validator(max_items = 100))]
     warnings: Option<Vec<Remark>>,
+}
+
+/// How many items have a value.
+#[derive(Object)]
+pub struct ValueCount {
+    /// The value, as it is stored.
+    value: Any<Value>,
+    /// The number of items.
+    count: Number,
+}
+
+/// How many items have no value that is listed.
+#[derive(Object)]
+pub struct OtherCounts {
+    /// The items with other values: less frequent ones, and those of more than 200 characters.
+    rest: Count,
+    /// The items without the member, or with `null`.
+    absent: Count,
 }
 
 /// An operation of a JSON Patch (RFC 6902).

@@ -110,9 +110,9 @@ operations! {
         "Makes {item} from the body. The service makes the `id`; `Location` names the new item. `_links`, `_embedded` and `_meta` in the body are ignored.";
     Get "get{stem}" "Read {item}" [200, 304, 400, 404, 408, 413, 414]:
         "Returns {item} as it is stored, with links and its version; with `fields` a part of it.";
-    Patch "patch{stem}" "Change members of {item}" [200, 400, 404, 408, 412, 413, 422, 428, 507]:
+    Patch "patch{stem}" "Change members of {item}" [200, 204, 400, 404, 408, 412, 413, 422, 428, 507]:
         "A merge patch (RFC 7396): members in the body replace those stored, `null` removes one, all others stay. The result is checked as a whole.";
-    Replace "replace{stem}" "Replace {item}" [200, 400, 404, 408, 412, 413, 422, 428, 507]:
+    Replace "replace{stem}" "Replace {item}" [200, 204, 400, 404, 408, 412, 413, 422, 428, 507]:
         "Replaces all members. Send `If-Match` with the ETag that was read, so that nobody's changes in between are lost.";
     Delete "delete{stem}" "Delete {item}" [204, 400, 404, 408, 412, 413, 422, 428, 507]:
         "Removes {item}{children}. A business rule may keep it (422).";
@@ -124,9 +124,9 @@ operations! {
         "The item as it was in this version, also after it was removed. The links of RFC 5829 lead to the others. Sent back with PUT it restores the version of an item that exists.";
     Compare "compare{stem}Versions" "Compare two versions of {item}" [200, 304, 400, 404, 408, 410, 413, 414]:
         "The operations of a JSON Patch (RFC 6902) that make the version `from` into this one: a bare list, empty when nothing differs.";
-    Restore "restore{stem}Version" "Restore a version of {item}" [200, 201, 400, 404, 408, 409, 410, 412, 413, 422, 428, 507]:
+    Restore "restore{stem}Version" "Restore a version of {item}" [200, 201, 204, 400, 404, 408, 409, 410, 412, 413, 422, 428, 507]:
         "The item becomes what it was in this version, as a new version. One that was removed is there again under its old id (201). It is checked like any other write. Takes no body.";
-    ReplaceAll "replaceAll{stem}s" "Replace all {items}" [200, 400, 408, 412, 413, 422, 428, 507]:
+    ReplaceAll "replaceAll{stem}s" "Replace all {items}" [200, 204, 400, 408, 412, 413, 422, 428, 507]:
         "Replaces the collection in one transaction: elements with a known `id` keep it, others get one, the rest go. Takes an array of objects, or a HAL collection that holds every item.";
 }
 
@@ -182,7 +182,7 @@ const fn meaning(status: u16) -> &'static str {
     match status {
         200 => "Done.",
         201 => "Created; `Location` names the new item.",
-        204 => "Deleted.",
+        204 => "Done; there is no body.",
         304 => "Not modified since the entity tag in `If-None-Match`.",
         400 => "Client error: the body, a condition or a query parameter cannot be read.",
         404 => "Not found: no such item, no such version, or no such proposal.",
@@ -210,36 +210,49 @@ const fn meaning(status: u16) -> &'static str {
 }
 
 /// The response headers, with what they say.
-const HEADERS: [(&str, &str); 6] = [
+const HEADERS: [(&str, &str); 8] = [
     ("Allow", "The methods this path serves."),
     ("X-Request-Id", "Names the request in the service's log."),
     ("ETag", "Strong entity tag of the current representation."),
     ("Last-Modified", "When the item was last written."),
     ("Location", "URL of the new item."),
     ("Retry-After", "Seconds to wait."),
+    (
+        "Link",
+        "The links to other pages (RFC 8288), as in `_links`; without `next` on the last page.",
+    ),
+    ("Preference-Applied", "The preference in `Prefer` that the response meets."),
 ];
 
 fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
     use Operation::{Compare, List, ListVersions, ReplaceAll, Restore};
     let shows_item = !matches!(operation, List | ReplaceAll | ListVersions | Compare);
+    let is_written = operation.takes_preference() && matches!(status, 200 | 201 | 204);
     let is_sent = |name: &str| match name {
         // A removed item has no tag.
-        "ETag" => matches!(status, 200 | 201 | 304 | 412) && (operation, status) != (Restore, 412),
-        "Last-Modified" => matches!(status, 200 | 201) && shows_item,
+        "ETag" => {
+            is_written || matches!(status, 200 | 304 | 412) && (operation, status) != (Restore, 412)
+        }
+        "Last-Modified" => (is_written || status == 200) && shows_item,
+        "Preference-Applied" => is_written,
         "Location" => status == 201,
         "Retry-After" => status == 503,
+        "Link" => status == 200 && matches!(operation, List | ListVersions | ReplaceAll),
         _ => status != 414,
     };
     HEADERS.iter().filter(|(name, _)| is_sent(name)).map(|(name, _)| header(name)).collect()
 }
 
-/// One of the response headers, which is always there.
+/// The response headers that are not always there.
+const OPTIONAL: [&str; 2] = ["Link", "Preference-Applied"];
+
+/// One of the response headers.
 pub fn header(name: &str) -> MetaHeader {
     let row = HEADERS.iter().find(|(known, _)| *known == name);
     MetaHeader {
         name: name.to_owned(),
         description: row.map(|(_, description)| (*description).to_owned()),
-        required: true,
+        required: !OPTIONAL.contains(&name),
         deprecated: false,
         schema: inline(MetaSchema::new("string")),
     }

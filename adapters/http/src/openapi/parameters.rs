@@ -85,7 +85,13 @@ fn in_headers_of(operation: Operation) -> Vec<MetaOperationParam> {
     let header = |(name, description, pattern): (&str, &str, &str)| {
         parameter(name, MetaParamIn::Header, description, inline(matching(pattern)))
     };
-    rows.into_iter().map(header).collect()
+    // What is no preference that the service knows is ignored, so it has no pattern.
+    let preference = operation.takes_preference().then(|| {
+        let description = "`return=minimal` asks for a response without a body (RFC 7240): 204 in place of 200, and 201 with its headers alone. Where business rules warn, the representation comes all the same.";
+        let schema = with_example(MetaSchema::new("string"), "return=minimal");
+        parameter("Prefer", MetaParamIn::Header, description, inline(schema))
+    });
+    rows.into_iter().map(header).chain(preference).collect()
 }
 
 /// The description and the schema of a query parameter. `None` for `embed` where a group has nothing
@@ -103,12 +109,16 @@ fn in_query_of(group: Group, name: &str) -> Option<(&'static str, MetaSchemaRef)
             sort(group),
         ),
         "q" => (
-            "Only items whose strings hold all these words and `\"phrases\"`, whatever the case and accents of their letters; the best matches first unless `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.",
+            "Only items whose strings hold all these words, `\"phrases\"` and beginnings of words (`ric*`), whatever the case and accents of their letters; the best matches first unless `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.",
             MetaSchema {
                 min_length: Some(1),
                 max_length: Some(MOST_VALUE),
                 ..with_example(MetaSchema::new("string"), examples::searched(group))
             },
+        ),
+        "count_by" => (
+            "Counts all selected items by their values of this member, whatever page is shown: `_embedded.counts`, and `_meta.counts` for the items that it does not tell of. Not with `as_of`.",
+            count_by(group),
         ),
         "fields" => (
             keep(format!(
@@ -195,6 +205,15 @@ fn fields(group: Group) -> MetaSchema {
     }
     let first: Vec<_> = group.members_by_name().take(2).map(|(name, ..)| name).collect();
     names_schema("[^,]+", MOST_FIELDS, first.join(","))
+}
+
+fn count_by(group: Group) -> MetaSchema {
+    let example = examples::filtered(group).0;
+    if group.is_typed() {
+        return with_example(one_of(group.members_by_name().map(|(name, ..)| name)), example);
+    }
+    let name = with_example(MetaSchema::new("string"), example);
+    MetaSchema { min_length: Some(1), max_length: Some(MOST_VALUE), ..name }
 }
 
 /// The schema of a list of at most `most` names, of which `name` is the pattern.

@@ -184,7 +184,10 @@ fn item_links(group: Group) -> MetaSchema {
 
 fn collection(group: Group) -> MetaSchema {
     let name = group.collection.name();
-    let embedded = object(&[name], [(name, inline(array(reference(group.stem))))]);
+    let counts = "How many of all selected items have each value of the member in `count_by`, the most frequent first, 100 at most. Only with `count_by`.";
+    let counts = described(array(reference("ValueCount")), counts);
+    let items = inline(array(reference(group.stem)));
+    let embedded = object(&[name], [(name, items), ("counts", counts)]);
     let counts = [
         (
             "page_count",

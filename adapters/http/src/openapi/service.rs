@@ -121,7 +121,12 @@ const ROWS: [Row; 8] = [
 pub fn paths() -> Vec<MetaPath> {
     let path = |row: Row| {
         let shown = row.shown.map_or_else(|| inline(MetaSchema::new("object")), reference);
-        let responses = responses(row.statuses, row.types, &shown, |_| vec![header("Allow")]);
+        let has_pages = row.path == links::CHANGES;
+        let headers = |status| {
+            let link = (has_pages && status == 200).then(|| header("Link"));
+            std::iter::once(header("Allow")).chain(link).collect()
+        };
+        let responses = responses(row.statuses, row.types, &shown, headers);
         let in_path = row.path.split('/').filter_map(|segment| segment.strip_prefix(':'));
         let in_header = (row.path == links::CHANGE_STREAM).then_some("Last-Event-ID");
         let parameters = in_path.chain(row.query.iter().copied()).chain(in_header);

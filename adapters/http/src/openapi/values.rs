@@ -81,6 +81,11 @@ impl Link {
     pub fn to(url: String) -> Self {
         Self { href: Uri(url.into()) }
     }
+
+    /// The URL it leads to.
+    pub fn url(&self) -> String {
+        self.href.0.as_str().unwrap_or_default().to_owned()
+    }
 }
 
 /// Links to the other pages, as far as there are any.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::error::{invalid, listed};
 use super::fingerprint::Fingerprint;
-use super::names::MOST_VALUE;
+use super::names::{self, MOST_VALUE, TIMES};
 use super::page_links::PageLinks;
 use super::parameters::{DEFAULT_PAGE_SIZE, Parameter, Parameters, SWITCH, TOTALS, pieces};
 use super::{cursor, filter, known, sort, view};
@@ -75,6 +75,7 @@ impl<'a> CollectionQuery<'a> {
         request.selection = Selection { filters, search: search(&parameters)? };
         request.order = sort::read(&parameters, group)?;
         request.is_counted = parameters.choice("total", TOTALS)?.unwrap_or(true);
+        request.count_by = count_by(group, &parameters)?;
         request.view = view::read(group, &parameters)?;
         let fingerprint = Fingerprint::of(group.collection, parent, &parameters);
         if let Some(cursor) = parameters.get("cursor") {
@@ -118,8 +119,21 @@ fn search(parameters: &Parameters) -> Result<Option<Search>, Problem> {
         )));
     }
     Search::read(written).map(Some).map_err(|error| {
-        invalid(format!("`q` {error}; it takes words and \"phrases\" in quotation marks."))
+        invalid(format!(
+            "`q` {error}; it takes words, \"phrases\" in quotation marks, and beginnings of words such as ric*."
+        ))
     })
+}
+
+/// Reads `count_by`. The id and the times of an item are no members.
+fn count_by(group: Group, parameters: &Parameters) -> Result<Option<Subject>, Problem> {
+    let Some(name) = parameters.get("count_by") else { return Ok(None) };
+    if name == "id" || TIMES.iter().any(|(time, _)| *time == name) {
+        return Err(invalid(format!(
+            "`count_by` takes the name of a member, which `{name}` is not."
+        )));
+    }
+    names::subject(group, "count_by", name, &[]).map(Some)
 }
 
 /// Reads `as_of`, to the microsecond. It does not go with a parameter that is about the present.
@@ -130,7 +144,8 @@ fn as_of(parameters: &Parameters) -> Result<Option<Timestamp>, Problem> {
     let time = time.map_err(|_| {
         invalid("`as_of` takes a time as RFC 3339 writes it, such as 2026-11-20T10:00:00Z; a `+` before an offset is written %2B.")
     })?;
-    let now_only = ["sort", "embed", "q"].into_iter().find(|name| parameters.get(name).is_some());
+    let now_only =
+        ["sort", "embed", "q", "count_by"].into_iter().find(|name| parameters.get(name).is_some());
     match now_only.or((!parameters.filters.is_empty()).then_some("filter")) {
         Some(name) => Err(invalid(format!(
             "`{name}` is about the present and does not go with `as_of`, which takes {}.",
@@ -146,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_time_is_one_of_rfc_3339() {
-        let known = &["as_of", "sort", "q", "embed", "filter", "page"];
+        let known = &["as_of", "sort", "q", "embed", "filter", "page", "count_by"];
         for (query, expected) in [
             ("page=2", Some(None)),
             ("as_of=2026-11-20T10:00:00Z", Some(Some("2026-11-20T10:00:00Z"))),
@@ -162,6 +177,7 @@ mod tests {
             ("as_of=2026-11-20T10:00:00Z&sort=id", None),
             ("as_of=2026-11-20T10:00:00Z&filter[a]=1", None),
             ("as_of=2026-11-20T10:00:00Z&q=a", None),
+            ("as_of=2026-11-20T10:00:00Z&count_by=a", None),
         ] {
             let found =
                 Parameters::read(query, known).and_then(|parameters| as_of(&parameters)).ok();

@@ -53,6 +53,7 @@ pub const fn known(operation: Operation) -> &'static [&'static str] {
             "embed",
             "q",
             "total",
+            "count_by",
             "as_of",
         ],
         Operation::Get => &["fields", "embed", "as_of", "check"],

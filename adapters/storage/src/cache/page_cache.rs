@@ -15,6 +15,9 @@ const CAPACITY_BYTES: u64 = 16 * 1024 * 1024;
 /// About how many bytes a page and each of its items take beside the members.
 const BESIDE_MEMBERS: usize = 384;
 
+/// About how many bytes a count takes beside its value.
+const BESIDE_VALUES: usize = 48;
+
 /// Pages by what was asked for.
 pub(crate) struct PageCache(Cache<(Scope, PageQuery), CachedPage, ByBytes>);
 
@@ -42,7 +45,9 @@ impl Weighter<(Scope, PageQuery), CachedPage> for ByBytes {
     fn weight(&self, _asked: &(Scope, PageQuery), cached: &CachedPage) -> u64 {
         let items =
             cached.page.items.iter().map(|listed| listed.shown.item.members.len() + BESIDE_MEMBERS);
-        (items.sum::<usize>() + BESIDE_MEMBERS) as u64
+        let counts = cached.page.counts.iter().flat_map(|counts| &counts.values);
+        let counts = counts.map(|count| count.value.len() + BESIDE_VALUES);
+        (items.sum::<usize>() + counts.sum::<usize>() + BESIDE_MEMBERS) as u64
     }
 }
 

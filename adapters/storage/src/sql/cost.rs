@@ -31,5 +31,7 @@ pub(crate) fn is_indexed(collection: Collection, query: &PageQuery) -> bool {
         (Subject::UpdatedAt, Condition::Compare(..)) => *first == Subject::UpdatedAt,
         _ => false,
     };
-    is_ordered && query.selection.filters.iter().all(is_served)
+    // Whatever is counted by value is read, however few of it the page shows.
+    let is_page_alone = query.count_by.is_none();
+    is_page_alone && is_ordered && query.selection.filters.iter().all(is_served)
 }

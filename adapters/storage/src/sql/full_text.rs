@@ -1,7 +1,8 @@
 //! Full-text search as SQL: which items hold the words, and how well they match.
 //!
 //! Both engines get words that `application::query` has folded already, so they find the same
-//! items. The newest matches are ranked, [`COUNTED_MATCHES`] of them at most, so that a search for
+//! items. Words are letters and digits alone: none can be taken for an operator of an engine. The
+//! newest matches are ranked, [`COUNTED_MATCHES`] of them at most, so that a search for
 //! common words costs no more in a large store. The score of an item depends on the item alone: its
 //! position in the order of scores stays while others write. So it is not `bm25()`, which weighs a
 //! word by how rare it is among all items.
@@ -15,6 +16,9 @@ use crate::sql::statements::with_members;
 
 /// The items that a search found, with their `score`: a table expression.
 pub(crate) const SOURCE: &str = "(SELECT i.*, f.score FROM ranked f JOIN items i ON i.id = f.id)";
+
+/// The last code point. No word has it, so that it ends the words with a beginning.
+const LAST: char = char::MAX;
 
 /// The number of items that were found, up to one more than are ranked.
 pub(crate) const MATCHES: &str = "(SELECT COUNT(*) FROM found)";
@@ -39,17 +43,23 @@ pub(crate) fn tables(text: &mut SqlText, search: &Search, conditions: &str) -> S
 /// item is, as in BM25 without the rarity of words: `n / (n + 1.2 · (0.25 + 0.75 · length /
 /// 4096))`.
 fn sqlite(text: &mut SqlText, search: &Search) -> (String, &'static str, String) {
-    let words = search.terms.iter().flat_map(|term| term.0.iter());
-    let words: Vec<_> = words.map(|word| text.bind(word.as_ref())).collect();
-    let counted = |word| {
+    let words = search.terms.iter().flat_map(Term::each_word);
+    let counted = words.map(|(word, is_beginning)| {
+        let is_word = if is_beginning {
+            format!("term BETWEEN {} AND {}", text.bind(word), text.bind(format!("{word}{LAST}")))
+        } else {
+            format!("term = {}", text.bind(word))
+        };
         format!(
             "SELECT doc, COUNT(*) AS n FROM search_words \
-             WHERE term = {word} AND doc >= (SELECT MIN(number) FROM best) GROUP BY doc"
+             WHERE {is_word} AND doc >= (SELECT MIN(number) FROM best) GROUP BY doc"
         )
+    });
+    let counted: Vec<_> = counted.collect();
+    let phrase = |term: &Term| {
+        format!("\"{}\"{}", term.words.join(" "), if term.is_prefix { " *" } else { "" })
     };
-    let counted: Vec<_> = words.iter().map(counted).collect();
-    let phrases: Vec<_> =
-        search.terms.iter().map(|term| format!("\"{}\"", term.0.join(" "))).collect();
+    let phrases: Vec<_> = search.terms.iter().map(phrase).collect();
     let found = format!(
         "SELECT w.id, s.rowid AS number, octet_length(w.members) AS length FROM search_index s \
          CROSS JOIN changes f ON f.sequence = s.rowid CROSS JOIN {items} w ON w.id = f.item_id WHERE search_index MATCH {wanted}",
@@ -64,14 +74,18 @@ fn sqlite(text: &mut SqlText, search: &Search) -> (String, &'static str, String)
     (found, "s.rowid", ranked)
 }
 
-/// `ts_rank` divided by the logarithm of the item's length (normalization 1).
+/// `ts_rank` divided by the logarithm of the item's length (normalization 1). It is 0 where one word
+/// is all that two terms find: `rice ri*`.
 fn postgres(
     text: &mut SqlText,
     search: &Search,
     conditions: &str,
 ) -> (String, &'static str, String) {
-    let phrase = |Term(words): &Term| {
-        let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+    let lexeme = |(word, is_beginning): (&str, bool)| {
+        format!("'{word}'{}", if is_beginning { ":*" } else { "" })
+    };
+    let phrase = |term: &Term| {
+        let words: Vec<_> = term.each_word().map(lexeme).collect();
         format!("({})", words.join(" <-> "))
     };
     let wanted: Vec<_> = search.terms.iter().map(phrase).collect();
@@ -81,7 +95,7 @@ fn postgres(
         items = with_members("items", &[conditions]),
     );
     let ranked = format!(
-        "SELECT b.id, ROUND(ts_rank(s.words, {wanted}, 1)::numeric, 6)::float8 AS score \
+        "SELECT b.id, GREATEST(ROUND(ts_rank(s.words, {wanted}, 1)::numeric, 6), 0.000001)::float8 AS score \
          FROM best b JOIN search_index s ON s.item_id = b.id"
     );
     (found, "w.id", ranked)

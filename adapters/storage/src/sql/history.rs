@@ -202,7 +202,7 @@ pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<Listed
     }
     let place = |listed: &ListedItem| SortPosition { keys: Vec::new(), id: listed.shown.item.id };
     let (first, last) = (items.first().map(place), items.last().map(place));
-    Ok(ListedPage { total, revision: Revision(0), items, first, last, has_more })
+    Ok(ListedPage { total, revision: Revision(0), items, first, last, has_more, counts: None })
 }
 
 fn listed(item: Item) -> ListedItem {

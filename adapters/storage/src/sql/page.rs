@@ -11,6 +11,8 @@ use crate::sql::dialect::Dialect;
 use crate::sql::filter::condition;
 use crate::sql::full_text;
 use crate::sql::indexed_columns;
+use crate::sql::json_member::Member;
+use crate::sql::member_counts;
 use crate::sql::row_mapping;
 use crate::sql::sort::Order;
 use crate::sql::sql_text::{SqlText, literal};
@@ -70,8 +72,11 @@ impl PageStatement {
         };
         let (keys, sorted) = (order.columns(), order.clause(window.is_backward));
         let used = [selected.conditions.as_str(), &window.beyond, &keys, &sorted];
+        let counts = query.count_by.as_ref();
+        let counts = counts.and_then(|member| selected.counts(&mut text, scope.collection, member));
+        let (counted, counts) = counts.unwrap_or_default();
         let page = format!(
-            "WITH t AS ({totals}){tables} SELECT t.*, {matches} AS matches, s.*, {items} FROM t \
+            "WITH t AS ({totals}){tables}{counted} SELECT t.*, {matches} AS matches, s.*, {items}{counts} FROM t \
              LEFT JOIN (SELECT w.id AS place, {how_well} AS score{keys} FROM {source} w \
              WHERE {conditions}{beyond} ORDER BY {sorted} LIMIT {limit} OFFSET {offset}) s ON TRUE {joined}",
             tables = selected.tables,
@@ -100,6 +105,8 @@ impl PageStatement {
         let has_parent = row_mapping::get(totals, "has_parent")?;
         let is_empty = row_mapping::get::<Option<Uuid>>(totals, "place")?.is_none();
         let more_by_total = self.more_by_total(query, totals)?;
+        let is_counted = query.count_by.is_some();
+        let counts = is_counted.then(|| member_counts::understand(&rows)).transpose()?;
         // Neither engine promises that a join keeps the order, but with one row on the left, and
         // one on the right of each, nothing is left to reorder. A row is dropped when its item is
         // made: they may be large.
@@ -118,7 +125,7 @@ impl PageStatement {
         let (first, last) = (found.first().map(place), found.last().map(place));
         let items = found.into_iter().map(|(_, listed)| listed).collect();
         let revision = Revision(revision);
-        Ok((ListedPage { total, revision, items, first, last, has_more }, has_parent))
+        Ok((ListedPage { total, revision, items, first, last, has_more, counts }, has_parent))
     }
 
     /// An item with its place.
@@ -191,6 +198,21 @@ impl Selected {
                 conditions: "TRUE".to_owned(),
             },
         }
+    }
+
+    /// The table and the column that count the rows by the values of a member, each as it follows
+    /// others; `None` of a subject that is no member.
+    fn counts(
+        &self,
+        text: &mut SqlText,
+        collection: Collection,
+        member: &Subject,
+    ) -> Option<(String, String)> {
+        let value = member_counts::value(&Member::of_subject(text, collection, member)?);
+        let source = with_members(&self.source, &[&value, &self.conditions]);
+        let table = member_counts::table(&value, &source, &self.conditions);
+        let column = member_counts::column(text.dialect.backend);
+        Some((format!(", {table}"), format!(", {column}")))
     }
 
     fn matches(&self) -> String {

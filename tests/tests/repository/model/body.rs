@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use application::Term;
 use domain::{Collection, ItemId};
 use fastrand::Rng;
 use serde_json::Value;
@@ -94,10 +95,14 @@ impl Body {
     }
 
     /// Tells whether one of its strings has these words, one after the other.
-    pub fn has_words(&self, words: &[Arc<str>]) -> bool {
-        let words: Vec<_> = words.iter().map(|word| &**word).collect();
+    pub fn has_words(&self, term: &Term) -> bool {
+        let is_met = |(word, (wanted, is_beginning)): (&&str, (&str, bool))| {
+            if is_beginning { word.starts_with(wanted) } else { *word == wanted }
+        };
         let in_string = |string: &str| {
-            string.split(' ').collect::<Vec<_>>().windows(words.len()).any(|piece| piece == words)
+            let words: Vec<_> = string.split(' ').collect();
+            let mut places = words.windows(term.words.len());
+            places.any(|words| words.iter().zip(term.each_word()).all(is_met))
         };
         self.value["notes"].as_str().is_some_and(in_string)
     }

@@ -95,6 +95,7 @@ impl RandomPage {
             limit,
             fields: self.fields.clone(),
             is_counted: self.is_counted,
+            count_by: None,
             related: collection.referenced().filter(|other| *other != collection).collect(),
         }
     }
@@ -118,7 +119,7 @@ impl RandomPage {
         let body = model.body(id).expect("it exists");
         let mut terms = self.search.iter().flat_map(|search| &search.terms);
         self.filters.iter().all(|filter| filter.holds(&body.value[filter.member.as_str()]))
-            && terms.all(|term| body.has_words(&term.0))
+            && terms.all(|term| body.has_words(term))
             && self.times.iter().all(|(subject, comparison, time)| {
                 let own = value(model, id, subject).as_i64().expect("a time");
                 let order = own.cmp(&time.as_microsecond());
@@ -229,7 +230,12 @@ fn random_time(random: &mut Rng, model: &Model) -> (Subject, Comparison, Timesta
 fn random_search(random: &mut Rng) -> Search {
     let words: Vec<_> = (0..random.usize(1..3)).map(|_| one(random, WORDS)).collect();
     let words = words.join(" ");
-    Search::read(&if random.bool() { format!("\"{words}\"") } else { words }).expect("words")
+    let written = match random.u8(..3) {
+        0 => format!("\"{words}\""),
+        1 => format!("{}*", &words[..words.len() - 2]),
+        _ => words,
+    };
+    Search::read(&written).expect("words")
 }
 
 fn random_order(random: &mut Rng, collection: Collection) -> Vec<SortKey> {

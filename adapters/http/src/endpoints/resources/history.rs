@@ -16,6 +16,7 @@ use crate::endpoints::content;
 use crate::groups::VERSION_PARAMETER;
 use crate::hal::{ItemView, PageView, Snapshot, VersionHistory};
 use crate::headers::entity_tag::{EntityTag, item_precondition};
+use crate::headers::link::with_links;
 use crate::links;
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, VersionsQuery, difference_from, refuse_parameters, version};
@@ -32,8 +33,10 @@ impl GroupEndpoint {
         let (number, size) = (query.page, query.page_size);
         let page = self.service.versions(&Caller::Anonymous, item, number, size).await?;
         let item = links::item(&self.context.base_url, self.group, item.parent, item.id);
-        let body = VersionHistory::of(&item, &query, &page).to_json_string();
-        content::answer(request, self.context.body(body.len(), || body).await?)
+        let history = VersionHistory::of(&item, &query, &page);
+        let (body, targets) = (history.to_json_string(), history.targets());
+        let response = content::answer(request, self.context.body(body.len(), || body).await?)?;
+        Ok(with_links(response, &targets))
     }
 
     pub(super) async fn get_version(&self, request: &Request) -> Result<Response, Problem> {
@@ -86,7 +89,7 @@ impl GroupEndpoint {
             }
         };
         let status = if restored.is_created { StatusCode::CREATED } else { StatusCode::OK };
-        self.show_written(status, item.parent, &restored.written, options).await
+        self.show_written(request, status, item.parent, &restored.written, options).await
     }
 
     pub(super) async fn get_at(
@@ -113,7 +116,8 @@ impl GroupEndpoint {
             self.service.list_at(&Caller::Anonymous, parent, time, &query.request).await?;
         let time = TIME.timestamp_to_string(&time);
         let page = PageView::new(&listing, parent, query.links(), Snapshot::At(&time));
-        content::answer(request, self.page_body(&page).await?)
+        let (body, targets) = self.page_body(&page).await?;
+        Ok(with_links(content::answer(request, body)?, &targets))
     }
 
     async fn show_past(

@@ -17,8 +17,8 @@ use application::{ChangeService, ItemAddress, ReplacementBody, ResourceUseCases}
 use bytes::Bytes;
 use domain::{ItemId, Members};
 use poem::endpoint::BoxEndpoint;
-use poem::http::header::CONTENT_TYPE;
-use poem::http::{Method, StatusCode};
+use poem::http::header::{CONTENT_TYPE, VARY};
+use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
 
 use crate::base_url::BaseUrl;
@@ -152,7 +152,7 @@ impl GroupEndpoint {
             (Operation::Create, Input::Members(members)) => {
                 let parent = self.parent_in(request)?;
                 let written = self.service.create(&options, parent, members).await?;
-                self.show_written(StatusCode::CREATED, parent, &written, &options).await
+                self.show_written(request, StatusCode::CREATED, parent, &written, &options).await
             }
             (Operation::ReplaceAll, Input::Replacement(replacement, _reservation)) => {
                 self.replace_all(request, &options, &replacement).await
@@ -208,6 +208,9 @@ impl Endpoint for OperationEndpoint {
         let answer = self.group.answer(self.operation, &mut request).await;
         let mut response = answer.map_err(|problem| problem.in_history(&history))?;
         tag_history::complete(response.headers_mut(), &history);
+        if self.operation.takes_preference() {
+            response.headers_mut().append(VARY, HeaderValue::from_static("Prefer"));
+        }
         Ok(response)
     }
 }

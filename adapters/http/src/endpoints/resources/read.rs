@@ -6,7 +6,7 @@ use poem::http::StatusCode;
 use poem::http::header::IF_NONE_MATCH;
 use poem::{Request, Response};
 
-use super::respond::{modified, not_modified, with_tag};
+use super::respond::{modified, not_modified};
 use super::{GroupEndpoint, query_of};
 use crate::endpoints::content;
 use crate::hal::{self, ItemView, PageView, Snapshot};
@@ -33,7 +33,7 @@ impl GroupEndpoint {
             return Ok(not_modified(&known));
         }
         let page = PageView::new(&listing, parent, query.links(), Snapshot::Now);
-        Ok(with_tag(Response::builder().body(self.page_body(&page).await?), &tag))
+        self.show_page(&page, &tag).await
     }
 
     /// The tag of the representation that the client has already, where it is known without reading

@@ -5,13 +5,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use application::{ShownItem, WriteOptions, Written};
 use bytes::Bytes;
 use domain::ItemId;
-use poem::Response;
 use poem::http::header::{ETAG, LAST_MODIFIED, LOCATION};
 use poem::http::{HeaderValue, StatusCode};
+use poem::{Request, Response};
 
 use super::{GroupEndpoint, HttpContext};
 use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
+use crate::headers::link::{Targets, with_links};
+use crate::headers::prefer::Return;
 use crate::links;
 use crate::problem::Problem;
 use crate::request::memory_budget::MemoryReservation;
@@ -86,9 +88,22 @@ impl HttpContext {
 }
 
 impl GroupEndpoint {
-    pub(super) async fn page_body(&self, page: &PageView<'_>) -> Result<Bytes, Problem> {
-        let make = || hal::collection(&self.context.base_url, self.group, page);
-        self.context.body(hal::collection_size(self.group, page.listing), make).await
+    /// The body of a page, and the links that it has.
+    pub(super) async fn page_body(&self, page: &PageView<'_>) -> Result<(Bytes, Targets), Problem> {
+        let base_url = &self.context.base_url;
+        let targets = hal::page_targets(base_url, self.group, page);
+        let make = || hal::collection(base_url, self.group, page, &targets);
+        let body = self.context.body(hal::collection_size(self.group, page.listing), make).await?;
+        Ok((body, targets))
+    }
+
+    pub(super) async fn show_page(
+        &self,
+        page: &PageView<'_>,
+        tag: &EntityTag,
+    ) -> Result<Response, Problem> {
+        let (body, targets) = self.page_body(page).await?;
+        Ok(with_links(with_tag(Response::builder().body(body), tag), &targets))
     }
 
     pub(super) async fn item_body(
@@ -112,9 +127,11 @@ impl GroupEndpoint {
         Ok(with_tag(modified(response, view.item), tag))
     }
 
-    /// Shows what a write left, or would have left.
+    /// Shows what a write left, or would have left, unless the client prefers not to see it.
+    /// Warnings are shown whatever it prefers.
     pub(super) async fn show_written(
         &self,
+        request: &Request,
         status: StatusCode,
         parent: Option<ItemId>,
         written: &Written,
@@ -122,16 +139,21 @@ impl GroupEndpoint {
     ) -> Result<Response, Problem> {
         let Written { shown, warnings } = written;
         let tag = EntityTag::of_item(shown.item.version, &shown.links).of_write(options);
-        let warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
-        let view = ItemView { warnings, ..ItemView::new(shown, Snapshot::of_write(options)) };
-        let mut response = self.show(status, parent, &view, &tag).await?;
+        let preference = Return::applied(request.headers(), warnings);
+        let mut response = if preference == Some(Return::Minimal) {
+            with_tag(modified(without_body(status), shown), &tag)
+        } else {
+            let warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
+            let view = ItemView { warnings, ..ItemView::new(shown, Snapshot::of_write(options)) };
+            self.show(status, parent, &view, &tag).await?
+        };
         if status == StatusCode::CREATED {
             let url = links::item(&self.context.base_url, self.group, parent, shown.item.id);
             if let Ok(location) = HeaderValue::from_str(&url) {
                 response.headers_mut().insert(LOCATION, location);
             }
         }
-        Ok(response)
+        Ok(Return::acknowledge(preference, response))
     }
 }
 
@@ -142,6 +164,11 @@ fn lock(memory: &Mutex<ResponseMemory>) -> MutexGuard<'_, ResponseMemory> {
 pub(super) fn with_tag(mut response: Response, tag: &EntityTag) -> Response {
     response.headers_mut().insert(ETAG, tag.header());
     response
+}
+
+/// A response that shows nothing: 204 in place of 200.
+pub(super) fn without_body(status: StatusCode) -> Response {
+    if status == StatusCode::OK { StatusCode::NO_CONTENT.into() } else { status.into() }
 }
 
 pub(super) fn modified(mut response: Response, shown: &ShownItem) -> Response {

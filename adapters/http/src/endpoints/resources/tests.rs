@@ -50,6 +50,7 @@ fn page(items: u64) -> Arc<ListedPage> {
         first: None,
         last: None,
         has_more: false,
+        counts: None,
     })
 }
 

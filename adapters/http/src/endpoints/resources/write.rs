@@ -7,12 +7,13 @@ use application::{
 use poem::http::StatusCode;
 use poem::{Request, Response};
 
-use super::respond::with_tag;
+use super::respond::{with_tag, without_body};
 use super::{GroupEndpoint, Input, query_of};
 use crate::groups::Operation;
 use crate::hal::{PageView, Snapshot};
 use crate::headers::entity_tag::{EntityTag, collection_precondition, item_precondition};
 use crate::headers::idempotency_key;
+use crate::headers::prefer::Return;
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, is_dry_run};
 use crate::request::body::WorkMemory;
@@ -82,7 +83,7 @@ impl GroupEndpoint {
             }
             _ => return Err(Problem::new(&kinds::EMPTY_BODY, "The operation needs a body.")),
         };
-        self.show_written(status, item.parent, &written, options).await
+        self.show_written(request, status, item.parent, &written, options).await
     }
 
     pub(super) async fn replace_all(
@@ -98,11 +99,16 @@ impl GroupEndpoint {
             self.service.replace_all(options, &condition, replacement, &first.request).await?;
         let tag = EntityTag::of_collection(replaced.listing.content.revision).of_write(options);
         let (listing, warnings) = (&replaced.listing, &replaced.warnings);
+        let preference = Return::applied(request.headers(), warnings);
+        if preference == Some(Return::Minimal) {
+            let response = with_tag(without_body(StatusCode::OK), &tag);
+            return Ok(Return::acknowledge(preference, response));
+        }
         let page = PageView {
             warnings: Some(warnings).filter(|warnings| !warnings.is_empty()),
             ..PageView::new(listing, None, first.links(), Snapshot::of_write(options))
         };
-        Ok(with_tag(Response::builder().body(self.page_body(&page).await?), &tag))
+        Ok(Return::acknowledge(preference, self.show_page(&page, &tag).await?))
     }
 
     /// Refuses a write without a condition, where one is required.

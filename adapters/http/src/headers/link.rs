@@ -1,0 +1,99 @@
+//! The `Link` header (RFC 8288) of pages: the links of the representation, for clients that read
+//! headers alone.
+
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use poem::Response;
+use poem::http::header::LINK;
+use poem::http::{HeaderValue, StatusCode};
+
+/// Most bytes of the header. Many proxies refuse a response whose head is larger than 4 KiB.
+const LONGEST: usize = 3_072;
+
+/// The relations that are told, the one that matters most first.
+const RELATIONS: [&str; 4] = ["next", "prev", "first", "last"];
+
+/// The characters that no URL holds (RFC 3986): a target ends where its `>` stands. Brackets stay as
+/// the client sent them, since within a filter they mean something else when they are encoded.
+const ENCODED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// The URLs that a page links, by relation.
+pub type Targets = Vec<(&'static str, String)>;
+
+/// Adds the header to the response that shows a page with these links. Of a page that is not
+/// modified the client has it already.
+pub fn with_links(mut response: Response, targets: &Targets) -> Response {
+    if response.status() != StatusCode::NOT_MODIFIED
+        && let Some(value) = value(targets)
+    {
+        response.headers_mut().insert(LINK, value);
+    }
+    response
+}
+
+/// Links that would make the header too long are left out with those that matter less. So a header
+/// without `next` is always that of a last page: where there is no room for it there is no header.
+fn value(targets: &Targets) -> Option<HeaderValue> {
+    let mut value = String::new();
+    for relation in RELATIONS {
+        let Some((_, url)) = targets.iter().find(|(own, _)| *own == relation) else { continue };
+        let separator = if value.is_empty() { "" } else { ", " };
+        let url = utf8_percent_encode(url, ENCODED);
+        let link = format!("{separator}<{url}>; rel=\"{relation}\"");
+        if value.len() + link.len() > LONGEST {
+            break;
+        }
+        value.push_str(&link);
+    }
+    HeaderValue::from_str(&value).ok().filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, value};
+
+    fn written(targets: &[(&'static str, &str)]) -> Option<String> {
+        let targets = targets.iter().map(|(name, url)| (*name, (*url).to_owned())).collect();
+        value(&targets).map(|value| value.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn targets_are_written_safely() {
+        for (url, expected) in [
+            ("http://a/b?page=2&filter[x][gte]=1,2;3", "http://a/b?page=2&filter[x][gte]=1,2;3"),
+            ("http://a/b?q=%22x%22", "http://a/b?q=%22x%22"),
+            (
+                "http://a/b?q=>; rel=\"last\", <http://c",
+                "http://a/b?q=%3E;%20rel=%22last%22,%20%3Chttp://c",
+            ),
+            ("http://a/b?q=\r\nx: y\u{7f}é", "http://a/b?q=%0D%0Ax:%20y%7F%C3%A9"),
+        ] {
+            let expected = format!("<{expected}>; rel=\"next\"");
+            assert_eq!(written(&[("next", url)]), Some(expected), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_matters_most_comes_first_and_the_rest_is_left_out() {
+        let all = [("self", "s"), ("first", "f"), ("prev", "p"), ("next", "n"), ("last", "l")];
+        let expected =
+            "<n>; rel=\"next\", <p>; rel=\"prev\", <f>; rel=\"first\", <l>; rel=\"last\"";
+        assert_eq!(written(&all).as_deref(), Some(expected));
+        assert_eq!(written(&all[..1]), None);
+        let long = "x".repeat(LONGEST);
+        assert_eq!(
+            written(&[("prev", &long), ("next", "n"), ("last", "l")]).as_deref(),
+            Some("<n>; rel=\"next\"")
+        );
+        assert_eq!(written(&[("first", "f"), ("next", &long)]), None);
+    }
+}

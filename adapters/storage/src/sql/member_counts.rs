@@ -1,0 +1,100 @@
+//! How many of the items of a selection have each value of a member, beside a page of them and in
+//! its statement, so that both are of the same state.
+
+use application::query::{COUNTED_VALUES, LONGEST_COUNTED_VALUE};
+use application::{MemberCounts, ValueCount};
+use domain::{Value, json};
+use sea_orm::{DbBackend, DbErr, QueryResult};
+
+use crate::sql::json_member::Member;
+use crate::sql::row_mapping;
+
+/// The value of the row `w` by which it is counted: JSON text as it was written, the empty string
+/// where that is too long, `NULL` where there is none. So a group takes little room, however large
+/// the items are.
+pub(crate) fn value(member: &Member) -> String {
+    let json = member.as_json();
+    format!(
+        "CASE WHEN length({json}) <= {LONGEST_COUNTED_VALUE} THEN NULLIF({json}, 'null') WHEN {json} IS NOT NULL THEN '' END"
+    )
+}
+
+/// The table `counted`: the number of `items` for each value of the rows of a source.
+pub(crate) fn table(value: &str, source: &str, conditions: &str) -> String {
+    format!(
+        "counted AS MATERIALIZED (SELECT {value} AS value, COUNT(*) AS items \
+         FROM {source} w WHERE {conditions} GROUP BY 1)"
+    )
+}
+
+/// The column `counts` of a statement that has that table: a JSON array of the number of all items, of
+/// those without a value, and of the values with their numbers. It is on the first row alone: it
+/// may be larger than the rows.
+pub(crate) fn column(backend: DbBackend) -> String {
+    let (array, list, as_json, by_code_point) = match backend {
+        DbBackend::Sqlite => ("json_array", "json_group_array", "json", ""),
+        _ => ("json_build_array", "json_agg", "", " COLLATE \"C\""),
+    };
+    format!(
+        "CASE ROW_NUMBER() OVER () WHEN 1 THEN CAST({array}((SELECT COALESCE(SUM(items), 0) FROM counted), \
+         (SELECT COALESCE(SUM(items), 0) FROM counted WHERE value IS NULL), \
+         {as_json}((SELECT {list}({array}(value, items)) FROM (SELECT value, items FROM counted WHERE value <> '' \
+         ORDER BY items DESC, value{by_code_point} LIMIT {COUNTED_VALUES}) f))) AS TEXT) END AS counts"
+    )
+}
+
+/// The counts in the rows of the statement.
+pub(crate) fn understand(rows: &[QueryResult]) -> Result<MemberCounts, DbErr> {
+    for row in rows {
+        if let Some(counts) = row_mapping::get::<Option<String>>(row, "counts")? {
+            return counts_in(&counts)
+                .ok_or_else(|| DbErr::Type(format!("these are no counts: {counts}")));
+        }
+    }
+    Err(DbErr::RecordNotFound("a page without counts".to_owned()))
+}
+
+/// Neither engine promises that an aggregate keeps the order of its rows.
+fn counts_in(text: &str) -> Option<MemberCounts> {
+    let text = json::read(text.as_bytes()).ok()?;
+    let [all, absent, found] = parts(text.value())?;
+    let count = |found: Value<'_>| {
+        let [value, items] = parts(found)?;
+        Some(ValueCount { value: value.as_string()?.into(), items: number(items)? })
+    };
+    // PostgreSQL has `null` for a list of nothing.
+    let found = found.elements().into_iter().flatten();
+    let mut values = found.map(count).collect::<Option<Vec<_>>>()?;
+    values.sort_by(|one, other| {
+        other.items.cmp(&one.items).then_with(|| one.value.cmp(&other.value))
+    });
+    let (all, absent) = (number(all)?, number(absent)?);
+    let listed = values.iter().map(|count| count.items).sum::<u64>();
+    Some(MemberCounts { values, rest: all.checked_sub(absent)?.checked_sub(listed)?, absent })
+}
+
+/// The elements of an array of so many.
+fn parts<const N: usize>(array: Value<'_>) -> Option<[Value<'_>; N]> {
+    array.elements()?.collect::<Vec<_>>().try_into().ok()
+}
+
+fn number(value: Value<'_>) -> Option<u64> {
+    value.as_written()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MemberCounts, counts_in};
+
+    #[test]
+    fn counts_are_put_in_order_and_the_rest_is_what_they_lack() {
+        let counts = counts_in(r#"[12, 3, [["\"b\"", 2], ["\"a\"", 2], ["7", 4]]]"#).unwrap();
+        let values = counts.values.iter().map(|count| format!("{} {}", count.value, count.items));
+        assert_eq!(values.collect::<Vec<_>>(), ["7 4", "\"a\" 2", "\"b\" 2"]);
+        assert_eq!((counts.rest, counts.absent), (1, 3));
+        assert_eq!(counts_in("[0, 0, null]"), Some(MemberCounts::default()));
+        for other in ["", "[]", "[1, 2, []]", "[1, 0, [[1]]]", "null"] {
+            assert_eq!(counts_in(other), None, "{other}");
+        }
+    }
+}
