@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{
-    ChangeService, Ports, ResourceLimits, RuleBook, RuleCatalog, resource_use_cases,
+    ChangeService, Ports, ResourceLimits, RuleBook, RuleCatalog, RuleTrialService,
+    resource_use_cases,
 };
 use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
@@ -21,10 +22,13 @@ use crate::endpoints::entry_point::EntryPoint;
 use crate::endpoints::health::{Health, Ready};
 use crate::endpoints::problem_pages;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
+use crate::endpoints::rule_trials::RuleTrials;
 use crate::endpoints::rules::Rules;
 use crate::groups::{GROUPS, PathForm};
 use crate::headers::media_type::MediaType;
-use crate::links::{CHANGE_STREAM, CHANGES, HEALTH, READINESS, RULE, RULE_SCHEMA, RULES};
+use crate::links::{
+    CHANGE_STREAM, CHANGES, HEALTH, READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES,
+};
 use crate::middleware::cors::Cors;
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::request_context::RequestContext;
@@ -104,7 +108,7 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
 
 fn own_paths(
     ports: &Ports,
-    context: &HttpContext,
+    context: &Arc<HttpContext>,
     stream: ChangeStream,
     ready: Ready,
     rule_schema: String,
@@ -114,6 +118,12 @@ fn own_paths(
     let changes = Changes { service, base_url: base_url(), time_limit: context.time_limit };
     let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
     let rules = || Rules { catalog: catalog.clone(), base_url: base_url() }.boxed();
+    let trials = RuleTrialService::new(Arc::clone(&ports.trials), Arc::clone(&ports.clock));
+    let trials = RuleTrials { service: trials, context: Arc::clone(context) };
+    let post = |endpoint: BoxEndpoint<'static>| {
+        let types = vec![MediaType::HAL, MediaType::JSON];
+        MethodRouter::new(base_url(), types, [(Method::POST, endpoint)])
+    };
     let documentation = Arc::new(Documentation::new(base_url(), catalog.clone()));
     let (document, page) = (Arc::clone(&documentation), documentation);
     let page_of = |endpoint| problem_pages::get(&context.base_url, endpoint);
@@ -132,6 +142,7 @@ fn own_paths(
         (READINESS, get(&[MediaType::JSON], ready.boxed())),
         (RULES, get(&[MediaType::HAL, MediaType::JSON], rules())),
         (RULE, page_of(rules())),
+        (RULE_TRIAL, post(trials.boxed())),
         ("/openapi.json", fixed(MediaType::JSON, Served::OpenApi(document).boxed())),
         (RULE_SCHEMA, fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed())),
         ("/favicon.ico", fixed(MediaType::ICON, Served::Icon.boxed())),

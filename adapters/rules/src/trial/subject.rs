@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::{RuleTrial, TrialError, TrialLookup, TrialSubject};
-use domain::{Collection, Lookup, Pointer, Value, Violation, Violations};
+use domain::{Collection, Pointer, Value, Violation, Violations};
 
 use super::place::{in_json, in_text};
 use crate::definition;
@@ -80,10 +80,6 @@ fn expression(
             let pointer = Pointer::to_member("lookup").member(name);
             violations.push_with(|| Violation::new(pointer, "invalid_name", reason));
         }
-    }
-    if trial.lookups.len() > Lookup::MOST {
-        let reason = format!("there are at most {} lookups; remove some", Lookup::MOST);
-        violations.push(Violation::of_member("lookup", "too_many", reason));
     }
     if !violations.is_empty() {
         return Ok(Err(violations));
