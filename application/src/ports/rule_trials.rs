@@ -44,7 +44,7 @@ pub enum TrialSubject {
     /// An expression alone.
     Expression(String),
     /// A rule as it stands in a rule file.
-    Text(String),
+    Yaml(String),
     /// The same as compact JSON.
     Json(String),
 }

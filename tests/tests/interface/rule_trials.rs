@@ -70,18 +70,21 @@ fn an_expression_shows_the_value_of_each_part_that_was_evaluated() {
     let parts: Vec<_> = shown["trace"].as_array().expect("a trace").iter().collect();
     let parts: Vec<_> =
         parts.iter().map(|part| (text(&part["expression"]), part["value"].clone())).collect();
-    assert_eq!(parts, [
-        ("has(self.budget)".to_owned(), json!(true)),
-        ("self.budget".to_owned(), json!(4.5)),
-        ("self.budget + 1".to_owned(), json!(5.5)),
-        ("(self.budget + 1) * 2".to_owned(), json!(11.0)),
-        ("(self.budget + 1) * 2 > 10".to_owned(), json!(true)),
-        ("has(self.budget) && (self.budget + 1) * 2 > 10".to_owned(), json!(true)),
-        (
-            "has(self.budget) && (self.budget + 1) * 2 > 10 || self.never".to_owned(),
-            json!(true)
-        ),
-    ]);
+    assert_eq!(
+        parts,
+        [
+            ("has(self.budget)".to_owned(), json!(true)),
+            ("self.budget".to_owned(), json!(4.5)),
+            ("self.budget + 1".to_owned(), json!(5.5)),
+            ("(self.budget + 1) * 2".to_owned(), json!(11.0)),
+            ("(self.budget + 1) * 2 > 10".to_owned(), json!(true)),
+            ("has(self.budget) && (self.budget + 1) * 2 > 10".to_owned(), json!(true)),
+            (
+                "has(self.budget) && (self.budget + 1) * 2 > 10 || self.never".to_owned(),
+                json!(true)
+            ),
+        ]
+    );
     let digits = r#"{"expression":"decimal(self.n) + 1","group":"files","self":{"n":123456789012345678.10}}"#;
     let answer = service.post(TRY).json(digits).send().expect(200);
     assert!(answer.text().contains(r#""value":123456789012345679.10,"#), "{answer}");
@@ -104,23 +107,52 @@ fn an_error_of_what_is_tried_says_where_it_is() {
     let cases = [
         (json!({ "expression": "true &&\n slef.a" }), "/expression", json!([2, 2])),
         (json!({ "expression": "1 +" }), "/expression", json!([1, 4])),
-        (json!({ "rule": "id: a\ngroup: files\ncheck: slef.a\nmessage: m" }), "/rule", json!([3, 8])),
-        (json!({ "rule": { "id": "a", "group": "files", "check": "é == slef", "message": "m" } }),
-            "/rule/check", json!([1, 6])),
-        (json!({ "rule": { "id": "a", "group": "file", "check": "true", "message": "m" } }),
-            "/rule/group", json!([null, null])),
-        (json!({ "rule": { "id": "a", "group": "files", "check": "true" } }), "/rule", json!([null, null])),
+        (
+            json!({ "rule": "id: a\ngroup: files\ncheck: slef.a\nmessage: m" }),
+            "/rule",
+            json!([3, 8]),
+        ),
+        (
+            json!({ "rule": { "id": "a", "group": "files", "check": "'é' == slef", "message": "m" } }),
+            "/rule/check",
+            json!([1, 8]),
+        ),
+        (
+            json!({ "rule": { "id": "a", "group": "file", "check": "true", "message": "m" } }),
+            "/rule/group",
+            json!([null, null]),
+        ),
+        (
+            json!({ "rule": { "id": "a", "group": "files", "check": "true" } }),
+            "/rule",
+            json!([null, null]),
+        ),
         (json!({ "expression": "self.a > 1", "self": {} }), "/expression", json!([null, null])),
     ];
     for (mut body, pointer, place) in cases {
         body["group"] = json!("files");
         let shown = outcome(&service, &body);
-        assert_eq!((&shown["verdict"], &shown["value"]), (&json!("undecided"), &Value::Null), "{body}");
+        assert_eq!(
+            (&shown["verdict"], &shown["value"]),
+            (&json!("undecided"), &Value::Null),
+            "{body}"
+        );
         let error = &shown["errors"][0];
         assert_eq!(error["pointer"], pointer, "{body} {error}");
         assert_eq!(json!([error["line"], error["column"]]), place, "{body} {error}");
         assert!(!text(&error["message"]).is_empty());
     }
+}
+
+/// The example of `docs/rules.md`.
+#[test]
+fn the_example_of_the_page_is_answered_as_it_says() {
+    let page = include_str!("../../../docs/rules.md");
+    let block = |name: &str| -> Value {
+        let block = page.split("```").find_map(|block| block.strip_prefix(name));
+        serde_json::from_str(block.expect("the example")).expect("JSON")
+    };
+    assert_eq!(outcome(&service(), &block("json request")), block("json response"));
 }
 
 const LOOKING: &str = "
@@ -136,11 +168,19 @@ message: The programme takes no proposals.
 fn a_trial_looks_nothing_up() {
     let service = service();
     let program = service.create("/v1/proposedprograms", r#"{"open":true}"#);
-    let mut body = json!({ "rule": LOOKING, "group": "proposals", "self": { "program_id": program.id } });
+    let mut body =
+        json!({ "rule": LOOKING, "group": "proposals", "self": { "program_id": program.id } });
     let unknown = outcome(&service, &body);
     assert_eq!(unknown["verdict"], "undecided");
-    assert!(text(&unknown["errors"][0]["message"]).contains("add `program` to `lookup`"), "{unknown}");
-    for (found, verdict) in [(json!({ "open": true }), "pass"), (json!({ "open": false }), "fail"), (Value::Null, "fail")] {
+    assert!(
+        text(&unknown["errors"][0]["message"]).contains("add `program` to `lookup`"),
+        "{unknown}"
+    );
+    for (found, verdict) in [
+        (json!({ "open": true }), "pass"),
+        (json!({ "open": false }), "fail"),
+        (Value::Null, "fail"),
+    ] {
         body["lookup"] = json!({ "program": found });
         assert_eq!(outcome(&service, &body)["verdict"], verdict, "{body}");
     }
@@ -213,7 +253,7 @@ fn the_path_answers_as_others_do() {
 #[test]
 fn no_rule_is_called_try() {
     let file = RuleFile::new("rules: [{id: try, group: files, check: 'true', message: m}]");
-    let output = std::process::Command::new(tests::binary())
+    let output = std::process::Command::new(tests::binary::path())
         .args(["rules", "check", file.arguments()[1]])
         .output()
         .expect("the binary runs");
@@ -248,15 +288,23 @@ fn hostile_trials_take_little() {
         let answer = send(&service, &body).expect(200);
         assert!(answer.body.len() < 500_000, "{}", answer.body.len());
     }
-    for rule in [json!(nested("[", "]", 20_000)), json!("a: &a [*a]"), json!("- ".repeat(100_000))] {
+    for rule in [json!(nested("[", "]", 20_000)), json!("a: &a [*a]"), json!("- ".repeat(100_000))]
+    {
         let body = json!({ "rule": rule, "group": "files" });
         assert_eq!(outcome(&service, &body)["verdict"], "undecided");
     }
-    let deep = format!(r#"{{"expression":"true","group":"files","self":{}}}"#, nested("[", "]", 500));
+    let deep =
+        format!(r#"{{"expression":"true","group":"files","self":{}}}"#, nested("[", "]", 500));
     service.post(TRY).json(deep).send().expect(400);
-    let deep = format!(r#"{{"expression":"true","group":"files","self":{{"a":{}}}}}"#, nested("[", "]", 128));
+    let deep = format!(
+        r#"{{"expression":"true","group":"files","self":{{"a":{}}}}}"#,
+        nested("[", "]", 128)
+    );
     service.post(TRY).json(deep).send().expect(400);
-    let many = format!(r#"{{"expression":"size(all) > 0","group":"files","lookup":{{"all":[{}{{}}]}}}}"#, "{},".repeat(2_000_000));
+    let many = format!(
+        r#"{{"expression":"size(all) > 0","group":"files","lookup":{{"all":[{}{{}}]}}}}"#,
+        "{},".repeat(2_000_000)
+    );
     let shown = service.post(TRY).json(many).send().expect(200).value();
     assert!(text(&shown["errors"][0]["message"]).contains("more than 1000 items"), "{shown}");
     assert!(service.peak_memory() < 300 << 20, "{} MiB", service.peak_memory() >> 20);

@@ -36,7 +36,7 @@ pub async fn read(body: Bytes) -> Result<(RuleTrial, Option<Date>), Problem> {
 pub const fn subject_member(subject: &TrialSubject) -> &'static str {
     match subject {
         TrialSubject::Expression(_) => "expression",
-        TrialSubject::Text(_) | TrialSubject::Json(_) => "rule",
+        TrialSubject::Yaml(_) | TrialSubject::Json(_) => "rule",
     }
 }
 
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
     fn subject(&mut self) -> Option<TrialSubject> {
         match (self.body.member("rule"), self.body.member("expression")) {
             (Some(rule), None) => match rule.as_string() {
-                Some(text) => Some(TrialSubject::Text(text.into_owned())),
+                Some(text) => Some(TrialSubject::Yaml(text.into_owned())),
                 None if rule.kind() == Kind::Object => {
                     Some(TrialSubject::Json(rule.encoded().to_owned()))
                 }

@@ -216,8 +216,8 @@ fn with_trace(report: TrialReport, traced: impl IntoIterator<Item = Traced>) -> 
     let (mut trace, mut is_trace_cut) = (Vec::new(), false);
     for (parts, is_cut) in traced {
         is_trace_cut |= is_cut || trace.len() + parts.len() > MOST_ENTRIES;
-        let room = MOST_ENTRIES.saturating_sub(trace.len());
-        trace.extend(parts.into_iter().take(room).map(|TracedPart { expression, outcome }| {
+        let left = MOST_ENTRIES.saturating_sub(trace.len());
+        trace.extend(parts.into_iter().take(left).map(|TracedPart { expression, outcome }| {
             TracedExpression { expression, outcome: outcome.map(value) }
         }));
     }

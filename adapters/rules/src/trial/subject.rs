@@ -35,7 +35,7 @@ impl Subject {
     pub fn read(trial: &RuleTrial) -> Result<Result<Self, Violations>, Vec<TrialError>> {
         let (source, is_json) = match &trial.subject {
             TrialSubject::Expression(source) => return expression(source, trial),
-            TrialSubject::Text(source) => (source, false),
+            TrialSubject::Yaml(source) => (source, false),
             TrialSubject::Json(source) => (source, true),
         };
         let rule = rule(source, trial.collection)

@@ -25,7 +25,7 @@ fn expression(source: &str, item: &str) -> RuleTrial {
 }
 
 fn rule(source: &str, item: &str) -> RuleTrial {
-    trial(TrialSubject::Text(source.to_owned()), item)
+    trial(TrialSubject::Yaml(source.to_owned()), item)
 }
 
 async fn run(trial: &RuleTrial) -> Result<TrialReport, Violations> {
@@ -38,7 +38,10 @@ async fn report(trial: &RuleTrial) -> TrialReport {
     run(trial).await.unwrap_or_else(|violations| panic!("{violations:?}"))
 }
 
-fn errors(report: &TrialReport) -> Vec<(String, Option<(u32, u32)>, &str)> {
+/// The pointer of an error, its line and column, and its message.
+type ErrorSummary<'a> = (String, Option<(u32, u32)>, &'a str);
+
+fn errors(report: &TrialReport) -> Vec<ErrorSummary<'_>> {
     let errors = report.errors.iter();
     errors.map(|error| (error.pointer.to_string(), error.place, error.message.as_str())).collect()
 }

@@ -44,8 +44,8 @@ impl Writer {
 
     /// As much of a text as it takes for the writer to be full.
     fn beginning<'t>(&self, text: &'t str) -> &'t str {
-        let room = (self.most + 1).saturating_sub(self.out.len());
-        let end = (room..text.len()).find(|end| text.is_char_boundary(*end));
+        let left = (self.most + 1).saturating_sub(self.out.len());
+        let end = (left..text.len()).find(|end| text.is_char_boundary(*end));
         &text[..end.unwrap_or(text.len())]
     }
 
@@ -104,8 +104,12 @@ impl Writer {
     fn map(&mut self, map: &Map<'_>) {
         match map {
             Map::Json(object) => self.encoded(object.encoded()),
-            Map::Written(id, members) => self.item(*id, None, members.encoded()),
-            Map::Found(item) => self.item(item.id, Some(item.parent), &item.members),
+            Map::Written(own, members) => self.item(&id("id", *own), members.encoded()),
+            Map::Found(item) => {
+                let no_parent = || "\"parent\":null".to_owned();
+                let parent = item.parent.map_or_else(no_parent, |parent| id("parent", parent));
+                self.item(&format!("{},{parent}", id("id", item.id)), &item.members);
+            }
             Map::Made(entries) => {
                 self.out.push('{');
                 for (index, (key, value)) in entries.iter().enumerate() {
@@ -132,16 +136,17 @@ impl Writer {
         }
     }
 
-    fn item(&mut self, id: ItemId, parent: Option<Option<ItemId>>, members: &str) {
-        self.encoded(&format!("{{\"id\":\"{id}\""));
-        match parent {
-            Some(Some(parent)) => self.encoded(&format!(",\"parent\":\"{parent}\"")),
-            Some(None) => self.encoded(",\"parent\":null"),
-            None => {}
-        }
+    /// Writes an item: the ids that it has beside its members, and these.
+    fn item(&mut self, ids: &str, members: &str) {
+        self.encoded("{");
+        self.encoded(ids);
         self.encoded(if members.len() > "{}".len() { "," } else { "" });
         self.encoded(members.strip_prefix('{').unwrap_or("}"));
     }
+}
+
+fn id(name: &str, id: ItemId) -> String {
+    format!("\"{name}\":\"{id}\"")
 }
 
 /// Makes JSON of the beginning of a JSON text: what is not complete is left out, except of a string,

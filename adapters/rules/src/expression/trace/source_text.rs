@@ -43,14 +43,14 @@ struct Writer<'a> {
 }
 
 impl Write for Writer<'_> {
-    /// Appends a text, or as much of it as there is room for.
+    /// Appends a text, or as much of it as there is left for.
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = self.most.saturating_sub(self.out.len());
+        let left = self.most.saturating_sub(self.out.len());
         let end = text.char_indices().map(|(at, character)| at + character.len_utf8());
-        let end = if text.len() <= room {
+        let end = if text.len() <= left {
             text.len()
         } else {
-            end.take_while(|end| *end <= room).last().unwrap_or(0)
+            end.take_while(|end| *end <= left).last().unwrap_or(0)
         };
         self.out.push_str(&text[..end]);
         if end == text.len() { Ok(()) } else { Err(fmt::Error) }
