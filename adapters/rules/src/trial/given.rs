@@ -1,4 +1,4 @@
-//! What a rule is tried on: the item, as it was and as it would be, and what lookups find.
+//! The things a rule is tried on: an item, as it was and as it would be, and results of lookups.
 
 use application::{RuleTrial, TrialLookup};
 use domain::{Collection, Found, ItemId, Members, Pointer, Violation, Violations};

@@ -43,7 +43,7 @@ struct Writer<'a> {
 }
 
 impl Write for Writer<'_> {
-    /// Appends a text, or as much of it as there is left for.
+    /// Appends a text, or as much of it as still fits.
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let left = self.most.saturating_sub(self.out.len());
         let end = text.char_indices().map(|(at, character)| at + character.len_utf8());
