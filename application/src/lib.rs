@@ -18,6 +18,7 @@ mod precondition;
 pub mod query;
 mod resources;
 mod rule_catalog;
+mod rule_trial;
 
 pub use changes::ChangeService;
 pub use context::{Caller, IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
@@ -28,8 +29,9 @@ pub use ports::{
     Answered, BookRule, CaseReport, ChangeLog, Clock, CollectionContent, CollectionWrite, History,
     IdGenerator, ItemRepository, Links, ListedItem, ListedPage, LogPage, LoggedChange,
     MemberCounts, NewItem, PastPageQuery, PastVersion, Ports, Reach, ReadDependency, Readiness,
-    Replacement, RepositoryError, Revision, RuleBook, RuleFiles, Rules, Scope, Sequence, ShownItem,
-    Totals, ValueCount, ValueCounts, Warrant, WriteMetadata,
+    Replacement, RepositoryError, Revision, RuleBook, RuleFiles, RuleTrial, RuleTrials, Rules,
+    Scope, Sequence, ShownItem, Totals, TracedExpression, TrialError, TrialLookup, TrialReport,
+    TrialSubject, TrialValue, TrialVerdict, ValueCount, ValueCounts, Warrant, WriteMetadata,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};
@@ -39,3 +41,4 @@ pub use resources::{
     Restored, VersionPage, WriteUseCases, Written, audited_operation, resource_use_cases,
 };
 pub use rule_catalog::{PublishedRule, RuleCatalog, RuleHome};
+pub use rule_trial::RuleTrialService;

@@ -15,7 +15,7 @@ use cli_adapter::{AuditOptions, CommandError, DatabaseOptions, OpenapiOptions, O
 use domain::{Document, Proposal, Resource as _};
 use http_adapter::BaseUrl;
 use jiff::tz::TimeZone;
-use rules_adapter::{ReloadableRules, RuleSet};
+use rules_adapter::{ReloadableRules, RuleSet, Trials};
 use storage_adapter::{Store, StoreError, StoreOptions};
 
 use identifiers::{SystemClock, UuidV7Generator};
@@ -85,6 +85,7 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, time_zone: TimeZone) -> Por
         ids: Arc::new(UuidV7Generator),
         clock: Arc::new(SystemClock::in_zone(time_zone)),
         rules,
+        trials: Arc::new(Trials),
     }
 }
 
@@ -97,10 +98,13 @@ fn open_rules(path: Option<&Path>) -> Result<Arc<ReloadableRules>, CommandError>
     Ok(Arc::new(rules))
 }
 
-/// The codes of the rules written in Rust, which no rule in a file may have.
+/// The ids that no rule in a file may have: the codes of the rules written in Rust, and those whose
+/// page would be at the path of something else.
 fn reserved() -> Vec<&'static str> {
     let (proposal, document) = (Proposal::rules(), Document::rules());
-    proposal.iter().map(|rule| rule.code()).chain(document.iter().map(|rule| rule.code())).collect()
+    let in_rust =
+        proposal.iter().map(|rule| rule.code()).chain(document.iter().map(|rule| rule.code()));
+    in_rust.chain(http_adapter::RESERVED_RULE_IDS).collect()
 }
 
 fn base_url(text: &str) -> Result<BaseUrl, CommandError> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{
-    ChangeLog, ChangeService, Ports, ResourceLimits, RuleBook, RuleCatalog, resource_use_cases,
+    ChangeLog, ChangeService, Ports, ResourceLimits, RuleBook, RuleCatalog, RuleTrialService,
+    resource_use_cases,
 };
 use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
@@ -21,11 +22,14 @@ use crate::endpoints::entry_point::EntryPoint;
 use crate::endpoints::health::{Health, Ready};
 use crate::endpoints::problem_pages;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
+use crate::endpoints::rule_trials::RuleTrials;
 use crate::endpoints::rules::Rules;
 use crate::explorer::{ExploredGroup, Explorer};
 use crate::groups::{GROUPS, PathForm};
 use crate::headers::media_type::MediaType;
-use crate::links::{CHANGE_STREAM, CHANGES, HEALTH, READINESS, RULE, RULE_SCHEMA, RULES};
+use crate::links::{
+    CHANGE_STREAM, CHANGES, HEALTH, READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES,
+};
 use crate::middleware::cors::Cors;
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::request_context::RequestContext;
@@ -104,7 +108,9 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
     let store = Arc::clone(&ports.readiness);
     let explorer = Explorer::new(Arc::clone(&context), groups, catalog.clone(), store);
-    let own_paths = OwnPaths { context: &context, catalog, explorer, changes: &ports.changes };
+    let trials = RuleTrialService::new(Arc::clone(&ports.trials), Arc::clone(&ports.clock));
+    let changes = &ports.changes;
+    let own_paths = OwnPaths { context: &context, catalog, explorer, changes, trials };
     for (path, endpoint) in own_paths.all(stream, ready, options.rule_schema) {
         routes = routes.at(path, endpoint);
     }
@@ -113,10 +119,11 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
 
 /// The paths that belong to no group.
 struct OwnPaths<'a> {
-    context: &'a HttpContext,
+    context: &'a Arc<HttpContext>,
     catalog: RuleCatalog,
     explorer: Arc<Explorer>,
     changes: &'a Arc<dyn ChangeLog>,
+    trials: RuleTrialService,
 }
 
 impl OwnPaths<'_> {
@@ -126,13 +133,18 @@ impl OwnPaths<'_> {
         ready: Ready,
         rule_schema: String,
     ) -> Vec<(String, MethodRouter)> {
-        let Self { context, catalog, explorer, changes } = self;
+        let Self { context, catalog, explorer, changes, trials } = self;
         let base_url = || Arc::clone(&context.base_url);
         let service = ChangeService::new(Arc::clone(changes));
         let changes = Changes { service, base_url: base_url(), time_limit: context.time_limit };
         let rules = || {
             let (catalog, explorer) = (catalog.clone(), Arc::clone(&explorer));
             Rules { catalog, base_url: base_url(), explorer }.boxed()
+        };
+        let trials = RuleTrials { service: trials, context: Arc::clone(context) };
+        let post = |endpoint: BoxEndpoint<'static>| {
+            let types = vec![MediaType::HAL, MediaType::JSON];
+            MethodRouter::new(base_url(), types, [(Method::POST, endpoint)])
         };
         let documentation = Arc::new(Documentation::new(base_url(), catalog.clone()));
         let (document, page) = (Arc::clone(&documentation), documentation);
@@ -153,6 +165,7 @@ impl OwnPaths<'_> {
             (READINESS, get(&[MediaType::JSON], ready.boxed())),
             (RULES, get(&[MediaType::HAL, MediaType::JSON], rules())),
             (RULE, page_of(rules())),
+            (RULE_TRIAL, post(trials.boxed())),
             ("/openapi.json", fixed(MediaType::JSON, Served::OpenApi(document).boxed())),
             (RULE_SCHEMA, fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed())),
             ("/favicon.ico", fixed(MediaType::ICON, Served::Icon.boxed())),

@@ -27,4 +27,5 @@ mod time;
 pub use app::{HttpOptions, openapi_document, service};
 pub use base_url::{BaseUrl, InvalidBaseUrl};
 pub use demo::demonstration_items;
+pub use links::RESERVED_RULE_IDS;
 pub use server::{Drained, RESERVED_CONNECTIONS, ServerLimits, serve};

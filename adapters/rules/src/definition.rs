@@ -140,7 +140,8 @@ fn lookups(
     (variables, targets, notes)
 }
 
-fn misnamed(name: &str) -> Option<String> {
+/// Returns why a lookup cannot have a name.
+pub(crate) fn misnamed(name: &str) -> Option<String> {
     let is_identifier = name.len() <= LONGEST_NAME
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');

@@ -63,6 +63,11 @@ impl RuleFileErrors {
         }
     }
 
+    /// All that are told, in the order in which they were found.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &RuleFileError> {
+        self.kept.iter()
+    }
+
     /// The same in the order of the files, and in each of the places.
     pub(crate) fn sorted(mut self) -> Self {
         self.kept.sort_by(|left, right| (&left.file, left.place).cmp(&(&right.file, right.place)));

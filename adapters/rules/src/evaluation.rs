@@ -10,6 +10,9 @@ use crate::expression::{CostLimit, Meter};
 /// time and memory it is allowed. Whoever waits for a permit holds no thread.
 static LONG_EVALUATIONS: Semaphore = Semaphore::const_new(2);
 
+/// Readers of sources that nobody has approved, at a time: each may take much stack.
+static READERS: Semaphore = Semaphore::const_new(1);
+
 /// The work after which a task gives up one of the 128 units that tokio lets it use before others
 /// run: all of them are about a millisecond.
 const WORK_PER_UNIT: u64 = 8_000;
@@ -31,6 +34,13 @@ pub(crate) async fn run<T>(limit: CostLimit, evaluate: impl Fn(&Meter) -> T) -> 
     // The semaphore is never closed; were it, more evaluations would run at a time.
     let _permit = LONG_EVALUATIONS.acquire().await.ok();
     beside(|| evaluate(&Meter::of(limit)))
+}
+
+/// Reads a source that anybody may have sent, while other tasks of the thread go on elsewhere.
+pub(crate) async fn read<T>(read: impl FnOnce() -> T) -> T {
+    // The semaphore is never closed.
+    let _permit = READERS.acquire().await.ok();
+    beside(read)
 }
 
 /// Runs an evaluation that may be long, while other tasks of the thread go on elsewhere.

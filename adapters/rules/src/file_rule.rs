@@ -19,7 +19,7 @@ use crate::expression::{
 use crate::lookup_target::LookupTarget;
 use crate::notes::Notes;
 
-const LONGEST_MESSAGE: usize = 2_000;
+pub(crate) const LONGEST_MESSAGE: usize = 2_000;
 
 /// A rule that was read from a file.
 #[derive(Debug)]
@@ -95,22 +95,38 @@ impl FileRule {
         self.operations.contains(&operation) && self.is_in_force(today)
     }
 
-    fn scope<'a>(&'a self, transition: &Transition<'a, Members>) -> Scope<'a> {
+    /// Returns the operation of a write of which it is known whether there was an item before: the
+    /// most likely one among those that the rule judges.
+    pub(crate) fn likely_operation(&self, is_change: bool) -> WriteOperation {
+        use WriteOperation::{Create, Delete, Patch, Replace};
+        let judged = &self.operations;
+        match is_change {
+            true => {
+                let likely = [Replace, Patch, Delete];
+                likely.into_iter().find(|it| judged.contains(it)).unwrap_or(Replace)
+            }
+            false if judged[..] == [Delete] => Delete,
+            false => Create,
+        }
+    }
+
+    pub(crate) fn scope<'a>(&'a self, transition: &Transition<'a, Members>) -> Scope<'a> {
         Scope {
             after: transition.after,
             before: transition.before,
             context: transition.context,
             lookups: &self.variables,
             found: transition.found,
+            trace: None,
         }
     }
 
     /// The guard, where it can be asked before anything is looked up. `None` is none.
-    fn early_guard(&self) -> Option<&Expression> {
+    pub(crate) fn early_guard(&self) -> Option<&Expression> {
         self.when.as_ref().filter(|when| !when.uses_lookups)
     }
 
-    fn look_up(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<Vec<Lookup>> {
+    pub(crate) fn look_up(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<Vec<Lookup>> {
         let is_guarded_off = match self.early_guard() {
             Some(guard) => !guard.boolean(scope, meter)?,
             None => false,
@@ -129,6 +145,11 @@ impl FileRule {
         {
             return Ok(false);
         }
+        self.late_guard(scope, meter)
+    }
+
+    /// Returns whether the guard holds, of one that had to wait for what is looked up.
+    pub(crate) fn late_guard(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
         // A list that is not whole decides nothing.
         for (index, (name, _)) in self.variables.iter().enumerate() {
             complete(name, scope.found.get(index))?;
@@ -166,12 +187,7 @@ impl FileRule {
     }
 
     fn undecided(&self, error: EvaluationError) -> Rejection {
-        let reason = match error {
-            EvaluationError::Failed(reason) => reason,
-            EvaluationError::BudgetExhausted => {
-                "it takes too much time or memory on this item".to_owned()
-            }
-        };
+        let reason = error.into_reason();
         let id = &self.id;
         let detail =
             format!("the rule `{id}` could not be decided, so it counts as not passed: {reason}");
@@ -204,17 +220,27 @@ impl FileRule {
     }
 
     fn message(&self, scope: &Scope<'_>, meter: &Meter) -> String {
-        let computed = match &self.message {
-            Message::Fixed(message) => return message.to_string(),
-            Message::Computed { expression, .. } => expression.string(scope, meter),
+        self.own_message(scope, meter).unwrap_or_else(|error| {
+            tracing::debug!(rule = &*self.id, ?error, "a rule has no message to give");
+            self.other_message()
+        })
+    }
+
+    /// Returns the message that the rule gives, unless it cannot.
+    pub(crate) fn own_message(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<String> {
+        let message = match &self.message {
+            Message::Fixed(message) => return Ok(message.to_string()),
+            Message::Computed { expression, .. } => expression.string(scope, meter)?,
         };
-        match computed {
-            Ok(message) if !message.trim().is_empty() => message,
-            made => {
-                tracing::debug!(rule = &*self.id, ?made, "a rule has no message to give");
-                format!("the rule `{}` is not met", self.id)
-            }
+        if message.trim().is_empty() {
+            return Err(EvaluationError::Failed("the message is empty".to_owned()));
         }
+        Ok(message)
+    }
+
+    /// The message of a rule that cannot give one.
+    pub(crate) fn other_message(&self) -> String {
+        format!("the rule `{}` is not met", self.id)
     }
 }
 

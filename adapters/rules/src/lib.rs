@@ -41,7 +41,8 @@
 //! From file to verdict: `files` reads bytes → `yaml` makes trees that know where everything stands
 //! → `definition`, `lookup_target` and `cases` turn them into rules and cases, telling every error
 //! to [`RuleFileErrors`] → [`RuleSet`] keeps the rules of each collection ready → [`FileRule`] answers the
-//! domain, through `evaluation` and `expression`, which knows nothing of files.
+//! domain, through `evaluation` and `expression`, which knows nothing of files. [`Trials`] answers for
+//! rules that are in no file.
 //!
 //! Reading and reloading block for as long as files take to read and expressions to compile: call
 //! them aside from a runtime's workers. Asking [`ReloadableRules`] for rules costs two atomic
@@ -60,8 +61,10 @@ mod lookup_target;
 mod notes;
 mod reloadable;
 mod rule_set;
+mod sample_items;
 mod schema;
 mod summary;
+mod trial;
 mod warnings;
 mod watch;
 mod yaml;
@@ -72,4 +75,5 @@ pub use files::Fingerprint;
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;
 pub use schema::schema;
+pub use trial::Trials;
 pub use watch::{hang_ups, watch};

@@ -41,7 +41,7 @@ impl fmt::Debug for RuleSet {
 impl RuleSet {
     /// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in
     /// the order of their names. Hidden files and folders within are left out. `reserved` are the
-    /// codes of the rules in Rust, which no rule of a file may have as its id.
+    /// ids that the service uses itself, such as the codes of the rules in Rust.
     ///
     /// # Errors
     /// Everything that is wrong with them.
@@ -175,7 +175,7 @@ impl Reader<'_> {
         if self.reserved.contains(&&*id) {
             errors.add(
                 node.place,
-                format!("the service has a rule `{id}` of its own; choose another id"),
+                format!("the service uses the id `{id}` itself; choose another id"),
             );
         }
         if let Some((_, at)) = self.known.get(&id) {

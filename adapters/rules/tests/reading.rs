@@ -134,7 +134,7 @@ fn each_error_has_its_location_and_fix() {
         (
             "rules:\n- {id: dates_in_order, group: files, check: 'true', message: no}".into(),
             "2:3:",
-            "has a rule `dates_in_order` of its own",
+            "uses the id `dates_in_order` itself",
         ),
         (
             "rules:\n- {id: r, group: proposal, check: 'true', message: no}".into(),

@@ -13,6 +13,7 @@ mod items;
 pub mod maintenance;
 mod readiness;
 mod rule_files;
+mod rule_trials;
 mod rules;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub use ids::*;
 pub use items::*;
 pub use readiness::*;
 pub use rule_files::*;
+pub use rule_trials::*;
 pub use rules::*;
 
 /// The adapters that the use cases work with.
@@ -45,4 +47,6 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// The business rules that are not written in Rust.
     pub rules: Arc<dyn RuleBook>,
+    /// Trials of such rules.
+    pub trials: Arc<dyn RuleTrials>,
 }

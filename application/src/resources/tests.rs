@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{ReplacementBody, ResourceService};
 use crate::ports::{
     Answered, MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository,
-    MockReadiness, MockRuleBook,
+    MockReadiness, MockRuleBook, MockRuleTrials,
 };
 use crate::query::{PageStart, SortPosition, Subject, Total};
 use crate::{
@@ -99,6 +99,7 @@ fn ruled_service<R: domain::Resource>(
         rules,
         changes: Arc::new(MockChangeLog::new()),
         readiness: Arc::new(MockReadiness::new()),
+        trials: Arc::new(MockRuleTrials::new()),
     };
     ResourceService::new(
         collection,

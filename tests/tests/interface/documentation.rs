@@ -85,7 +85,7 @@ fn every_example_works_untouched_on_the_demonstration_set() {
     let readable = demonstration();
     let document = document(&readable);
     let operations = operations(&document);
-    let expected = 8 + 9 * (6 + 4) + 3;
+    let expected = 9 + 9 * (6 + 4) + 3;
     assert_eq!(
         operations.len(),
         expected,

@@ -34,6 +34,7 @@ mod query_parameters;
 mod random_queries;
 mod restoration;
 mod rule_files;
+mod rule_trials;
 mod rules;
 mod sample_proposals;
 mod search;

@@ -9,4 +9,5 @@ pub mod entry_point;
 pub mod health;
 pub mod problem_pages;
 pub mod resources;
+pub mod rule_trials;
 pub mod rules;

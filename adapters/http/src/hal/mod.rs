@@ -5,6 +5,7 @@ mod change;
 mod collection;
 mod item;
 mod rule;
+mod rule_trial;
 mod versions;
 mod writer;
 
@@ -15,4 +16,5 @@ pub use change::{Change, ChangePage};
 pub use collection::{PageView, collection, collection_size, page_targets};
 pub use item::{ItemView, Snapshot, embedded_items, item, item_size};
 pub use rule::{Rule, RuleList};
+pub use rule_trial::rule_trial;
 pub use versions::VersionHistory;

@@ -21,12 +21,14 @@ pub struct RuleList {
     embedded: Rules,
 }
 
-/// Links to the list and to the entry point.
+/// Links to the list, to the entry point, and to where rules are tried.
 #[derive(Object)]
 pub struct RuleListLinks {
     #[oai(rename = "self")]
     own: Link,
     up: Link,
+    #[oai(rename = "try")]
+    trial: Link,
 }
 
 /// The rules of the list.
@@ -89,6 +91,7 @@ impl RuleList {
             links: RuleListLinks {
                 own: Link::to(format!("{base_url}{}", links::RULES)),
                 up: Link::to(format!("{base_url}/")),
+                trial: Link::to(format!("{base_url}{}", links::RULE_TRIAL)),
             },
             total_items: Count(rules.len().into()),
             embedded: Rules { rules },

@@ -28,6 +28,12 @@ pub const RULES: &str = "/rules";
 /// One of them.
 pub const RULE: &str = "/rules/:rule_id";
 
+/// Tries a rule on an item.
+pub const RULE_TRIAL: &str = "/rules/try";
+
+/// The ids that no rule can have, because its page would be at the path of something else.
+pub const RESERVED_RULE_IDS: [&str; 1] = ["try"];
+
 /// The JSON Schema of rule files.
 pub const RULE_SCHEMA: &str = "/schemas/rules.json";
 

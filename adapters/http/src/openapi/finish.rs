@@ -4,7 +4,7 @@ use application::PublishedRule;
 use serde_json::{Map, Value, json};
 
 use super::model::{NOTHING, documented_path};
-use super::{examples, operations, schemas};
+use super::{examples, operations, rule_trial, schemas};
 use crate::base_url::BaseUrl;
 use crate::groups::{GROUPS, Group, Operation};
 use crate::links as urls;
@@ -36,6 +36,8 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
                 json!({ "properties": { "id": {} }, "required": ["id"] });
         }
     }
+    let trial = &mut paths[urls::RULE_TRIAL]["post"]["requestBody"];
+    components.add_example(trial, rule_trial::REQUEST, rule_trial::example());
     for (_, schema) in members(components.written.get_mut("schemas")) {
         // Nor has it `false`, the schema that no value satisfies.
         if schema.pointer("/additionalProperties/type").is_some_and(|of| of == NOTHING) {

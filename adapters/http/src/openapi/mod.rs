@@ -13,6 +13,7 @@ mod fixed;
 mod model;
 mod operations;
 mod parameters;
+mod rule_trial;
 mod schemas;
 mod service;
 pub mod values;
@@ -46,6 +47,7 @@ impl OpenApi for Documented {
         }
         fixed::register(registry);
         service::register(registry);
+        rule_trial::register(registry);
         filters::register(registry);
         registry.schemas.extend(GROUPS.iter().flat_map(schemas::of));
     }

@@ -172,7 +172,7 @@ pub fn responses(
     statuses.iter().map(response).collect()
 }
 
-fn content(types: &[MediaType], schema: &MetaSchemaRef) -> Vec<MetaMediaType> {
+pub fn content(types: &[MediaType], schema: &MetaSchemaRef) -> Vec<MetaMediaType> {
     let entry =
         |media: &MediaType| MetaMediaType { content_type: media.name(), schema: schema.clone() };
     types.iter().map(entry).collect()

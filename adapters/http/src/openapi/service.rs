@@ -2,12 +2,12 @@
 //! business rules.
 
 use poem::http::Method;
-use poem_openapi::registry::{MetaOperation, MetaPath, MetaSchema, Registry};
+use poem_openapi::registry::{MetaOperation, MetaPath, MetaRequest, MetaSchema, Registry};
 use serde_json::json;
 
 use super::model::{documented_path, inline, reference, with_example};
-use super::operations::{header, operation, responses};
-use super::parameters;
+use super::operations::{content, header, operation, responses};
+use super::{parameters, rule_trial};
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links;
 use crate::query::{CHANGES_PARAMETERS, STREAM_PARAMETERS, change_cursor};
@@ -17,7 +17,7 @@ pub const TAG: &str = "service";
 
 const EVENTS: &str = "ChangeEvents";
 
-/// A GET on a path of the service's own.
+/// An operation on a path of the service's own: a POST where it takes a body, else a GET.
 struct Row {
     path: &'static str,
     id: &'static str,
@@ -28,6 +28,8 @@ struct Row {
     types: &'static [MediaType],
     /// The name of a schema; without one, any object is shown.
     shown: Option<&'static str>,
+    /// The name of the schema of the body that it takes.
+    taken: Option<&'static str>,
     statuses: &'static [u16],
 }
 
@@ -39,12 +41,13 @@ const PLAIN: Row = Row {
     query: &[],
     types: &[MediaType::JSON],
     shown: None,
+    taken: None,
     statuses: &[200, 304, 400, 406, 414],
 };
 
 const HAL: &[MediaType] = &[MediaType::HAL, MediaType::JSON];
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 9] = [
     Row {
         id: "getEntryPoint",
         summary: "The entry point: links every collection",
@@ -77,6 +80,7 @@ const ROWS: [Row; 8] = [
         types: HAL,
         shown: Some("ChangePage"),
         statuses: &[200, 304, 400, 406, 410, 414, 503],
+        ..PLAIN
     },
     Row {
         path: links::CHANGE_STREAM,
@@ -87,6 +91,7 @@ const ROWS: [Row; 8] = [
         types: &[MediaType::EVENT_STREAM],
         shown: Some(EVENTS),
         statuses: &[200, 400, 406, 410, 414, 503],
+        ..PLAIN
     },
     Row {
         path: links::RULES,
@@ -104,6 +109,17 @@ const ROWS: [Row; 8] = [
         types: &PAGE_TYPES,
         shown: Some("Rule"),
         statuses: &[200, 304, 400, 404, 406, 414],
+        ..PLAIN
+    },
+    Row {
+        path: links::RULE_TRIAL,
+        id: "tryRule",
+        summary: "Try a business rule on an item",
+        description: "What a rule, or an expression alone, says of an item, and the value of each of its parts. An error in it is no error of the request: the verdict is `undecided`, and `errors` says where it is. It is evaluated within the limits of a write, nothing is looked up in the store, and nothing is stored.",
+        types: HAL,
+        shown: Some(rule_trial::RESPONSE),
+        taken: Some(rule_trial::REQUEST),
+        statuses: &[200, 400, 406, 408, 413, 414, 415, 422, 503],
         ..PLAIN
     },
     Row {
@@ -130,14 +146,21 @@ pub fn paths() -> Vec<MetaPath> {
         let in_path = row.path.split('/').filter_map(|segment| segment.strip_prefix(':'));
         let in_header = (row.path == links::CHANGE_STREAM).then_some("Last-Event-ID");
         let parameters = in_path.chain(row.query.iter().copied()).chain(in_header);
+        let method = if row.taken.is_some() { Method::POST } else { Method::GET };
         let own = MetaOperation {
             description: Some(row.description).filter(|text| !text.is_empty()),
             params: parameters.map(parameters::of_service).collect(),
-            ..operation(Method::GET, TAG, row.id, row.summary, responses)
+            request: row.taken.map(request),
+            ..operation(method, TAG, row.id, row.summary, responses)
         };
         MetaPath { path: documented_path(row.path), operations: vec![own] }
     };
     ROWS.map(path).into()
+}
+
+fn request(schema: &str) -> MetaRequest {
+    let content = content(&[MediaType::JSON], &reference(schema));
+    MetaRequest { description: None, content, required: true }
 }
 
 /// Registers the schema of the stream, and the example of a change.

@@ -16,6 +16,7 @@ use poem::{Body, Request};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::headers::media_type::MediaType;
 use crate::problem::{Problem, kinds};
 use crate::query::shows_a_part;
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
@@ -294,7 +295,7 @@ fn elements_of<'a>(
 }
 
 /// Does work on a large body on a thread of its own, so that no other request waits for it.
-async fn aside_if_large<T: Send + 'static>(
+pub(super) async fn aside_if_large<T: Send + 'static>(
     size: usize,
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -352,6 +353,16 @@ pub fn is_encoded(headers: &HeaderMap) -> bool {
         .get_all(CONTENT_ENCODING)
         .iter()
         .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// 415 for a body that is of none of these types, or compressed.
+pub fn unsupported(types: &[MediaType]) -> Problem {
+    let names: Vec<_> = types.iter().map(|media| media.name()).collect();
+    let detail = format!(
+        "Send the body with a Content-Type of {}; the only parameter allowed is charset=utf-8, and no Content-Encoding.",
+        names.join(" or ")
+    );
+    Problem::new(&kinds::UNSUPPORTED_MEDIA_TYPE, detail)
 }
 
 /// Returns true if the request may have a body: it declares a length other than 0, or a transfer

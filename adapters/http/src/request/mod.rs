@@ -2,3 +2,4 @@
 
 pub mod body;
 pub mod memory_budget;
+pub mod rule_trial;

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::{Collection, Found, Item, ItemId, Members, Version, WriteContext, WriteOperation};
+use domain::{Collection, Found, Item, ItemId, Members, WriteContext, WriteOperation};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
-use uuid::Uuid;
 
 use super::Case;
 use crate::error::FileErrors;
@@ -15,6 +14,7 @@ use crate::file_format::{CALLER, CASE, CASE_LOOKUP};
 use crate::file_rule::FileRule;
 use crate::keys::{self, Keys, did_you_mean};
 use crate::lookup_target::{LookupBy, LookupTarget};
+use crate::sample_items::{SampleItem, made_up_id, own_members};
 use crate::yaml::{Content, Node};
 
 /// The day of a case that names none, of a rule that is in force on any.
@@ -87,13 +87,6 @@ fn named_rule(
     rule.clone()
 }
 
-/// An item of a case.
-struct CaseItem {
-    id: Option<ItemId>,
-    parent: Option<ItemId>,
-    members: Members,
-}
-
 struct CaseReader<'a, 'f, 'g> {
     keys: Keys<'a>,
     rule: &'a FileRule,
@@ -102,7 +95,7 @@ struct CaseReader<'a, 'f, 'g> {
 }
 
 impl CaseReader<'_, '_, '_> {
-    fn context(&mut self, is_change: bool, after: Option<&CaseItem>) -> Option<WriteContext> {
+    fn context(&mut self, is_change: bool, after: Option<&SampleItem>) -> Option<WriteContext> {
         let operation = self.operation(is_change)?;
         let (now, today) = self.time();
         let caller = self.caller();
@@ -118,16 +111,7 @@ impl CaseReader<'_, '_, '_> {
     /// the operations that the rule judges.
     fn operation(&mut self, is_change: bool) -> Option<WriteOperation> {
         let Some(scalar) = self.keys.scalar("on") else {
-            use WriteOperation::{Create, Delete, Patch, Replace};
-            let judged = &self.rule.operations;
-            return Some(match is_change {
-                true => {
-                    let likely = [Replace, Patch, Delete];
-                    likely.into_iter().find(|it| judged.contains(it)).unwrap_or(Replace)
-                }
-                false if judged[..] == [Delete] => Delete,
-                false => Create,
-            });
+            return Some(self.rule.likely_operation(is_change));
         };
         let operation = WriteOperation::named(&scalar.text)?;
         if operation == WriteOperation::Create && is_change {
@@ -224,32 +208,21 @@ impl CaseReader<'_, '_, '_> {
         lookup: usize,
         index: usize,
     ) -> Option<Item> {
-        let item = self.item(node, collection, true)?;
-        let made_up = || made_up_id(((1 + lookup) << 32) + 1 + index);
-        Some(Item {
-            id: item.id.unwrap_or_else(made_up),
-            version: Version::FIRST,
-            created_at: Timestamp::UNIX_EPOCH,
-            updated_at: Timestamp::UNIX_EPOCH,
-            members: item.members.into_encoded(),
-            parent: item.parent,
-            continues: None,
-        })
+        Some(self.item(node, collection, true)?.found_by(lookup, index))
     }
 
     /// An item as it is or was written.
-    fn written(&mut self, node: &Node) -> Option<CaseItem> {
+    fn written(&mut self, node: &Node) -> Option<SampleItem> {
         self.item(node, self.rule.collection, false)
     }
 
-    /// The members of an item, without `id` and, where it was looked up, without `parent`, which
-    /// are no members.
+    /// An item, which is written as a mapping of its members.
     fn item(
         &mut self,
         node: &Node,
         collection: Collection,
         is_looked_up: bool,
-    ) -> Option<CaseItem> {
+    ) -> Option<SampleItem> {
         let Content::Mapping(entries) = &node.content else {
             let found = node.with_article();
             self.errors
@@ -271,12 +244,8 @@ impl CaseReader<'_, '_, '_> {
         };
         let id = taken("id")?;
         let parent = if is_looked_up { taken("parent")? } else { None };
-        // What is null is absent in a proposal, and is never stored.
-        let drops_nulls = collection == Collection::known("proposals");
-        let members = members.retain(|name, value| {
-            name != "id" && !(is_looked_up && name == "parent") && !(drops_nulls && value.is_null())
-        });
-        Some(CaseItem { id, parent, members })
+        let members = own_members(members, Some(collection), is_looked_up);
+        Some(SampleItem { id, parent, members })
     }
 
     fn id(&mut self, node: &Node, key: &str) -> Option<ItemId> {
@@ -288,10 +257,4 @@ impl CaseReader<'_, '_, '_> {
         }
         id
     }
-}
-
-/// The id of an item that has none in its case: always the same, and different from the others'.
-fn made_up_id(number: usize) -> ItemId {
-    const VERSION_7: u128 = 0x0190_0000_0000_7000_8000_0000_0000_0000;
-    ItemId::from_uuid(Uuid::from_u128(VERSION_7 + number as u128))
 }

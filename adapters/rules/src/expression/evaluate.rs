@@ -1,9 +1,9 @@
 //! The evaluation of an expression. Every node and every byte that it reads or makes is charged
 //! before the work is done.
 
-use super::functions::{Function, MOST_PARAMETERS};
+use super::functions::MOST_PARAMETERS;
 use super::meter::{ERROR, Meter, NODE};
-use super::node::{Loop, Macro, Member, Node, Variable};
+use super::node::{Call, Loop, Macro, Member, Node, Variable};
 use super::numbers::Number;
 use super::value::{ELEMENT, List, Map, StringValue, Val};
 use super::{EvaluationError, Outcome, Scope, Shape, apply, complete, dates, shorten};
@@ -21,12 +21,20 @@ impl<'a> Evaluation<'a> {
     }
 
     pub(super) fn value(&mut self, node: &'a Node) -> Outcome<Val<'a>> {
+        let Some(trace) = self.scope.trace else { return self.untraced(node) };
+        let before = trace.len();
+        let outcome = self.untraced(node);
+        trace.note(node, self.scope.lookups, before, &outcome);
+        outcome
+    }
+
+    fn untraced(&mut self, node: &'a Node) -> Outcome<Val<'a>> {
         self.meter.charge(NODE)?;
         match node {
             Node::Constant(constant) => Ok(constant.borrowed()),
             Node::Variable(variable) => self.variable(*variable),
-            Node::Local(place) => {
-                self.locals.get(*place).cloned().ok_or(EvaluationError::BudgetExhausted)
+            Node::Local(local) => {
+                self.locals.get(local.place).cloned().ok_or(EvaluationError::BudgetExhausted)
             }
             Node::Member(member) => self.member(member),
             Node::Has(member) => self.has(member).map(Val::Boolean),
@@ -47,7 +55,7 @@ impl<'a> Evaluation<'a> {
             Node::In(sides) => self.is_in(sides).map(Val::Boolean),
             Node::List(elements) => self.list(elements),
             Node::Map(entries) => self.map(entries),
-            Node::Call(function, arguments) => self.call(function, arguments),
+            Node::Call(call) => self.call(call),
             Node::Matches(of, pattern) => {
                 let text = self.value(of)?;
                 let Val::String(text) = &text else {
@@ -204,7 +212,7 @@ impl<'a> Evaluation<'a> {
         Ok(Val::Map(Map::Made(made.into())))
     }
 
-    fn call(&mut self, function: &'static Function, arguments: &'a [Node]) -> Outcome<Val<'a>> {
+    fn call(&mut self, Call { function, arguments, .. }: &'a Call) -> Outcome<Val<'a>> {
         let mut values = [const { Val::Null }; MOST_PARAMETERS];
         for ((argument, parameter), value) in
             arguments.iter().zip(function.parameters).zip(&mut values)
@@ -238,7 +246,7 @@ impl<'a> Evaluation<'a> {
         // The first error does not matter when another element decides.
         let (mut error, mut matches, mut made) = (None, 0, Vec::new());
         for element in elements {
-            self.locals[of.local] = element?;
+            self.locals[of.local.place] = element?;
             self.meter.charge(NODE)?;
             match of.macro_ {
                 Macro::All | Macro::Exists => {
@@ -255,7 +263,7 @@ impl<'a> Evaluation<'a> {
                 Macro::Filter => {
                     if self.boolean(&of.body)? {
                         self.meter.hold(ELEMENT)?;
-                        made.push(self.locals[of.local].clone());
+                        made.push(self.locals[of.local.place].clone());
                     }
                 }
                 Macro::Map => {

@@ -74,6 +74,15 @@ impl Expression {
         uses
     }
 
+    /// Returns `true` if it names a variable.
+    pub fn uses(&self, variable: Variable) -> bool {
+        let mut is_used = false;
+        self.root.visit(&mut Vec::new(), &mut |node, _| {
+            is_used |= matches!(node, Node::Variable(named) if *named == variable);
+        });
+        is_used
+    }
+
     /// The result of a condition, if it is always the same. `has_old` says whether `old` is an item;
     /// without it, it may be one or null.
     pub fn constant_result(&self, has_old: Option<bool>) -> Option<bool> {
@@ -84,8 +93,8 @@ impl Expression {
 fn date_use<'n>(date: &'n Node, compared: Option<&'n str>, ranges: &Ranges) -> Option<DateUse<'n>> {
     let (member, is_date) = match date {
         Node::Variable(Variable::Today) => (None, true),
-        Node::Call(function, _) => {
-            (None, ["date", "add_days", "add_months"].contains(&function.name))
+        Node::Call(call) => {
+            (None, ["date", "add_days", "add_months"].contains(&call.function.name))
         }
         Node::Member(member) => (member.read(ranges), false),
         _ => (None, false),
@@ -99,7 +108,7 @@ impl Member {
             Node::Variable(
                 variable @ (Variable::After | Variable::Before | Variable::Lookup(_)),
             ) => variable,
-            Node::Local(local) => (*ranges.get(local)?)?,
+            Node::Local(ref local) => (*ranges.get(local.place)?)?,
             _ => return None,
         };
         Some(MemberRead { of, name: &self.name, offset: self.offset })
@@ -119,7 +128,8 @@ impl Node {
             | Self::Binary(_, sides)
             | Self::In(sides) => &sides[..],
             Self::Choice(parts) => &parts[..],
-            Self::List(parts) | Self::Call(_, parts) => parts,
+            Self::List(parts) => parts,
+            Self::Call(call) => &call.arguments,
             Self::Map(entries) => entries.as_flattened(),
             Self::Loop(of) => {
                 of.range.visit(ranges, visitor);

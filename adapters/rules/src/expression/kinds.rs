@@ -55,7 +55,7 @@ impl Kind {
 pub(crate) struct Kinds(u16);
 
 pub(super) const NONE: Kinds = Kinds(0);
-pub(super) const ANY: Kinds = Kinds(u16::MAX);
+pub(crate) const ANY: Kinds = Kinds(u16::MAX);
 pub(super) const NULL: Kinds = Kinds::of(Kind::Null);
 pub(crate) const BOOLEAN: Kinds = Kinds::of(Kind::Boolean);
 pub(super) const INTEGER: Kinds = Kinds::of(Kind::Integer);

@@ -28,6 +28,7 @@ mod operator;
 mod pattern;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod value;
 
 use std::borrow::Cow;
@@ -38,11 +39,12 @@ pub(crate) use compile::is_taken;
 pub(crate) use dates::date;
 use evaluate::Evaluation;
 pub(crate) use inspect::{DateUse, MemberRead};
-pub(crate) use kinds::{BOOLEAN, Kinds, STRING};
+pub(crate) use kinds::{ANY, BOOLEAN, Kinds, STRING};
 use kinds::{INTEGER, NULL};
 pub(crate) use meter::{CostLimit, Meter};
 use node::Node;
 pub(crate) use node::Variable;
+pub(crate) use trace::{JsonText, Trace, TracedPart};
 use value::Val;
 
 /// An expression that was checked and can be evaluated.
@@ -87,6 +89,8 @@ pub(crate) struct Scope<'a> {
     pub lookups: &'a [(String, Shape)],
     /// Their results, in the same order; shorter than the names while nothing was looked up.
     pub found: &'a [Found],
+    /// Where the values of its parts are noted, if anybody asks for them.
+    pub trace: Option<&'a Trace>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,12 +100,35 @@ pub(crate) enum EvaluationError {
     BudgetExhausted,
 }
 
+impl EvaluationError {
+    /// The reason, for people.
+    pub fn into_reason(self) -> String {
+        match self {
+            Self::Failed(reason) => reason,
+            Self::BudgetExhausted => "it takes too much time or memory on this item".to_owned(),
+        }
+    }
+}
+
 /// The result of an evaluation.
 pub(crate) type Outcome<T> = Result<T, EvaluationError>;
 
 impl Expression {
     pub fn boolean(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
         Evaluation::new(scope, meter).boolean(&self.root)
+    }
+
+    /// Returns the value as JSON of about as many bytes as `most`, and the verdict where it is true
+    /// or false.
+    pub fn json(
+        &self,
+        scope: &Scope<'_>,
+        meter: &Meter,
+        most: usize,
+    ) -> Outcome<(JsonText, Option<bool>)> {
+        let value = Evaluation::new(scope, meter).value(&self.root)?;
+        let verdict = if let Val::Boolean(boolean) = value { Some(boolean) } else { None };
+        Ok((JsonText::of(&value, most), verdict))
     }
 
     pub fn string(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<String> {

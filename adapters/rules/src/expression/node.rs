@@ -9,8 +9,8 @@ use super::value::Val;
 pub(super) enum Node {
     Constant(Val<'static>),
     Variable(Variable),
-    /// The variable of an enclosing `all`, `map` and so on, by its place among them.
-    Local(usize),
+    /// The variable of an enclosing `all`, `map` and so on.
+    Local(Local),
     Member(Box<Member>),
     /// `has(self.title)`
     Has(Box<Member>),
@@ -27,7 +27,7 @@ pub(super) enum Node {
     In(Box<[Node; 2]>),
     List(Box<[Node]>),
     Map(Box<[[Node; 2]]>),
-    Call(&'static Function, Box<[Node]>),
+    Call(Call),
     Matches(Box<Node>, Pattern),
     Loop(Box<Loop>),
 }
@@ -47,6 +47,21 @@ pub(crate) enum Variable {
 }
 
 #[derive(Debug)]
+pub(super) struct Local {
+    /// Its place among the variables of the loops around.
+    pub place: usize,
+    pub name: Box<str>,
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    pub function: &'static Function,
+    pub arguments: Box<[Node]>,
+    /// It is written as `x.f()`.
+    pub is_method: bool,
+}
+
+#[derive(Debug)]
 pub(super) struct Member {
     pub of: Node,
     pub name: Box<str>,
@@ -63,8 +78,8 @@ pub(super) struct Member {
 pub(super) struct Loop {
     pub macro_: Macro,
     pub range: Node,
-    /// The place of its variable.
-    pub local: usize,
+    /// Its variable.
+    pub local: Local,
     /// The condition on elements, when `map` has three arguments.
     pub filter: Option<Node>,
     pub body: Node,
@@ -80,6 +95,16 @@ pub(super) enum Macro {
 }
 
 impl Macro {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Exists => "exists",
+            Self::ExistsOne => "exists_one",
+            Self::Map => "map",
+            Self::Filter => "filter",
+        }
+    }
+
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "all" => Self::All,

@@ -17,7 +17,10 @@ const MOST_AUTOMATON: usize = 256 << 10;
 
 /// A regular expression that was read.
 #[derive(Debug)]
-pub(super) struct Pattern(Box<dense::DFA<Vec<u32>>>);
+pub(super) struct Pattern {
+    pub source: Box<str>,
+    automaton: Box<dense::DFA<Vec<u32>>>,
+}
 
 impl Pattern {
     /// Reads an expression of the syntax of the crate `regex`.
@@ -37,13 +40,19 @@ impl Pattern {
             .thompson(automaton)
             .syntax(syntax)
             .build(source);
-        dfa.map(|dfa| Self(Box::new(dfa))).map_err(|error| reason(source, &error))
+        dfa.map(|dfa| Self { source: source.into(), automaton: Box::new(dfa) })
+            .map_err(|error| reason(source, &error))
+    }
+
+    /// The bytes of its table.
+    pub(super) fn size(&self) -> usize {
+        self.automaton.memory_usage()
     }
 
     /// Returns whether it matches some part of the string.
     pub(super) fn is_in(&self, text: &str, meter: &Meter) -> Outcome<bool> {
         meter.charge(text.len())?;
-        let found = self.0.try_search_fwd(&Input::new(text).earliest(true));
+        let found = self.automaton.try_search_fwd(&Input::new(text).earliest(true));
         found
             .map(|found| found.is_some())
             .map_err(|error| failed!("the regular expression cannot be searched for: {error}"))

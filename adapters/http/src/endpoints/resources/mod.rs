@@ -25,10 +25,12 @@ use crate::base_url::BaseUrl;
 use crate::groups::{Group, Operation, PathForm, VERSION_PARAMETER};
 use crate::headers::history as tag_history;
 use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
-use crate::headers::media_type::{MediaType, has_content_type};
+use crate::headers::media_type::has_content_type;
 use crate::middleware::method_router::Negotiated;
-use crate::problem::{Problem, kinds};
-use crate::request::body::{self, BodyReader, ReservedBody, WorkMemory, is_encoded, may_have_body};
+use crate::problem::Problem;
+use crate::request::body::{
+    self, BodyReader, ReservedBody, WorkMemory, is_encoded, may_have_body, unsupported,
+};
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
 
 /// The settings and resources that all groups share.
@@ -221,15 +223,6 @@ enum Input {
     Members(Members),
     /// The elements go with the memory that is reserved for them.
     Replacement(ReplacementBody, MemoryReservation),
-}
-
-fn unsupported(types: &[MediaType]) -> Problem {
-    let names: Vec<_> = types.iter().map(|media| media.name()).collect();
-    let detail = format!(
-        "Send the body with a Content-Type of {}; the only parameter allowed is charset=utf-8, and no Content-Encoding.",
-        names.join(" or ")
-    );
-    Problem::new(&kinds::UNSUPPORTED_MEDIA_TYPE, detail)
 }
 
 fn identifier(request: &Request, parameter: &str) -> Option<ItemId> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use application::ports::{
     MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness,
-    MockRuleBook,
+    MockRuleBook, MockRuleTrials,
 };
 use application::query::{PageQuery, Total};
 use application::{Links, ListedPage, Ports, Revision, ShownItem, Totals};
@@ -69,6 +69,7 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
         ids: Arc::new(ids),
         clock: Arc::new(MockClock::new()),
         rules: Arc::new(rules),
+        trials: Arc::new(MockRuleTrials::new()),
     };
     let options = HttpOptions {
         base_url: "http://example.org".parse().unwrap(),

@@ -5,11 +5,11 @@ use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators as sign
 use super::super::functions::{self, FUNCTIONS, Function, MOST_PARAMETERS, Style};
 use super::super::kinds::{ANY, BOOLEAN, LIST, MAP, STRING};
 use super::super::meter::{CostLimit, Meter};
-use super::super::node::{Loop, Macro, Node};
+use super::super::node::{Call, Local, Loop, Macro, Node};
 use super::super::pattern::Pattern;
 use super::super::value::Val;
 use super::super::{EvaluationError, mistakes, shorten};
-use super::{Compiler, Outcome, Typed, constants, did_you_mean};
+use super::{Compiler, MOST_PATTERNS, MOST_TABLES, Outcome, Typed, constants, did_you_mean};
 
 impl Compiler<'_> {
     /// `range.all(variable, body)` and its like; `map` may have a condition between the two.
@@ -50,6 +50,7 @@ impl Compiler<'_> {
             Macro::Filter => (LIST, kinds),
             _ => (BOOLEAN, ANY),
         };
+        let local = Local { place: local, name: variable_name.as_str().into() };
         let of = Loop { macro_, range: range.node, local, filter, body: body.node };
         Ok(Typed { node: Node::Loop(Box::new(of)), kinds, elements })
     }
@@ -77,18 +78,14 @@ impl Compiler<'_> {
             .zip(function.parameters)
             .map(|(argument, parameter)| Ok(self.demanded(argument, *parameter, &what)?.node));
         let nodes: Vec<_> = nodes.collect::<Outcome<_>>()?;
-        self.called(at, function, nodes)
+        self.called(at, Call { function, arguments: nodes.into(), is_method })
     }
 
     /// A call whose arguments are known now is made now; lists wait, as other lists do.
-    fn called(
-        &self,
-        at: &IdedExpr,
-        function: &'static Function,
-        nodes: Vec<Node>,
-    ) -> Outcome<Typed> {
+    fn called(&self, at: &IdedExpr, call: Call) -> Outcome<Typed> {
+        let function = call.function;
         let mut arguments = [const { Val::Null }; MOST_PARAMETERS];
-        let known = constants(&nodes).unwrap_or_default();
+        let known = constants(&call.arguments).unwrap_or_default();
         if !known.is_empty() && !known.iter().any(|of| matches!(of, Val::List(_))) {
             for (argument, constant) in arguments.iter_mut().zip(known) {
                 *argument = constant;
@@ -99,7 +96,7 @@ impl Compiler<'_> {
                 Err(EvaluationError::Failed(reason)) => return self.refuse(at, reason),
             }
         }
-        Ok(Typed::new(Node::Call(function, nodes.into()), function.result))
+        Ok(Typed::new(Node::Call(call), function.result))
     }
 
     fn matches(&mut self, at: &IdedExpr, arguments: &[&IdedExpr]) -> Outcome<Typed> {
@@ -112,8 +109,20 @@ impl Compiler<'_> {
             return self.refuse(pattern, reason);
         };
         let text = self.demanded(text, STRING, "what matches() looks at")?;
-        let pattern =
-            Pattern::new(source.inner()).or_else(|reason| self.refuse(pattern, reason))?;
+        self.patterns += 1;
+        if self.patterns > MOST_PATTERNS {
+            let reason = format!(
+                "an expression has at most {MOST_PATTERNS} regular expressions; split it into several rules"
+            );
+            return self.refuse(pattern, reason);
+        }
+        let at = pattern;
+        let pattern = Pattern::new(source.inner()).or_else(|reason| self.refuse(at, reason))?;
+        self.tables += pattern.size();
+        if self.tables > MOST_TABLES {
+            let reason = "the regular expressions are too large together; use smaller repetitions, or several rules";
+            return self.refuse(at, reason);
+        }
         Ok(Typed::new(Node::Matches(Box::new(text.node), pattern), BOOLEAN))
     }
 

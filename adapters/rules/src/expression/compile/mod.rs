@@ -17,6 +17,10 @@ use super::{Expression, ExpressionError, Shape, shorten};
 pub(crate) use names::is_taken;
 
 const MOST_LEVELS: usize = 64;
+/// Most regular expressions of an expression: each takes time to read.
+const MOST_PATTERNS: usize = 32;
+/// Most bytes of their tables together.
+const MOST_TABLES: usize = 2 << 20;
 
 type Outcome<T> = Result<T, ExpressionError>;
 
@@ -45,8 +49,15 @@ impl Expression {
         lookups: &[(String, Shape)],
     ) -> Result<Self, ExpressionError> {
         source::read(source, |root, places| {
-            let mut compiler =
-                Compiler { places, lookups, locals: Vec::new(), level: 0, uses_lookups: false };
+            let mut compiler = Compiler {
+                places,
+                lookups,
+                locals: Vec::new(),
+                level: 0,
+                uses_lookups: false,
+                patterns: 0,
+                tables: 0,
+            };
             let typed = compiler.demanded(root, wanted, "the expression")?;
             Ok(Self {
                 root: typed.node,
@@ -69,6 +80,9 @@ struct Compiler<'s> {
     locals: Vec<(String, Kinds)>,
     level: usize,
     uses_lookups: bool,
+    /// The regular expressions so far, and the bytes of their tables.
+    patterns: usize,
+    tables: usize,
 }
 
 impl Compiler<'_> {

@@ -4,7 +4,7 @@ use cel::common::ast::{Expr, IdedExpr, SelectExpr};
 
 use super::super::evaluate::described;
 use super::super::kinds::{ANY, BOOLEAN, JSON, Kind, Kinds, LIST, MAP, NULL, STRING, TIMESTAMP};
-use super::super::node::{Member, Node, Variable};
+use super::super::node::{Local, Member, Node, Variable};
 use super::super::value::Val;
 use super::super::{Shape, shorten};
 use super::{Compiler, Outcome, Typed, constant_of, did_you_mean};
@@ -27,7 +27,8 @@ pub(crate) fn is_taken(name: &str) -> bool {
 impl Compiler<'_> {
     pub(super) fn variable(&mut self, at: &IdedExpr, name: &str) -> Outcome<Typed> {
         if let Some(place) = self.locals.iter().rposition(|(local, _)| local == name) {
-            return Ok(Typed::new(Node::Local(place), self.locals[place].1));
+            let local = Local { place, name: name.into() };
+            return Ok(Typed::new(Node::Local(local), self.locals[place].1));
         }
         if let Some(place) = self.lookups.iter().position(|(lookup, _)| lookup == name) {
             self.uses_lookups = true;
@@ -80,7 +81,7 @@ impl Compiler<'_> {
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let root = match &of {
             Node::Variable(Variable::Lookup(place)) => Some(self.lookups[*place].0.as_str()),
-            Node::Local(place) => Some(self.locals[*place].0.as_str()),
+            Node::Local(local) => Some(&*local.name),
             of => described(of),
         };
         let path = root.filter(|_| is_word).map(|root| shorten(&format!("{root}.{name}")).into());

@@ -101,7 +101,14 @@ fn difference(test: &Value) -> Option<(&str, String)> {
 fn evaluate(source: &str) -> Result<Value, String> {
     let compiled = Expression::compile(source, ANY, &[]).map_err(|refusal| refusal.reason)?;
     let (meter, context, after) = (Meter::of(CostLimit::Verdict), context(), members("{}"));
-    let scope = Scope { after: &after, before: None, context: &context, lookups: &[], found: &[] };
+    let scope = Scope {
+        after: &after,
+        before: None,
+        context: &context,
+        lookups: &[],
+        found: &[],
+        trace: None,
+    };
     let value = Evaluation::new(&scope, &meter).value(&compiled.root);
     value.map(|value| shown(&value, &meter)).map_err(|error| format!("{error:?}"))
 }

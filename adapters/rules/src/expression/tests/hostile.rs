@@ -56,6 +56,7 @@ fn judge(source: &str) -> Result<bool, EvaluationError> {
         context: &context,
         lookups: &lookups,
         found: &*FOUND,
+        trace: None,
     };
     super::compile(source)
         .unwrap_or_else(|error| panic!("{source}: {error:?}"))
@@ -188,6 +189,18 @@ fn sources_that_nest_or_go_on_without_end_are_refused() {
     assert!(super::compile(&elements).is_ok());
 }
 
+/// Tables take a second to make, and a megabyte each: a short source could ask for hundreds.
+#[test]
+fn many_or_large_regular_expressions_are_refused() {
+    for (pattern, times) in [("^a", 33), ("[ab]*a[ab]{12}", 20)] {
+        let source = vec![format!("'a'.matches('{pattern}')"); times].join(" || ");
+        let error = super::compile(&source).expect_err("a refusal");
+        assert!(error.reason.contains("regular expressions"), "{error:?}");
+        assert!(error.offset > 0, "{error:?}");
+    }
+    assert!(super::compile(&vec!["'a'.matches('^a')"; 32].join(" || ")).is_ok());
+}
+
 fn any_source() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "1",
@@ -271,8 +284,14 @@ fn evaluate_any(
 ) -> Option<(Kinds, Result<super::super::kinds::Kind, EvaluationError>)> {
     let (after, context, lookups) = (members(super::ITEM), context(), lookups());
     let found = [Found::Items(vec![item(r#"{"name": "P"}"#)]), Found::Items(vec![item("{}")])];
-    let scope =
-        Scope { after: &after, before: None, context: &context, lookups: &lookups, found: &found };
+    let scope = Scope {
+        after: &after,
+        before: None,
+        context: &context,
+        lookups: &lookups,
+        found: &found,
+        trace: None,
+    };
     let compiled = Expression::compile(source, ANY, &lookups).ok()?;
     let meter = Meter::of(CostLimit::Verdict);
     let kind = Evaluation::new(&scope, &meter).value(&compiled.root).map(|value| value.kind());

@@ -52,8 +52,14 @@ fn what_was_looked_up_is_an_item_or_a_list() {
     ]);
     let (after, context, lookups) = (members(ITEM), context(), lookups());
     let judge = |source: &str, found: &[Found]| {
-        let scope =
-            Scope { after: &after, before: None, context: &context, lookups: &lookups, found };
+        let scope = Scope {
+            after: &after,
+            before: None,
+            context: &context,
+            lookups: &lookups,
+            found,
+            trace: None,
+        };
         compile(source).unwrap().boolean(&scope, &Meter::of(CostLimit::Verdict))
     };
     let nothing = [Found::Items(vec![]), Found::Items(vec![])];
@@ -76,8 +82,14 @@ fn the_state_before_and_the_caller_are_known() {
     let (after, before) = (members(r#"{"status": "APPROVED"}"#), members(r#"{"status": "DRAFT"}"#));
     let context =
         domain::WriteContext { caller: None, parent: domain::ItemId::parse(OTHER_ID), ..context() };
-    let scope =
-        Scope { after: &after, before: Some(&before), context: &context, lookups: &[], found: &[] };
+    let scope = Scope {
+        after: &after,
+        before: Some(&before),
+        context: &context,
+        lookups: &[],
+        found: &[],
+        trace: None,
+    };
     let source = format!(
         "old.status == 'DRAFT' && self.status != old.status && old.id == self.id && caller.id == null && parent == '{OTHER_ID}'"
     );
@@ -146,7 +158,14 @@ fn faults_say_what_is_wrong_with_which_member() {
 #[test]
 fn texts_and_keys_are_results_too() {
     let (after, context) = (members(ITEM), context());
-    let scope = Scope { after: &after, before: None, context: &context, lookups: &[], found: &[] };
+    let scope = Scope {
+        after: &after,
+        before: None,
+        context: &context,
+        lookups: &[],
+        found: &[],
+        trace: None,
+    };
     let text = |source: &str| {
         Expression::compile(source, STRING, &[])
             .unwrap()

@@ -4,6 +4,7 @@ mod hostile;
 mod language;
 mod money;
 mod refusals;
+mod trace;
 
 use crate::expression::{CostLimit, Meter};
 use domain::{Found, Item, ItemId, Members, Version, WriteContext, WriteOperation};
@@ -63,8 +64,14 @@ pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationErr
         Found::Items(vec![item(r#"{"size": 1}"#), item(r#"{"size": 2}"#)]),
     ];
     let (after, context, lookups) = (members(item_json), context(), lookups());
-    let scope =
-        Scope { after: &after, before: None, context: &context, lookups: &lookups, found: &found };
+    let scope = Scope {
+        after: &after,
+        before: None,
+        context: &context,
+        lookups: &lookups,
+        found: &found,
+        trace: None,
+    };
     compile(source)
         .unwrap_or_else(|error| panic!("{source}: {error:?}"))
         .boolean(&scope, &Meter::of(CostLimit::Verdict))

@@ -1,0 +1,213 @@
+//! The body of a trial of a business rule.
+
+use application::{RuleTrial, TrialLookup, TrialSubject};
+use bytes::Bytes;
+use domain::json::{Kind, MAX_DEPTH};
+use domain::{Collection, Lookup, Members, Pointer, Value, Violation, Violations, nearest};
+use jiff::civil::Date;
+
+use super::body::aside_if_large;
+use crate::problem::{Problem, kinds};
+
+/// The members that a trial may have.
+pub const MEMBERS: [&str; 7] = ["rule", "expression", "group", "self", "old", "today", "lookup"];
+
+/// The levels around an item: the body, `lookup`, and an array of items. The item has its own limit.
+const ENVELOPE_DEPTH: usize = 3;
+
+/// Reads a body as a trial, and the day it names.
+///
+/// # Errors
+/// 400 when it is not readable, or no object; 422 when it is no trial.
+pub async fn read(body: Bytes) -> Result<(RuleTrial, Option<Date>), Problem> {
+    aside_if_large(body.len(), move || {
+        let read = domain::json::read_within(&body, MAX_DEPTH + ENVELOPE_DEPTH)?;
+        drop(body);
+        if read.value().kind() != Kind::Object {
+            let detail = "The body is no JSON object; send one.".to_owned();
+            return Err(Problem::of_whole_body(&kinds::NOT_AN_OBJECT, "not_an_object", detail));
+        }
+        Reader { body: read.value(), violations: Violations::default() }.trial()
+    })
+    .await
+}
+
+/// The member of a body that holds what is tried.
+pub const fn subject_member(subject: &TrialSubject) -> &'static str {
+    match subject {
+        TrialSubject::Expression(_) => "expression",
+        TrialSubject::Yaml(_) | TrialSubject::Json(_) => "rule",
+    }
+}
+
+struct Reader<'a> {
+    body: Value<'a>,
+    violations: Violations,
+}
+
+impl<'a> Reader<'a> {
+    fn trial(mut self) -> Result<(RuleTrial, Option<Date>), Problem> {
+        self.refuse_others();
+        let subject = self.subject();
+        let collection = self.collection();
+        let after = self.body.member("self").and_then(|item| self.item(item, &at("self")));
+        let after = after.transpose()?;
+        let old = self.body.member("old").filter(|item| !item.is_null());
+        let before = old.and_then(|item| self.item(item, &at("old"))).transpose()?;
+        let today = self.today();
+        let lookups = self.lookups()?;
+        match (subject, collection) {
+            (Some(subject), Some(collection)) if self.violations.is_empty() => {
+                Ok((RuleTrial { subject, collection, after, before, lookups }, today))
+            }
+            _ => Err(Problem::invalid(self.violations)),
+        }
+    }
+
+    fn refuse(&mut self, pointer: Pointer, code: &'static str, detail: impl Into<String>) {
+        self.violations.push_with(|| Violation::new(pointer, code, detail));
+    }
+
+    fn refuse_others(&mut self) {
+        for (name, _) in self.body.entries().into_iter().flatten() {
+            if MEMBERS.contains(&name) {
+                continue;
+            }
+            let name = decoded(name);
+            let detail = match nearest(&name, MEMBERS) {
+                Some(known) => format!("a trial has no such member; did you mean `{known}`?"),
+                None => format!("a trial has no such member; it has `{}`", MEMBERS.join("`, `")),
+            };
+            self.refuse(at(&name), "unknown_member", detail);
+        }
+    }
+
+    fn subject(&mut self) -> Option<TrialSubject> {
+        match (self.body.member("rule"), self.body.member("expression")) {
+            (Some(rule), None) => match rule.as_string() {
+                Some(text) => Some(TrialSubject::Yaml(text.into_owned())),
+                None if rule.kind() == Kind::Object => {
+                    Some(TrialSubject::Json(rule.encoded().to_owned()))
+                }
+                None => {
+                    let found = rule.kind().with_article();
+                    let detail = format!("a rule is an object, or a string of YAML, not {found}");
+                    self.refuse(at("rule"), "wrong_type", detail);
+                    None
+                }
+            },
+            (None, Some(expression)) => {
+                self.string(expression, "expression").map(TrialSubject::Expression)
+            }
+            (Some(_), Some(_)) => {
+                let detail = "a trial has a `rule` or an `expression`; remove one of the two";
+                self.refuse(at("expression"), "not_both", detail);
+                None
+            }
+            (None, None) => {
+                let detail = "send a `rule`, or an `expression`";
+                self.refuse(at("rule"), "required", detail);
+                None
+            }
+        }
+    }
+
+    fn string(&mut self, value: Value<'_>, name: &str) -> Option<String> {
+        let string = value.as_string();
+        if string.is_none() {
+            let detail = format!("`{name}` is a string, not {}", value.kind().with_article());
+            self.refuse(at(name), "not_a_string", detail);
+        }
+        string.map(Into::into)
+    }
+
+    fn collection(&mut self) -> Option<Collection> {
+        let Some(group) = self.body.member("group") else {
+            let detail = "name the group of the item, such as `proposals`";
+            self.refuse(at("group"), "required", detail);
+            return None;
+        };
+        let name = self.string(group, "group")?;
+        let collection = Collection::named(&name);
+        if collection.is_none() {
+            let names = Collection::names();
+            let detail = match nearest(&name, names.iter().copied()) {
+                Some(known) => format!("there is no such group; did you mean `{known}`?"),
+                None => format!("there is no such group; there are `{}`", names.join("`, `")),
+            };
+            self.refuse(at("group"), "unknown_group", detail);
+        }
+        collection
+    }
+
+    fn today(&mut self) -> Option<Date> {
+        let text = self.body.member("today")?;
+        let text = self.string(text, "today")?;
+        // Other forms of ISO 8601 are read, too.
+        let date = text.parse::<Date>().ok().filter(|date| date.to_string() == text);
+        if date.is_none() {
+            let detail = "`today` is a date of the form YYYY-MM-DD";
+            self.refuse(at("today"), "invalid_date", detail);
+        }
+        date
+    }
+
+    /// An item; an error when it is nested too deeply for one.
+    fn item(&mut self, value: Value<'_>, pointer: &Pointer) -> Option<Result<Members, Problem>> {
+        let members = Members::from_value(value).map_err(Problem::from).transpose();
+        if members.is_none() {
+            let found = value.kind().with_article();
+            let detail = format!("an item is an object of its members, not {found}");
+            self.refuse(pointer.clone(), "not_an_object", detail);
+        }
+        members
+    }
+
+    fn lookups(&mut self) -> Result<Vec<(String, TrialLookup)>, Problem> {
+        let Some(lookup) = self.body.member("lookup") else { return Ok(Vec::new()) };
+        let Some(entries) = lookup.entries() else {
+            let found = lookup.kind().with_article();
+            let detail = format!("`lookup` is an object of what lookups find, not {found}");
+            self.refuse(at("lookup"), "not_an_object", detail);
+            return Ok(Vec::new());
+        };
+        let mut lookups = Vec::new();
+        for (index, (name, found)) in entries.enumerate() {
+            if index == Lookup::MOST {
+                let detail = format!("a rule looks up at most {} times", Lookup::MOST);
+                self.refuse(at("lookup"), "too_many_lookups", detail);
+                break;
+            }
+            let name = decoded(name);
+            let pointer = at("lookup").member(&name);
+            lookups.extend(self.found(found, &pointer)?.map(|found| (name, found)));
+        }
+        Ok(lookups)
+    }
+
+    fn found(&mut self, value: Value<'a>, at: &Pointer) -> Result<Option<TrialLookup>, Problem> {
+        if value.is_null() {
+            return Ok(Some(TrialLookup::One(None)));
+        }
+        let Some(elements) = value.elements() else {
+            let item = self.item(value, at).transpose()?;
+            return Ok(item.map(|item| TrialLookup::One(Some(item))));
+        };
+        let mut items = Vec::new();
+        // One more than a lookup may find is too many, however many there are.
+        for (index, element) in elements.take(Lookup::MOST_ITEMS + 1).enumerate() {
+            items.extend(self.item(element, &at.index(index)).transpose()?);
+        }
+        Ok(Some(TrialLookup::Many(items)))
+    }
+}
+
+fn at(name: &str) -> Pointer {
+    Pointer::to_member(name)
+}
+
+/// The name of a member from its escaped form.
+fn decoded(name: &str) -> String {
+    let quoted = format!("\"{name}\"");
+    Value::from_encoded(&quoted).as_string().unwrap_or_default().into_owned()
+}

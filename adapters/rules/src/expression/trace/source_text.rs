@@ -1,0 +1,259 @@
+//! The source of a part of an expression, written anew.
+//!
+//! Parentheses stand where they are needed, and what was computed when the expression was read
+//! stands as its value.
+
+use std::fmt::{self, Write};
+
+use domain::json::push_string;
+
+use super::super::Shape;
+use super::super::conversions;
+use super::super::meter::{CostLimit, Meter};
+use super::super::node::{Call, Loop, Node, Variable};
+use super::super::operator::Operator;
+use super::super::value::{List, Val};
+
+/// How tightly an operator binds, as the grammar of CEL has it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Choice,
+    Or,
+    And,
+    Relation,
+    Sum,
+    Product,
+    Sign,
+    Primary,
+}
+
+/// The source of a node; what is longer than `most` bytes is cut.
+pub(super) fn of(node: &Node, lookups: &[(String, Shape)], most: usize) -> String {
+    let mut writer = Writer { out: String::new(), most, lookups };
+    if writer.node(node, Level::Choice).is_err() {
+        writer.out.push('…');
+    }
+    writer.out
+}
+
+struct Writer<'a> {
+    out: String,
+    most: usize,
+    lookups: &'a [(String, Shape)],
+}
+
+impl Write for Writer<'_> {
+    /// Appends a text, or as much of it as still fits.
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let left = self.most.saturating_sub(self.out.len());
+        let end = text.char_indices().map(|(at, character)| at + character.len_utf8());
+        let end = if text.len() <= left {
+            text.len()
+        } else {
+            end.take_while(|end| *end <= left).last().unwrap_or(0)
+        };
+        self.out.push_str(&text[..end]);
+        if end == text.len() { Ok(()) } else { Err(fmt::Error) }
+    }
+}
+
+impl Writer<'_> {
+    /// Writes a node where an operand of at least this level stands.
+    fn node(&mut self, node: &Node, least: Level) -> fmt::Result {
+        let is_loose = level(node) < least;
+        self.write_str(if is_loose { "(" } else { "" })?;
+        self.bare(node)?;
+        self.write_str(if is_loose { ")" } else { "" })
+    }
+
+    fn bare(&mut self, node: &Node) -> fmt::Result {
+        match node {
+            Node::Constant(constant) => self.constant(constant),
+            Node::Variable(variable) => self.variable(*variable),
+            Node::Local(local) => self.write_str(&local.name),
+            Node::Member(member) => self.member(&member.of, &member.name),
+            Node::Has(member) => {
+                self.write_str("has(")?;
+                self.member(&member.of, &member.name)?;
+                self.write_str(")")
+            }
+            Node::Index(parts) => {
+                self.node(&parts[0], Level::Primary)?;
+                self.list("[", &parts[1..], "]")
+            }
+            Node::Not(of) => self.sign("!", of),
+            Node::Negate(of) => self.sign("-", of),
+            // The parser does not keep how these are grouped, which makes no difference.
+            Node::And(sides) => self.sides(sides, "&&", [Level::And; 2]),
+            Node::Or(sides) => self.sides(sides, "||", [Level::Or; 2]),
+            Node::Choice(parts) => {
+                self.node(&parts[0], Level::Or)?;
+                self.write_str(" ? ")?;
+                self.node(&parts[1], Level::Or)?;
+                self.write_str(" : ")?;
+                self.node(&parts[2], Level::Choice)
+            }
+            Node::Binary(operator, sides) => {
+                let (own, right) = levels(*operator);
+                self.sides(sides, operator.sign(), [own, right])
+            }
+            Node::In(sides) => self.sides(sides, "in", [Level::Relation, Level::Sum]),
+            Node::List(elements) => self.list("[", elements, "]"),
+            Node::Map(entries) => self.map(entries),
+            Node::Call(call) => self.call(call),
+            Node::Matches(of, pattern) => {
+                self.node(of, Level::Primary)?;
+                self.write_str(".matches(")?;
+                self.string(&pattern.source)?;
+                self.write_str(")")
+            }
+            Node::Loop(of) => self.repeat(of),
+        }
+    }
+
+    fn variable(&mut self, variable: Variable) -> fmt::Result {
+        self.write_str(match variable {
+            Variable::After => "self",
+            Variable::Before => "old",
+            Variable::Caller => "caller",
+            Variable::Now => "now",
+            Variable::Today => "today",
+            Variable::Parent => "parent",
+            Variable::Lookup(index) => self.lookups.get(index).map_or("", |(name, _)| name),
+        })
+    }
+
+    fn member(&mut self, of: &Node, name: &str) -> fmt::Result {
+        self.node(of, Level::Primary)?;
+        let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !name.starts_with(|first: char| first.is_ascii_digit());
+        if is_word { write!(self, ".{name}") } else { write!(self, ".`{name}`") }
+    }
+
+    fn sign(&mut self, sign: &str, of: &Node) -> fmt::Result {
+        self.write_str(sign)?;
+        self.node(of, Level::Primary)
+    }
+
+    fn sides(&mut self, sides: &[Node; 2], sign: &str, least: [Level; 2]) -> fmt::Result {
+        self.node(&sides[0], least[0])?;
+        write!(self, " {sign} ")?;
+        self.node(&sides[1], least[1])
+    }
+
+    fn list(&mut self, open: &str, elements: &[Node], close: &str) -> fmt::Result {
+        self.write_str(open)?;
+        for (index, element) in elements.iter().enumerate() {
+            self.write_str(if index == 0 { "" } else { ", " })?;
+            self.node(element, Level::Choice)?;
+        }
+        self.write_str(close)
+    }
+
+    fn map(&mut self, entries: &[[Node; 2]]) -> fmt::Result {
+        self.write_str("{")?;
+        for (index, [key, value]) in entries.iter().enumerate() {
+            self.write_str(if index == 0 { "" } else { ", " })?;
+            self.node(key, Level::Choice)?;
+            self.write_str(": ")?;
+            self.node(value, Level::Choice)?;
+        }
+        self.write_str("}")
+    }
+
+    fn call(&mut self, Call { function, arguments, is_method }: &Call) -> fmt::Result {
+        match &**arguments {
+            [target, rest @ ..] if *is_method => {
+                self.node(target, Level::Primary)?;
+                write!(self, ".{}", function.name)?;
+                self.list("(", rest, ")")
+            }
+            arguments => {
+                self.write_str(function.name)?;
+                self.list("(", arguments, ")")
+            }
+        }
+    }
+
+    fn repeat(&mut self, of: &Loop) -> fmt::Result {
+        self.node(&of.range, Level::Primary)?;
+        write!(self, ".{}({}", of.macro_.name(), of.local.name)?;
+        for part in of.filter.iter().chain([&of.body]) {
+            self.write_str(", ")?;
+            self.node(part, Level::Choice)?;
+        }
+        self.write_str(")")
+    }
+
+    fn string(&mut self, text: &str) -> fmt::Result {
+        let mut quoted = String::new();
+        push_string(&mut quoted, text);
+        self.write_str(&quoted)
+    }
+
+    fn constant(&mut self, constant: &Val<'_>) -> fmt::Result {
+        match constant {
+            Val::Null => self.write_str("null"),
+            Val::Boolean(boolean) => write!(self, "{boolean}"),
+            Val::Integer(integer) => write!(self, "{integer}"),
+            Val::Double(double) if double.is_finite() => write!(self, "{double:?}"),
+            Val::String(text) => self.string(text.as_str()),
+            Val::Type(kind) => self.write_str(kind.type_name()),
+            Val::List(List::Made(elements)) => {
+                self.write_str("[")?;
+                for (index, element) in elements.iter().enumerate() {
+                    self.write_str(if index == 0 { "" } else { ", " })?;
+                    self.constant(element)?;
+                }
+                self.write_str("]")
+            }
+            // No other constants are made.
+            Val::List(_) => self.write_str("[]"),
+            Val::Map(_) => self.write_str("{}"),
+            Val::Double(_) | Val::Decimal(_) | Val::Timestamp(_) | Val::Duration(_) => {
+                self.conversion(constant)
+            }
+        }
+    }
+
+    /// Writes a constant that has no literal as the call that makes it.
+    fn conversion(&mut self, constant: &Val<'_>) -> fmt::Result {
+        let function = match constant {
+            Val::Double(_) => "double",
+            Val::Decimal(_) => "decimal",
+            Val::Timestamp(_) => "timestamp",
+            _ => "duration",
+        };
+        write!(self, "{function}(")?;
+        // A number or a time is short: the limit is never met.
+        if let Ok(Val::String(text)) = conversions::string(constant, &Meter::of(CostLimit::AtOnce))
+        {
+            self.string(text.as_str())?;
+        }
+        self.write_str(")")
+    }
+}
+
+fn level(node: &Node) -> Level {
+    match node {
+        Node::Choice(_) => Level::Choice,
+        Node::Or(_) => Level::Or,
+        Node::And(_) => Level::And,
+        Node::In(_) => Level::Relation,
+        Node::Binary(operator, _) => levels(*operator).0,
+        Node::Not(_) | Node::Negate(_) => Level::Sign,
+        Node::Constant(Val::Integer(integer)) if *integer < 0 => Level::Sign,
+        Node::Constant(Val::Double(double)) if *double < 0.0 => Level::Sign,
+        _ => Level::Primary,
+    }
+}
+
+/// The level of an operator, and the least one of its right side.
+const fn levels(operator: Operator) -> (Level, Level) {
+    use Operator::{Add, Divide, Multiply, Remainder, Subtract};
+    match operator {
+        Multiply | Divide | Remainder => (Level::Product, Level::Sign),
+        Add | Subtract => (Level::Sum, Level::Product),
+        _ => (Level::Relation, Level::Sum),
+    }
+}

@@ -1,0 +1,54 @@
+//! Trials: what a rule that is in no file would say of an item.
+
+mod given;
+mod place;
+mod run;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+use application::{RuleTrial, RuleTrials, TrialError, TrialReport, TrialVerdict};
+use async_trait::async_trait;
+use domain::{Violations, WriteContext};
+
+use crate::evaluation;
+use given::Given;
+use subject::Subject;
+
+/// Tries rules as files have them, and expressions alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trials;
+
+#[async_trait]
+impl RuleTrials for Trials {
+    async fn run(
+        &self,
+        trial: &RuleTrial,
+        context: WriteContext,
+    ) -> Result<TrialReport, Violations> {
+        let subject = match evaluation::read(|| Subject::read(trial)).await {
+            Ok(subject) => subject?,
+            Err(errors) => return Ok(undecided(errors)),
+        };
+        let given = Given::of(trial, &subject)?;
+        Ok(match &subject {
+            Subject::Rule { rule, is_json } => run::rule(rule, *is_json, &given, context).await,
+            Subject::Expression { expression, .. } => {
+                run::expression(expression, &given, &context).await
+            }
+        })
+    }
+}
+
+/// The report on what cannot be evaluated.
+fn undecided(errors: Vec<TrialError>) -> TrialReport {
+    TrialReport {
+        verdict: TrialVerdict::Undecided,
+        skipped: None,
+        value: None,
+        message: None,
+        trace: Vec::new(),
+        is_trace_cut: false,
+        errors,
+    }
+}

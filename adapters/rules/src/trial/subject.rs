@@ -1,0 +1,184 @@
+//! From what is sent to a rule or an expression that can be evaluated.
+
+use std::sync::Arc;
+
+use application::{RuleTrial, TrialError, TrialLookup, TrialSubject};
+use domain::{Collection, Pointer, Value, Violation, Violations};
+
+use super::place::{in_json, in_text};
+use crate::definition;
+use crate::error::{FileErrors, Located, Location, RuleFileErrors};
+use crate::expression::{ANY, Expression, Shape, Variable};
+use crate::file_rule::{FileRule, Message};
+use crate::yaml::{self, Content, MOST_VALUES, Node};
+
+/// Most bytes of a rule: as many as its expressions may have, and more than any has.
+const MOST_BYTES: usize = 128 << 10;
+
+/// The thing that is tried, read and checked.
+pub(super) enum Subject {
+    Rule {
+        rule: Box<FileRule>,
+        /// It was sent as JSON, so that errors point to its members.
+        is_json: bool,
+    },
+    Expression {
+        expression: Expression,
+        /// The names and shapes of the lookups that were given.
+        variables: Vec<(String, Shape)>,
+    },
+}
+
+impl Subject {
+    /// Reads what is tried. The outer error is that of the thing itself; the inner one that of the
+    /// lookups beside it.
+    pub fn read(trial: &RuleTrial) -> Result<Result<Self, Violations>, Vec<TrialError>> {
+        let (source, is_json) = match &trial.subject {
+            TrialSubject::Expression(source) => return expression(source, trial),
+            TrialSubject::Yaml(source) => (source, false),
+            TrialSubject::Json(source) => (source, true),
+        };
+        let rule = rule(source, trial.collection)
+            .map_err(|errors| of_file(&errors, is_json.then_some(source.as_str())))?;
+        Ok(Ok(Self::Rule { rule: Box::new(rule), is_json }))
+    }
+
+    /// The names and shapes of its lookups.
+    pub fn variables(&self) -> &[(String, Shape)] {
+        match self {
+            Self::Rule { rule, .. } => &rule.variables,
+            Self::Expression { variables, .. } => variables,
+        }
+    }
+
+    /// Returns `true` if any of its expressions reads a variable.
+    pub fn uses(&self, variable: Variable) -> bool {
+        match self {
+            Self::Expression { expression, .. } => expression.uses(variable),
+            Self::Rule { rule, .. } => {
+                let FileRule { when, check, message, targets, .. } = &**rule;
+                let message = match message {
+                    Message::Computed { expression, .. } => Some(expression),
+                    Message::Fixed(_) => None,
+                };
+                let values = targets.iter().map(|target| &target.value);
+                let mut all = when.iter().chain([check]).chain(message).chain(values);
+                all.any(|expression| expression.uses(variable))
+            }
+        }
+    }
+}
+
+/// An expression alone has the lookups as variables that are given.
+fn expression(
+    source: &str,
+    trial: &RuleTrial,
+) -> Result<Result<Subject, Violations>, Vec<TrialError>> {
+    let mut violations = Violations::default();
+    for (name, _) in &trial.lookups {
+        if let Some(reason) = definition::misnamed(name) {
+            let pointer = Pointer::to_member("lookup").member(name);
+            violations.push_with(|| Violation::new(pointer, "invalid_name", reason));
+        }
+    }
+    if !violations.is_empty() {
+        return Ok(Err(violations));
+    }
+    let shape = |found: &TrialLookup| match found {
+        TrialLookup::One(_) => Shape::One,
+        TrialLookup::Many(_) => Shape::Many,
+    };
+    let variables: Vec<_> =
+        trial.lookups.iter().map(|(name, found)| (name.clone(), shape(found))).collect();
+    match Expression::compile(source, ANY, &variables) {
+        Ok(expression) => Ok(Ok(Subject::Expression { expression, variables })),
+        Err(error) => {
+            let before = source.get(..error.offset).unwrap_or(source);
+            let (message, place) = (error.reason, Some(in_text(before)));
+            Err(vec![TrialError { message, pointer: Pointer::root(), place }])
+        }
+    }
+}
+
+/// Reads the one rule of a text, which is to be about the items of a collection.
+fn rule(source: &str, collection: Collection) -> Result<FileRule, RuleFileErrors> {
+    let file: Arc<str> = "rule".into();
+    let mut all = RuleFileErrors::default();
+    let mut errors = FileErrors::new(&file, &mut all);
+    let rule = if source.trim().is_empty() {
+        errors.add_to_file("there is no rule; write one");
+        None
+    } else if source.len() > MOST_BYTES {
+        let reason =
+            format!("a rule has at most {MOST_BYTES} bytes, and this one {}", source.len());
+        errors.add_to_file(reason);
+        None
+    } else {
+        yaml::parse(source, &mut MOST_VALUES.clone(), &mut errors)
+            .and_then(|tree| of_tree(&tree, &file, collection, &mut errors))
+    };
+    match rule {
+        Some(rule) if all.is_empty() => Ok(rule),
+        _ => Err(all.sorted()),
+    }
+}
+
+fn of_tree(
+    tree: &Node,
+    file: &Arc<str>,
+    collection: Collection,
+    errors: &mut FileErrors<'_>,
+) -> Option<FileRule> {
+    let node = errors.take(only_rule(tree))?;
+    let (_, rule) = definition::read(node, file, errors)?;
+    let rule = rule?;
+    if rule.collection != collection {
+        let reason = format!(
+            "the rule is about `{}`, and is tried on an item of `{}`; correct one of the two",
+            rule.collection.name(),
+            collection.name()
+        );
+        errors.add(place_of_group(node), reason);
+    }
+    Some(rule)
+}
+
+/// The rule that is written alone, as the one element of a list, or as the one rule of a file.
+fn only_rule(tree: &Node) -> Result<&Node, Located> {
+    let (elements, place) = match &tree.content {
+        Content::List(elements) => (elements, tree.place),
+        Content::Mapping(entries) => match entries.iter().find(|entry| entry.key == "rules") {
+            Some(rules) => match &rules.value.content {
+                Content::List(elements) => (elements, rules.value.place),
+                _ => return Ok(tree),
+            },
+            None => return Ok(tree),
+        },
+        Content::Scalar(_) => return Ok(tree),
+    };
+    match &elements[..] {
+        [only] => Ok(only),
+        others => {
+            let reason = format!("one rule is tried at a time, and here are {}", others.len());
+            Err((place, reason))
+        }
+    }
+}
+
+fn place_of_group(node: &Node) -> Location {
+    let Content::Mapping(entries) = &node.content else { return node.place };
+    let group = entries.iter().find(|entry| entry.key == "group");
+    group.map_or(node.place, |entry| entry.value.place)
+}
+
+/// The errors of a rule. Of one that was sent as JSON, they point to its members.
+fn of_file(errors: &RuleFileErrors, json: Option<&str>) -> Vec<TrialError> {
+    let error = |error: &crate::error::RuleFileError| {
+        let (pointer, place) = match (error.place, json) {
+            (Some(place), Some(json)) => in_json(Value::from_encoded(json), place),
+            (place, _) => (Pointer::root(), place.map(|place| (place.line, place.column))),
+        };
+        TrialError { message: error.reason.clone(), pointer, place }
+    };
+    errors.iter().map(error).collect()
+}

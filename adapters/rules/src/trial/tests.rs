@@ -1,0 +1,281 @@
+use application::{
+    RuleTrial, RuleTrials as _, TrialLookup, TrialReport, TrialSubject, TrialVerdict,
+};
+use domain::{Collection, Members, Violations, WriteContext, WriteOperation};
+use jiff::civil::date;
+
+use super::Trials;
+
+fn members(json: &str) -> Members {
+    Members::read(json.as_bytes()).unwrap().unwrap()
+}
+
+fn trial(subject: TrialSubject, item: &str) -> RuleTrial {
+    RuleTrial {
+        subject,
+        collection: Collection::known("files"),
+        after: Some(members(item)),
+        before: None,
+        lookups: Vec::new(),
+    }
+}
+
+fn expression(source: &str, item: &str) -> RuleTrial {
+    trial(TrialSubject::Expression(source.to_owned()), item)
+}
+
+fn rule(source: &str, item: &str) -> RuleTrial {
+    trial(TrialSubject::Yaml(source.to_owned()), item)
+}
+
+async fn run(trial: &RuleTrial) -> Result<TrialReport, Violations> {
+    let context =
+        WriteContext { today: date(2026, 6, 30), ..WriteContext::any(WriteOperation::Create) };
+    Trials.run(trial, context).await
+}
+
+async fn report(trial: &RuleTrial) -> TrialReport {
+    run(trial).await.unwrap_or_else(|violations| panic!("{violations:?}"))
+}
+
+/// The pointer of an error, its line and column, and its message.
+type ErrorSummary<'a> = (String, Option<(u32, u32)>, &'a str);
+
+fn errors(report: &TrialReport) -> Vec<ErrorSummary<'_>> {
+    let errors = report.errors.iter();
+    errors.map(|error| (error.pointer.to_string(), error.place, error.message.as_str())).collect()
+}
+
+async fn refusals(trial: &RuleTrial) -> Vec<(String, String)> {
+    let violations = run(trial).await.expect_err("a refusal");
+    violations
+        .iter()
+        .map(|violation| (violation.pointer.to_string(), violation.code.to_string()))
+        .collect()
+}
+
+const SIZED: &str = "
+id: sized
+group: files
+when: has(self.size)
+check: self.size > 0
+message_expression: \"'it has ' + string(self.size) + ' bytes'\"
+";
+
+#[tokio::test]
+async fn a_rule_passes_fails_or_has_nothing_to_check() {
+    let passed = report(&rule(SIZED, r#"{"size": 1}"#)).await;
+    assert_eq!((passed.verdict, passed.message, passed.skipped), (TrialVerdict::Pass, None, None));
+    assert_eq!(passed.value.unwrap().json, "true");
+    let failed = report(&rule(SIZED, r#"{"size": 0}"#)).await;
+    assert_eq!(failed.verdict, TrialVerdict::Fail);
+    assert_eq!(failed.message.as_deref(), Some("it has 0 bytes"));
+    let sources: Vec<_> = failed.trace.iter().map(|entry| entry.expression.as_str()).collect();
+    assert_eq!(sources[..3], ["has(self.size)", "self.size", "self.size > 0"]);
+    assert_eq!(failed.trace[2].outcome.as_ref().unwrap().json, "false");
+    let guarded = report(&rule(SIZED, "{}")).await;
+    assert_eq!((guarded.verdict, guarded.value), (TrialVerdict::Pass, None));
+    assert_eq!(guarded.skipped.as_deref(), Some("`when` is false"));
+    let early = format!("{SIZED}effective: {{from: 2026-07-01}}");
+    let skipped = report(&rule(&early, r#"{"size": 0}"#)).await.skipped;
+    assert_eq!(skipped.as_deref(), Some("the rule is not in force on 2026-06-30"));
+    let changes = format!("{SIZED}on: [replace]");
+    let created = report(&rule(&changes, r#"{"size": 0}"#)).await;
+    assert_eq!(created.skipped.as_deref(), Some("the rule does not judge a create"));
+    let replaced = RuleTrial { before: Some(members("{}")), ..rule(&changes, r#"{"size": 0}"#) };
+    assert_eq!(report(&replaced).await.verdict, TrialVerdict::Fail);
+}
+
+#[tokio::test]
+async fn what_cannot_be_evaluated_is_undecided() {
+    let text = report(&rule(SIZED, r#"{"size": "large"}"#)).await;
+    assert_eq!((text.verdict, &text.value), (TrialVerdict::Undecided, &None));
+    assert!(text.errors[0].message.contains("does not take a string and an integer"), "{text:?}");
+    let nameless = SIZED.replace("string(self.size)", "self.name");
+    let failed = report(&rule(&nameless, r#"{"size": 0}"#)).await;
+    assert_eq!(failed.verdict, TrialVerdict::Fail);
+    assert_eq!(failed.message.as_deref(), Some("the rule `sized` is not met"));
+    assert!(failed.errors[0].message.starts_with("the message cannot be made: `self.name`"));
+}
+
+#[tokio::test]
+async fn an_expression_has_the_verdict_that_its_value_is() {
+    for (source, verdict, value) in [
+        ("self.size > 1", TrialVerdict::Pass, "true"),
+        ("self.size > 2", TrialVerdict::Fail, "false"),
+        ("self.size * 2", TrialVerdict::Undecided, "4"),
+        ("old == null", TrialVerdict::Pass, "true"),
+        ("today", TrialVerdict::Undecided, "\"2026-06-30\""),
+        ("self.id", TrialVerdict::Undecided, "\"01900000-0000-7000-8000-000000000000\""),
+    ] {
+        let report = report(&expression(source, r#"{"size": 2, "_links": {}}"#)).await;
+        assert_eq!(report.verdict, verdict, "{source}");
+        assert_eq!(report.value.map(|value| value.json).as_deref(), Some(value), "{source}");
+        assert_eq!(report.errors, [], "{source}");
+    }
+    let without = RuleTrial { after: None, ..expression("1 + 1 == 2", "{}") };
+    assert_eq!(report(&without).await.verdict, TrialVerdict::Pass);
+    let needed = RuleTrial { after: None, ..expression("has(self.size)", "{}") };
+    assert_eq!(refusals(&needed).await, [("/self".to_owned(), "required".to_owned())]);
+}
+
+#[tokio::test]
+async fn errors_of_a_source_have_their_place() {
+    let unknown = report(&expression("1 == 1 &&\n  slef.a == 1", "{}")).await;
+    let message = "there is no variable `slef`; did you mean `self`?";
+    assert_eq!(unknown.verdict, TrialVerdict::Undecided);
+    assert_eq!(errors(&unknown), [(String::new(), Some((2, 3)), message)]);
+    let in_yaml = report(&rule(&SIZED.replace("self.size >", "slef.size >"), "{}")).await;
+    assert_eq!(errors(&in_yaml), [(String::new(), Some((5, 8)), message)]);
+    let json = r#"{"id":"a","group":"files","check":"true ||\n slef.a","message":"m","lookup":{"x":"files[1 +]"}}"#;
+    let in_json = report(&trial(TrialSubject::Json(json.to_owned()), "{}")).await;
+    let places: Vec<_> =
+        errors(&in_json).into_iter().map(|(pointer, place, _)| (pointer, place)).collect();
+    assert_eq!(
+        places,
+        [("/check".to_owned(), Some((2, 2))), ("/lookup/x".to_owned(), Some((1, 10)))]
+    );
+    let other = report(&rule(&SIZED.replace("files", "lib"), "{}")).await;
+    assert_eq!(errors(&other)[0].1, Some((3, 8)));
+    assert!(errors(&other)[0].2.contains("is about `lib`, and is tried on an item of `files`"));
+    for source in ["", "# nothing", "text", "[]", "- a: 1\n- b: 2", "rules: []", "{", "id: &a [*a]"]
+    {
+        let report = report(&rule(source, "{}")).await;
+        assert_eq!(report.verdict, TrialVerdict::Undecided, "{source}");
+        assert!(!report.errors.is_empty(), "{source}");
+    }
+    let alone = SIZED.replace('\n', "\n  ");
+    for source in [format!("- {}", alone.trim()), format!("rules:\n- {}", alone.trim())] {
+        assert_eq!(report(&rule(&source, "{}")).await.errors, [], "{source}");
+    }
+}
+
+const LOOKING: &str = "
+id: looking
+group: files
+when: has(self.proposal_id)
+lookup:
+  proposal: proposals[self.proposal_id]
+  others: files[proposal_id = self.proposal_id]
+check: proposal != null && size(others) < 2
+message: m
+";
+
+const OF_PROPOSAL: &str = r#"{"proposal_id": "019a9a9a-0000-7000-8000-000000000001"}"#;
+
+#[tokio::test]
+async fn lookups_find_what_is_given_and_nothing_else() {
+    let given = |proposal, others: &[&str]| {
+        let others = others.iter().map(|json| members(json)).collect();
+        RuleTrial {
+            lookups: vec![
+                ("proposal".to_owned(), TrialLookup::One(proposal)),
+                ("others".to_owned(), TrialLookup::Many(others)),
+            ],
+            ..rule(LOOKING, OF_PROPOSAL)
+        }
+    };
+    let passed = report(&given(Some(members("{}")), &["{}"])).await;
+    assert_eq!(passed.verdict, TrialVerdict::Pass, "{passed:?}");
+    assert_eq!(report(&given(None, &[])).await.verdict, TrialVerdict::Fail);
+    let many = report(&given(Some(members("{}")), &["{}"; 1_001])).await;
+    assert_eq!(errors(&many)[0].2, "the lookup `others` found more than 1000 items");
+    let none = rule(LOOKING, OF_PROPOSAL);
+    let unknown = report(&none).await;
+    assert_eq!(unknown.verdict, TrialVerdict::Undecided);
+    let messages: Vec<_> = errors(&unknown).into_iter().map(|(_, _, message)| message).collect();
+    assert_eq!(messages.len(), 2);
+    assert!(messages[1].starts_with("the rule looks up `others`, and the trial does not say"));
+    let guarded = report(&RuleTrial { after: Some(members("{}")), ..none.clone() }).await;
+    assert_eq!((guarded.verdict, guarded.errors), (TrialVerdict::Pass, Vec::new()));
+    let misfit = RuleTrial {
+        lookups: vec![
+            ("proposal".to_owned(), TrialLookup::Many(Vec::new())),
+            ("other".to_owned(), TrialLookup::One(None)),
+            ("others".to_owned(), TrialLookup::Many(vec![members(r#"{"id": "x"}"#)])),
+        ],
+        ..none
+    };
+    assert_eq!(
+        refusals(&misfit).await,
+        [
+            ("/lookup/other", "unknown_member"),
+            ("/lookup/proposal", "wrong_type"),
+            ("/lookup/others/0/id", "invalid_id")
+        ]
+        .map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
+    );
+}
+
+#[tokio::test]
+async fn an_expression_alone_has_the_lookups_that_are_given() {
+    let lookups = vec![
+        ("program".to_owned(), TrialLookup::One(Some(members(r#"{"open": true}"#)))),
+        ("rows".to_owned(), TrialLookup::Many(vec![members(r#"{"n": 1}"#)])),
+    ];
+    let source = "program.open && rows.all(row, row.n == 1)";
+    let known = RuleTrial { lookups, ..expression(source, "{}") };
+    assert_eq!(report(&known).await.verdict, TrialVerdict::Pass);
+    let named = RuleTrial {
+        lookups: vec![("self".to_owned(), TrialLookup::One(None))],
+        ..expression("true", "{}")
+    };
+    assert_eq!(refusals(&named).await, [("/lookup/self".to_owned(), "invalid_name".to_owned())]);
+}
+
+/// Sources that nest, go on or repeat without end: each has a report, and a small one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn hostile_sources_have_a_small_report() {
+    let item =
+        format!(r#"{{"big": "{}", "rows": [{}0]}}"#, "ab".repeat(50_000), "1,".repeat(20_000));
+    let nested = |open: &str, inner: &str, close: &str, times: usize| {
+        format!("{}{inner}{}", open.repeat(times), close.repeat(times))
+    };
+    for source in [
+        nested("(", "1", ")", 8_000),
+        nested("[", "", "]", 60),
+        nested("[1].map(x, ", "self.rows", ")", 30),
+        nested("!(", "true", ")", 50),
+        "self.rows.map(a, self.rows.map(b, self))".to_owned(),
+        "self.rows.all(a, self.big.matches('x$') || true)".to_owned(),
+        "self.rows.map(a, self)".to_owned(),
+        "self.rows.map(a, self.big + self.big)".to_owned(),
+        "self.big.matches('(a{1000}){1000}')".to_owned(),
+        "self.big.matches('(((((')".to_owned(),
+        "[self, self, self.rows, self.big]".to_owned(),
+        vec!["self.big"; 1_000].join(" + "),
+        vec!["'a'.matches('\\\\w{50}')"; 400].join(" || "),
+        format!("'{}'", "x".repeat(20_000)),
+        "\u{0}".repeat(100),
+    ] {
+        let report = report(&expression(&source, &item)).await;
+        let start: String = source.chars().take(40).collect();
+        let entries = report.trace.iter().map(|entry| {
+            let outcome = entry.outcome.as_ref().map_or(0, |value| value.json.len());
+            entry.expression.len() + outcome
+        });
+        let size = entries.sum::<usize>() + report.value.map_or(0, |value| value.json.len());
+        assert!(size < 500_000, "{start}: {size}");
+        assert!(report.trace.len() <= 200 && report.errors.len() <= 100, "{start}");
+        assert!(report.errors.iter().all(|error| error.message.len() < 2_000), "{start}");
+    }
+    let rules = [
+        nested("[", "", "]", 5_000),
+        nested("{a: ", "1", "}", 5_000),
+        "- ".repeat(10_000),
+        format!("id: a\n{}", "x: 1\n".repeat(10_000)),
+        "a: &a [*b]\nb: &b [*a]".to_owned(),
+        format!(
+            "x0: &x0 [1]\n{}",
+            (1..60).fold(String::new(), |text, n| {
+                format!("{text}x{n}: &x{n} [*x{0}, *x{0}, *x{0}]\n", n - 1)
+            })
+        ),
+        "x".repeat(200_000),
+    ];
+    for source in rules {
+        let report = report(&rule(&source, "{}")).await;
+        assert_eq!(report.verdict, TrialVerdict::Undecided);
+        assert!((1..=100).contains(&report.errors.len()));
+    }
+}
