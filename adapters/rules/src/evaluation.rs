@@ -3,6 +3,7 @@
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 use tokio::task::coop::consume_budget;
+use tokio::task::spawn_blocking;
 
 use crate::expression::{CostLimit, Meter};
 
@@ -36,11 +37,18 @@ pub(crate) async fn run<T>(limit: CostLimit, evaluate: impl Fn(&Meter) -> T) -> 
     beside(|| evaluate(&Meter::of(limit)))
 }
 
-/// Reads a source that anybody may have sent, while other tasks of the thread go on elsewhere.
-pub(crate) async fn read<T>(read: impl FnOnce() -> T) -> T {
+/// Reads a source that anybody may have sent, on a thread of its own: whoever waits for it may give
+/// up. `None` where the reading panicked.
+pub(crate) async fn read<T: Send + 'static>(
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     // The semaphore is never closed.
-    let _permit = READERS.acquire().await.ok();
-    beside(read)
+    let permit = READERS.acquire().await.ok();
+    let reading = spawn_blocking(move || {
+        let _permit = permit;
+        read()
+    });
+    reading.await.ok()
 }
 
 /// Runs an evaluation that may be long, while other tasks of the thread go on elsewhere.

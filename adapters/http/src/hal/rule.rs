@@ -21,14 +21,12 @@ pub struct RuleList {
     embedded: Rules,
 }
 
-/// Links to the list, to the entry point, and to where rules are tried.
+/// Links to the list and to the entry point.
 #[derive(Object)]
 pub struct RuleListLinks {
     #[oai(rename = "self")]
     own: Link,
     up: Link,
-    #[oai(rename = "try")]
-    trial: Link,
 }
 
 /// The rules of the list.
@@ -91,7 +89,6 @@ impl RuleList {
             links: RuleListLinks {
                 own: Link::to(format!("{base_url}{}", links::RULES)),
                 up: Link::to(format!("{base_url}/")),
-                trial: Link::to(format!("{base_url}{}", links::RULE_TRIAL)),
             },
             total_items: Count(rules.len().into()),
             embedded: Rules { rules },

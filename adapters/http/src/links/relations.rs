@@ -7,7 +7,7 @@ use domain::{Collection, RelationKind};
 use crate::groups::{GROUPS, GroupSpec};
 
 /// Links that no table row makes.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 6] = [
     (
         "continues",
         "From an item to the one it continues: a second phase, a resubmission, an amended cash programme. Made by POST on the item to continue.",
@@ -19,10 +19,6 @@ const OTHERS: [(&str, &str); 7] = [
     ),
     ("group", "From a business rule to the collection it is about."),
     ("rules", "From the entry point to the business rules that are in force."),
-    (
-        "try",
-        "From the business rules to where a rule, or an expression alone, is tried on an item.",
-    ),
     ("changes", "From the entry point to the log of every write of every group."),
 ];
 

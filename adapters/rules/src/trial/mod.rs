@@ -9,7 +9,7 @@ mod tests;
 
 use application::{RuleTrial, RuleTrials, TrialError, TrialReport, TrialVerdict};
 use async_trait::async_trait;
-use domain::{Violations, WriteContext};
+use domain::{Pointer, Violations, WriteContext};
 
 use crate::evaluation;
 use given::Given;
@@ -26,9 +26,14 @@ impl RuleTrials for Trials {
         trial: &RuleTrial,
         context: WriteContext,
     ) -> Result<TrialReport, Violations> {
-        let subject = match evaluation::read(|| Subject::read(trial)).await {
-            Ok(subject) => subject?,
-            Err(errors) => return Ok(undecided(errors)),
+        let sent = trial.clone();
+        let subject = match evaluation::read(move || Subject::read(&sent)).await {
+            Some(Ok(subject)) => subject?,
+            Some(Err(errors)) => return Ok(undecided(errors)),
+            None => {
+                let (message, pointer) = ("it cannot be read".to_owned(), Pointer::root());
+                return Ok(undecided(vec![TrialError { message, pointer, place: None }]));
+            }
         };
         let given = Given::of(trial, &subject)?;
         Ok(match &subject {

@@ -20,7 +20,7 @@ const MOST_LEVELS: usize = 64;
 /// Most regular expressions of an expression: each takes time to read.
 const MOST_PATTERNS: usize = 32;
 /// Most bytes of their tables together.
-const MOST_TABLES: usize = 2 << 20;
+const MOST_TABLES: usize = 1 << 20;
 
 type Outcome<T> = Result<T, ExpressionError>;
 
