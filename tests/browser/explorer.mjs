@@ -152,6 +152,22 @@ async function liveChanges() {
     await page.locator("#changes tr.new", { hasText: made.id }).waitFor();
 }
 
+/** A rule is tried on an item, and then an expression with an error in it. */
+async function playground() {
+    const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
+    await page.goto(`${baseUrl}/explore/playground`);
+    await page.getByLabel(/^Item, self/).fill('{"start_date": "2026-02-01", "end_date": "2026-01-31"}');
+    await page.getByRole("button", { name: "Try" }).click();
+    await page.getByText("The item fails. Move the end behind the start.").waitFor();
+    assert.match(await page.locator("#report tbody").innerText(), /self\.end_date > self\.start_date\s+false/);
+    await page.screenshot({ path: `${folder}/story-playground.png`, fullPage: true });
+    await page.getByLabel("Rule in YAML, or an expression").fill("1 +");
+    await page.getByLabel("an expression", { exact: true }).check();
+    await page.getByRole("button", { name: "Try" }).click();
+    await page.getByText("Undecided").waitFor();
+    assert(await page.locator("#report .errors li").count() > 0, "the error is told");
+}
+
 /** Without a script everything can be read. */
 async function withoutScript(id) {
     const page = await (await browser.newContext({ viewport: SIZES[0], javaScriptEnabled: false })).newPage();
@@ -189,12 +205,15 @@ try {
         difference: `/explore/files/${file.id}/diff?from=1&to=2`,
         changes: "/explore/changes",
         rules: "/explore/rules",
+        playground: `/explore/playground?group=proposals&item=${proposal.id}`,
+        explained: "/problems/invalid-members",
         problem: "/explore/proposals?sort=nothing",
     });
     await withoutScript(proposal.id);
     await story(proposal.id);
     await openItem();
     await liveChanges();
+    await playground();
     console.log(`The explorer works at ${SIZES.map(({ width }) => width).join(" and ")} pixels; see ${folder}`);
 } finally {
     await browser.close();

@@ -11,6 +11,7 @@ mod documentation;
 mod dry_run;
 mod embedding;
 mod errors;
+mod explorer;
 mod fields;
 mod filters;
 mod histories;

@@ -17,7 +17,7 @@ pub struct Asset {
 }
 
 /// All of them.
-pub static ALL: [Asset; 3] = [
+pub static ALL: [Asset; 4] = [
     Asset {
         name: "explorer.css",
         media: MediaType::CSS,
@@ -27,6 +27,11 @@ pub static ALL: [Asset; 3] = [
         name: "explorer.js",
         media: MediaType::JAVASCRIPT,
         text: include_str!("assets/explorer.js"),
+    },
+    Asset {
+        name: "playground.js",
+        media: MediaType::JAVASCRIPT,
+        text: include_str!("assets/playground.js"),
     },
     Asset { name: "form.js", media: MediaType::JAVASCRIPT, text: include_str!("assets/form.js") },
 ];

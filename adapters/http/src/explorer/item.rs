@@ -25,6 +25,7 @@ struct ItemPage<'a> {
     /// The time whose state is shown, if it is not the present.
     as_of: Option<String>,
     own: String,
+    playground: String,
     members: Vec<Member>,
     links: Vec<Link>,
     errors: Vec<Violation>,
@@ -82,6 +83,7 @@ impl Explorer {
             updated_at: TIME.timestamp_to_string(&item.updated_at),
             as_of: query.as_of.map(|time| TIME.timestamp_to_string(&time)),
             own: self.links.item(group.collection, item.id),
+            playground: self.links.playground(group.collection, item.id),
             members: self.members(group, &shown),
             links: self.links_of(group, &shown),
             errors: verdict.errors.iter().cloned().collect(),

@@ -50,6 +50,11 @@ impl ExplorerLinks {
         format!("{}?filter[{member}]={value}", self.collection(collection))
     }
 
+    /// The playground with an item to try rules on.
+    pub fn playground(&self, collection: Collection, id: ItemId) -> String {
+        self.to(&format!("{ROOT}/playground?group={}&item={id}", collection.name()))
+    }
+
     pub fn rule(&self, id: &str) -> String {
         self.to(&format!("{ROOT}/rules/{}", escaped(id)))
     }

@@ -17,6 +17,7 @@ mod item;
 mod links;
 mod overview;
 mod page;
+mod playground;
 mod rules;
 
 use std::sync::Arc;
@@ -66,6 +67,7 @@ enum Page {
     Changes,
     Rules,
     Rule,
+    Playground,
     Collection(Group),
     New(Group),
     Item(Group),
@@ -97,6 +99,7 @@ impl Explorer {
             (ROOT.to_owned(), Page::Overview),
             (format!("{ROOT}/changes"), Page::Changes),
             (format!("{ROOT}/rules"), Page::Rules),
+            (format!("{ROOT}/playground"), Page::Playground),
             (format!("{ROOT}/rules/:{RULE_PARAMETER}"), Page::Rule),
         ];
         for ExploredGroup { group, .. } in &self.groups {
@@ -141,7 +144,8 @@ impl Explorer {
             Page::Overview => self.show_overview(request).await,
             Page::Changes => self.show_changes(request).await,
             Page::Rules => self.show_rules(request),
-            Page::Rule => self.show_rule(request),
+            Page::Rule => self.show_rule(request).await,
+            Page::Playground => self.show_playground(request).await,
             Page::Collection(group) => self.show_collection(group, request).await,
             Page::New(group) => self.show_form_for_new(group, request),
             Page::Item(group) => self.show_item(group, request).await,

@@ -17,7 +17,7 @@ use crate::problem::{Problem, kinds};
 /// The Content-Security-Policy of every page that has none of its own. Everything a page loads comes from the service itself, and nothing is inline.
 pub const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
-     form-action 'self'; base-uri 'none'; layout-ancestors 'none'",
+     form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
 /// The parts that all pages have.
@@ -86,7 +86,11 @@ impl Explorer {
             let collection = known.group.collection;
             (self.links.collection(collection), collection.name(), known.group.items_name)
         });
-        let others = [("/explore/changes", "changes"), ("/explore/rules", "rules")];
+        let others = [
+            ("/explore/changes", "changes"),
+            ("/explore/rules", "rules"),
+            ("/explore/playground", "playground"),
+        ];
         let others = others.map(|(path, name)| (self.links.to(path), name, name));
         let overview = [(self.links.overview(), "overview", "overview")];
         let entries = overview.into_iter().chain(groups).chain(others);

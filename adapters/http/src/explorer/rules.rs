@@ -1,6 +1,8 @@
 //! The pages of the business rules: all of them, and each.
 
-use application::{Caller, PublishedRule};
+use std::time::{Duration, Instant};
+
+use application::{Caller, PublishedRule, RuleHome};
 use askama::Template;
 use domain::Severity;
 use poem::Request;
@@ -9,7 +11,13 @@ use super::page::{Layout, render};
 use super::{Explorer, group_of, query_of};
 use crate::links::{RULE_PARAMETER, RULES};
 use crate::problem::{Problem, kinds};
-use crate::query::refuse_parameters;
+use crate::query::{is_audit, refuse_parameters};
+
+/// How long stored items are examined for one page.
+const AUDITED_FOR: Duration = Duration::from_secs(2);
+
+/// Items that the page names.
+const SHOWN: usize = 20;
 
 #[derive(Template)]
 #[template(path = "explorer/rules.html")]
@@ -30,6 +38,18 @@ struct RulePage<'a> {
     rule: RuleRow,
     group: String,
     group_href: String,
+    /// True for rules that stored items can be examined by.
+    can_audit: bool,
+    audit: Option<Audit>,
+}
+
+/// The stored items of which a rule has something to say, as far as there was time to look.
+struct Audit {
+    remarked: u64,
+    examined: u64,
+    is_whole: bool,
+    /// Some of them.
+    items: Vec<(String, String)>,
 }
 
 struct RuleRow {
@@ -66,25 +86,60 @@ impl Explorer {
         render(&RulesPage { layout, groups })
     }
 
-    pub(super) fn show_rule(&self, request: &Request) -> Result<String, Problem> {
-        refuse_parameters(query_of(request))?;
+    pub(super) async fn show_rule(&self, request: &Request) -> Result<String, Problem> {
+        let is_audit = is_audit(query_of(request))?;
         let id = request.raw_path_param(RULE_PARAMETER).unwrap_or_default();
         let rule = self.catalog.get(&Caller::Anonymous, id).ok_or_else(|| {
             Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name.")
         })?;
-        self.rule(&rule)
+        let audit = if is_audit { Some(self.audit(&rule).await?) } else { None };
+        self.rule_page(&rule, audit)
     }
 
     /// The page of a rule.
     pub fn rule(&self, rule: &PublishedRule) -> Result<String, Problem> {
+        self.rule_page(rule, None)
+    }
+
+    fn rule_page(&self, rule: &PublishedRule, audit: Option<Audit>) -> Result<String, Problem> {
         let mut layout = self.layout(format!("Rule {}", rule.id), "rules");
         layout.command = Some(self.command(&format!("{RULES}/{}", rule.id), ""));
         render(&RulePage {
             layout,
             group: group_of(rule.collection).items_name.to_owned(),
             group_href: self.links.collection(rule.collection),
+            can_audit: rule.home == RuleHome::File,
+            audit,
             rule: self.rule_row(rule),
         })
+    }
+
+    /// Examines stored items by a rule, the oldest first, for a bounded time.
+    async fn audit(&self, rule: &PublishedRule) -> Result<Audit, Problem> {
+        let service = self.service(group_of(rule.collection));
+        let begun = Instant::now();
+        let mut audit = Audit { remarked: 0, examined: 0, is_whole: false, items: Vec::new() };
+        let mut after = None;
+        while begun.elapsed() < AUDITED_FOR {
+            let audited = service.audit(&Caller::Anonymous, after).await?;
+            audit.examined += audited.examined;
+            for (id, verdict) in audited.remarked {
+                let mut remarks = verdict.errors.iter().chain(verdict.warnings.iter());
+                if remarks.any(|remark| remark.rule.as_deref() == Some(rule.id.as_str())) {
+                    audit.remarked += 1;
+                    if audit.items.len() < SHOWN {
+                        let href = self.links.item(rule.collection, id);
+                        audit.items.push((href, id.to_string()));
+                    }
+                }
+            }
+            after = audited.next;
+            if after.is_none() {
+                audit.is_whole = true;
+                break;
+            }
+        }
+        Ok(audit)
     }
 
     fn rule_row(&self, rule: &PublishedRule) -> RuleRow {

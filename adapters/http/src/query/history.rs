@@ -1,11 +1,11 @@
 //! The parameters of the change log and of an item's history, and the number of a version.
 
-use domain::{Collection, Version, nearest};
+use domain::{Collection, ItemId, Version, nearest};
 
 use super::change_cursor::{self, LogPosition};
 use super::error::{fix, invalid, listed, quoted};
 use super::known;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, SWITCH};
 use crate::groups::Operation;
 use crate::problem::Problem;
 
@@ -75,6 +75,20 @@ pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
     let Some(from) = parameters.get("from") else { return Ok(None) };
     let named = version(from).map(Some);
     named.ok_or_else(|| invalid("`from` takes the number of a version, from 1."))
+}
+
+/// Reads the query of the playground: the group, and the item of it that is tried.
+pub fn item_to_try(query: &str) -> Result<(Option<Collection>, Option<ItemId>), Problem> {
+    let parameters = Parameters::read(query, &["group", "item"])?;
+    let item =
+        parameters.get("item").map(|id| ItemId::parse(id).ok_or_else(Problem::item_not_found));
+    Ok((collection(&parameters)?, item.transpose()?))
+}
+
+/// Reads the query of the page of a rule: whether stored items are to be examined by it.
+pub fn is_audit(query: &str) -> Result<bool, Problem> {
+    let parameters = Parameters::read(query, &["audit"])?;
+    Ok(parameters.choice("audit", SWITCH)?.unwrap_or(false))
 }
 
 /// Reads the query of the page that compares two versions: `from` and `to`.

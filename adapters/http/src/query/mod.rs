@@ -24,8 +24,8 @@ pub use collection::{CollectionQuery, ItemQuery, shows_a_part};
 pub use error::invalid;
 pub use filter::OPERATORS;
 pub use history::{
-    CHANGES_PARAMETERS, ChangesQuery, STREAM_PARAMETERS, VersionsQuery, difference_from,
-    two_versions, version,
+    CHANGES_PARAMETERS, ChangesQuery, STREAM_PARAMETERS, VersionsQuery, difference_from, is_audit,
+    item_to_try, two_versions, version,
 };
 pub use names::{MOST_IN_NAMES, MOST_VALUE, TIMES};
 pub use page_links::PageLinks;

@@ -1,0 +1,193 @@
+//! The pages for people: each is there, forms work without a script, errors are pages too, and
+//! nothing that is stored becomes markup.
+
+use serde_json::json;
+use tests::{Answer, Service, Store, on_each_store};
+
+use crate::UNKNOWN_ID;
+
+/// The groups by their names in rules, and where their items are made.
+const GROUPS: [(&str, &str); 8] = [
+    ("proposedprograms", "/v1/proposedprograms"),
+    ("gadscores", "/v1/gadscores"),
+    ("statuses", "/v1/statuses"),
+    ("files", "/v1/files"),
+    ("lib", "/lib"),
+    ("proposals", "/v1/proposals"),
+    ("cashprogram", "/v1/cashprogram"),
+    ("status", "/status"),
+];
+
+/// Strings that would be markup, a script, the end of an attribute or of an element.
+const HOSTILE: [&str; 7] = [
+    "<img src=x onerror=alert(1)>",
+    "\"><script>alert(1)</script>",
+    "' autofocus onfocus=alert(1) x='",
+    "</textarea><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "{{ 7 * 7 }} ${7*7} <%= 7 %>",
+    "javascript:alert(1)//\u{2028}\u{202e}<svg onload=alert(1)>",
+];
+
+fn page(service: &Service, path: &str) -> Answer {
+    let page = service.get(path).accept("text/html").send().expect(200);
+    assert!(page.needed_header("content-type").starts_with("text/html"), "{page}");
+    let policy = page.needed_header("content-security-policy");
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    assert!(policy.ends_with("frame-ancestors 'none'"), "{policy}");
+    page
+}
+
+#[test]
+fn every_group_has_all_pages() {
+    on_each_store(|service| {
+        for (group, path) in GROUPS {
+            let body = json!({ "proposal_type": "x", "project_title": "first" }).to_string();
+            let item = service.create(path, &body);
+            service.put(&item.path).json(body.replace("first", "second")).send().expect(200);
+            let own = format!("/explore/{group}/{}", item.id);
+            for path in [
+                format!("/explore/{group}"),
+                format!("/explore/{group}?q=second&sort=-updated_at&page_size=1"),
+                format!("/explore/{group}/new"),
+                own.clone(),
+                format!("{own}/edit"),
+                format!("{own}/history"),
+                format!("{own}/diff?from=1&to=2"),
+            ] {
+                let shown = page(service, &path);
+                assert!(shown.text().contains("aria-current=\"page\""), "{shown}");
+            }
+            let difference = page(service, &format!("{own}/diff?from=2&to=1"));
+            assert!(difference.text().contains("second") && difference.text().contains("first"));
+        }
+        for path in ["/explore", "/explore/changes", "/explore/changes?group=lib"] {
+            page(service, path);
+        }
+        for path in ["/explore/rules", "/explore/playground?group=files", "/problems"] {
+            page(service, path);
+        }
+    });
+}
+
+#[test]
+fn what_an_item_was_and_that_it_was_removed_is_shown() {
+    on_each_store(|service| {
+        let item = service.create("/v1/files", r#"{"filename":"first.pdf"}"#);
+        let own = format!("/explore/files/{}", item.id);
+        let time =
+            service.get(&item.path).send().expect(200).value()["_meta"]["updated_at"].clone();
+        service.put(&item.path).json(r#"{"filename":"second.pdf"}"#).send().expect(200);
+        let then = page(service, &format!("{own}?as_of={}", time.as_str().expect("a time")));
+        assert!(then.text().contains("first.pdf") && !then.text().contains("second.pdf"), "{then}");
+        service.delete(&item.path).send().expect(204);
+        let removed = page(service, &own);
+        assert!(removed.text().contains("This item was removed"), "{removed}");
+        assert!(removed.text().contains("data-restore"), "{removed}");
+    });
+}
+
+#[test]
+fn the_library_of_a_proposal_is_a_page() {
+    let service = Service::start(Store::Sqlite);
+    let body = r#"{"proposal_type":"x","project_title":"y"}"#;
+    let [one, other] = [(); 2].map(|()| service.create("/v1/proposals", body));
+    service.create(&format!("{}/lib", one.path), r#"{"title":"Of the one"}"#);
+    let own = |id: &str| format!("/explore/proposals/{id}/lib");
+    assert!(page(&service, &own(&one.id)).text().contains("Of the one"));
+    assert!(!page(&service, &own(&other.id)).text().contains("Of the one"));
+    assert!(page(&service, &format!("/explore/proposals/{}", one.id)).text().contains("/lib\""));
+}
+
+#[test]
+fn forms_lead_to_the_query_that_they_stand_for() {
+    let service = Service::start(Store::Sqlite);
+    for (form, query) in [
+        ("where=rating&operator=in&value=a%2Cb", "filter[rating][in]=a%2Cb"),
+        ("q=&column=rating&column=stage&page=3", "fields=rating,stage"),
+        ("at=2026-11-20T10%3A00", "as_of=2026-11-20T10%3A00:00Z"),
+    ] {
+        let answer = service.get(&format!("/explore/gadscores?{form}")).send().expect(303);
+        let location = answer.needed_header("location");
+        assert_eq!(location, format!("/explore/gadscores?{query}"));
+        page(&service, location);
+    }
+}
+
+#[test]
+fn errors_are_pages() {
+    let service = Service::start(Store::Sqlite);
+    for (status, path, part) in [
+        (400, "/explore/proposals?sort=start_dat".to_owned(), "did you mean"),
+        (400, "/explore/proposals?filter[start_date][no]=1".to_owned(), "operator"),
+        (400, "/explore?x=1".to_owned(), "x"),
+        (400, format!("/explore/files/{UNKNOWN_ID}/diff?from=1"), "to"),
+        (404, format!("/explore/files/{UNKNOWN_ID}"), "item-not-found"),
+        (404, "/explore/files/no-id/edit".to_owned(), "item-not-found"),
+        (404, "/explore/rules/nothing".to_owned(), "rule-not-found"),
+    ] {
+        // An error of a page is no problem in JSON, as it is everywhere else.
+        let answer = service.get(&path).send_unchecked().expect(status);
+        assert!(answer.needed_header("content-type").starts_with("text/html"), "{answer}");
+        assert!(answer.text().contains(part), "{answer}");
+    }
+    let answer = service.post("/explore/files").json("{}").send().expect(405);
+    assert_eq!(answer.needed_header("allow"), "GET, HEAD, OPTIONS");
+}
+
+#[test]
+fn stored_strings_never_become_markup() {
+    let service = Service::start(Store::Sqlite);
+    for hostile in HOSTILE {
+        let members = json!({
+            "filename": hostile, "title": hostile, "list": [hostile, "b"], "object": { hostile: hostile }, hostile: hostile,
+        });
+        let file = service.create("/v1/files", &members.to_string());
+        let proposal = service.create(
+            "/v1/proposals",
+            &json!({ "proposal_type": hostile, "project_title": hostile, "specific_objectives": [hostile], "research_type": hostile, "start_date": "2026-01-01" })
+                .to_string(),
+        );
+        for item in [&file, &proposal] {
+            service.patch(&item.path).json(r#"{"description":"x"}"#).send().expect(200);
+        }
+        for (group, item) in [("files", &file), ("proposals", &proposal)] {
+            let own = format!("/explore/{group}/{}", item.id);
+            for path in [
+                format!("/explore/{group}"),
+                own.clone(),
+                format!("{own}/edit"),
+                format!("{own}/history"),
+                format!("{own}/diff?from=1&to=2"),
+                "/explore".to_owned(),
+            ] {
+                require_harmless(&page(&service, &path));
+            }
+        }
+    }
+    for found in ["onerror", "script", "autofocus"] {
+        require_harmless(&page(&service, &format!("/explore/files?q={found}")));
+    }
+    let reflected = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E";
+    for path in ["q=", "sort=", "filter[filename]=", "filter[", "fields=", "where=x&value="] {
+        let path = format!("/explore/files?{path}{reflected}");
+        require_harmless(&service.get(&path).send_unchecked());
+    }
+}
+
+/// The elements and attributes of a page are its own.
+fn require_harmless(page: &Answer) {
+    let text = page.text();
+    for markup in ["<script>", "<img", "<svg onload", "</textarea><script"] {
+        assert!(!text.contains(markup), "{markup} in {page}");
+    }
+    // A quotation mark that is stored is escaped, so it ends no attribute.
+    let in_attributes = text.split('<').filter_map(|piece| piece.split_once('>'));
+    for (element, _) in in_attributes {
+        let outside: String = element.split('"').step_by(2).collect();
+        for attribute in ["onerror", "onfocus", "onload", "autofocus", "javascript:"] {
+            assert!(!outside.contains(attribute), "{attribute} in <{element}>");
+        }
+        assert!(!element.contains("href=\"javascript:"), "<{element}>");
+    }
+}
