@@ -88,22 +88,23 @@ async function story(id) {
 
     // Somebody else is faster.
     const current = await (await fetch(`${baseUrl}/v1/proposals/${id}`)).json();
-    await api("PATCH", `/v1/proposals/${id}`, { researcher_id: "R-other" });
+    await api("PATCH", `/v1/proposals/${id}`, { researcher_id: "R-other", start_date: "2026-06-01" });
     assert.equal(current.project_title, "On zymurgy");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByRole("heading", { name: "Somebody else changed it meanwhile" }).waitFor();
     await page.screenshot({ path: `${folder}/story-conflict.png`, fullPage: true });
     await requireAccessible(page, "the conflict");
-    assert.match(await page.locator("#conflict tbody").innerText(), /R-other/);
+    assert.match(await page.locator("#conflict tbody").innerText(), /start_date\s+2026-06-01\s+2027-01-01/);
     await page.getByRole("button", { name: "Save mine over it" }).click();
     await page.waitForURL(`**/explore/proposals/${id}`);
     await page.getByRole("heading", { name: "A zymurgy of sweetpotato" }).waitFor();
+    await page.getByText("R-other").waitFor();
 
     // The history, a difference, and the way back.
     await page.getByRole("link", { name: "History" }).click();
     assert.equal(await page.locator(".timeline > li").count(), 3);
     await page.getByRole("link", { name: "Difference to the version before" }).first().click();
-    assert.match(await page.locator(".difference").innerText(), /R-other/);
+    assert.match(await page.locator(".difference").innerText(), /2026-06-01/);
     await page.goBack();
     await page.getByRole("button", { name: "Restore…" }).last().click();
     await page.getByRole("button", { name: "Yes" }).click();
@@ -142,6 +143,23 @@ async function openItem() {
     const changed = await (await fetch(`${baseUrl}/v1/files/${page.url().split("/").pop()}`)).text();
     assert.match(changed, /"size_bytes":12345678901234567890,/);
     assert.match(changed, /"document_type":"plan"/);
+    await oddValues(page);
+}
+
+/** Values that no control of a browser holds are kept when they are not touched; members that somebody else adds stay. */
+async function oddValues(page) {
+    const odd = '{"":"x","cr":"a\\rb","list":[1,2],"lines":["a\\nb"],"null":null,"filename":"odd"}';
+    const made = await (await fetch(`${baseUrl}/v1/files`, { method: "POST", headers: { "Content-Type": "application/json" }, body: odd })).json();
+    await page.goto(`${baseUrl}/explore/files/${made.id}/edit`);
+    await page.getByLabel(/^filename/).fill("still odd");
+    await api("PATCH", `/v1/files/${made.id}`, { theirs: 1, cr: "c" });
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("button", { name: "Save mine over it" }).click();
+    await page.waitForURL(`**/explore/files/${made.id}`);
+    const kept = await (await fetch(`${baseUrl}/v1/files/${made.id}`)).text();
+    for (const part of ['"":"x"', '"cr":"c"', '"list":[1,2]', '"lines":["a\\nb"]', '"null":null', '"filename":"still odd"', '"theirs":1']) {
+        assert(kept.includes(part), `${part} in ${kept}`);
+    }
 }
 
 async function liveChanges() {
@@ -156,13 +174,20 @@ async function liveChanges() {
 async function playground() {
     const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
     await page.goto(`${baseUrl}/explore/playground`);
+    await page.getByLabel("Rule in YAML, or an expression").fill(
+        "{id: ends_later, group: proposals, check: self.end_date > self.start_date, message: Move the end behind the start.}",
+    );
     await page.getByLabel(/^Item, self/).fill('{"start_date": "2026-02-01", "end_date": "2026-01-31"}');
     await page.getByRole("button", { name: "Try" }).click();
     await page.getByText("The item fails. Move the end behind the start.").waitFor();
     assert.match(await page.locator("#report tbody").innerText(), /self\.end_date > self\.start_date\s+false/);
     await page.screenshot({ path: `${folder}/story-playground.png`, fullPage: true });
-    await page.getByLabel("Rule in YAML, or an expression").fill("1 +");
     await page.getByLabel("an expression", { exact: true }).check();
+    await page.getByLabel("Rule in YAML, or an expression").fill("self.big");
+    await page.getByLabel(/^Item, self/).fill('{"big": 12345678901234567890}');
+    await page.getByRole("button", { name: "Try" }).click();
+    await page.getByText("The value is 12345678901234567890").waitFor();
+    await page.getByLabel("Rule in YAML, or an expression").fill("1 +");
     await page.getByRole("button", { name: "Try" }).click();
     await page.getByText("Undecided").waitFor();
     assert(await page.locator("#report .errors li").count() > 0, "the error is told");

@@ -76,7 +76,7 @@ impl<R: Resource> ResourceService<R> {
     /// Returns the outcome of a request, or the response that it got when it was sent before: that
     /// one counts, whatever would be refused today.
     ///
-    /// It is looked up after a refusal, not before each write, because a write claims its key
+    /// For creations and continuations. It is looked up after a refusal, not before each write, because a write claims its key
     /// itself and finds it claimed: the usual request, which is new, does not wait for a look-up.
     pub(super) async fn unless_answered(
         &self,

@@ -61,7 +61,7 @@ pub trait ReadUseCases: Send + Sync {
     ) -> Result<(ShownItem, Embedded, Verdict)>;
 
     /// The values that most items of the collection have for a member that is
-    /// [counted](domain::CollectionSpec::counted), at most `limit`, and the time of the counts.
+    /// [counted](domain::collection::CollectionSpec::counted), at most `limit`, and the time of the counts.
     ///
     /// # Errors
     /// `Store`.

@@ -136,6 +136,28 @@ fn errors_are_pages() {
 }
 
 #[test]
+fn an_item_of_very_many_members_holds_up_nobody() {
+    let service = Service::start(Store::Sqlite);
+    let members = |count: u32| {
+        let members: Vec<_> = (0..count).map(|number| format!("\"m{number}\":1")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let many = service.create("/v1/files", &members(30_000));
+    service.patch(&many.path).json(r#"{"m1":2}"#).send().expect(200);
+    let own = format!("/explore/files/{}", many.id);
+    for path in [own.clone(), format!("{own}/edit"), format!("{own}/diff?from=1&to=2")] {
+        page(&service, &path);
+    }
+    let too_many = service.create("/v1/files", &members(60_000));
+    let own = format!("/explore/files/{}", too_many.id);
+    for path in [own.clone(), format!("{own}/edit")] {
+        service.get(&path).send_unchecked().expect(406);
+    }
+    page(&service, "/explore/files");
+    page(&service, &format!("{own}/history"));
+}
+
+#[test]
 fn stored_strings_never_become_markup() {
     let service = Service::start(Store::Sqlite);
     for hostile in HOSTILE {

@@ -16,24 +16,23 @@ pub struct Asset {
     text: &'static str,
 }
 
+const fn script(name: &'static str, text: &'static str) -> Asset {
+    Asset { name, media: MediaType::JAVASCRIPT, text }
+}
+
 /// All of them.
-pub static ALL: [Asset; 4] = [
+pub static ALL: [Asset; 7] = [
     Asset {
         name: "explorer.css",
         media: MediaType::CSS,
         text: include_str!("assets/explorer.css"),
     },
-    Asset {
-        name: "explorer.js",
-        media: MediaType::JAVASCRIPT,
-        text: include_str!("assets/explorer.js"),
-    },
-    Asset {
-        name: "playground.js",
-        media: MediaType::JAVASCRIPT,
-        text: include_str!("assets/playground.js"),
-    },
-    Asset { name: "form.js", media: MediaType::JAVASCRIPT, text: include_str!("assets/form.js") },
+    script("explorer.js", include_str!("assets/explorer.js")),
+    script("form.js", include_str!("assets/form.js")),
+    script("buttons.js", include_str!("assets/buttons.js")),
+    script("playground.js", include_str!("assets/playground.js")),
+    script("json.js", include_str!("assets/json.js")),
+    script("request.js", include_str!("assets/request.js")),
 ];
 
 impl Asset {

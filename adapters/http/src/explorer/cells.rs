@@ -3,8 +3,25 @@
 use domain::json::Kind;
 use domain::{Item, Value};
 
+use crate::problem::{Problem, kinds};
+
 /// Characters of a value that a table shows.
 const SHORT: usize = 120;
+
+/// Bytes of members that are shown on a page: what is made of them is several times as large.
+const MOST_SHOWN: usize = 512 * 1024;
+
+/// Refuses to show an item that is too large for a page.
+pub fn require_small(members: &str) -> Result<(), Problem> {
+    if members.len() <= MOST_SHOWN {
+        return Ok(());
+    }
+    let detail = format!(
+        "The item has {} bytes, which is too large for a page; read or change it with a program.",
+        members.len()
+    );
+    Err(Problem::new(&kinds::TOO_LARGE_FOR_A_PAGE, detail))
+}
 
 /// A value of an item.
 #[derive(Debug, PartialEq, Eq)]

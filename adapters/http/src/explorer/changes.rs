@@ -6,8 +6,8 @@ use domain::{Collection, WriteOperation};
 use poem::Request;
 
 use super::page::{Layout, render};
-use super::{Explorer, group_of, query_of};
-use crate::links::{CHANGE_STREAM, CHANGES};
+use super::{Explorer, query_of};
+use crate::links::CHANGE_STREAM;
 use crate::problem::Problem;
 use crate::query::ChangesQuery;
 use crate::time::TIME;
@@ -45,7 +45,7 @@ impl Explorer {
         let collection = ChangesQuery::group(raw)?;
         let changes = self.latest_changes(collection, SHOWN).await?;
         let mut layout = self.layout("Latest changes", "changes");
-        layout.command = Some(self.command(CHANGES, raw));
+        layout.command = Some(self.command(CHANGE_STREAM, raw));
         let stream = self.links.to(CHANGE_STREAM);
         let separator = if raw.is_empty() { "" } else { "?" };
         render(&ChangesPage {
@@ -90,7 +90,7 @@ impl Explorer {
         ChangeRow {
             time: TIME.timestamp_to_string(&change.time),
             operation: change.kind.change_name(),
-            group: group_of(change.collection).collection.name(),
+            group: change.collection.name(),
             item: change.item.to_string(),
             href: if is_removal { format!("{own}/history") } else { own },
             version: change.version.number(),

@@ -31,7 +31,8 @@ struct CollectionPage<'a> {
     members: Vec<Member>,
     operators: Vec<(&'static str, &'static str)>,
     as_of: Option<String>,
-    new: String,
+    /// The form for a new item; a nested group has none.
+    new: Option<String>,
 }
 
 /// The parts of the query that forms show and keep.
@@ -93,7 +94,7 @@ impl Explorer {
             chosen.unwrap_or_else(|| group.columns.iter().map(|name| Arc::from(*name)).collect());
         query.request.view.fields = Some(Arc::clone(&names));
         query.request.view.embed.clear();
-        let service = self.service(group);
+        let service = self.service(group)?;
         let listing = match query.as_of {
             Some(time) => service.list_at(&Caller::Anonymous, id, time, &query.request).await?,
             None => service.list(&Caller::Anonymous, id, &query.request).await?,
@@ -121,7 +122,7 @@ impl Explorer {
             members: members.collect(),
             operators: OPERATORS.iter().map(|(name, _, meaning)| (*name, *meaning)).collect(),
             as_of,
-            new: format!("{path}/new"),
+            new: (!group.is_nested()).then(|| format!("{path}/new")),
             query: Query { raw, path },
         })
     }
@@ -228,7 +229,8 @@ fn pages(listing: &Listing, query: &CollectionQuery<'_>, path: &str) -> Pages {
         page.as_ref().map(|page| links.to(path, page.page, Some(&page.position)))
     };
     let here = match listing.page_count {
-        Some(count) => format!("Page {} of {count}", listing.page.min(count)),
+        Some(0) => String::new(),
+        Some(count) => format!("Page {} of {count}", listing.page),
         None => format!("Page {}", listing.page),
     };
     let last = listing.page_count.filter(|count| *count > 1);

@@ -46,9 +46,11 @@ impl Explorer {
         let item = target(request)?;
         let _reservation = self.context.comparisons.reserve(COMPARED).await?;
         let [before, after] = self
-            .service(group)
+            .service(group)?
             .versions_to_compare(&Caller::Anonymous, item, Some(from), to)
             .await?;
+        cells::require_small(&before)?;
+        cells::require_small(&after)?;
         let (members, unchanged) = compare(&before, &after);
         let own = self.links.item(group.collection, item.id);
         let title =

@@ -1,10 +1,14 @@
 //! The forms in which an item is made or changed. A script sends what they hold as JSON; without it
 //! they can only be read.
 
+use std::collections::HashMap;
+
 use application::{Caller, ShownItem, View};
 use askama::Template;
+use domain::collection::KnownMember;
 use domain::proposal::{Field, FieldKind};
 use domain::{Fields, Value};
+use jiff::civil::Date;
 use poem::Request;
 
 use super::cells::{self, Cell};
@@ -104,8 +108,9 @@ impl Explorer {
         refuse_parameters(query_of(request))?;
         let address = target(request)?;
         let (shown, _) =
-            self.service(group).get(&Caller::Anonymous, address, &View::default()).await?;
+            self.service(group)?.get(&Caller::Anonymous, address, &View::default()).await?;
         let ShownItem { item, .. } = &shown;
+        cells::require_small(&item.members)?;
         let title = format!("Edit {}", cells::title(item, group.columns));
         let path = format!("{}/{}", group.path, item.id);
         let mut layout = self.layout(title, group.collection.name());
@@ -125,86 +130,136 @@ impl Explorer {
 
 /// The known members in their order, then the others that the item has.
 fn fields(group: Group, members: Value<'_>) -> Vec<FormField> {
-    let collection = group.collection;
-    let field = |name: &str, description, control: Control, is_required| {
-        let stored = members.member(name);
-        FormField {
-            name: name.to_owned(),
-            description,
-            control: control_of(stored, control),
-            is_required,
-            value: value_for(stored),
-            stored: stored.map(|value| value.encoded().to_owned()).unwrap_or_default(),
+    let stored: HashMap<_, _> = members.entries().into_iter().flatten().collect();
+    let known: Vec<KnownField> = match group.collection.spec().fields {
+        Fields::Typed(fields) => {
+            fields.iter().map(|field| KnownField::typed(group, field)).collect()
         }
+        Fields::Open(members) => members.iter().map(KnownField::open).collect(),
     };
-    let mut fields: Vec<_> = match collection.spec().fields {
-        Fields::Typed(typed) => typed
-            .iter()
-            .map(|it| field(it.name, it.description, control_of_field(group, it), it.is_required))
-            .collect(),
-        Fields::Open(known) => known
-            .iter()
-            .map(|it| field(it.name, it.description, control_of_example(it.example), false))
-            .collect(),
+    let is_known = |name: &str| known.iter().any(|field| field.name == name);
+    let entries = members.entries().into_iter().flatten();
+    let others = entries.filter(|(name, _)| group.collection.is_open() && !is_known(name));
+    let other = |(name, value): (&str, Value<'_>)| {
+        FormField::new(&cells::name(name), "", Control::Line, false, Some(value))
     };
-    for (name, _) in members.entries().into_iter().flatten() {
-        let name = cells::name(name);
-        if fields.iter().all(|known| known.name != name) && collection.is_open() {
-            fields.push(field(&name, "", Control::Line, false));
+    let fields = known.iter().map(|field| {
+        let stored = stored.get(field.name).copied();
+        FormField::new(field.name, field.description, field.control, field.is_required, stored)
+    });
+    fields.chain(others.map(other)).collect()
+}
+
+/// A field that items of the group have or usually have.
+struct KnownField {
+    name: &'static str,
+    description: &'static str,
+    control: Control,
+    is_required: bool,
+}
+
+impl KnownField {
+    /// A member that tables show is short.
+    fn typed(group: Group, field: &Field) -> Self {
+        let control = match field.kind {
+            FieldKind::Date => Control::Date,
+            FieldKind::String if group.columns.contains(&field.name) => Control::Line,
+            FieldKind::String => Control::Paragraph,
+            FieldKind::StringOrInteger => Control::Line,
+            FieldKind::StringOrList => Control::List,
+        };
+        let Field { name, description, is_required, .. } = *field;
+        Self { name, description, control, is_required }
+    }
+
+    /// Its values are like the example.
+    fn open(member: &KnownMember) -> Self {
+        let KnownMember { name, description, example } = *member;
+        let (control, _) = editable(Value::from_encoded(example), Control::Line);
+        Self { name, description, control, is_required: false }
+    }
+}
+
+impl FormField {
+    /// `usual` is the control where nothing is stored, or where it fits what is stored.
+    fn new(
+        name: &str,
+        description: &'static str,
+        usual: Control,
+        is_required: bool,
+        stored: Option<Value<'_>>,
+    ) -> Self {
+        let (control, value) =
+            stored.map_or((usual, String::new()), |stored| editable(stored, usual));
+        let stored = stored.map(|value| value.encoded().to_owned()).unwrap_or_default();
+        Self { name: name.to_owned(), description, control, is_required, value, stored }
+    }
+}
+
+/// The control that a stored value is edited in, and the value as it is shown there: one that gives
+/// it back as it is. Everything else is edited as JSON.
+fn editable(stored: Value<'_>, usual: Control) -> (Control, String) {
+    let json = || (Control::Json, stored.encoded().to_owned());
+    match Cell::of(Some(stored)) {
+        Cell::List(list) => {
+            let is_string = |element: Value<'_>| element.as_string().is_some();
+            let is_of_lines = stored.elements().is_some_and(|mut all| all.all(is_string))
+                && list.iter().all(|line| is_line(line) && line.trim() == line && !line.is_empty());
+            if is_of_lines { (Control::List, list.join("\n")) } else { json() }
         }
-    }
-    fields
-}
-
-/// The control of a field. A member that tables show is short.
-fn control_of_field(group: Group, field: &Field) -> Control {
-    match field.kind {
-        FieldKind::Date => Control::Date,
-        FieldKind::String if group.columns.contains(&field.name) => Control::Line,
-        FieldKind::String => Control::Paragraph,
-        FieldKind::StringOrInteger => Control::Line,
-        FieldKind::StringOrList => Control::List,
+        Cell::Simple(number) if stored.as_number().is_some() => (Control::Number, number),
+        Cell::Simple(text) if stored.as_string().is_some() => {
+            control_of_string(&text, usual).map_or_else(json, |control| (control, text))
+        }
+        _ => json(),
     }
 }
 
-/// The control for values like an example.
-fn control_of_example(example: &str) -> Control {
-    control_of(Some(Value::from_encoded(example)), Control::Line)
-}
-
-/// The control for a stored value; the usual one where there is none, or where it fits.
-fn control_of(stored: Option<Value<'_>>, usual: Control) -> Control {
-    let Some(value) = stored else { return usual };
-    let is_list_of_lines = |list: &[String]| {
-        value.elements().is_some_and(|mut all| all.all(is_string))
-            && !list.iter().any(|line| line.contains('\n'))
-    };
-    match Cell::of(Some(value)) {
-        Cell::List(list) if is_list_of_lines(&list) => Control::List,
-        Cell::Simple(_) if value.as_number().is_some() => Control::Number,
-        Cell::Simple(text) if value.as_string().is_some() => control_of_string(&text, usual),
-        _ => Control::Json,
-    }
-}
-
-fn control_of_string(text: &str, usual: Control) -> Control {
-    if text.contains('\n') || text.len() > MOST_IN_A_LINE {
-        Control::Paragraph
-    } else if matches!(usual, Control::Line | Control::Paragraph | Control::Date) {
-        usual
+/// The control that keeps a string as it is: browsers remove line breaks from lines, and empty
+/// what they do not take for a day.
+fn control_of_string(text: &str, usual: Control) -> Option<Control> {
+    let is_day = text.parse::<Date>().is_ok_and(|day| day.year() >= 1 && day.to_string() == text);
+    if !text.split('\n').all(is_line) {
+        None
+    } else if text.contains('\n') || text.len() > MOST_IN_A_LINE {
+        Some(Control::Paragraph)
+    } else if usual == Control::Paragraph || (usual == Control::Date && is_day) {
+        Some(usual)
     } else {
-        Control::Line
+        Some(Control::Line)
     }
 }
 
-fn is_string(value: Value<'_>) -> bool {
-    value.as_string().is_some()
+fn is_line(text: &str) -> bool {
+    !text.chars().any(char::is_control)
 }
 
-fn value_for(stored: Option<Value<'_>>) -> String {
-    match Cell::of(stored) {
-        Cell::Absent => stored.map(|value| value.encoded().to_owned()).unwrap_or_default(),
-        Cell::Simple(text) | Cell::Json(text) => text,
-        Cell::List(list) => list.join("\n"),
+#[cfg(test)]
+mod tests {
+    use domain::Value;
+
+    use super::{Control, editable};
+
+    #[test]
+    fn a_value_is_edited_in_a_control_that_gives_it_back() {
+        for (stored, usual, control, shown) in [
+            (r#""2026-01-01""#, Control::Date, "date", "2026-01-01"),
+            (r#""0000-01-01""#, Control::Date, "line", "0000-01-01"),
+            (r#""soon""#, Control::Date, "line", "soon"),
+            (r#""a\rb""#, Control::Line, "json", r#""a\rb""#),
+            (r#""a\nb""#, Control::Line, "paragraph", "a\nb"),
+            (r#""""#, Control::Line, "line", ""),
+            (r#"["a","b"]"#, Control::Line, "list", "a\nb"),
+            (r#"["a\nb"]"#, Control::List, "json", r#"["a\nb"]"#),
+            (r#"[" a"]"#, Control::List, "json", r#"[" a"]"#),
+            ("[1,2]", Control::List, "json", "[1,2]"),
+            ("[]", Control::List, "json", "[]"),
+            ("null", Control::Line, "json", "null"),
+            ("true", Control::Line, "json", "true"),
+            ("1.50", Control::Line, "number", "1.50"),
+        ] {
+            let (found, value) = editable(Value::from_encoded(stored), usual);
+            assert_eq!((found.name(), value.as_str()), (control, shown), "{stored}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The page of an item's history: its versions, the newest first, and the way back to each.
 
-use application::{Caller, LoggedChange};
+use application::{ApplicationError, Caller, ItemAddress, LoggedChange, View};
 use askama::Template;
 use domain::WriteOperation;
 use poem::Request;
@@ -18,6 +18,8 @@ use crate::time::TIME;
 struct HistoryPage<'a> {
     layout: Layout<'a>,
     exists: bool,
+    /// The entity tag of the item; empty where it was removed.
+    tag: String,
     own: String,
     api: String,
     latest: i64,
@@ -45,20 +47,37 @@ impl Explorer {
         request: &Request,
     ) -> Result<String, Problem> {
         let query = VersionsQuery::read(query_of(request))?;
-        let item = target(request)?;
+        self.history(group, target(request)?, &query).await
+    }
+
+    /// A page of the versions of an item, which may have been removed.
+    pub(super) async fn history(
+        &self,
+        group: Group,
+        item: ItemAddress,
+        query: &VersionsQuery,
+    ) -> Result<String, Problem> {
+        let service = self.service(group)?;
         let (page, size) = (query.page, query.page_size);
-        let found = self.service(group).versions(&Caller::Anonymous, item, page, size).await?;
+        let found = service.versions(&Caller::Anonymous, item, page, size).await?;
+        // For the condition of a restoration: what is there when it is shown.
+        let current = match service.get(&Caller::Anonymous, item, &View::default()).await {
+            Ok((shown, _)) => Some(shown),
+            Err(ApplicationError::ItemNotFound) => None,
+            Err(error) => return Err(error.into()),
+        };
         let own = self.links.item(group.collection, item.id);
         let latest = found.latest.number();
         let api = format!("{}/{}", group.path, item.id);
         let title = format!("History of {} {}", group.item_name, item.id);
         let mut layout = self.layout(title, group.collection.name());
-        layout.command = Some(self.command(&format!("{api}/versions"), query_of(request)));
+        layout.command = Some(self.command(&format!("{api}/versions"), ""));
         let to = |page: u64| format!("{own}/history?page={page}&page_size={size}");
         let pages = u64::try_from(latest).unwrap_or_default().div_ceil(size);
         render(&HistoryPage {
             layout,
-            exists: found.exists,
+            exists: current.is_some(),
+            tag: current.map(|shown| self.tag(&shown)).unwrap_or_default(),
             api: self.links.to(&api),
             latest,
             versions: found.versions.iter().map(|it| row(it, &own, latest)).collect(),

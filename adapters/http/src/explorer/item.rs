@@ -7,12 +7,12 @@ use poem::Request;
 
 use super::cells::{self, Cell};
 use super::page::{Layout, render};
-use super::{Explorer, group_of, query_of, target};
-use crate::groups::Group;
+use super::{Explorer, query_of, target};
+use crate::groups::{Group, GroupSpec};
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::history::completed;
 use crate::problem::Problem;
-use crate::query::ItemQuery;
+use crate::query::{VersionsQuery, item_time};
 use crate::time::TIME;
 
 #[derive(Template)]
@@ -56,10 +56,10 @@ impl Explorer {
         request: &Request,
     ) -> Result<String, Problem> {
         let raw = query_of(request);
-        let query = ItemQuery::read(group, raw)?;
+        let as_of = item_time(raw)?;
         let address = target(request)?;
-        let service = self.service(group);
-        let (shown, verdict) = match query.as_of {
+        let service = self.service(group)?;
+        let (shown, verdict) = match as_of {
             Some(time) => {
                 let (_, item) = service.get_at(&Caller::Anonymous, address, time, None).await?;
                 (ShownItem { item, links: Links::default() }, Verdict::default())
@@ -68,12 +68,14 @@ impl Explorer {
                 Ok((shown, _, verdict)) => (shown, verdict),
                 // One that was removed is shown by its history.
                 Err(ApplicationError::ItemNotFound) => {
-                    return self.show_history(group, request).await;
+                    let first = VersionsQuery::read("")?;
+                    return self.history(group, address, &first).await;
                 }
                 Err(error) => return Err(error.into()),
             },
         };
         let item = &shown.item;
+        cells::require_small(&item.members)?;
         let mut layout = self.layout(cells::title(item, group.columns), group.collection.name());
         layout.command = Some(self.command(&format!("{}/{}", group.path, item.id), raw));
         render(&ItemPage {
@@ -81,7 +83,7 @@ impl Explorer {
             version: item.version.number(),
             created_at: TIME.timestamp_to_string(&item.created_at),
             updated_at: TIME.timestamp_to_string(&item.updated_at),
-            as_of: query.as_of.map(|time| TIME.timestamp_to_string(&time)),
+            as_of: as_of.map(|time| TIME.timestamp_to_string(&time)),
             own: self.links.item(group.collection, item.id),
             playground: self.links.playground(group.collection, item.id),
             members: self.members(group, &shown),
@@ -130,7 +132,7 @@ impl Explorer {
             href,
         };
         let item_link = |relation: &str, of, id: ItemId| {
-            to(relation, group_of(of).noun().to_owned(), self.links.item(of, id))
+            to(relation, GroupSpec::of(of).noun().to_owned(), self.links.item(of, id))
         };
         let mut links: Vec<_> = collection
             .relations()
@@ -149,13 +151,13 @@ impl Explorer {
         links.extend(continued_by.map(|id| item_link("continued by", collection, *id)));
         for child in collection.children() {
             let href = self.links.children(collection, item.id, child);
-            links.push(to(child.name(), group_of(child).items_name.to_owned(), href));
+            links.push(to(child.name(), GroupSpec::of(child).items_name.to_owned(), href));
         }
         for other in collection.referrers() {
             for reference in other.spec().references.iter().filter(|it| it.to == collection.name())
             {
                 let href = self.links.filtered(other, reference.member, &item.id.to_string());
-                links.push(to(other.name(), group_of(other).items_name.to_owned(), href));
+                links.push(to(other.name(), GroupSpec::of(other).items_name.to_owned(), href));
             }
         }
         links

@@ -23,12 +23,13 @@ mod rules;
 use std::sync::Arc;
 
 use application::{ItemAddress, Readiness, ResourceUseCases, RuleCatalog};
-use domain::{Collection, ItemId};
+use domain::ItemId;
 use poem::http::Method;
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
+use tokio::sync::Semaphore;
 
 use crate::endpoints::resources::HttpContext;
-use crate::groups::{GROUPS, Group, GroupSpec};
+use crate::groups::{GROUPS, Group};
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::method_router::MethodRouter;
@@ -58,6 +59,8 @@ pub struct Explorer {
     catalog: RuleCatalog,
     store: Arc<dyn Readiness>,
     links: ExplorerLinks,
+    /// Audits under way: each may keep a processor busy.
+    audits: Semaphore,
 }
 
 /// The pages.
@@ -85,7 +88,7 @@ impl Explorer {
         store: Arc<dyn Readiness>,
     ) -> Arc<Self> {
         let links = ExplorerLinks::new(&context.base_url);
-        Arc::new(Self { context, groups, catalog, store, links })
+        Arc::new(Self { context, groups, catalog, store, links, audits: Semaphore::new(1) })
     }
 
     /// The first page, for those who ask `/` for HTML.
@@ -156,15 +159,10 @@ impl Explorer {
     }
 
     /// The use cases of a group.
-    fn service(&self, group: Group) -> &dyn ResourceUseCases {
-        let index = self.groups.iter().position(|known| known.group.collection == group.collection);
-        self.groups[index.unwrap_or_default()].service.as_ref()
+    fn service(&self, group: Group) -> Result<&dyn ResourceUseCases, Problem> {
+        let known = self.groups.iter().find(|known| known.group.collection == group.collection);
+        known.map(|known| known.service.as_ref()).ok_or_else(Problem::item_not_found)
     }
-}
-
-/// The group that shows the whole of a collection.
-fn group_of(collection: Collection) -> Group {
-    GroupSpec::of(collection)
 }
 
 /// The item that the path names.
@@ -199,6 +197,6 @@ impl Endpoint for PageEndpoint {
         let answer = tokio::time::timeout(context.time_limit, made).await;
         let answer =
             answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")));
-        Ok(answer.unwrap_or_else(|problem| explorer.refuse(&problem, &request)))
+        Ok(answer.unwrap_or_else(|problem| explorer.refuse(&problem)))
     }
 }

@@ -7,14 +7,15 @@ use poem::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
 
+use super::Explorer;
 use super::links::ExplorerLinks;
-use super::{Explorer, query_of};
 use crate::endpoints::content;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::problem::{Problem, kinds};
 
-/// The Content-Security-Policy of every page that has none of its own. Everything a page loads comes from the service itself, and nothing is inline.
+/// The Content-Security-Policy of every page that has none of its own. Everything a page loads
+/// comes from the service itself, and nothing is inline.
 pub const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -107,7 +108,7 @@ impl Explorer {
     pub(super) fn command(&self, path: &str, query: &str) -> String {
         let separator = if query.is_empty() { "" } else { "?" };
         let url = format!("{}{path}{separator}{query}", self.context.base_url);
-        format!("curl '{}'", url.replace('\'', "%27"))
+        format!("curl -g '{}'", url.replace('\'', "%27"))
     }
 
     pub(super) fn redirect(&self, path: &str, query: &str) -> Response {
@@ -120,10 +121,9 @@ impl Explorer {
     }
 
     /// The page of a problem.
-    pub(super) fn refuse(&self, problem: &Problem, request: &Request) -> Response {
+    pub(super) fn refuse(&self, problem: &Problem) -> Response {
         let kind = problem.kind();
-        let mut layout = self.layout(kind.title, "");
-        layout.command = Some(self.command(request.uri().path(), query_of(request)));
+        let layout = self.layout(kind.title, "");
         let page = ProblemPage {
             layout,
             status: kind.status.as_u16(),

@@ -7,21 +7,19 @@ use domain::Collection;
 use poem::Request;
 
 use super::page::{Layout, render};
-use super::{Explorer, group_of, query_of};
+use super::{Explorer, query_of};
+use crate::groups::{Group, GroupSpec};
 use crate::links::RULE_TRIAL;
 use crate::problem::Problem;
 use crate::query::item_to_try;
-
-/// A rule to begin with.
-const RULE: &str = "id: ends_later\ngroup: proposals\nwhen: has(self.end_date) && has(self.start_date)\n\
-                    check: self.end_date > self.start_date\nfield: /end_date\nmessage: Move the end behind the start.\n";
 
 #[derive(Template)]
 #[template(path = "explorer/playground.html")]
 struct PlaygroundPage<'a> {
     layout: Layout<'a>,
     api: String,
-    rule: &'static str,
+    /// A rule to begin with.
+    rule: String,
     groups: Vec<(&'static str, bool)>,
     item: String,
 }
@@ -30,12 +28,12 @@ impl Explorer {
     pub(super) async fn show_playground(&self, request: &Request) -> Result<String, Problem> {
         let (collection, id) = item_to_try(query_of(request))?;
         let collection = collection.unwrap_or(Collection::known("proposals"));
-        let group = group_of(collection);
+        let group = GroupSpec::of(collection);
         let item = match id {
             None => group.example(),
             Some(id) => {
                 let address = ItemAddress { parent: None, id };
-                let service = self.service(group);
+                let service = self.service(group)?;
                 let (shown, _) = service.get(&Caller::Anonymous, address, &View::default()).await?;
                 shown.item.members.to_string()
             }
@@ -48,9 +46,17 @@ impl Explorer {
         render(&PlaygroundPage {
             layout,
             api: self.links.to(RULE_TRIAL),
-            rule: RULE,
+            rule: rule(group),
             groups: Collection::all().map(|it| (it.name(), it == collection)).collect(),
             item,
         })
     }
+}
+
+fn rule(group: Group) -> String {
+    let (name, member) = (group.collection.name(), group.columns[0]);
+    format!(
+        "id: has_{member}\ngroup: {name}\ncheck: has(self.{member}) && size(string(self.{member})) > 3\n\
+         field: /{member}\nmessage: Give it a {member} of more than three characters.\n"
+    )
 }

@@ -8,10 +8,11 @@ use domain::Severity;
 use poem::Request;
 
 use super::page::{Layout, render};
-use super::{Explorer, group_of, query_of};
+use super::{Explorer, query_of};
+use crate::groups::GroupSpec;
 use crate::links::{RULE_PARAMETER, RULES};
 use crate::problem::{Problem, kinds};
-use crate::query::{is_audit, refuse_parameters};
+use crate::query::{invalid, is_audit, refuse_parameters};
 
 /// How long stored items are examined for one page.
 const AUDITED_FOR: Duration = Duration::from_secs(2);
@@ -92,6 +93,11 @@ impl Explorer {
         let rule = self.catalog.get(&Caller::Anonymous, id).ok_or_else(|| {
             Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name.")
         })?;
+        if is_audit && rule.home == RuleHome::Rust {
+            return Err(invalid(
+                "`audit` examines items by rules from files; this one is written in Rust.",
+            ));
+        }
         let audit = if is_audit { Some(self.audit(&rule).await?) } else { None };
         self.rule_page(&rule, audit)
     }
@@ -106,7 +112,7 @@ impl Explorer {
         layout.command = Some(self.command(&format!("{RULES}/{}", rule.id), ""));
         render(&RulePage {
             layout,
-            group: group_of(rule.collection).items_name.to_owned(),
+            group: GroupSpec::of(rule.collection).items_name.to_owned(),
             group_href: self.links.collection(rule.collection),
             can_audit: rule.home == RuleHome::File,
             audit,
@@ -116,7 +122,11 @@ impl Explorer {
 
     /// Examines stored items by a rule, the oldest first, for a bounded time.
     async fn audit(&self, rule: &PublishedRule) -> Result<Audit, Problem> {
-        let service = self.service(group_of(rule.collection));
+        let service = self.service(GroupSpec::of(rule.collection))?;
+        let _permit = self
+            .audits
+            .try_acquire()
+            .map_err(|_| Problem::unavailable("Another rule is being audited; try again."))?;
         let begun = Instant::now();
         let mut audit = Audit { remarked: 0, examined: 0, is_whole: false, items: Vec::new() };
         let mut after = None;

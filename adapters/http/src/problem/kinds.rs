@@ -78,6 +78,8 @@ problem_kinds! {
         "If-Match names another version than the current one: somebody wrote since it was read. Read it again, repeat the change on what is there now, and send it with the new ETag. Or If-None-Match names the current version, which is then not written over.";
     CONDITION_REQUIRED = "condition-required" PRECONDITION_REQUIRED "A condition is required":
         "The operators of this service let items be changed and removed under a condition only (RFC 6585 section 3), so that nobody overwrites what somebody else wrote. Send If-Match with the ETag that was read.";
+    TOO_LARGE_FOR_A_PAGE = "too-large-for-a-page" NOT_ACCEPTABLE "The item is too large for a page":
+        "The explorer shows and edits items of up to 512 KiB. A program reads and changes larger ones at the same address below `/v1`.";
     BODY_TOO_LARGE = "body-too-large" PAYLOAD_TOO_LARGE "The body is too large":
         "Bodies are limited; `detail` says to how many bytes. Store large attachments elsewhere and describe them in `files`.";
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "The body's media type is not supported":

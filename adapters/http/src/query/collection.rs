@@ -45,6 +45,11 @@ impl ItemQuery {
     }
 }
 
+/// Reads the query of the page of an item: the time whose state is shown, if it is not the present.
+pub fn item_time(query: &str) -> Result<Option<Timestamp>, Problem> {
+    as_of(&Parameters::read(query, &["as_of"])?)
+}
+
 /// The query of GET on a collection.
 #[derive(Clone, Debug)]
 pub struct CollectionQuery<'a> {

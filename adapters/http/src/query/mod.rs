@@ -20,7 +20,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use collection::{CollectionQuery, ItemQuery, shows_a_part};
+pub use collection::{CollectionQuery, ItemQuery, item_time, shows_a_part};
 pub use error::invalid;
 pub use filter::OPERATORS;
 pub use history::{

@@ -12,13 +12,16 @@ function follow(status) {
   status.hidden = false;
   status.textContent = "Connecting…";
   stream.onopen = () => { status.textContent = "Live: new changes appear by themselves."; };
-  stream.onerror = () => { status.textContent = "Not connected; trying again."; };
+  stream.onerror = () => {
+    const isOver = stream.readyState === EventSource.CLOSED;
+    status.textContent = isOver ? "Not live: the service has no more connections for now. Load the page again later." : "Not connected; trying again.";
+  };
   stream.onmessage = (message) => {
     // A change is the data of a CloudEvent.
     rows.prepend(row(JSON.parse(message.data).data));
     while (rows.rows.length > MOST_ROWS) rows.deleteRow(-1);
   };
-  addEventListener("pagehide", () => stream.close());
+  return stream;
 }
 
 function row(change) {
@@ -37,4 +40,12 @@ function row(change) {
 }
 
 const status = document.querySelector("[data-stream]");
-if (status) follow(status);
+if (status) {
+  // A browser keeps few connections to a host: a page that nobody sees holds none, and is loaded anew when it is seen again.
+  let stream = document.hidden ? null : follow(status);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) { stream?.close(); stream = null; } else if (!stream) location.reload();
+  });
+  addEventListener("pagehide", () => { stream?.close(); stream = null; });
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+}

@@ -1,14 +1,9 @@
 // The playground of rules: sends what is typed to /rules/try, and shows what comes of it.
+import { members, parts, shown } from "./json.js";
+import { alone, say, send, sentences } from "./request.js";
 
 const form = document.getElementById("trial");
-const outcome = document.getElementById("outcome");
 const report = document.getElementById("report");
-
-const VERDICTS = {
-  pass: ["good", "The item passes."],
-  fail: ["bad", "The item fails."],
-  undecided: ["warn", "Undecided: on a write, the rule would have failed."],
-};
 
 function value(id) {
   return document.getElementById(id).value.trim();
@@ -16,58 +11,60 @@ function value(id) {
 
 /** The trial as JSON. What is JSON already goes as it is typed. */
 function trial() {
-  const kind = form.elements.kind.value;
-  const members = [[kind, JSON.stringify(value("source"))], ["group", JSON.stringify(value("group"))]];
-  for (const name of ["self", "old", "lookup"]) if (value(name)) members.push([name, value(name)]);
-  if (value("today")) members.push(["today", JSON.stringify(value("today"))]);
-  return `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(",")}}`;
+  const found = [[form.elements.kind.value, JSON.stringify(value("source"))], ["group", JSON.stringify(value("group"))]];
+  for (const name of ["self", "old", "lookup"]) if (value(name)) found.push([name, value(name)]);
+  if (value("today")) found.push(["today", JSON.stringify(value("today"))]);
+  return `{${found.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(",")}}`;
 }
 
-function say(kind, text) {
-  outcome.className = kind;
-  outcome.textContent = text;
+function verdict(result, errors) {
+  if (result.get("verdict") === '"pass"') return ["good", "The item passes."];
+  if (result.get("verdict") === '"fail"') return ["bad", "The item fails."];
+  if (errors.length > 0) return ["warn", "Undecided: there are errors. On a write, a rule with them refuses."];
+  return ["warn", `The value is ${shown(result.get("value"))}, which is neither true nor false.`];
 }
 
-function show(result) {
-  const [kind, text] = VERDICTS[result.verdict];
-  say(kind, [text, result.skipped, result.message].filter(Boolean).join(" "));
-  const errors = (result.errors ?? []).map((error) => {
-    const item = document.createElement("li");
-    const place = error.line ? ` (line ${error.line}, column ${error.column})` : error.pointer ? ` (${error.pointer})` : "";
-    item.textContent = `${error.message ?? error.detail}${place}`;
-    return item;
-  });
-  report.querySelector("ul").replaceChildren(...errors);
-  const rows = report.querySelector("tbody");
-  rows.replaceChildren();
-  for (const part of result.trace) {
-    const row = rows.insertRow();
-    const [expression, found] = [document.createElement("th"), document.createElement("code")];
-    expression.scope = "row";
-    const code = document.createElement("code");
-    code.textContent = part.expression;
-    expression.append(code);
-    row.append(expression);
-    found.textContent = part.error ?? `${JSON.stringify(part.value)}${part.truncated ? " …" : ""}`;
-    row.insertCell().append(found);
-  }
+function error(json) {
+  const told = members(json);
+  const part = (name) => told.has(name) && told.get(name) !== "null" ? shown(told.get(name)) : "";
+  const place = part("line") ? ` (line ${part("line")}, column ${part("column")})` : part("pointer") ? ` (${part("pointer")})` : "";
+  const item = document.createElement("li");
+  item.textContent = `${part("message") || part("detail")}${place}`;
+  return item;
+}
+
+function row(json) {
+  const part = members(json);
+  const [made, heading] = [document.createElement("tr"), document.createElement("th")];
+  const [expression, found] = [document.createElement("code"), document.createElement("code")];
+  heading.scope = "row";
+  expression.textContent = shown(part.get("expression"));
+  heading.append(expression);
+  const failed = part.get("error") !== "null";
+  found.textContent = failed ? shown(part.get("error")) : `${part.get("value")}${part.get("truncated") === "true" ? " …" : ""}`;
+  made.append(heading);
+  made.insertCell().append(found);
+  return made;
+}
+
+function show(text) {
+  const result = members(text);
+  const [errors, trace] = [parts(result.get("errors")), parts(result.get("trace"))];
+  const [kind, sentence] = verdict(result, errors);
+  const remarks = ["skipped", "message"].map((name) => result.get(name)).filter((json) => json && json !== "null").map(shown);
+  const cut = result.get("trace_truncated") === "true" ? ["Only the first parts are shown."] : [];
+  say([sentence, ...remarks, ...cut].join(" "), kind);
+  report.querySelector("ul").replaceChildren(...errors.map(error));
+  report.querySelector("tbody").replaceChildren(...trace.map(row));
   report.hidden = false;
 }
 
-form.addEventListener("submit", async (event) => {
+form.addEventListener("submit", (event) => {
   event.preventDefault();
-  report.hidden = true;
-  say("", "");
-  try {
-    const response = await fetch(form.dataset.api, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", Accept: "application/json" },
-      body: trial(),
-    });
-    const answer = await response.json();
-    if (response.ok) show(answer);
-    else say("bad", [answer.detail, ...(answer.errors ?? []).map((error) => `${error.pointer}: ${error.detail}`)].join(" "));
-  } catch {
-    say("bad", "The service could not be reached.");
-  }
+  alone(async () => {
+    report.hidden = true;
+    const answer = await send(form.dataset.api, "POST", {}, trial());
+    if (answer.ok) show(answer.text);
+    else say(sentences(answer.problem), "bad");
+  });
 });
