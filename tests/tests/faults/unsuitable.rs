@@ -57,7 +57,10 @@ fn a_pooler_that_loses_settings_is_refused_with_the_statements_that_help() {
 }
 
 fn refused(url: &str, reason: &str) -> String {
-    let output = Command::new(binary::path())
+    // A service that is not refused serves until it is ended.
+    let output = Command::new("timeout")
+        .arg("60")
+        .arg(binary::path())
         .args(["--listen", "127.0.0.1:0", "--database-url", url])
         .output()
         .unwrap();

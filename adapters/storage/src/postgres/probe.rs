@@ -7,11 +7,11 @@ use std::time::Duration;
 use sea_orm::sqlx::postgres::PgConnection;
 use sea_orm::sqlx::{Error as SqlxError, Row as _, raw_sql};
 use sea_orm::{ConnectionTrait as _, DbErr};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::error::StoreError;
 use crate::postgres::pool::Pool;
-use crate::postgres::server::{Purpose, Server, verify};
+use crate::postgres::server::{Purpose, Server, settings_lost, verify};
 use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
@@ -25,6 +25,13 @@ const LOCK: &str = "SELECT pg_try_advisory_xact_lock(8245931991)";
 const HAS_CLOCK: &str = "SELECT to_regclass('write_clock') IS NOT NULL AS found";
 
 const NEXT: &str = "SELECT nextval('write_clock') AS next";
+
+/// How often a connection is watched while another is in a transaction: a pooler may happen to keep
+/// it once.
+const ROUNDS: u32 = 3;
+
+/// The pause for a pooler to take a connection back.
+const PAUSE: Duration = Duration::from_millis(10);
 
 const LIMITS: Limits = Limits { answer: Duration::from_secs(5), can_repeat: true };
 
@@ -57,9 +64,20 @@ async fn flaw(server: &Server) -> Result<Option<&'static str>, SqlxError> {
     if !is_true(&mut one, JSON).await? {
         return Ok(Some("its type json does not keep members as they were sent"));
     }
+    for _ in 0..ROUNDS {
+        let own = backend(&mut one).await?;
+        // A pooler takes a connection back a moment after it has answered.
+        sleep(PAUSE).await;
+        begin(&mut other).await?;
+        // A pooler in transaction mode has another connection for this one now, with the settings of
+        // whoever used it last.
+        verify(&mut one, Purpose::Write).await?;
+        if backend(&mut one).await? != own {
+            return Err(settings_lost(Purpose::Write));
+        }
+        raw_sql("ROLLBACK").execute(&mut other).await?;
+    }
     begin(&mut other).await?;
-    // A pooler in transaction mode has another server's connection for this one now.
-    verify(&mut one, Purpose::Write).await?;
     begin(&mut one).await?;
     let (other_locked, one_locked) =
         (is_true(&mut other, LOCK).await?, is_true(&mut one, LOCK).await?);
@@ -68,6 +86,11 @@ async fn flaw(server: &Server) -> Result<Option<&'static str>, SqlxError> {
 
 async fn begin(connection: &mut PgConnection) -> Result<(), SqlxError> {
     raw_sql("BEGIN").execute(connection).await.map(|_| ())
+}
+
+/// The process of the server that answers.
+async fn backend(connection: &mut PgConnection) -> Result<i32, SqlxError> {
+    raw_sql("SELECT pg_backend_pid()").fetch_one(connection).await?.try_get(0)
 }
 
 async fn is_true(connection: &mut PgConnection, query: &'static str) -> Result<bool, SqlxError> {

@@ -236,6 +236,11 @@ pub(crate) async fn verify(
     if lost.is_empty() { Ok(()) } else { Err(SqlxError::Configuration(SettingsLost(lost).into())) }
 }
 
+/// The error of connections that keep none of the settings of their purpose.
+pub(crate) fn settings_lost(purpose: Purpose) -> SqlxError {
+    SqlxError::Configuration(SettingsLost(purpose.settings().copied().collect()).into())
+}
+
 async fn require_writable(connection: &mut PgConnection) -> Result<(), SqlxError> {
     require_writes(&raw_sql(READ_ONLY).fetch_one(connection).await?)
 }
