@@ -1,6 +1,6 @@
 """Does what a page says: runs its commands in order and compares what they print with what the page shows.
 
-    tests/documents.py PAGE...
+    tests/documents.py [--demo] PAGE...
 
 The page's code blocks say by their first line what they are; only the first word of it is shown to readers:
 
@@ -8,10 +8,14 @@ The page's code blocks say by their first line what they are; only the first wor
     sh no-run                   commands that are skipped
     … file=PATH                 the text of a file, written before the next commands
     … end-of=NAME in=PATH       rows of the Rust table NAME in a file, put at its end
-    json, http, text            what the commands before printed, or a part of it
+    python, typescript          a program, which must end without an error
+    powerquery                  a query, whose requests are sent (tests/programs.py)
+    json, http, text            what the block before printed, or a part of it
 
-A page works in a folder of its own, which is a copy of the repository where the page changes files of it. In expected
-output "…" stands for anything; identifiers and times may be any. Servers listen on a free port in place of 8080.
+A page works in a folder of its own, which is a copy of the repository where the page changes files of it. Packages for
+Node and Python that the tests have are installed there. In expected
+output "…" stands for anything; identifiers and times may be any. Servers listen on a free port in place of 8080. With
+--demo one service with the demonstration set serves all pages.
 """
 
 import json
@@ -22,12 +26,19 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import programs
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target/tests-run/documents"
 BUILT = "target/release"
+NODE_PACKAGES = "tests/node_modules"
+PYTHON = "target/python/bin"
 DOCUMENTED_ADDRESS = "127.0.0.1:8080"
 SECONDS_FOR_A_BLOCK = 60
 SECONDS_TO_BUILD = 1500
@@ -57,7 +68,11 @@ class Block:
 
     @property
     def is_run(self):
-        return self.language == "sh" and "no-run" not in self.words
+        return self.language in ("sh", "python", "typescript", "powerquery") and "no-run" not in self.words
+
+    @property
+    def name(self):
+        return f"{self.page.stem}-{self.line}"
 
     def error(self, message):
         return Wrong(f"{self.page.relative_to(ROOT)}:{self.line}: {message}")
@@ -83,7 +98,8 @@ class Shell:
     def __init__(self, folder, outputs, address):
         self.outputs = outputs
         self.done, done = os.pipe()
-        settings = {"PROPOSAL_SERVICE_LISTEN": address, "PATH": f"{folder / BUILT}:{os.environ['PATH']}"}
+        path = f"{folder / BUILT}:{ROOT / PYTHON}:{os.environ['PATH']}"
+        settings = {"PROPOSAL_SERVICE_LISTEN": address, "PATH": path}
         others = {name: value for name, value in os.environ.items() if not name.startswith("PROPOSAL_SERVICE_")}
         environment = others | settings
         # The services that a page starts end with its shell.
@@ -120,10 +136,8 @@ class Shell:
             self.process.kill()
 
 
-def run(page):
-    blocks = blocks_of(page)
+def run(page, blocks, compiled, address):
     outputs, folder = prepare(page, blocks)
-    address = free_address()
     shell, output = Shell(folder, outputs, address), None
     count = 0
     try:
@@ -135,8 +149,11 @@ def run(page):
                 target.write_text(text)
             elif table := block.option("end-of"):
                 insert(block, folder / block.option("in"), table, text)
-            elif block.language == "sh":
-                output = shell.run(block, text) if block.is_run else None
+            elif block.language == "powerquery":
+                output = sent(block, text)
+            elif block.language in ("sh", "python", "typescript"):
+                script = text if block.language == "sh" else program(block, text, compiled, outputs, address)
+                output = shell.run(block, script) if block.is_run else None
                 count += block.is_run
                 continue
             elif block.language in ("json", "http", "text"):
@@ -153,11 +170,25 @@ def run(page):
     print(f"{page.relative_to(ROOT)}: {count} of {len(blocks)} blocks were done or compared")
 
 
+def sent(block, query):
+    try:
+        return programs.send_requests_of_query(query)
+    except programs.Failed as failed:
+        raise block.error(f"{failed}") from failed
+
+
+def program(block, text, compiled, outputs, address):
+    """Writes a program, and returns the command that runs it."""
+    file = outputs / f"{block.line}.{'py' if block.language == 'python' else 'mjs'}"
+    file.write_text(compiled[block.name].replace(DOCUMENTED_ADDRESS, address) if block.name in compiled else text)
+    return programs.command(block.language, file)
+
+
 def prepare(page, blocks):
     """Makes the folder for what is printed, and the folder that a page works in."""
     home = WORK / page.stem
     shutil.rmtree(home, ignore_errors=True)
-    outputs, folder = home / "output", home / "work"
+    outputs, folder = home / "output", home / "copy"
     outputs.mkdir(parents=True)
     folder.mkdir()
     if any(block.language == "rust" and len(block.words) > 1 for block in blocks):
@@ -172,6 +203,7 @@ def prepare(page, blocks):
         shutil.copytree(ROOT / BUILT, folder / BUILT, ignore=shutil.ignore_patterns("incremental"))
     else:
         (folder / "target").symlink_to(ROOT / "target")
+        (folder / "node_modules").symlink_to(ROOT / NODE_PACKAGES)
     return outputs, folder
 
 
@@ -238,12 +270,56 @@ def free_address():
         return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
-def main(pages):
+@contextmanager
+def demonstration(address):
+    """A service with the demonstration set, for pages that start none."""
+    folder = WORK / "demonstration"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    binary = os.environ.get("PROPOSAL_SERVICE_BIN", ROOT / BUILT / "proposal-service")
+    store = f"sqlite://{folder}/proposals.db?mode=rwc"
+    with open(folder / "log", "w") as log:
+        arguments = [binary, "serve", "--demo", "--listen", address, "--database-url", store]
+        service = subprocess.Popen(arguments, stdout=log, stderr=log)
     try:
-        for page in pages:
-            run((ROOT / page).resolve())
-    except Wrong as wrong:
-        sys.exit(f"{wrong}")
+        wait_until_ready(address, service)
+        yield
+    finally:
+        service.terminate()
+        service.wait(timeout=20)
+
+
+def wait_until_ready(address, service):
+    for _ in range(300):
+        if service.poll() is not None:
+            break
+        try:
+            urllib.request.urlopen(f"http://{address}/readyz", timeout=5).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise Wrong(f"the service did not start; see {WORK / 'demonstration/log'}")
+
+
+def main(arguments):
+    is_demo = arguments[:1] == ["--demo"]
+    pages = [(ROOT / page).resolve() for page in arguments[is_demo:]]
+    blocks = {page: blocks_of(page) for page in pages}
+    sources = {
+        block.name: block.text for page in pages for block in blocks[page] if block.language == "typescript" and block.is_run
+    }
+    try:
+        compiled = programs.compile_typescript(sources, WORK / "typescript")
+        if not is_demo:
+            for page in pages:
+                run(page, blocks[page], compiled, free_address())
+            return
+        address = free_address()
+        with demonstration(address):
+            for page in pages:
+                run(page, blocks[page], compiled, address)
+    except (Wrong, programs.Failed) as error:
+        sys.exit(f"{error}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ pub mod query;
 mod resources;
 mod rule_catalog;
 mod rule_trial;
+pub mod table;
 
 pub use changes::ChangeService;
 pub use context::{Caller, IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
@@ -27,18 +28,21 @@ pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
     Answered, BookRule, CaseReport, ChangeLog, Clock, CollectionContent, CollectionWrite, History,
-    IdGenerator, ItemRepository, Links, ListedItem, ListedPage, LogPage, LoggedChange,
-    MemberCounts, NewItem, PastPageQuery, PastVersion, Ports, Reach, ReadDependency, Readiness,
-    Replacement, RepositoryError, Revision, RuleBook, RuleFiles, RuleTrial, RuleTrials, Rules,
-    Scope, Sequence, ShownItem, Totals, TracedExpression, TrialError, TrialLookup, TrialReport,
-    TrialSubject, TrialValue, TrialVerdict, ValueCount, ValueCounts, Warrant, WriteMetadata,
+    IdGenerator, ItemChange, ItemChangeKind, ItemContent, ItemRepository, Links, ListedItem,
+    ListedPage, LogPage, LoggedChange, MemberCounts, NewItem, PastPageQuery, PastVersion, Ports,
+    Reach, ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleFiles,
+    RuleTrial, RuleTrials, Rules, Scope, Sequence, ShownItem, Totals, TracedExpression, TrialError,
+    TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict, ValueCount, ValueCounts,
+    Warrant, WriteMetadata,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};
 pub use resources::{
-    AdjacentPage, AuditUseCases, Audited, Embedded, HistoryUseCases, Listing, MOST_EMBEDDED,
+    AdjacentPage, AuditUseCases, Audited, Embedded, ExportUseCases, HistoryUseCases, Import,
+    ImportMode, ImportRow, ImportUseCases, Imported, ImportedRow, Listing, MOST_EMBEDDED,
     ReadUseCases, Replaced, ReplacementBody, ResourceLimits, ResourceService, ResourceUseCases,
-    Restored, VersionPage, WriteUseCases, Written, audited_operation, resource_use_cases,
+    Restored, RowContent, RowMembers, RowOutcome, VersionPage, WriteUseCases, Written,
+    audited_operation, resource_use_cases,
 };
 pub use rule_catalog::{PublishedRule, RuleCatalog, RuleHome};
 pub use rule_trial::RuleTrialService;

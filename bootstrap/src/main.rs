@@ -7,7 +7,7 @@ mod sockets;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use application::{Ports, RuleFiles};
@@ -16,7 +16,7 @@ use domain::{Document, Proposal, Resource as _};
 use http_adapter::BaseUrl;
 use jiff::tz::TimeZone;
 use rules_adapter::{ReloadableRules, RuleSet, Trials};
-use storage_adapter::{Store, StoreError, StoreOptions};
+use storage_adapter::{SCHEMA_VERSION, Store, StoreError, StoreOptions};
 
 use identifiers::{SystemClock, UuidV7Generator};
 
@@ -26,8 +26,15 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// How long the store may take to open, and a request to get a connection to it.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The version, the commit and the version of the schema. `build.rs` names the commit.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("PROPOSAL_SERVICE_COMMIT"));
+    format!("{version} (commit {commit}, schema {SCHEMA_VERSION})")
+});
+
 fn main() -> ExitCode {
     cli_adapter::run(&Wiring {
+        version: &VERSION,
         serve: |options, signals| Box::pin(serve::serve(options, signals)),
         openapi,
         maintenance: |options| Box::new(store_options(options)),

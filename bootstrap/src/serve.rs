@@ -1,12 +1,11 @@
 //! `serve`: starts the server, and stops it.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use application::{Caller, Clock as _, DemonstrationError, Ports, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
-use http_adapter::{BaseUrl, Drained, HttpOptions, ServerLimits};
+use http_adapter::{BaseUrl, Deployment, Drained, HttpOptions, ServerLimits};
 use jiff::SignedDuration;
 use storage_adapter::Store;
 use tokio::net::TcpListener;
@@ -14,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::identifiers::SystemClock;
 use crate::sockets::{self, Port};
-use crate::{base_url, connect, failed, open_rules, ports, store_error};
+use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
 
 /// How often expired keys are looked for.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
@@ -34,7 +33,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let address = listener.local_addr().map_err(failed)?;
     let base_url = match &options.base_url {
         Some(url) => base_url(url)?,
-        None => base_url(&url_of(address))?,
+        None => BaseUrl::of_listener(address),
     };
     let ports = ports(&store, Arc::clone(&rules), options.rules.time_zone.zone.clone());
     if options.demo {
@@ -42,7 +41,9 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     }
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);
-    let http_options = http_options(&options, base_url.clone(), limits.connections, is_leaving);
+    let engine = store.engine_name();
+    let http_options =
+        http_options(&options, base_url.clone(), engine, limits.connections, is_leaving);
     let endpoint = http_adapter::service(&ports, http_options);
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl));
@@ -109,12 +110,15 @@ async fn load_demo(ports: &Ports) -> Result<(), CommandError> {
 fn http_options(
     options: &ServeOptions,
     base_url: BaseUrl,
+    engine: &'static str,
     connections: u32,
     is_leaving: watch::Receiver<bool>,
 ) -> HttpOptions {
     HttpOptions {
         base_url,
         max_body: options.max_body,
+        max_import: options.max_import,
+        temp_dir: options.temp_dir.clone(),
         body_timeout: options.body_timeout,
         request_timeout: options.request_timeout,
         requires_condition: options.require_if_match,
@@ -132,6 +136,7 @@ fn http_options(
             .filter_map(|origin| origin.parse().ok())
             .collect(),
         rule_schema: rules_adapter::schema(),
+        deployment: Deployment { version: &VERSION, engine },
     }
 }
 
@@ -143,27 +148,5 @@ fn limits(options: &ServeOptions) -> ServerLimits {
         ),
         drain_timeout: options.drain_timeout,
         ..ServerLimits::default()
-    }
-}
-
-/// The URL at which clients on this machine reach a service that listens on `address`.
-fn url_of(mut address: SocketAddr) -> String {
-    if address.ip().is_unspecified() {
-        address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    }
-    format!("http://{address}")
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_url_is_one_that_can_be_opened() {
-        for (address, url) in [
-            ("127.0.0.1:80", "http://127.0.0.1:80"),
-            ("0.0.0.0:8080", "http://127.0.0.1:8080"),
-            ("[::1]:80", "http://[::1]:80"),
-        ] {
-            assert_eq!(super::url_of(address.parse().unwrap()), url);
-        }
     }
 }

@@ -59,6 +59,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         references: &[PROPOSAL],
         indexed: &["proposal_id"],
         counted: &[whole("year")],
+        summed: Some(AMOUNTS_BY_MONTH),
         ..OPEN
     },
     CollectionSpec {
@@ -78,12 +79,32 @@ const OPEN: CollectionSpec = CollectionSpec {
     references: &[],
     indexed: &[],
     counted: &[],
+    summed: None,
 };
 
 /// The proposal that a score sheet, a file or a cash programme is about.
 const PROPOSAL: Reference = Reference { member: "proposal_id", to: "proposals", rel: "proposal" };
 
 const YEAR_OF_START: CountedMember = CountedMember { name: "start_date", characters: Some(4) };
+
+const AMOUNTS_BY_MONTH: SummedMembers = SummedMembers {
+    name: "amounts",
+    year: "year",
+    months: [
+        "jan_amount",
+        "feb_amount",
+        "mar_amount",
+        "apr_amount",
+        "may_amount",
+        "jun_amount",
+        "jul_amount",
+        "aug_amount",
+        "sep_amount",
+        "oct_amount",
+        "nov_amount",
+        "dec_amount",
+    ],
+};
 
 const fn whole(name: &'static str) -> CountedMember {
     CountedMember { name, characters: None }
@@ -106,6 +127,8 @@ pub struct CollectionSpec {
     pub indexed: &'static [&'static str],
     /// The members by whose values the store counts the items.
     pub counted: &'static [CountedMember],
+    /// The members whose amounts the store adds up.
+    pub summed: Option<SummedMembers>,
 }
 
 /// A member by whose values items are counted.
@@ -115,6 +138,17 @@ pub struct CountedMember {
     pub name: &'static str,
     /// How many characters of a value count, from the first; all where it is `None`.
     pub characters: Option<usize>,
+}
+
+/// Members with an amount of money for each month of a year, which are added up by month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SummedMembers {
+    /// The name of the sums, which are among the counts by value; no member has it.
+    pub name: &'static str,
+    /// The member with the year.
+    pub year: &'static str,
+    /// The members with the amounts, from January.
+    pub months: [&'static str; 12],
 }
 
 /// The members of a collection's items.

@@ -24,7 +24,9 @@ pub mod rule;
 mod suggestion;
 pub mod violation;
 
-pub use collection::{Collection, CountedMember, Fields, KnownMember, Relation, RelationKind};
+pub use collection::{
+    Collection, CountedMember, Fields, KnownMember, Relation, RelationKind, SummedMembers,
+};
 pub use document::Document;
 pub use exact_json as json;
 pub use exact_json::{JsonError, JsonErrorKind, Members, Pointer, Value, json_patch, merge_patch};

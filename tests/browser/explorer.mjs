@@ -3,13 +3,8 @@
 //
 //     node explorer.mjs BASE_URL FOLDER_FOR_SCREENSHOTS
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { requireAccessible, requireFitting, SCHEMES, SIZES } from "./accessible.mjs";
 import { launch, watch } from "./chromium.mjs";
-
-const SIZES = [{ width: 1400, height: 1000 }, { width: 390, height: 844 }];
-const SCHEMES = ["light", "dark"];
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const [baseUrl, folder] = process.argv.slice(2);
 const browser = await launch();
@@ -19,21 +14,6 @@ async function api(method, path, body, headers = {}) {
     const response = await fetch(`${baseUrl}${path}`, { method, headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) });
     assert(response.ok, `${method} ${path}: ${response.status}`);
     return response.status === 204 ? null : response.json();
-}
-
-/** Fails for whatever axe-core finds serious. */
-async function requireAccessible(page, what) {
-    // The page's own policy admits no script of others, so it is run by the browser's debugger.
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => globalThis.axe.run());
-    const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-    const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).slice(0, 3).join(" ")}`);
-    assert.deepEqual(told, [], what);
-}
-
-async function requireFitting(page, what) {
-    const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-    assert(inner <= outer, `${what} is ${inner} wide on a screen of ${outer}`);
 }
 
 async function everyPage(paths) {
@@ -170,6 +150,29 @@ async function liveChanges() {
     await page.locator("#changes tr.new", { hasText: made.id }).waitFor();
 }
 
+/** A file with an error is checked, corrected, checked and stored. */
+async function importFile() {
+    const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
+    const file = (text) => ({ name: "rows.csv", mimeType: "text/plain", buffer: Buffer.from(text) });
+    const choose = (text) => page.getByLabel("File", { exact: true }).setInputFiles(file(text));
+    await page.goto(`${baseUrl}/explore/proposals`);
+    assert.equal(await page.getByRole("link", { name: "XLSX" }).getAttribute("href"), "/exports/proposals.xlsx");
+    await page.getByRole("link", { name: "From a file" }).click();
+    await choose("project_title,proposal_type,start_date\nOn import,R&D Project,tomorrow\n,,\n");
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.locator("#report tbody tr", { hasText: "start_date" }).waitFor();
+    await requireAccessible(page, "an import that was refused");
+    await page.screenshot({ path: `${folder}/story-import.png`, fullPage: true });
+    assert.equal(await page.getByRole("button", { name: "Store" }).isVisible(), false);
+    await choose("project_title,proposal_type,start_date\nOn import,R&D Project,2027-01-01\n");
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.getByText("Nothing is stored yet. 1 would be created").waitFor();
+    await page.getByRole("button", { name: "Store" }).click();
+    await page.getByText("Done: 1 created").waitFor();
+    const found = await (await fetch(`${baseUrl}/v1/proposals?filter[project_title]=On%20import`)).json();
+    assert.equal(found.total_items, 1);
+}
+
 /** A rule is tried on an item, and then an expression with an error in it. */
 async function playground() {
     const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
@@ -221,17 +224,22 @@ try {
         overview: "/explore",
         collection: "/explore/proposals",
         search: "/explore/proposals?q=zymurgy&sort=-start_date",
+        counts: "/explore/proposals?count_by=research_type&filter[start_date][gte]=2018-01-01",
         open: "/explore/files?fields=filename,size_bytes,tags",
         item: `/explore/proposals/${proposal.id}`,
         file: `/explore/files/${file.id}`,
         edit: `/explore/proposals/${proposal.id}/edit`,
         new: "/explore/cashprogram/new",
+        import: "/explore/cashprogram/import",
         history: `/explore/files/${file.id}/history`,
         difference: `/explore/files/${file.id}/diff?from=1&to=2`,
         changes: "/explore/changes",
         rules: "/explore/rules",
         playground: `/explore/playground?group=proposals&item=${proposal.id}`,
         explained: "/problems/invalid-members",
+        guide: "/guide",
+        chapter: "/guide/find",
+        retry: "/guide/retry",
         problem: "/explore/proposals?sort=nothing",
     });
     await withoutScript(proposal.id);
@@ -239,6 +247,7 @@ try {
     await openItem();
     await liveChanges();
     await playground();
+    await importFile();
     console.log(`The explorer works at ${SIZES.map(({ width }) => width).join(" and ")} pixels; see ${folder}`);
 } finally {
     await browser.close();

@@ -31,6 +31,9 @@ pub enum CommandError {
     /// A file to be imported has errors.
     #[error("nothing was stored, because {0}")]
     Import(String),
+    /// Some rows of a file were refused; the others were done.
+    #[error("{0} rows were refused; the others are done")]
+    Rows(u64),
     /// A file to be imported cannot be read.
     #[error("cannot read {source}: {cause}; nothing was stored", source = .0, cause = .1)]
     Source(String, io::Error),

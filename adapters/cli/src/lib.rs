@@ -7,9 +7,11 @@
 //!   [`error`] are what is printed when a command fails;
 //! - [`seed`] fills a store with made-up data, [`transfer`] backs up, exports and imports whole
 //!   stores, [`rules`] checks, tests and audits business rules in files;
+//! - [`shell`] prints completions and manual pages;
 //! - [`log_filter`], [`logging`], [`signals`] and [`progress`] serve all commands.
 
 mod error;
+mod load;
 mod log_filter;
 mod logging;
 mod options;
@@ -17,6 +19,7 @@ mod progress;
 mod quantities;
 mod rules;
 mod seed;
+mod shell;
 mod signals;
 mod transfer;
 mod usage;
@@ -50,6 +53,8 @@ pub type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommandError>> + Se
 
 /// The parts of other adapters that the commands need.
 pub struct Wiring {
+    /// The version that `--version` prints.
+    pub version: &'static str,
     /// Serves requests until a signal.
     pub serve: fn(ServeOptions, Signals) -> Work<'static, ()>,
     /// Writes the OpenAPI document.
@@ -77,7 +82,7 @@ pub struct Opened {
 /// Runs the command that the process was started with. Prints an error as one line.
 #[must_use]
 pub fn run(wiring: &Wiring) -> ExitCode {
-    match options::parse().and_then(|(command, log)| execute(command, &log, wiring)) {
+    match options::parse(wiring.version).and_then(|(command, log)| execute(command, &log, wiring)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nobody is left to report a failure to.
@@ -105,12 +110,15 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
         Command::Backup(options) => within_runtime(transfer::backup(&options, wiring)),
         Command::Export(options) => within_runtime(transfer::export(&options, wiring)),
         Command::Import(options) => within_runtime(transfer::import(&options, wiring)),
+        Command::Load(options) => load::load(&options),
         Command::Rules(RulesCommand::Check(options)) => rules::check(&options, wiring),
         Command::Rules(RulesCommand::Test(options)) => rules::test(&options, wiring),
         Command::Rules(RulesCommand::Audit(options)) => {
             within_runtime(rules::audit(&options, wiring))
         }
         Command::Openapi(options) => print(&(wiring.openapi)(&options)?),
+        Command::Completions { shell } => print(&shell::completions(shell)),
+        Command::Man { folder } => shell::manual(wiring.version, folder.as_deref()),
     }
 }
 

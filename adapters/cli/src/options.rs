@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use jiff::tz::TimeZone;
 use url::Url;
 
@@ -23,9 +24,11 @@ Examples:
   proposal-service backup backup/proposals.db
   proposal-service export | PROPOSAL_SERVICE_DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service import";
 
+/// Keep research proposals and what belongs to them, and serve them over HTTP
+///
 /// Without a command, the options of `serve` may follow at once.
 #[derive(Debug, Parser)]
-#[command(name = "proposal-service", version, about, args_conflicts_with_subcommands = true, disable_help_subcommand = true, after_help = EXAMPLES)]
+#[command(name = "proposal-service", about, args_conflicts_with_subcommands = true, disable_help_subcommand = true, after_help = EXAMPLES)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -49,11 +52,25 @@ pub enum Command {
     Export(ExportOptions),
     /// Store what was exported in an empty database, and exit
     Import(ImportOptions),
+    /// Send a file of items, such as a spreadsheet, to a running service, and exit
+    Load(LoadOptions),
     /// Check, test or audit business rules in files, and exit
     #[command(subcommand)]
     Rules(RulesCommand),
     /// Print the OpenAPI document, and exit
     Openapi(OpenapiOptions),
+    /// Print completions for a shell, and exit
+    Completions {
+        /// The shell that completes
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Print the manual page, or write the pages of all commands to a folder, and exit
+    Man {
+        /// Where to; it is made if it does not exist
+        #[arg(value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
 }
 
 /// Options of `serve`.
@@ -95,6 +112,12 @@ pub struct ServeOptions {
     /// Largest request body
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_BODY", value_name = "BYTES", default_value = "8MiB", value_parser = byte_size, help_heading = "Limits")]
     pub max_body: usize,
+    /// Largest file of an import, and of what it unpacks to
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_IMPORT", value_name = "BYTES", default_value = "64MiB", value_parser = byte_size, help_heading = "Limits")]
+    pub max_import: usize,
+    /// The folder for temporary files, such as spreadsheets until they are sent
+    #[arg(long, env = "PROPOSAL_SERVICE_TEMP_DIR", value_name = "PATH", default_value_os_t = std::env::temp_dir(), hide_default_value = true)]
+    pub temp_dir: PathBuf,
     /// Most connections open at a time
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_CONNECTIONS", value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub max_connections: u32,
@@ -134,6 +157,29 @@ pub struct SeedOptions {
     pub seed: u64,
     #[command(flatten)]
     pub database: DatabaseOptions,
+}
+
+/// Options of `load`.
+#[derive(Args, Debug)]
+pub struct LoadOptions {
+    /// A file whose name ends in .csv, .xlsx, .ndjson or .json
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The group of the items, such as `proposals`
+    #[arg(long, value_name = "GROUP")]
+    pub group: String,
+    /// Where the service is reached
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    pub url: Url,
+    /// Change the items of rows that have an `id`
+    #[arg(long)]
+    pub upsert: bool,
+    /// Load the rows that can be loaded, also where others are refused
+    #[arg(long)]
+    pub each: bool,
+    /// Check everything and store nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Args, Debug)]
@@ -318,9 +364,16 @@ pub enum LogFormat {
     Json,
 }
 
+/// The definition of the command line of a version.
+pub fn definition(version: &'static str) -> clap::Command {
+    CommandLine::command().version(version)
+}
+
 /// Reads the command line. Prints help and the version by itself, and ends the process then.
-pub fn parse() -> Result<(Command, LoggingOptions), CommandError> {
-    let said = CommandLine::try_parse().map_err(|error| match error.kind() {
+pub fn parse(version: &'static str) -> Result<(Command, LoggingOptions), CommandError> {
+    let found = definition(version).try_get_matches();
+    let said = found.and_then(|matches| CommandLine::from_arg_matches(&matches));
+    let said = said.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
         _ => CommandError::Usage(usage::message(&error)),
     })?;
@@ -358,13 +411,13 @@ fn median_size(text: &str) -> Result<usize, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory as _, Parser as _};
+    use clap::Parser as _;
 
-    use super::{Command, CommandLine, MigrateMode, origin};
+    use super::{Command, CommandLine, MigrateMode, definition, origin};
 
     #[test]
     fn the_definition_is_sound() {
-        CommandLine::command().debug_assert();
+        definition("1").debug_assert();
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! All routes, put together.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::table::FORMATS;
 use application::{
-    ChangeLog, ChangeService, Ports, ResourceLimits, RuleBook, RuleCatalog, RuleTrialService,
-    resource_use_cases,
+    ChangeService, Clock, Ports, ResourceLimits, ResourceUseCases, RuleBook, RuleCatalog,
+    RuleTrialService, resource_use_cases,
 };
 use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
@@ -19,16 +21,19 @@ use crate::endpoints::change_stream::ChangeStream;
 use crate::endpoints::changes::Changes;
 use crate::endpoints::documentation::{Documentation, Served};
 use crate::endpoints::entry_point::EntryPoint;
+use crate::endpoints::exports::{EXPORTS_AT_WORK, ExportResources, Exports, MOST_EXPORTS};
 use crate::endpoints::health::{Health, Ready};
+use crate::endpoints::imports::{ImportResources, Imports};
 use crate::endpoints::problem_pages;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
 use crate::endpoints::rule_trials::RuleTrials;
 use crate::endpoints::rules::Rules;
-use crate::explorer::{ExploredGroup, Explorer};
-use crate::groups::{GROUPS, PathForm};
+use crate::explorer::{Deployment, ExploredGroup, Explorer};
+use crate::groups::{GROUPS, Group, PathForm};
 use crate::headers::media_type::MediaType;
 use crate::links::{
-    CHANGE_STREAM, CHANGES, HEALTH, READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES,
+    CHANGE_STREAM, CHANGES, EXPORTS, HEALTH, IMPORTS, READINESS, RULE, RULE_SCHEMA, RULE_TRIAL,
+    RULES,
 };
 use crate::middleware::cors::Cors;
 use crate::middleware::method_router::MethodRouter;
@@ -49,6 +54,10 @@ pub struct HttpOptions {
     pub base_url: BaseUrl,
     /// Most bytes of a request body.
     pub max_body: usize,
+    /// Most bytes of an import, and of what it unpacks to.
+    pub max_import: usize,
+    /// The folder for temporary files.
+    pub temp_dir: PathBuf,
     /// How long a body may take to arrive.
     pub body_timeout: Duration,
     /// How long a use case may take.
@@ -67,6 +76,8 @@ pub struct HttpOptions {
     pub cors_origins: Vec<HeaderValue>,
     /// The JSON Schema of rule files.
     pub rule_schema: String,
+    /// The program and its store.
+    pub deployment: Deployment,
 }
 
 /// The whole service as one endpoint, to be given to [`crate::serve`].
@@ -86,17 +97,23 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     let limits = ResourceLimits { largest: options.max_body, key_lifetime: options.key_lifetime };
     let ready = Ready { store: Arc::clone(&ports.readiness), is_leaving: options.is_leaving };
     let stream = ChangeStream {
-        feed: ChangeFeed::new(ChangeService::new(Arc::clone(&ports.changes))),
+        feed: ChangeFeed::new(context.log.clone()),
         base_url: Arc::clone(&base_url),
         permits: Arc::new(Semaphore::new(options.max_streams as usize)),
         max_age: options.stream_max_age,
         time_limit: options.request_timeout,
     };
+    let bodies = BodyReader::new(options.max_import, options.body_timeout);
+    let transfers =
+        Transfers::new(&context, &ports.clock, bodies, (options.max_import, options.temp_dir));
     let mut groups = Vec::new();
     for group in GROUPS {
         let service = resource_use_cases(group.collection, ports, limits);
         if !group.is_nested() {
             groups.push(ExploredGroup { group, service: Arc::clone(&service) });
+            for (path, endpoint) in transfers.of(group, &service) {
+                routes = routes.at(path, endpoint);
+            }
         }
         let endpoint = GroupEndpoint::new(group, service, Arc::clone(&context));
         for form in PathForm::ALL {
@@ -107,14 +124,60 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     }
     let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
     let store = Arc::clone(&ports.readiness);
-    let explorer = Explorer::new(Arc::clone(&context), groups, catalog.clone(), store);
+    let explorer =
+        Explorer::new(Arc::clone(&context), groups, catalog.clone(), store, options.deployment);
     let trials = RuleTrialService::new(Arc::clone(&ports.trials), Arc::clone(&ports.clock));
-    let changes = &ports.changes;
-    let own_paths = OwnPaths { context: &context, catalog, explorer, changes, trials };
+    let own_paths = OwnPaths { context: &context, catalog, explorer, trials };
     for (path, endpoint) in own_paths.all(stream, ready, options.rule_schema) {
         routes = routes.at(path, endpoint);
     }
     RequestContext::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
+}
+
+/// The exports and imports of the groups that show whole collections.
+struct Transfers {
+    exports: Arc<ExportResources>,
+    imports: Arc<ImportResources>,
+}
+
+impl Transfers {
+    /// Those with the largest size of an import, and the folder for temporary files.
+    fn new(
+        context: &Arc<HttpContext>,
+        clock: &Arc<dyn Clock>,
+        bodies: BodyReader,
+        (most_bytes, folder): (usize, PathBuf),
+    ) -> Self {
+        let exports = ExportResources {
+            context: Arc::clone(context),
+            clock: Arc::clone(clock),
+            permits: Arc::new(Semaphore::new(MOST_EXPORTS)),
+            work: Arc::new(Semaphore::new(EXPORTS_AT_WORK)),
+            folder,
+        };
+        let context = Arc::clone(context);
+        let workbooks = Semaphore::new(1);
+        let imports = ImportResources { context, bodies, workbooks, most_bytes };
+        Self { exports: Arc::new(exports), imports: Arc::new(imports) }
+    }
+
+    fn of(&self, group: Group, service: &Arc<dyn ResourceUseCases>) -> Vec<(String, MethodRouter)> {
+        let base_url = || Arc::clone(&self.exports.context.base_url);
+        let name = group.collection.name();
+        let (service, resources) = (Arc::clone(service), Arc::clone(&self.imports));
+        let imports = Imports { group, service: Arc::clone(&service), resources };
+        let types = vec![MediaType::JSON, MediaType::HAL];
+        let imports = MethodRouter::new(base_url(), types, [(Method::POST, imports.boxed())]);
+        let exports = FORMATS.iter().filter(|format| format.is_exported).map(|format| {
+            let (service, resources) = (Arc::clone(&service), Arc::clone(&self.exports));
+            let endpoint = Exports { group, service, format, resources }.boxed();
+            let methods = [(Method::GET, endpoint)];
+            let router =
+                MethodRouter::unnegotiated(base_url(), MediaType::of_file(format), methods);
+            (format!("{EXPORTS}/{name}.{}", format.extension), router)
+        });
+        exports.chain([(format!("{IMPORTS}/{name}"), imports)]).collect()
+    }
 }
 
 /// The paths that belong to no group.
@@ -122,7 +185,6 @@ struct OwnPaths<'a> {
     context: &'a Arc<HttpContext>,
     catalog: RuleCatalog,
     explorer: Arc<Explorer>,
-    changes: &'a Arc<dyn ChangeLog>,
     trials: RuleTrialService,
 }
 
@@ -133,9 +195,9 @@ impl OwnPaths<'_> {
         ready: Ready,
         rule_schema: String,
     ) -> Vec<(String, MethodRouter)> {
-        let Self { context, catalog, explorer, changes, trials } = self;
+        let Self { context, catalog, explorer, trials } = self;
         let base_url = || Arc::clone(&context.base_url);
-        let service = ChangeService::new(Arc::clone(changes));
+        let service = context.log.clone();
         let changes = Changes { service, base_url: base_url(), time_limit: context.time_limit };
         let rules = || {
             let (catalog, explorer) = (catalog.clone(), Arc::clone(&explorer));
@@ -147,7 +209,6 @@ impl OwnPaths<'_> {
             MethodRouter::new(base_url(), types, [(Method::POST, endpoint)])
         };
         let documentation = Arc::new(Documentation::new(base_url(), catalog.clone()));
-        let (document, page) = (Arc::clone(&documentation), documentation);
         let page_of = |endpoint| problem_pages::get(&context.base_url, endpoint);
         let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
             MethodRouter::new(base_url(), types.to_vec(), [(Method::GET, endpoint)])
@@ -166,14 +227,21 @@ impl OwnPaths<'_> {
             (RULES, get(&[MediaType::HAL, MediaType::JSON], rules())),
             (RULE, page_of(rules())),
             (RULE_TRIAL, post(trials.boxed())),
-            ("/openapi.json", fixed(MediaType::JSON, Served::OpenApi(document).boxed())),
+            (
+                "/openapi.json",
+                fixed(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation)).boxed()),
+            ),
             (RULE_SCHEMA, fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed())),
             ("/favicon.ico", fixed(MediaType::ICON, Served::Icon.boxed())),
-            ("/docs", fixed(MediaType::HTML, Served::SwaggerUi(page).boxed())),
         ];
         let paths = paths.into_iter().map(|(path, router)| (path.to_owned(), router));
         let explained = problem_pages::all(&context.base_url, &explorer).unwrap_or_default();
-        explained.into_iter().chain(paths).chain(explorer.routes()).collect()
+        let pages = explorer.documentation(documentation.document()).unwrap_or_default();
+        let pages = pages.into_iter().map(|page| {
+            let served = Served::page(page.html, page.policy);
+            (page.path, fixed(MediaType::HTML, served.boxed()))
+        });
+        explained.into_iter().chain(paths).chain(pages).chain(explorer.routes()).collect()
     }
 }
 

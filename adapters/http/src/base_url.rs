@@ -1,6 +1,7 @@
 //! The URL at which clients reach the service: the root of every link.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
 use poem::http::Uri;
@@ -39,6 +40,15 @@ impl FromStr for BaseUrl {
 }
 
 impl BaseUrl {
+    /// The URL at which clients on this machine reach a service that listens on `address`.
+    #[must_use]
+    pub fn of_listener(mut address: SocketAddr) -> Self {
+        if address.ip().is_unspecified() {
+            address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        }
+        Self(format!("http://{address}"))
+    }
+
     /// The path of the root: `/` where the service has a host to itself.
     #[must_use]
     pub fn path(&self) -> &str {
@@ -71,6 +81,17 @@ mod tests {
             ("http://[::1]/", "/"),
         ] {
             assert_eq!(text.parse::<BaseUrl>().unwrap().path(), path, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_url_of_a_listener_is_one_that_can_be_opened() {
+        for (address, url) in [
+            ("127.0.0.1:80", "http://127.0.0.1:80"),
+            ("0.0.0.0:8080", "http://127.0.0.1:8080"),
+            ("[::1]:80", "http://[::1]:80"),
+        ] {
+            assert_eq!(BaseUrl::of_listener(address.parse().unwrap()).as_str(), url);
         }
     }
 

@@ -7,6 +7,7 @@
 //! the document from the same tables.
 
 mod app;
+mod assets;
 mod base_url;
 mod demo;
 mod endpoints;
@@ -22,10 +23,12 @@ mod problem;
 mod query;
 mod request;
 mod server;
+mod tables;
 mod time;
 
 pub use app::{HttpOptions, openapi_document, service};
 pub use base_url::{BaseUrl, InvalidBaseUrl};
 pub use demo::demonstration_items;
+pub use explorer::Deployment;
 pub use links::RESERVED_RULE_IDS;
 pub use server::{Drained, RESERVED_CONNECTIONS, ServerLimits, serve};

@@ -54,5 +54,6 @@ mod transfer;
 mod write;
 
 pub use error::StoreError;
+pub use migration::schema_version::SCHEMA_VERSION;
 pub use options::StoreOptions;
 pub use store::Store;

@@ -1,19 +1,19 @@
 //! The ports over an engine: reads go through the caches and queues, writes become data.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use application::query::{MemberNames, PageQuery};
 use application::{
-    Answered, CollectionContent, CollectionWrite, ItemRepository, ListedPage, NewItem, Reach,
-    Readiness, Replacement, RepositoryError, Scope, ShownItem, Totals, ValueCounts, WriteMetadata,
+    Answered, CollectionContent, CollectionWrite, ItemChange, ItemRepository, ListedPage, NewItem,
+    Reach, Readiness, Replacement, RepositoryError, Scope, Sequence, ShownItem, Totals,
+    ValueCounts, WriteMetadata,
 };
 use async_trait::async_trait;
 use domain::{Collection, Found, ItemId, Lookup, Version, WriteOperation};
 
 use crate::cache::cached_reads::CachedReads;
 use crate::read::reads::Reads;
-use crate::write::command::{Change, ContentChange, Deletion, Written};
+use crate::write::command::{Change, ContentChange, Deletion, RowOfMany, Written};
 use crate::write::row::RowChange;
 use crate::write::writes::Writes;
 
@@ -76,6 +76,14 @@ impl ItemRepository for SqlItemRepository {
         self.cached.page(reach.scope(), query).await
     }
 
+    async fn select(
+        &self,
+        reach: &Reach,
+        query: &PageQuery,
+    ) -> Result<Vec<Sequence>, RepositoryError> {
+        self.cached.select(reach.scope(), query).await
+    }
+
     async fn value_counts(
         &self,
         reach: &Reach,
@@ -94,18 +102,14 @@ impl ItemRepository for SqlItemRepository {
         self.writes.row(RowChange::insert(scope, item), metadata).await
     }
 
-    async fn insert_all(
+    async fn write_all(
         &self,
-        scope: Scope,
-        items: Vec<NewItem>,
+        collection: Collection,
+        changes: Vec<ItemChange>,
         metadata: WriteMetadata,
     ) -> Result<(), RepositoryError> {
-        let added: HashSet<_> = items.iter().map(|item| item.id).collect();
-        if items.iter().any(|item| item.continues.is_some_and(|id| added.contains(&id))) {
-            return Err(RepositoryError::ItemNotFound);
-        }
-        let rows = items.into_iter().map(|item| RowChange::insert(scope, item)).collect();
-        self.writes.write(Change::InsertAll(rows), metadata).await.map(drop)
+        let rows = changes.into_iter().map(|change| RowOfMany::new(collection, change)).collect();
+        self.writes.write(Change::Rows(rows), metadata).await.map(drop)
     }
 
     async fn restore(

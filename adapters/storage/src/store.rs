@@ -113,6 +113,12 @@ impl Store {
         Ok(())
     }
 
+    /// The name of the database's engine.
+    #[must_use]
+    pub fn engine_name(&self) -> &'static str {
+        self.engine.dialect().name
+    }
+
     /// The items.
     #[must_use]
     pub fn items(&self) -> Arc<dyn ItemRepository> {

@@ -1,10 +1,12 @@
 //! The versions of items.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 
-use super::{ListedPage, LoggedChange, Reach, Result};
+use super::{ListedPage, LoggedChange, Reach, Result, Sequence};
 use crate::query::PageStart;
 
 /// A version of an item, as it was.
@@ -37,6 +39,24 @@ pub struct PastPageQuery {
     pub limit: u64,
     /// True when the items are counted, up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES).
     pub is_counted: bool,
+}
+
+/// About how many bytes of members are read together: beyond it no more items are added.
+pub const CONTENT_BYTES: usize = 4 << 20;
+
+/// The content of an item as one change left it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemContent {
+    /// The change.
+    pub change: Sequence,
+    /// The item.
+    pub id: ItemId,
+    /// Its version.
+    pub version: Version,
+    /// The item that it belongs to, if any.
+    pub parent: Option<ItemId>,
+    /// Its members as compact JSON text of an object.
+    pub members: Arc<str>,
 }
 
 /// Every version of every item, also of those that were removed. What was at a time MUST be
@@ -78,6 +98,11 @@ pub trait History: Send + Sync {
         time: Timestamp,
         query: &PastPageQuery,
     ) -> Result<ListedPage>;
+
+    /// Returns the items as the first of these changes left them, in the same order, whatever was
+    /// written later; none for a removal. MUST return at least one if there is any, and MUST leave out
+    /// the last ones where their members are more than [`CONTENT_BYTES`].
+    async fn contents(&self, reach: &Reach, changes: &[Sequence]) -> Result<Vec<ItemContent>>;
 
     /// The latest time of a change.
     async fn latest_time(&self) -> Result<Option<Timestamp>>;

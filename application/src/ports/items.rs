@@ -138,6 +138,37 @@ pub struct Replacement {
     pub references: Vec<Option<ItemId>>,
 }
 
+/// One of the items that are written together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemChange {
+    /// The parent of the item, in a collection whose items have one.
+    pub parent: Option<ItemId>,
+    /// The change.
+    pub kind: ItemChangeKind,
+    /// The key of this item in a request that may be sent again.
+    pub key: Option<IdempotencyKey>,
+    /// The remarks in the response beside this item; empty when there are none.
+    pub remarks: Box<str>,
+}
+
+impl ItemChange {
+    /// A new item of a collection whose items have no parent, without a key.
+    #[must_use]
+    pub fn insert(item: NewItem) -> Self {
+        let kind = ItemChangeKind::Insert(item);
+        Self { parent: None, kind, key: None, remarks: Box::default() }
+    }
+}
+
+/// The change of one of the items that are written together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ItemChangeKind {
+    /// It is stored for the first time.
+    Insert(NewItem),
+    /// It is given new members.
+    Update(Replacement),
+}
+
 /// The entire content that a collection is to hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectionContent {
@@ -212,7 +243,7 @@ pub struct ReadDependency {
 pub struct ValueCount {
     /// The value, in the form that the counts it is among have.
     pub value: String,
-    /// The number of items.
+    /// The number of items, or the sum.
     pub items: u64,
 }
 
@@ -315,9 +346,16 @@ pub trait ItemRepository: Send + Sync {
     /// state of the page.
     async fn page(&self, reach: &Reach, query: &PageQuery) -> Result<Arc<ListedPage>>;
 
+    /// Returns the changes that the selected items are at, all of one moment, in the order asked
+    /// for: the items can be read by them later as they were then. Position, limit and counts of
+    /// the query do not matter. It costs memory of a few bytes for each item.
+    async fn select(&self, reach: &Reach, query: &PageQuery) -> Result<Vec<Sequence>>;
+
     /// The values that most items have for one of the members that their
-    /// [collection](Collection::spec) counts, in the whole collection, at most `limit`. The counts MUST be those of the items at one point of the change log, which MAY
-    /// be a little before its end. MUST NOT read the items.
+    /// [collection](Collection::spec) counts, in the whole collection, at most `limit`; or the months
+    /// with the largest sums of amounts, as `2026-01`, in hundredths, by the name of what it sums.
+    /// The counts MUST be those of the items at one point of the change log, which MAY be a little
+    /// before its end. MUST NOT read the items.
     async fn value_counts(&self, reach: &Reach, member: &str, limit: u64) -> Result<ValueCounts>;
 
     /// Stores a new item at version 1. MUST return `ParentNotFound` when the scope's parent does not
@@ -329,12 +367,13 @@ pub trait ItemRepository: Send + Sync {
         metadata: WriteMetadata,
     ) -> Result<ShownItem>;
 
-    /// Stores new items as [`insert`](Self::insert) does, all or none. None continues another of
-    /// them. A key is not remembered.
-    async fn insert_all(
+    /// Writes items as [`insert`](Self::insert) and [`update`](Self::update) do, all or none. None
+    /// continues another of them, and no two are the same item or have the same key. MUST return
+    /// the error of one that cannot be written; each is remembered by its own key.
+    async fn write_all(
         &self,
-        scope: Scope,
-        items: Vec<NewItem>,
+        collection: Collection,
+        changes: Vec<ItemChange>,
         metadata: WriteMetadata,
     ) -> Result<()>;
 

@@ -1,15 +1,17 @@
 //! The use cases of every collection.
 //!
 //! [`ResourceUseCases`] is the inbound port, and [`ResourceService`] its one implementation. Each of
-//! its parts is a trait beside the code that implements it: `read`, `write`, `history` (the past) and
-//! `audit`. Behind them `validate` reads a body, `rules` applies the business rules, `read_set` is
-//! what a decision was based on, `replace_all` validates a whole collection, `idempotency`
-//! recognises repeated requests, and `dry_run` predicts a write.
+//! its parts is a trait beside the code that implements it: `read`, `write`, `history` (the past),
+//! `audit`, `export` and `import`. Behind them `validate` reads a body, `rules` applies the business
+//! rules, `read_set` is what a decision was based on, `replace_all` validates a whole collection,
+//! `idempotency` recognises repeated requests, and `dry_run` predicts a write.
 
 mod audit;
 mod dry_run;
+mod export;
 mod history;
 mod idempotency;
+mod import;
 mod listing;
 mod read;
 mod read_set;
@@ -31,8 +33,13 @@ use crate::ports::{
 use crate::{ApplicationError, ItemAddress, Result};
 
 pub use audit::{AuditUseCases, Audited, audited_operation};
+pub use export::ExportUseCases;
 pub use history::{HistoryUseCases, Restored, VersionPage};
 use idempotency::InFlightKeys;
+pub use import::{
+    Import, ImportMode, ImportRow, ImportUseCases, Imported, ImportedRow, RowContent, RowMembers,
+    RowOutcome,
+};
 pub use listing::{AdjacentPage, Embedded, Listing, MOST_EMBEDDED};
 pub use read::ReadUseCases;
 pub use replace_all::ReplacementBody;
@@ -40,7 +47,10 @@ pub use result::{Replaced, Written};
 pub use write::WriteUseCases;
 
 /// The use cases of one collection. Every use case takes the caller, a write in its options.
-pub trait ResourceUseCases: ReadUseCases + WriteUseCases + HistoryUseCases + AuditUseCases {}
+pub trait ResourceUseCases:
+    ReadUseCases + WriteUseCases + HistoryUseCases + AuditUseCases + ExportUseCases + ImportUseCases
+{
+}
 
 impl<R: Resource> ResourceUseCases for ResourceService<R> {}
 

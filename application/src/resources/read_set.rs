@@ -26,7 +26,10 @@ pub(super) struct DecisionContext {
     collection: Collection,
     looked_up: HashMap<Lookup, LookedUp>,
     bytes_kept: usize,
-    replacement: Option<ReplacedCollection>,
+    /// The whole content of the collection, where all of it is replaced.
+    replacement: Option<WrittenItems>,
+    /// Items that are written together, in place of the stored ones with their ids.
+    written_together: Option<WrittenItems>,
     /// The time of the decision.
     pub now: Timestamp,
     today: Date,
@@ -52,6 +55,7 @@ impl<R: Resource> ResourceService<R> {
             looked_up: HashMap::new(),
             bytes_kept: 0,
             replacement: None,
+            written_together: None,
             now,
             today: self.clock.day_of(now),
         }
@@ -79,7 +83,13 @@ impl DecisionContext {
     /// The same, where the whole collection is replaced by these items: a rule then finds them in
     /// it, and nothing else.
     pub fn of_replacement(self, items: Vec<Item>) -> Self {
-        Self { replacement: Some(ReplacedCollection::of(items)), ..self }
+        Self { replacement: Some(WrittenItems::of(items)), ..self }
+    }
+
+    /// The same, where these items are written together: a rule finds them as they will be, beside
+    /// those that are stored.
+    pub fn of_batch(self, items: Vec<Item>) -> Self {
+        Self { written_together: Some(WrittenItems::of(items)), ..self }
     }
 
     /// Returns the result of a lookup. A warning is based on the state at the time of the lookup.
@@ -93,11 +103,26 @@ impl DecisionContext {
         if lookup.key == LookupKey::Nothing {
             return Ok(Found::Items(Vec::new()));
         }
-        if let Some(replacement) =
-            self.replacement.as_mut().filter(|_| lookup.collection == self.collection)
-        {
-            return Ok(replacement.look_up(&lookup));
+        let is_own = lookup.collection == self.collection;
+        if let Some(replacement) = self.replacement.as_mut().filter(|_| is_own) {
+            return Ok(Found::of(replacement.matches(&lookup)));
         }
+        if self.written_together.is_none() || !is_own {
+            return self.look_up_stored(repository, lookup, severity).await;
+        }
+        let stored = self.look_up_stored(repository, lookup.clone(), severity).await?;
+        Ok(match (stored, &mut self.written_together) {
+            (Found::Items(stored), Some(written)) => written.in_place_of(stored, &lookup),
+            (too_much, _) => too_much,
+        })
+    }
+
+    async fn look_up_stored(
+        &mut self,
+        repository: &dyn ItemRepository,
+        lookup: Lookup,
+        severity: Severity,
+    ) -> Result<Found> {
         // Elsewhere the item that is written cannot be found; so all elements of a replacement
         // share what was looked up.
         let without =
@@ -144,39 +169,54 @@ impl DecisionContext {
     }
 }
 
-/// A collection as a replacement would leave it. Its elements are one write: each is judged beside
-/// the others as they would be.
-struct ReplacedCollection {
+/// Items as one write would leave them, each judged beside the others: all of a collection, or some.
+struct WrittenItems {
     items: Vec<Item>,
     by_id: HashMap<ItemId, usize>,
+    by_parent: HashMap<ItemId, Vec<usize>>,
     /// By the name of a member, then by what is written there; made when it is first asked for.
     by_member: HashMap<Box<str>, HashMap<Box<str>, Vec<usize>>>,
 }
 
-impl ReplacedCollection {
+impl WrittenItems {
     fn of(mut items: Vec<Item>) -> Self {
         items.sort_unstable_by_key(|item| item.id);
         let by_id = items.iter().enumerate().map(|(place, item)| (item.id, place)).collect();
-        Self { items, by_id, by_member: HashMap::new() }
+        let mut by_parent: HashMap<_, Vec<_>> = HashMap::new();
+        for (place, item) in items.iter().enumerate() {
+            if let Some(parent) = item.parent {
+                by_parent.entry(parent).or_default().push(place);
+            }
+        }
+        Self { items, by_id, by_parent, by_member: HashMap::new() }
     }
 
-    fn look_up(&mut self, lookup: &Lookup) -> Found {
+    /// The items that a lookup finds, in the order of their ids; one more than may be found tells
+    /// that there are too many.
+    fn matches(&mut self, lookup: &Lookup) -> Vec<Item> {
         let places = match &lookup.key {
             LookupKey::Id(id) => self.by_id.get(id).map_or(&[][..], std::slice::from_ref),
+            LookupKey::Parent(id) => self.by_parent.get(id).map_or(&[][..], Vec::as_slice),
             LookupKey::Member { name, value } => {
                 let index =
                     self.by_member.entry(name.clone()).or_insert_with(|| index(&self.items, name));
                 index.get(value).map_or(&[][..], Vec::as_slice)
             }
-            // What belongs to an item is not replaced with the whole collection.
-            LookupKey::Parent(_) | LookupKey::Nothing => &[],
+            LookupKey::Nothing => &[],
         };
-        // One more than may be found tells that there are too many.
         let others = places
             .iter()
             .filter(|place| self.items[**place].id != lookup.without)
             .take(Lookup::MOST_ITEMS + 1);
-        Found::of(others.map(|place| self.items[*place].clone()).collect())
+        others.map(|place| self.items[*place].clone()).collect()
+    }
+
+    /// The result of a lookup that found these in the store.
+    fn in_place_of(&mut self, mut stored: Vec<Item>, lookup: &Lookup) -> Found {
+        stored.retain(|item| !self.by_id.contains_key(&item.id));
+        stored.extend(self.matches(lookup));
+        stored.sort_unstable_by_key(|item| item.id);
+        Found::of(stored)
     }
 }
 

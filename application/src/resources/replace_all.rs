@@ -4,20 +4,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::{
-    Item, ItemId, Members, Pointer, Resource, Verdict, Version, Violation, Violations,
-    WriteOperation,
-};
+use domain::{Item, ItemId, Members, Pointer, Resource, Verdict, Violation, Violations};
 use futures_lite::future::yield_now;
 
 use super::ResourceService;
 use super::rules::{has_rules, judges_removals};
-use super::validate::{Draft, draft_element, named_id};
+use super::validate::{ProposedItem, draft_element, named_id};
 use crate::ports::{CollectionContent, ReadDependency, Revision, ShownItem};
 use crate::{ApplicationError, ItemAddress, Result, WriteOptions};
 
 /// How many elements are validated before other tasks of the thread go on.
-const ELEMENTS_AT_A_TIME: usize = 32;
+pub(super) const ELEMENTS_AT_A_TIME: usize = 32;
 
 /// The elements of a collection's replacement as sent, each with its place in the body.
 #[derive(Clone, Debug)]
@@ -33,34 +30,6 @@ pub(super) struct Judged {
     pub items: Vec<(Item, Vec<Option<ItemId>>)>,
     pub warnings: Violations,
     pub read_set: Vec<ReadDependency>,
-}
-
-/// An element before any rule is asked.
-struct Element<R> {
-    id: ItemId,
-    before: Option<ShownItem>,
-    draft: Draft<R>,
-}
-
-impl<R: Resource> Element<R> {
-    const fn operation(&self) -> WriteOperation {
-        if self.before.is_some() { WriteOperation::Replace } else { WriteOperation::Create }
-    }
-
-    /// The item as rules about others find it.
-    fn item(&self, now: jiff::Timestamp) -> Item {
-        let members = self.draft.after.members().clone().into_encoded();
-        let before = self.before.as_ref().map(|shown| &shown.item);
-        Item {
-            id: self.id,
-            version: before.map_or(Version::FIRST, |item| item.version.next()),
-            created_at: before.map_or(now, |item| item.created_at),
-            updated_at: now,
-            members,
-            parent: None,
-            continues: before.and_then(|item| item.continues),
-        }
-    }
 }
 
 impl<R: Resource> ResourceService<R> {
@@ -94,14 +63,14 @@ impl<R: Resource> ResourceService<R> {
                 }
             };
             let unjudged = element.item(decision.now);
-            let (operation, Element { id, before, draft }) = (element.operation(), element);
-            let item = ItemAddress { parent: None, id };
-            let write_context = decision.context(&options.caller, operation, item);
+            let (operation, ProposedItem { address, before, draft }) =
+                (element.operation(), element);
+            let write_context = decision.context(&options.caller, operation, address);
             let (after, said) =
                 self.judge(&write_context, before.as_ref(), draft, &mut decision).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
-            let (members, references) = self.add(&mut content, id, before.as_ref(), after);
+            let (members, references) = self.add(&mut content, address.id, before.as_ref(), after);
             items.push((Item { members, ..unjudged }, references));
             if index % ELEMENTS_AT_A_TIME == 0 {
                 yield_now().await;
@@ -143,7 +112,7 @@ impl<R: Resource> ResourceService<R> {
         &self,
         body: &ReplacementBody,
         named: &[ItemId],
-    ) -> Result<Vec<Result<Element<R>, Violation>>> {
+    ) -> Result<Vec<Result<ProposedItem<R>, Violation>>> {
         let known = self.repository.find_many(&self.reach(None), named).await?;
         let mut known: HashMap<_, _> =
             known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
@@ -152,7 +121,7 @@ impl<R: Resource> ResourceService<R> {
             let drafted = draft_element::<R>(element.as_ref(), &mut known);
             elements.push(drafted.map(|(before, draft)| {
                 let id = before.as_ref().map_or_else(|| self.ids.next_id(), |shown| shown.item.id);
-                Element { id, before, draft }
+                ProposedItem { address: ItemAddress { parent: None, id }, before, draft }
             }));
         }
         Ok(elements)

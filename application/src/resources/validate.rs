@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use domain::{
-    Item, ItemId, Members, Pointer, Resource, Violation, Violations, WriteOperation, merge_patch,
+    Item, ItemId, Members, Pointer, Resource, Version, Violation, Violations, WriteOperation,
+    merge_patch,
 };
+use jiff::Timestamp;
 
 use crate::ports::{RepositoryError, ShownItem};
-use crate::{ApplicationError, Result};
+use crate::{ApplicationError, ItemAddress, Result};
 
 /// Members that carry the representation's own links and metadata: ignored in a body, so that what
 /// was fetched can be edited and sent back.
@@ -18,6 +20,39 @@ pub(super) struct Draft<R> {
     pub after: R,
     /// The errors that prevent the item from being stored.
     pub errors: Violations,
+}
+
+/// One of several items that a write would leave, before any rule is evaluated.
+pub(super) struct ProposedItem<R> {
+    pub address: ItemAddress,
+    /// The item as it is stored; `None` of a new one.
+    pub before: Option<ShownItem>,
+    pub draft: Draft<R>,
+}
+
+impl<R: Resource> ProposedItem<R> {
+    pub const fn operation(&self) -> WriteOperation {
+        if self.before.is_some() { WriteOperation::Replace } else { WriteOperation::Create }
+    }
+
+    /// The version that the write would make.
+    pub fn version(&self) -> Version {
+        self.before.as_ref().map_or(Version::FIRST, |shown| shown.item.version.next())
+    }
+
+    /// The item as rules about others find it.
+    pub fn item(&self, now: Timestamp) -> Item {
+        let before = self.before.as_ref().map(|shown| &shown.item);
+        Item {
+            id: self.address.id,
+            version: self.version(),
+            created_at: before.map_or(now, |item| item.created_at),
+            updated_at: now,
+            members: self.draft.after.members().clone().into_encoded(),
+            parent: self.address.parent,
+            continues: before.and_then(|item| item.continues),
+        }
+    }
 }
 
 impl<R: Resource> Draft<R> {

@@ -205,7 +205,7 @@ impl<R: Resource> ResourceService<R> {
             if operation == WriteOperation::Patch && replacement.members == shown.item.members {
                 return Ok(Written { shown, warnings });
             }
-            self.refuse_growth(replacement.members.len())?;
+            self.require_size(replacement.members.len()).map_err(refused)?;
             let stored = if options.is_dry_run {
                 Ok(self.would_be_updated(shown, replacement).await?)
             } else {
@@ -237,7 +237,8 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    fn refuse_growth(&self, size: usize) -> Result<()> {
+    /// Refuses an item that grew beyond what any request could send.
+    pub(super) fn require_size(&self, size: usize) -> Result<(), Violation> {
         let largest = self.limits.largest;
         if size <= largest {
             return Ok(());
@@ -245,7 +246,7 @@ impl<R: Resource> ResourceService<R> {
         let detail = format!(
             "the item would have {size} bytes; at most {largest} can be kept: remove members, or split the item"
         );
-        Err(refused(Violation::new(Pointer::root(), "item_too_large", detail)))
+        Err(Violation::new(Pointer::root(), "item_too_large", detail))
     }
 
     /// The revision a replacement is decided on, if the client cares.

@@ -31,7 +31,9 @@ pub fn name(package: &Value) -> String {
 /// The source folders of a package: those of its library and its binaries.
 pub fn source_folders(package: &Value) -> Vec<PathBuf> {
     let targets = package["targets"].as_array().expect("targets").iter();
-    let product = targets.filter(|target| target["kind"] != serde_json::json!(["test"]));
+    // A build script stands beside the folder of the sources, not in one.
+    let others = ["test", "custom-build"];
+    let product = targets.filter(|target| others.iter().all(|other| target["kind"][0] != *other));
     let sources = product.map(|target| Path::new(target["src_path"].as_str().expect("a path")));
     let mut folders: Vec<_> = sources.map(|file| file.parent().expect("a folder").into()).collect();
     folders.dedup();

@@ -6,6 +6,7 @@
 mod attack;
 mod bodies;
 mod connections;
+mod files;
 mod framing;
 mod json;
 mod memory;

@@ -32,8 +32,8 @@ impl Operation {
 
     /// The media type that is offered first, and its example.
     fn body<'a>(&self, document: &'a Value) -> Option<(String, &'a Value)> {
-        let (media_type, offered) =
-            self.description["requestBody"]["content"].as_object()?.iter().next()?;
+        let offered = self.description["requestBody"]["content"].as_object()?;
+        let (media_type, offered) = offered.iter().find(|(_, of)| of["examples"].is_object())?;
         let reference = offered["examples"].as_object()?.values().next()?["$ref"].as_str()?;
         Some((media_type.clone(), &document.pointer(reference.trim_start_matches('#'))?["value"]))
     }
@@ -85,7 +85,7 @@ fn every_example_works_untouched_on_the_demonstration_set() {
     let readable = demonstration();
     let document = document(&readable);
     let operations = operations(&document);
-    let expected = 9 + 9 * (6 + 4) + 3;
+    let expected = 13 + 9 * (6 + 4) + 3;
     assert_eq!(
         operations.len(),
         expected,
@@ -125,10 +125,8 @@ fn an_operation_says_what_it_is() {
 }
 
 #[test]
-fn the_document_names_the_host_and_the_page_stays_on_its_own() {
+fn the_document_names_the_host() {
     let base_url = "https://example.org/api";
     let service = Service::start_with(Store::Sqlite, &["--base-url", base_url]);
     assert_eq!(document(&service)["servers"][0]["url"], base_url);
-    let page = service.get("/docs").send().expect(200);
-    assert!(page.text().contains("\"url\": \"/api\""), "requests of Swagger UI stay on the host");
 }

@@ -71,6 +71,44 @@ fn every_group_has_all_pages() {
 }
 
 #[test]
+fn the_overview_says_what_runs_and_where_it_stores() {
+    for (store, engine) in [(Store::Sqlite, "SQLite"), (Store::Postgres, "PostgreSQL")] {
+        let overview = page(&Service::start(store), "/explore");
+        let version = concat!("Version ", env!("CARGO_PKG_VERSION"), " (commit ");
+        for fact in [version, ", schema ", &format!("The store, {engine}, <")] {
+            assert!(overview.text().contains(fact), "no {fact} in {overview}");
+        }
+    }
+}
+
+#[test]
+fn the_overview_shows_the_cash_programme_by_month() {
+    on_each_store(|service| {
+        for (year, amounts) in [
+            (2025, r#""jan_amount": "1""#),
+            (2026, r#""jan_amount": "1234567.50", "dec_amount": 0.05"#),
+            (2026, r#""jan_amount": "0.50", "feb_amount": "unknown""#),
+            (2027, r#""mar_amount": "99""#),
+        ] {
+            let body = format!(r#"{{"year": {year}, "expense_object": "Travel", {amounts}}}"#);
+            service.create("/v1/cashprogram", &body);
+        }
+        // A search waits until everything is indexed.
+        service.get("/v1/cashprogram?q=travel").send().expect(200);
+        let overview = page(service, "/explore");
+        for fact in [
+            "Cash programmes of 2027 by month: January: 0.00, February: 0.00, March: 99.00,",
+            "Cash programmes of 2026 by month: January: 1,234,568.00, February: 0.00,",
+            "December: 0.05",
+            "?filter[year]=2026",
+        ] {
+            assert!(overview.text().contains(fact), "no {fact} in {overview}");
+        }
+        assert!(!overview.text().contains("Cash programmes of 2025"), "{overview}");
+    });
+}
+
+#[test]
 fn what_an_item_was_and_that_it_was_removed_is_shown() {
     on_each_store(|service| {
         let item = service.create("/v1/files", r#"{"filename":"first.pdf"}"#);
@@ -97,6 +135,20 @@ fn the_library_of_a_proposal_is_a_page() {
     assert!(page(&service, &own(&one.id)).text().contains("Of the one"));
     assert!(!page(&service, &own(&other.id)).text().contains("Of the one"));
     assert!(page(&service, &format!("/explore/proposals/{}", one.id)).text().contains("/lib\""));
+}
+
+#[test]
+fn a_table_shows_counts_by_value() {
+    let service = Service::start(Store::Sqlite);
+    for kind in ["letter", "letter", "plan"] {
+        service.create("/v1/files", &json!({ "document_type": kind }).to_string());
+    }
+    let counted = page(&service, "/explore/files?count_by=document_type&page_size=1");
+    for part in
+        ["letter: 2", "plan: 1", "/explore/files?page_size=1&#38;filter[document_type]=plan"]
+    {
+        assert!(counted.text().contains(part), "{part} in {counted}");
+    }
 }
 
 #[test]

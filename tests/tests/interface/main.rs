@@ -33,6 +33,7 @@ mod proposals;
 mod queries;
 mod query_parameters;
 mod random_queries;
+mod reference;
 mod restoration;
 mod rule_files;
 mod rule_trials;
@@ -43,6 +44,8 @@ mod server;
 mod sorting;
 mod status;
 mod totals;
+mod transfer_limits;
+mod transfers;
 
 /// The smallest body that `/v1/proposals` takes.
 const PROPOSAL: &str = r#"{"proposal_type":"R&D Project","project_title":"Rapid test kit"}"#;

@@ -13,9 +13,15 @@ on_both_stores! {
     the_most_frequent_values_come_first
     values_count_by_their_first_characters
     counts_are_those_of_the_items_after_any_writes
+    amounts_are_added_up_by_month
+    sums_are_those_of_the_items_after_any_writes
+    sums_end_at_the_largest_number
+    a_store_without_sums_gets_them
 }
 
 const FILES: Scope = all(Collection::known("files"));
+
+const CASH: Scope = all(Collection::known("cashprogram"));
 
 const PROPOSALS: Scope = all(Collection::known("proposals"));
 
@@ -60,8 +66,8 @@ async fn every_write_keeps_the_counts_in_step(store: &TestStore) {
 
 async fn the_most_frequent_values_come_first(store: &TestStore) {
     let types = ["map", "map", "letter", "budget", "budget", "budget"];
-    let items = types.iter().map(|value| new_item(&of_type(value))).collect();
-    store.items.insert_all(FILES, items, at(NOW)).await.unwrap();
+    let items = types.iter().map(|value| new_item(&of_type(value)));
+    store.insert_all(FILES, items).await;
     assert_eq!(counts(store, FILES, "document_type", 2).await, "budget 3|map 2");
     assert_eq!(counts(store, FILES, "filename", 2).await, "", "it is not counted");
 }
@@ -109,4 +115,90 @@ async fn counts_are_those_of_the_items_after_any_writes(store: &TestStore) {
             expected.iter().map(|(value, items)| format!("{value} {items}")).collect();
         assert_eq!(of_files(store).await, expected.join("|"), "round {round}");
     }
+}
+
+async fn sums(store: &TestStore) -> String {
+    counts(store, CASH, "amounts", 100).await
+}
+
+async fn amounts_are_added_up_by_month(store: &TestStore) {
+    for members in [
+        r#"{"year":2026,"jan_amount":"12500.00","feb_amount":0.07,"mar_amount":"0.00"}"#,
+        r#"{"year":"2026","jan_amount":"0.10","feb_amount":"-5","mar_amount":"much"}"#,
+        r#"{"year":2027,"jan_amount":3}"#,
+        r#"{"jan_amount":1,"year":null}"#,
+        r#"{"jan_amount":1,"year":"20 26"}"#,
+    ] {
+        store.insert(CASH, members).await;
+    }
+    assert_eq!(sums(store).await, "2026-01 1250010|2027-01 300|2026-02 7");
+    assert_eq!(counts(store, CASH, "year", 1).await, "2026 2", "items are counted besides");
+}
+
+async fn sums_are_those_of_the_items_after_any_writes(store: &TestStore) {
+    let mut random = Rng::with_seed(11);
+    for round in 0..4 {
+        for _ in 0..25 {
+            let (year, amount) = (random.u16(2026..2028), random.u32(0..1_000_000));
+            let units = f64::from(amount) / 100.0;
+            let members = format!(r#"{{"year":{year},"dec_amount":"{units:.2}"}}"#);
+            let items = store.list(CASH).await.items;
+            match random.choice(&items) {
+                Some(shown) if random.bool() => {
+                    let update = replacement(shown, &members);
+                    store.items.update(CASH, update, WriteOperation::Patch, at(NOW)).await.unwrap();
+                }
+                Some(shown) if random.bool() => store.delete(CASH, shown).await.unwrap(),
+                _ => drop(store.insert(CASH, &members).await),
+            }
+        }
+        let mut expected = BTreeMap::<_, u64>::new();
+        for shown in store.list(CASH).await.items {
+            let members = Value::from_encoded(&shown.item.members);
+            let amount = members.member("dec_amount").unwrap().as_string().unwrap();
+            let month = format!("{}-12", members.member("year").unwrap().as_written().unwrap());
+            *expected.entry(month).or_default() += amount.replace('.', "").parse::<u64>().unwrap();
+        }
+        let mut expected: Vec<_> = expected.into_iter().filter(|(_, sum)| *sum > 0).collect();
+        expected.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
+        let expected: Vec<_> =
+            expected.iter().map(|(month, sum)| format!("{month} {sum}")).collect();
+        assert_eq!(sums(store).await, expected.join("|"), "round {round}");
+    }
+}
+
+async fn sums_end_at_the_largest_number(store: &TestStore) {
+    let largest = r#"{"year":2026,"jan_amount":1000000000}"#;
+    store.insert(CASH, largest).await;
+    assert_eq!(sums(store).await, "2026-01 100000000000");
+    let near = i64::MAX - 1;
+    let _ = store
+        .database
+        .query(&format!("UPDATE value_counts SET items = {near} WHERE member = 'amounts'"));
+    for _ in 0..2 {
+        store.insert(CASH, largest).await;
+        assert_eq!(sums(store).await, format!("2026-01 {}", i64::MAX));
+    }
+}
+
+/// As a store of version 2 of the schema was.
+async fn a_store_without_sums_gets_them(store: &TestStore) {
+    store.insert(CASH, r#"{"year":2026,"jan_amount":5}"#).await;
+    let removed = store.insert(CASH, r#"{"year":2026,"jan_amount":7}"#).await;
+    store.delete(CASH, &removed).await.unwrap();
+    store.insert(FILES, &of_type("budget")).await;
+    assert_eq!(sums(store).await, "2026-01 500");
+    for change in [
+        "DELETE FROM value_counts WHERE member = 'amounts'",
+        "DELETE FROM seaql_migrations WHERE version = 'm20261123_000002_amounts'",
+        "UPDATE schema_version SET version = 2, oldest_reader = 2, oldest_writer = 2",
+    ] {
+        let _ = store.database.query(change);
+    }
+    assert_eq!(sums(store).await, "");
+    assert!(!store.store.is_migrated().await.unwrap());
+    store.store.migrate().await.unwrap();
+    store.insert(CASH, r#"{"year":2026,"feb_amount":1}"#).await;
+    assert_eq!(sums(store).await, "2026-01 500|2026-02 100");
+    assert_eq!(of_files(store).await, "budget 1", "counts are made anew too");
 }

@@ -26,6 +26,7 @@ macro_rules! on_both_stores {
 mod change_log;
 mod concurrency;
 mod counts;
+mod exports;
 mod followers;
 mod full;
 mod lookups;

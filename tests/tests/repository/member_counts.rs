@@ -49,8 +49,8 @@ async fn counts(store: &TestStore, scope: Scope, query: &PageQuery) -> String {
 
 async fn store_values(store: &TestStore, values: &[&str]) {
     let members = |value: &&str| format!(r#"{{"x":{value}}}"#);
-    let items = values.iter().map(|value| new_item(&members(value))).collect();
-    store.items.insert_all(FILES, items, at(NOW)).await.unwrap();
+    let items = values.iter().map(|value| new_item(&members(value)));
+    store.insert_all(FILES, items).await;
 }
 
 /// The same counts, made of the items of a page that holds all of them.
@@ -171,7 +171,7 @@ async fn counts_of_a_search_are_of_the_items_that_it_lists(store: &TestStore) {
     filtered.selection.filters.push(Filter { subject: member("x"), condition });
     assert_eq!(counts(store, FILES, &filtered).await, "2 1 + 0, 0");
     let many = (0..10_020).map(|n| new_item(&format!(r#"{{"x":{},"text":"oats"}}"#, n % 3)));
-    store.items.insert_all(FILES, many.collect(), at(NOW)).await.unwrap();
+    store.insert_all(FILES, many).await;
     let page = store.select(FILES, &searching("oats")).await;
     let MemberCounts { values, rest, absent } = page.counts.clone().unwrap();
     let listed: u64 = values.iter().map(|count| count.items).sum();

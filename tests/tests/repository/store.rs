@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use application::query::{PageQuery, PageStart, Selection, Total};
 use application::{
-    ChangeLog, CollectionContent, ItemRepository, ListedPage, LoggedChange, NewItem, Reach,
-    Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Warrant, WriteMetadata,
+    ChangeLog, CollectionContent, ItemChange, ItemRepository, ListedPage, LoggedChange, NewItem,
+    Reach, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Warrant,
+    WriteMetadata,
 };
 use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;
@@ -116,6 +117,12 @@ impl TestStore {
 
     pub async fn insert(&self, scope: Scope, members: &str) -> ShownItem {
         self.try_insert(scope, new_item(members)).await.unwrap()
+    }
+
+    /// Stores new items in one transaction.
+    pub async fn insert_all(&self, scope: Scope, items: impl IntoIterator<Item = NewItem>) {
+        let changes = items.into_iter().map(ItemChange::insert).collect();
+        self.items.write_all(scope.collection, changes, at(NOW)).await.unwrap();
     }
 
     pub async fn try_insert(

@@ -1,22 +1,19 @@
-//! `/openapi.json` and `/docs`: the document, and Swagger UI with every asset embedded. Beside them
-//! what is served as it is: the JSON Schema of rule files, and the icon.
-//!
-//! The document lists the business rules of each operation, so it is made anew when those have
-//! changed.
+//! `/openapi.json`, which lists the business rules of each operation and so is made anew when those
+//! have changed. Beside it what is served as it is: the JSON Schema of rule files, the icon, and
+//! pages that change only with the program.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use application::{Caller, RuleCatalog};
 use bytes::Bytes;
 use poem::http::HeaderValue;
-use poem::http::header::CONTENT_SECURITY_POLICY;
+use poem::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use poem::{Endpoint, Request, Response, Result};
 use poem_openapi::{LicenseObject, OpenApiService, ServerObject};
 use serde_json::Value;
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
-use crate::headers::content_security_policy;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::openapi::{self, Documented};
@@ -26,8 +23,6 @@ pub struct Documentation {
     catalog: RuleCatalog,
     base_url: Arc<BaseUrl>,
     document: Value,
-    /// Swagger UI around a document, and that document.
-    swagger_ui: (String, String),
     current: Mutex<Option<Edition>>,
 }
 
@@ -36,20 +31,19 @@ pub struct Documentation {
 struct Edition {
     number: u64,
     openapi: CachedBody,
-    swagger_ui: CachedBody,
 }
 
+/// A body with its tag.
 #[derive(Clone)]
-struct CachedBody {
+pub struct CachedBody {
     body: Bytes,
     tag: EntityTag,
-    policy: HeaderValue,
 }
 
 impl CachedBody {
-    fn new(body: impl Into<Bytes>, policy: HeaderValue) -> Self {
+    fn new(body: impl Into<Bytes>) -> Self {
         let body = body.into();
-        Self { tag: EntityTag::of_content(&body), body, policy }
+        Self { tag: EntityTag::of_content(&body), body }
     }
 }
 
@@ -66,10 +60,13 @@ impl Documentation {
                     LicenseObject::new("MIT OR Apache-2.0")
                         .url("https://opensource.org/license/mit"),
                 );
-        let written = service.spec();
-        let document = openapi::finish(&written, &base_url);
-        let swagger_ui = (service.swagger_ui_html(), written);
-        Self { catalog, base_url, document, swagger_ui, current: Mutex::new(None) }
+        let document = openapi::finish(&service.spec(), &base_url);
+        Self { catalog, base_url, document, current: Mutex::new(None) }
+    }
+
+    /// The document without rules.
+    pub const fn document(&self) -> &Value {
+        &self.document
     }
 
     /// The document as it is served now.
@@ -93,16 +90,7 @@ impl Documentation {
     }
 
     fn edition(&self, number: u64) -> Edition {
-        let mut document = self.document_with_rules();
-        let openapi = CachedBody::new(pretty(&document), NOTHING);
-        // What is tried out goes to the host that the page came from.
-        document["servers"][0]["url"] = self.base_url.path().into();
-        // Swagger UI comes from poem-openapi with every asset embedded. The document stands in a
-        // script: no `<` may end it.
-        let (page, written) = &self.swagger_ui;
-        let page = page.replacen(written, &pretty(&document).replace('<', "\\u003c"), 1);
-        let policy = content_security_policy::of(&page, "font-src data:; connect-src 'self'; ");
-        Edition { number, openapi, swagger_ui: CachedBody::new(page, policy) }
+        Edition { number, openapi: CachedBody::new(self.openapi()) }
     }
 }
 
@@ -116,12 +104,12 @@ fn pretty(document: &Value) -> String {
 pub enum Served {
     /// The document.
     OpenApi(Arc<Documentation>),
-    /// Swagger UI.
-    SwaggerUi(Arc<Documentation>),
     /// The JSON Schema of rule files.
     RuleSchema(Bytes),
     /// The icon that browsers show beside the title of a page.
     Icon,
+    /// A page, and its Content-Security-Policy.
+    Page(CachedBody, HeaderValue),
 }
 
 const ICON: &[u8] = include_bytes!("favicon.ico");
@@ -129,18 +117,32 @@ const ICON: &[u8] = include_bytes!("favicon.ico");
 /// The policy of what is no page.
 const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'");
 
+impl Served {
+    /// A page that changes only with the program.
+    pub fn page(html: String, policy: HeaderValue) -> Self {
+        Self::Page(CachedBody::new(html), policy)
+    }
+}
+
 impl Endpoint for Served {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let (media, CachedBody { body, tag, policy }) = match self {
-            Self::OpenApi(documentation) => (MediaType::JSON, documentation.current().openapi),
-            Self::SwaggerUi(documentation) => (MediaType::HTML, documentation.current().swagger_ui),
-            Self::RuleSchema(schema) => (MediaType::JSON, CachedBody::new(schema.clone(), NOTHING)),
-            Self::Icon => (MediaType::ICON, CachedBody::new(ICON, NOTHING)),
+        let (media, CachedBody { body, tag }, policy) = match self {
+            Self::OpenApi(documentation) => {
+                (MediaType::JSON, documentation.current().openapi, NOTHING)
+            }
+            Self::RuleSchema(schema) => (MediaType::JSON, CachedBody::new(schema.clone()), NOTHING),
+            Self::Icon => (MediaType::ICON, CachedBody::new(ICON), NOTHING),
+            Self::Page(page, policy) => (MediaType::HTML, page.clone(), policy.clone()),
         };
         let mut response = content::answer_tagged(&request, media.header(), &tag, body)?;
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+        if media == MediaType::HTML {
+            // A page names files of one edition of the program.
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        }
         Ok(response)
     }
 }

@@ -6,8 +6,12 @@ const MOST_BARS: usize = 12;
 /// Characters of a label for which there is room.
 const LABEL: usize = 26;
 
-/// The width of the longest bar, in units of the drawing.
+/// The width of the longest bar, in units of the drawing, where its number is short.
 const WIDTH: u64 = 300;
+
+/// The room for a bar and its number, in units of the drawing, and for each character of the number.
+const ROOM: u64 = 384;
+const CHARACTER: u64 = 10;
 
 /// The height of a bar with its gap, in units of the drawing.
 const ROW: usize = 26;
@@ -56,6 +60,31 @@ impl Count {
     pub fn of_items(label: String, items: u64, href: Option<String>) -> Self {
         Self { label, items, number: items.to_string(), href }
     }
+
+    /// A bar of an amount of money in hundredths.
+    pub fn of_amount(label: String, hundredths: u64, href: Option<String>) -> Self {
+        let number = format!("{}.{:02}", grouped(hundredths / 100), hundredths % 100);
+        Self { label, items: hundredths, number, href }
+    }
+}
+
+/// The width of a number's bar, of which the largest's is known.
+fn scaled(number: u64, largest: u64, width: u64) -> u64 {
+    let scaled = u128::from(number) * u128::from(width) / u128::from(largest);
+    u64::try_from(scaled).unwrap_or(width)
+}
+
+/// The width of the longest bar that leaves room for the longest number.
+fn longest_bar(counts: &[Count]) -> u64 {
+    let characters = counts.iter().map(|count| count.number.len()).max().unwrap_or_default();
+    WIDTH.min(ROOM.saturating_sub(CHARACTER * characters as u64))
+}
+
+/// A number with a comma between each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 impl Chart {
@@ -67,11 +96,11 @@ impl Chart {
             counts.push(Count::of_items(label, items, None));
         }
         let largest = counts.iter().map(|count| count.items).max().unwrap_or_default().max(1);
-        let title = title.into();
+        let (title, width) = (title.into(), longest_bar(&counts));
         let listed: Vec<_> =
             counts.iter().map(|count| format!("{}: {}", count.label, count.number)).collect();
         let bar = |(index, count): (usize, Count)| Bar {
-            width: (count.items.saturating_mul(WIDTH) / largest).max(1),
+            width: scaled(count.items, largest, width).max(1),
             label: count.label,
             number: count.number,
             href: count.href,
@@ -87,6 +116,23 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::{Chart, Count, MOST_BARS, WIDTH};
+
+    #[test]
+    fn amounts_are_written_with_their_hundredths() {
+        for (hundredths, number) in
+            [(0, "0.00"), (7, "0.07"), (99_950, "999.50"), (123_456_789, "1,234,567.89")]
+        {
+            assert_eq!(Count::of_amount(String::new(), hundredths, None).number, number);
+        }
+    }
+
+    #[test]
+    fn long_numbers_have_room_beside_the_longest_bar() {
+        for (hundredths, width) in [(100, WIDTH), (999_999_999_999, 224), (u64::MAX, 124)] {
+            let counts = vec![Count::of_amount("x".to_owned(), hundredths, None)];
+            assert_eq!(Chart::new("x", counts).bars[0].width, width);
+        }
+    }
 
     #[test]
     fn bars_are_as_long_as_their_numbers_and_the_rest_is_one_bar() {

@@ -4,17 +4,19 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use application::query::Total;
-use application::{AdjacentPage, Caller, ListedItem, Listing};
+use application::{AdjacentPage, Caller, ListedItem, Listing, MemberCounts, ValueCount};
 use askama::Template;
+use domain::Value;
 use poem::Request;
 
-use super::cells::{self, capitalized};
+use super::cells::{self, Cell, capitalized};
+use super::charts::{Chart, Count};
 use super::links::escaped;
 use super::page::{Layout, render};
 use super::{Explorer, query_of, target};
 use crate::groups::Group;
 use crate::problem::Problem;
-use crate::query::{CollectionQuery, OPERATORS, Parameter, is_named, pieces};
+use crate::query::{CollectionQuery, EXPORT_PARAMETERS, OPERATORS, Parameter, is_named, pieces};
 use crate::time::TIME;
 
 #[derive(Template)]
@@ -31,8 +33,14 @@ struct CollectionPage<'a> {
     members: Vec<Member>,
     operators: Vec<(&'static str, &'static str)>,
     as_of: Option<String>,
+    /// How many of the selected items have each value of a member, if the query names one.
+    counts: Option<Chart>,
     /// The form for a new item; a nested group has none.
     new: Option<String>,
+    /// The page to import items on; a nested group has none.
+    import: Option<String>,
+    /// The names and addresses of the files that the selection is exported as.
+    downloads: Vec<(String, String)>,
 }
 
 /// The parts of the query that forms show and keep.
@@ -122,7 +130,14 @@ impl Explorer {
             members: members.collect(),
             operators: OPERATORS.iter().map(|(name, _, meaning)| (*name, *meaning)).collect(),
             as_of,
+            counts: Query { raw, path: path.clone() }.counts(&listing),
             new: (!group.is_nested()).then(|| format!("{path}/new")),
+            import: (!group.is_nested()).then(|| format!("{path}/import")),
+            downloads: if group.is_nested() {
+                Vec::new()
+            } else {
+                self.downloads(group, &exported(raw))
+            },
             query: Query { raw, path },
         })
     }
@@ -147,6 +162,16 @@ impl Explorer {
         };
         listing.items().iter().map(row).collect()
     }
+}
+
+/// The part of a query that exports take.
+fn exported(raw: &str) -> String {
+    let is_taken = |piece: &&str| match Parameter::read(piece) {
+        Ok(Parameter::Filter(_)) => true,
+        Ok(Parameter::Plain { name, .. }) => EXPORT_PARAMETERS.contains(&name.as_str()),
+        Err(_) => false,
+    };
+    pieces(raw).filter(is_taken).collect::<Vec<_>>().join("&")
 }
 
 impl Query<'_> {
@@ -175,6 +200,28 @@ impl Query<'_> {
             })
         });
         read.collect()
+    }
+
+    /// A chart of the counts by value, each bar with the address of the items behind it.
+    fn counts(&self, listing: &Listing) -> Option<Chart> {
+        let MemberCounts { values, rest, absent } = listing.content.counts.as_ref()?;
+        let member = self.value("count_by");
+        let kept = pieces(self.raw)
+            .filter(|piece| !["count_by", "page", "cursor"].iter().any(|own| is_named(piece, own)));
+        let kept: Vec<_> = kept.collect();
+        let bar = |count: &ValueCount| {
+            let value = Value::from_encoded(&count.value);
+            let href = value.as_written().map(|written| {
+                let filter = format!("filter[{}]={}", escaped(&member), escaped(&written));
+                with_query(&self.path, &[&kept[..], &[filter.as_str()]].concat().join("&"))
+            });
+            Count::of_items(Cell::of(Some(value)).short(), count.items, href)
+        };
+        let others = [("another value", *rest), ("no value", *absent)];
+        let others = others.into_iter().filter(|(_, items)| *items > 0);
+        let others = others.map(|(label, items)| Count::of_items(label.to_owned(), items, None));
+        let bars = values.iter().map(bar).chain(others).collect();
+        Some(Chart::new(format!("By {}", member.replace('_', " ")), bars))
     }
 
     /// The filters, each with the address of the table without it.

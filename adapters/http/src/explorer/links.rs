@@ -5,6 +5,7 @@ use domain::{Collection, ItemId};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::ROOT;
+use crate::assets;
 use crate::base_url::BaseUrl;
 
 /// All but the unreserved characters of RFC 3986.
@@ -24,6 +25,11 @@ impl ExplorerLinks {
     /// A path of the service, such as `/docs`.
     pub fn to(&self, path: &str) -> String {
         format!("{}{path}", self.root)
+    }
+
+    /// A file that pages load.
+    pub fn asset(&self, name: &str) -> String {
+        self.to(&assets::path(name))
     }
 
     /// The overview.

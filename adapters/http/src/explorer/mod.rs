@@ -3,7 +3,6 @@
 //! The server renders every page, so that it works without a script; a script adds live changes and
 //! forms that write. Paths begin with [`ROOT`], and groups have the names of their collections.
 
-mod assets;
 mod cells;
 mod changes;
 mod charts;
@@ -12,12 +11,15 @@ mod difference;
 mod edit;
 mod explained;
 mod forms;
+mod guide;
 mod history;
+mod import;
 mod item;
 mod links;
 mod overview;
 mod page;
 mod playground;
+mod reference;
 mod rules;
 
 use std::sync::Arc;
@@ -28,13 +30,13 @@ use poem::http::Method;
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
 use tokio::sync::Semaphore;
 
+use crate::assets::{self, Asset};
 use crate::endpoints::resources::HttpContext;
 use crate::groups::{GROUPS, Group};
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::method_router::MethodRouter;
 use crate::problem::Problem;
-use assets::Asset;
 use links::ExplorerLinks;
 pub use page::POLICY;
 
@@ -52,12 +54,22 @@ pub struct ExploredGroup {
     pub service: Arc<dyn ResourceUseCases>,
 }
 
+/// The program that runs and what it stores in, for the people who look after it.
+#[derive(Clone, Copy, Debug)]
+pub struct Deployment {
+    /// The version of the program, its commit, and the version of its schema.
+    pub version: &'static str,
+    /// The name of the database's engine.
+    pub engine: &'static str,
+}
+
 /// Makes the pages.
 pub struct Explorer {
     context: Arc<HttpContext>,
     groups: Vec<ExploredGroup>,
     catalog: RuleCatalog,
     store: Arc<dyn Readiness>,
+    deployment: Deployment,
     links: ExplorerLinks,
     /// Audits under way: each may keep a processor busy.
     audits: Semaphore,
@@ -75,6 +87,7 @@ enum Page {
     New(Group),
     Item(Group),
     Edit(Group),
+    Import(Group),
     History(Group),
     Difference(Group),
 }
@@ -86,9 +99,11 @@ impl Explorer {
         groups: Vec<ExploredGroup>,
         catalog: RuleCatalog,
         store: Arc<dyn Readiness>,
+        deployment: Deployment,
     ) -> Arc<Self> {
         let links = ExplorerLinks::new(&context.base_url);
-        Arc::new(Self { context, groups, catalog, store, links, audits: Semaphore::new(1) })
+        let audits = Semaphore::new(1);
+        Arc::new(Self { context, groups, catalog, store, deployment, links, audits })
     }
 
     /// The first page, for those who ask `/` for HTML.
@@ -110,6 +125,7 @@ impl Explorer {
             let item = format!("{collection}/:{ITEM_PARAMETER}");
             pages.extend([
                 (format!("{collection}/new"), Page::New(group)),
+                (format!("{collection}/import"), Page::Import(group)),
                 (format!("{item}/edit"), Page::Edit(group)),
                 (format!("{item}/history"), Page::History(group)),
                 (format!("{item}/diff"), Page::Difference(group)),
@@ -126,7 +142,7 @@ impl Explorer {
             let endpoint = PageEndpoint { explorer: Arc::clone(self), page };
             (path, self.get(MediaType::HTML, endpoint.boxed()))
         };
-        let asset = |asset: &'static Asset| (asset.path(), self.get(asset.media, asset.boxed()));
+        let asset = |asset: &'static Asset| (asset.route(), self.get(asset.media, asset.boxed()));
         pages.into_iter().map(page).chain(assets::ALL.iter().map(asset)).collect()
     }
 
@@ -151,6 +167,7 @@ impl Explorer {
             Page::Playground => self.show_playground(request).await,
             Page::Collection(group) => self.show_collection(group, request).await,
             Page::New(group) => self.show_form_for_new(group, request),
+            Page::Import(group) => self.show_import(group),
             Page::Item(group) => self.show_item(group, request).await,
             Page::Edit(group) => self.show_form_for_edit(group, request).await,
             Page::History(group) => self.show_history(group, request).await,

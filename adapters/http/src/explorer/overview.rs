@@ -1,11 +1,12 @@
 //! The first page: how much of everything there is, what was changed last, and how the service is.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use application::query::Total;
-use application::{Caller, PageRequest, ValueCounts};
+use application::{Caller, PageRequest, ValueCount, ValueCounts};
 use askama::Template;
-use domain::{Collection, CountedMember};
+use domain::{Collection, CountedMember, SummedMembers};
 use poem::Request;
 
 use super::cells::capitalized;
@@ -13,7 +14,7 @@ use super::changes::ChangeRow;
 use super::charts::{Chart, Count};
 use super::links::escaped;
 use super::page::{Layout, render};
-use super::{ExploredGroup, Explorer, query_of};
+use super::{Deployment, ExploredGroup, Explorer, query_of};
 use crate::links::CHANGE_STREAM;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
@@ -21,6 +22,27 @@ use crate::time::TIME;
 
 /// Values that a chart is made of.
 const VALUES: u64 = 100;
+
+/// Sums by month that are looked through for the latest years.
+const SUMS: u64 = 1200;
+
+/// Years that have a chart of their months.
+const YEARS: usize = 2;
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 
 /// Changes that the page shows.
 const CHANGES: u64 = 10;
@@ -38,7 +60,7 @@ struct OverviewPage<'a> {
     counted_at: Option<String>,
     changes: Vec<ChangeRow>,
     stream: String,
-    version: &'static str,
+    deployment: Deployment,
     rules: usize,
     is_ready: bool,
 }
@@ -66,7 +88,7 @@ impl Explorer {
             counted_at,
             changes: self.latest_changes(None, CHANGES).await?,
             stream: self.links.to(CHANGE_STREAM),
-            version: env!("CARGO_PKG_VERSION"),
+            deployment: self.deployment,
             rules: self.catalog.list(&Caller::Anonymous).len(),
             is_ready: matches!(check, Ok(Ok(()))),
         })
@@ -94,6 +116,12 @@ impl Explorer {
         let (mut charts, mut counted_at) = (Vec::new(), None);
         for known in &self.groups {
             let collection = known.group.collection;
+            if let Some(summed) = &collection.spec().summed {
+                let sums = known.service.value_counts(&Caller::Anonymous, summed.name, SUMS);
+                let sums = sums.await?;
+                counted_at = counted_at.max(sums.time);
+                charts.extend(self.years(known, summed, &sums.counts));
+            }
             for member in collection.spec().counted {
                 let counts =
                     known.service.value_counts(&Caller::Anonymous, member.name, VALUES).await?;
@@ -108,6 +136,27 @@ impl Explorer {
         Ok((charts, counted_at.map(|time| TIME.timestamp_to_string(&time))))
     }
 
+    /// A chart of each of the latest years, with the sums of its months.
+    fn years(
+        &self,
+        known: &ExploredGroup,
+        summed: &SummedMembers,
+        sums: &[ValueCount],
+    ) -> Vec<Chart> {
+        let sums: BTreeMap<_, _> = sums.iter().map(|sum| (sum.value.as_str(), sum.items)).collect();
+        let years: BTreeSet<_> = sums.keys().filter_map(|month| month.get(..4)).collect();
+        let chart = |year: &&str| {
+            let bar = |(month, name): (i32, &&str)| {
+                let sum = sums.get(format!("{year}-{month:02}").as_str());
+                let href = self.links.filtered(known.group.collection, summed.year, year);
+                Count::of_amount((*name).to_owned(), sum.copied().unwrap_or(0), Some(href))
+            };
+            let title = format!("{} of {year} by month", capitalized(known.group.items_name));
+            Chart::new(title, (1..).zip(&MONTHS).map(bar).collect())
+        };
+        years.iter().rev().take(YEARS).map(chart).collect()
+    }
+
     /// The bars of a chart: years in their order, all else by frequency.
     fn bars(
         &self,
@@ -119,7 +168,7 @@ impl Explorer {
         if is_year(member) {
             counts.sort_by(|one, other| one.value.cmp(&other.value));
         }
-        let bar = |count: application::ValueCount| {
+        let bar = |count: ValueCount| {
             let href = match member.characters {
                 None => self.links.filtered(collection, member.name, &count.value),
                 Some(_) => self.beginning_with(collection, member.name, &count.value),

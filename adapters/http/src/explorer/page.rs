@@ -68,6 +68,20 @@ pub struct Entry {
     pub is_current: bool,
 }
 
+/// A page that changes only with the program.
+pub struct StaticPage {
+    pub path: String,
+    pub html: String,
+    pub policy: HeaderValue,
+}
+
+impl StaticPage {
+    /// A page with the policy of most pages.
+    pub const fn new(path: String, html: String) -> Self {
+        Self { path, html, policy: POLICY }
+    }
+}
+
 /// A page that tells what is wrong with the request.
 #[derive(Template)]
 #[template(path = "explorer/problem.html")]
@@ -91,6 +105,8 @@ impl Explorer {
             ("/explore/changes", "changes"),
             ("/explore/rules", "rules"),
             ("/explore/playground", "playground"),
+            ("/guide", "guide"),
+            ("/docs", "operations"),
         ];
         let others = others.map(|(path, name)| (self.links.to(path), name, name));
         let overview = [(self.links.overview(), "overview", "overview")];

@@ -3,6 +3,7 @@
 
 mod change;
 mod collection;
+mod import;
 mod item;
 mod rule;
 mod rule_trial;
@@ -14,6 +15,7 @@ mod tests;
 
 pub use change::{Change, ChangePage};
 pub use collection::{PageView, collection, collection_size, page_targets};
+pub use import::imported;
 pub use item::{ItemView, Snapshot, embedded_items, item, item_size};
 pub use rule::{Rule, RuleList};
 pub use rule_trial::rule_trial;

@@ -52,22 +52,58 @@ pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaT
     preferred.map(|(.., candidate)| candidate)
 }
 
+/// A content coding (RFC 9110 section 8.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// RFC 7932; smaller, and too slow for what is compressed at each request.
+    Brotli,
+    /// RFC 1952.
+    Gzip,
+}
+
+impl Coding {
+    /// Its name in `Content-Encoding`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Brotli => "br",
+            Self::Gzip => "gzip",
+        }
+    }
+
+    /// Its weight: that of its name, else that of `*`; 0 if the client does not take it.
+    fn quality(self, headers: &HeaderMap) -> u16 {
+        let Some(accepted) = elements(headers, &ACCEPT_ENCODING) else { return 0 };
+        let codings: Vec<_> = accepted.collect();
+        let named =
+            |name: &str| codings.iter().find(|coding| coding.name.eq_ignore_ascii_case(name));
+        let possible: &[_] = match self {
+            Self::Brotli => &["br", "*"],
+            Self::Gzip => &["gzip", "x-gzip", "*"],
+        };
+        possible.iter().find_map(|name| named(name)).map_or(0, |coding| coding.quality)
+    }
+}
+
 /// Returns true if the client takes gzip: it names it, or `*`, with a quality above 0.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let Some(accepted) = elements(headers, &ACCEPT_ENCODING) else { return false };
-    let codings: Vec<_> = accepted.collect();
-    let named = |name: &str| codings.iter().find(|coding| coding.name.eq_ignore_ascii_case(name));
-    let coding = ["gzip", "x-gzip", "*"].into_iter().find_map(named);
-    coding.is_some_and(|coding| coding.quality > 0)
+    Coding::Gzip.quality(headers) > 0
+}
+
+/// The coding that the client prefers, the smaller one of equals; `None` if it takes none.
+pub fn preferred_coding(headers: &HeaderMap) -> Option<Coding> {
+    let weigh = |coding: Coding| (coding.quality(headers), coding);
+    let [brotli, gzip] = [Coding::Brotli, Coding::Gzip].map(weigh);
+    let (quality, coding) = if gzip.0 > brotli.0 { gzip } else { brotli };
+    (quality > 0).then_some(coding)
 }
 
 #[cfg(test)]
 mod tests {
-    use poem::http::header::{ACCEPT, CONTENT_TYPE};
+    use poem::http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
     use poem::http::{HeaderMap, HeaderValue};
     use proptest::prelude::*;
 
-    use super::negotiate;
+    use super::{Coding, negotiate, preferred_coding};
     use crate::headers::media_type::{MediaType, has_content_type};
 
     const VENDOR: MediaType = MediaType::vendor("application/vnd.proposals.v1+json");
@@ -109,6 +145,26 @@ mod tests {
         ] {
             assert_eq!(accept(lines), expected, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn the_smaller_coding_is_sent_of_those_that_are_equally_welcome() {
+        for (line, expected) in [
+            ("gzip, deflate, br, zstd", Some(Coding::Brotli)),
+            ("gzip", Some(Coding::Gzip)),
+            ("x-gzip;q=0.5", Some(Coding::Gzip)),
+            ("*", Some(Coding::Brotli)),
+            ("*, br;q=0", Some(Coding::Gzip)),
+            ("br;q=0.5, gzip;q=0.6", Some(Coding::Gzip)),
+            ("br;q=0, gzip;q=0", None),
+            ("identity", None),
+            ("", None),
+        ] {
+            let line = HeaderValue::from_str(line).unwrap();
+            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, line.clone())]);
+            assert_eq!(preferred_coding(&headers), expected, "{line:?}");
+        }
+        assert_eq!(preferred_coding(&HeaderMap::new()), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use poem::http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::accept::accepts_gzip;
+use super::accept::{Coding, accepts_gzip};
 use crate::hash::first_64_bits;
 
 /// The end of the tag of a compressed representation.
@@ -82,6 +82,16 @@ impl EntityTag {
     /// The tag of a page that changes only with the program.
     pub fn of_content(content: &[u8]) -> Self {
         Self(format!("{:016x}", first_64_bits(Sha256::new_with_prefix(content))))
+    }
+
+    /// The tag of a file that changes only with the program, in a coding.
+    pub fn of_edition(edition: &str, coding: Option<Coding>) -> Self {
+        Self(
+            coding.map_or_else(
+                || edition.to_owned(),
+                |coding| format!("{edition}-{}", coding.name()),
+            ),
+        )
     }
 
     pub fn header(&self) -> HeaderValue {

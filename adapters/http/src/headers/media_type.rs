@@ -1,5 +1,6 @@
 //! The media types of requests and responses.
 
+use application::table::Format;
 use poem::http::header::CONTENT_TYPE;
 use poem::http::{HeaderMap, HeaderValue};
 
@@ -34,18 +35,24 @@ impl MediaType {
         self.0
     }
 
-    /// Returns true if a problem can be represented in it.
-    pub fn is_json(self) -> bool {
-        ![Self::HTML, Self::CSS, Self::JAVASCRIPT, Self::ICON, Self::EVENT_STREAM].contains(&self)
+    /// The type of a file of items.
+    pub const fn of_file(format: &Format) -> Self {
+        Self(format.media_type)
     }
 
-    /// The value of a Content-Type header. What is made for browsers names its charset; JSON has none (RFC 8259 section
-    /// 11).
+    /// Returns true if a problem can be represented in it.
+    pub fn is_json(self) -> bool {
+        self == Self::JSON || self.0.ends_with("+json")
+    }
+
+    /// The value of a Content-Type header. What is made for browsers names its charset; JSON has
+    /// none (RFC 8259 section 11).
     pub fn header(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::HTML => "text/html; charset=utf-8",
             Self::CSS => "text/css; charset=utf-8",
             Self::JAVASCRIPT => "text/javascript; charset=utf-8",
+            Self("text/csv") => "text/csv; charset=utf-8",
             Self(name) => name,
         })
     }

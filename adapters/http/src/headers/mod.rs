@@ -1,7 +1,6 @@
 //! Header fields as types.
 
 pub mod accept;
-pub mod content_security_policy;
 pub mod entity_tag;
 pub mod history;
 pub mod idempotency_key;

@@ -34,6 +34,12 @@ pub const RULE_TRIAL: &str = "/rules/try";
 /// The ids that no rule can have, because its page would be at the path of something else.
 pub const RESERVED_RULE_IDS: [&str; 1] = ["try"];
 
+/// The root of all exports.
+pub const EXPORTS: &str = "/exports";
+
+/// The root of all imports.
+pub const IMPORTS: &str = "/imports";
+
 /// The JSON Schema of rule files.
 pub const RULE_SCHEMA: &str = "/schemas/rules.json";
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use application::table::FORMATS;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -44,9 +45,11 @@ pub async fn compress(mut response: Response) -> Response {
     response
 }
 
-/// Returns true if the body has no end.
+/// Returns true if the body has no end, or may be too large for memory.
 fn is_stream(response: &Response) -> bool {
-    response.content_type() == Some(MediaType::EVENT_STREAM.name())
+    let content_type = response.content_type().and_then(|own| own.split(';').next());
+    let files = FORMATS.iter().filter(|format| format.is_exported).map(|format| format.media_type);
+    files.chain([MediaType::EVENT_STREAM.name()]).any(|stream| content_type == Some(stream))
 }
 
 fn gzip(body: &[u8]) -> Option<Vec<u8>> {

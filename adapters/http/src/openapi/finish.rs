@@ -4,10 +4,13 @@ use application::PublishedRule;
 use serde_json::{Map, Value, json};
 
 use super::model::{NOTHING, documented_path};
-use super::{examples, operations, rule_trial, schemas};
+use super::{examples, operations, rule_trial, schemas, transfers};
 use crate::base_url::BaseUrl;
 use crate::groups::{GROUPS, Group, Operation};
 use crate::links as urls;
+
+/// The path of the groups that most readers look for.
+const FIRST: &str = "/v1/proposals";
 
 /// Finishes the document that poem-openapi wrote.
 pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
@@ -15,10 +18,15 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     // poem-openapi writes 3.0.0, and has no `security` of the whole document.
     document["openapi"] = "3.0.3".into();
     document["security"] = json!([]);
-    // It sorts tags by name. Here they stand in the order of the specification, the service's last.
-    let place = |tag: &Value| GROUPS.iter().position(|group| tag["name"] == group.name);
+    // It sorts tags by name. Here proposals and what is below them come first, the others follow in
+    // the order of the specification, the service's own come last.
+    let place = |tag: &Value| {
+        let place = GROUPS.iter().position(|group| tag["name"] == group.name);
+        let is_first = place.is_some_and(|place| GROUPS[place].path.starts_with(FIRST));
+        (!is_first, place.unwrap_or(GROUPS.len()))
+    };
     if let Some(tags) = document["tags"].as_array_mut() {
-        tags.sort_by_key(|tag| place(tag).unwrap_or(GROUPS.len()));
+        tags.sort_by_key(place);
     }
     let mut paths = document["paths"].take();
     let mut components = Components { written: document["components"].take(), base_url };
@@ -38,6 +46,12 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     }
     let trial = &mut paths[urls::RULE_TRIAL]["post"]["requestBody"];
     components.add_example(trial, rule_trial::REQUEST, rule_trial::example());
+    // Only JSON can be shown as an example: the other formats are files.
+    let json_rows =
+        &mut paths[transfers::IMPORT_PATH]["post"]["requestBody"]["content"]["application/json"];
+    let reference = format!("#/components/examples/{}", transfers::EXAMPLE);
+    json_rows["examples"] = json!({ transfers::EXAMPLE: { "$ref": reference } });
+    components.written["examples"][transfers::EXAMPLE] = json!({ "value": transfers::example() });
     for (_, schema) in members(components.written.get_mut("schemas")) {
         // Nor has it `false`, the schema that no value satisfies.
         if schema.pointer("/additionalProperties/type").is_some_and(|of| of == NOTHING) {

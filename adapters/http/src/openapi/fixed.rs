@@ -138,8 +138,8 @@ pub struct Problem {
     detail: String,
     /// The requested path.
     instance: Uri,
-    /// Every error in the body.
-    #[oai(validator(max_items = 100))]
+    /// Every error in the body; of an import, the first thousand.
+    #[oai(validator(max_items = 1000))]
     errors: Option<Vec<ValidationError>>,
     /// The same by field and code, for Laminas clients.
     validation_messages: Option<HashMap<String, HashMap<String, String>>>,
@@ -158,6 +158,10 @@ pub struct ValidationError {
     detail: String,
     /// The page of the business rule, where it is one.
     rule: Option<Uri>,
+    /// The row of the file, from 1. Only of an import.
+    row: Option<Number>,
+    /// The column of the file; empty for the row as a whole. Only of an import.
+    column: Option<String>,
 }
 
 /// The state of the service.

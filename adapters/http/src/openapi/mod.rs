@@ -16,6 +16,7 @@ mod parameters;
 mod rule_trial;
 mod schemas;
 mod service;
+mod transfers;
 pub mod values;
 
 use std::collections::HashMap;
@@ -34,7 +35,8 @@ pub struct Documented;
 
 impl OpenApi for Documented {
     fn meta() -> Vec<MetaApi> {
-        let service = MetaApi { paths: service::paths() };
+        let own = service::paths().into_iter().chain(transfers::paths());
+        let service = MetaApi { paths: own.collect() };
         std::iter::once(service).chain(GROUPS.iter().map(operations::paths)).collect()
     }
 
@@ -48,6 +50,7 @@ impl OpenApi for Documented {
         fixed::register(registry);
         service::register(registry);
         rule_trial::register(registry);
+        transfers::register(registry);
         filters::register(registry);
         registry.schemas.extend(GROUPS.iter().flat_map(schemas::of));
     }

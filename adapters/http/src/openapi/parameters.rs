@@ -34,7 +34,7 @@ pub fn of(group: Group, operation: Operation) -> Vec<MetaOperationParam> {
     in_path.chain(in_query).chain(in_headers_of(operation)).collect()
 }
 
-fn parameter(
+pub fn parameter(
     name: &str,
     in_type: MetaParamIn,
     description: &str,

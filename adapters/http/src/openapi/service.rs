@@ -85,8 +85,8 @@ const ROWS: [Row; 9] = [
     Row {
         path: links::CHANGE_STREAM,
         id: "streamChanges",
-        summary: "Every write as it happens",
-        description: "The same as server-sent events, from now on; with `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data` is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who does not read is cut off and may connect again where it was. Swagger UI waits for the end, which does not come: try `curl -N`.",
+        summary: "Every write as it happens, in an answer that does not end",
+        description: "**This answer does not end**, so it cannot be tried out on a page: read it with `curl -N` or an `EventSource`. It is the change log as server-sent events, from now on; with `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data` is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who does not read is cut off and may connect again where it was.",
         query: STREAM_PARAMETERS,
         types: &[MediaType::EVENT_STREAM],
         shown: Some(EVENTS),

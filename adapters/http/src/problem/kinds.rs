@@ -86,6 +86,12 @@ problem_kinds! {
         "A body needs a Content-Type of `application/json` or the group's own type; the only parameter allowed is `charset=utf-8`.";
     INVALID_MEMBERS = "invalid-members" UNPROCESSABLE_ENTITY "Validation failed":
         "The body was read, and rules refuse it. `errors` lists every error: where (`pointer`, RFC 6901), which rule (`code`) and what to send instead (`detail`). `validation_messages` says the same by field.";
+    DOES_NOT_FIT = "does-not-fit" UNPROCESSABLE_ENTITY "The selection does not fit the format":
+        "A sheet has limits of rows, columns and characters in a cell, which `detail` names. Select fewer items or columns, or take another format: NDJSON has no such limits.";
+    MALFORMED_FILE = "malformed-file" BAD_REQUEST "The file cannot be read":
+        "The file is not of the format that its Content-Type names, or its first row does not name its columns. `detail` says what is wrong. Nothing was imported.";
+    ROWS_REFUSED = "rows-refused" UNPROCESSABLE_ENTITY "Rows were refused":
+        "The file was read, and some of its rows are refused, so nothing was imported. `errors` lists the errors, each with its `row`, its `column` and what to send instead (`detail`). With `mode=each` the other rows are imported.";
     KEY_REUSED = "idempotency-key-reused" UNPROCESSABLE_ENTITY "The Idempotency-Key was used for another request":
         "A request with the same key and another body was sent to this path and done before. Make a new key for what is to happen beside it; send the same body to get the first answer again.";
     REQUEST_TIMEOUT = "request-timeout" REQUEST_TIMEOUT "The body did not arrive in time":

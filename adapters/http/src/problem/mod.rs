@@ -26,13 +26,21 @@ pub struct Problem {
     kind: &'static ProblemKind,
     detail: String,
     violations: Option<Violations>,
+    /// The rows that the violations are of, for an import.
+    rows: Vec<(u64, Violation)>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Problem {
     /// A problem of a kind; `detail` is about this request.
     pub fn new(kind: &'static ProblemKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), violations: None, headers: Vec::new() }
+        Self {
+            kind,
+            detail: detail.into(),
+            violations: None,
+            rows: Vec::new(),
+            headers: Vec::new(),
+        }
     }
 
     /// 503: the service is at a limit or its store out of reach.
@@ -54,6 +62,15 @@ impl Problem {
             }
         };
         Self { violations: Some(violations), ..Self::new(&kinds::INVALID_MEMBERS, detail) }
+    }
+
+    /// 422 for rows of a file; not all of them need be listed.
+    pub fn rows_refused(rows: Vec<(u64, Violation)>, refused: usize) -> Self {
+        let (listed, were) = (rows.len(), if refused == 1 { "row was" } else { "rows were" });
+        let detail = format!(
+            "{refused} {were} refused, so nothing was imported; errors listed with their rows: {listed}."
+        );
+        Self { rows, ..Self::new(&kinds::ROWS_REFUSED, detail) }
     }
 
     /// Adds a header to the response.
@@ -121,6 +138,14 @@ impl Problem {
                 members["validation_messages"] = validation_messages(violations);
             }
         }
+        if !self.rows.is_empty() {
+            let entries = self.rows.iter().map(|(row, violation)| {
+                let mut entry = cell_error(base_url, violation);
+                entry["row"] = (*row).into();
+                entry
+            });
+            members["errors"] = entries.collect();
+        }
         members
     }
 
@@ -142,6 +167,14 @@ impl Problem {
     }
 }
 
+/// One of the errors of a row of a file.
+pub fn cell_error(base_url: &BaseUrl, violation: &Violation) -> Value {
+    let mut entry = error_entry(base_url, violation);
+    entry["column"] = violation.field.as_str().into();
+    entry
+}
+
+/// One of the errors of a body.
 fn error_entry(base_url: &BaseUrl, violation: &Violation) -> Value {
     let mut entry = json!({
         "pointer": violation.pointer.to_string(),

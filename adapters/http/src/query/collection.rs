@@ -116,7 +116,7 @@ fn remembered(request: &PageRequest) -> Vec<&Subject> {
 }
 
 /// Reads `q`.
-fn search(parameters: &Parameters) -> Result<Option<Search>, Problem> {
+pub(super) fn search(parameters: &Parameters) -> Result<Option<Search>, Problem> {
     let Some(written) = parameters.get("q") else { return Ok(None) };
     if written.chars().count() > MOST_VALUE {
         return Err(invalid(format!(

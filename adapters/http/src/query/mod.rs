@@ -8,6 +8,7 @@ pub mod change_cursor;
 mod collection;
 mod cursor;
 mod error;
+mod export;
 mod filter;
 mod fingerprint;
 mod history;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use collection::{CollectionQuery, ItemQuery, item_time, shows_a_part};
 pub use error::invalid;
+pub use export::{EXPORT_PARAMETERS, ExportQuery, IMPORT_PARAMETERS, ImportQuery, MODES};
 pub use filter::OPERATORS;
 pub use history::{
     CHANGES_PARAMETERS, ChangesQuery, STREAM_PARAMETERS, VersionsQuery, difference_from, is_audit,

@@ -295,7 +295,7 @@ fn elements_of<'a>(
 }
 
 /// Does work on a large body on a thread of its own, so that no other request waits for it.
-pub(super) async fn aside_if_large<T: Send + 'static>(
+pub async fn aside_if_large<T: Send + 'static>(
     size: usize,
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {

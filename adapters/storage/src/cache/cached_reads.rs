@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use application::query::PageQuery;
 use application::{
-    Answered, ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
+    Answered, ListedPage, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
+    WriteMetadata,
 };
 use domain::{Collection, ItemId};
 
@@ -76,6 +77,15 @@ impl CachedReads {
         related: &[Collection],
     ) -> Result<Totals, RepositoryError> {
         self.reads.totals(scope, related).await
+    }
+
+    /// The changes that the selected items are at.
+    pub async fn select(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Vec<Sequence>, RepositoryError> {
+        self.reads.select(scope, query).await
     }
 
     /// A page of a scope, whose parent exists.

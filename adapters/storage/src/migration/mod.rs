@@ -8,6 +8,7 @@ use sea_orm_migration::{MigrationName, MigrationTrait, MigratorTrait, SchemaMana
 use crate::sql::dialect::Dialect;
 
 mod m20261122_000001_store;
+mod m20261123_000002_amounts;
 pub(crate) mod proposals_view;
 pub(crate) mod schema_version;
 
@@ -16,7 +17,10 @@ pub(crate) struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![statements("m20261122_000001_store", m20261122_000001_store::statements)]
+        vec![
+            statements("m20261122_000001_store", m20261122_000001_store::statements),
+            statements("m20261123_000002_amounts", m20261123_000002_amounts::statements),
+        ]
     }
 }
 

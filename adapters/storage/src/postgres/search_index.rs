@@ -23,9 +23,11 @@ const INDEXED: &str = "SELECT sequence FROM search_progress";
 const INDEX: &str = "INSERT INTO search_index AS s (item_id, words) SELECT id::uuid, words::tsvector FROM unnest($1, $2) AS g (id, words) \
                      ON CONFLICT (item_id) DO UPDATE SET words = excluded.words WHERE s.words <> excluded.words";
 
-/// Adds to counts.
+/// Adds to counts, up to the largest there is: an overflow would end every step.
 const COUNT: &str = "INSERT INTO value_counts AS v (collection, member, value, items) SELECT * FROM unnest($1, $2, $3, $4) \
-                     ON CONFLICT (collection, member, value) DO UPDATE SET items = v.items + excluded.items";
+                     ON CONFLICT (collection, member, value) DO UPDATE SET items = \
+                     CASE WHEN excluded.items > 0 AND v.items > 9223372036854775807 - excluded.items \
+                     THEN 9223372036854775807 ELSE v.items + excluded.items END";
 
 /// Removes counts that are used up.
 const FORGET: &str = "DELETE FROM value_counts v USING unnest($1, $2, $3) AS g (collection, member, value) \

@@ -40,6 +40,11 @@ const WRITING: &[Setting] = &[
     ("default_transaction_isolation", "read committed"),
 ];
 
+/// The settings of connections that read items, answers and usual pages. A plan that is made while
+/// a table has few rows is kept when it has many, and would scan it for each; without a usable index
+/// a table is scanned all the same.
+const READING: &[Setting] = &[("enable_seqscan", "off"), ("jit", "off")];
+
 /// The settings of connections for statements that may take long: each keeps one processor busy.
 const SEARCHING: &[Setting] =
     &[("max_parallel_workers_per_gather", "0"), ("statement_timeout", "40s")];
@@ -68,7 +73,7 @@ pub(crate) enum Purpose {
 impl Purpose {
     pub fn settings(self) -> impl Iterator<Item = &'static Setting> {
         let own = match self {
-            Self::Read => &[][..],
+            Self::Read => READING,
             Self::Search => SEARCHING,
             Self::Write => WRITING,
         };

@@ -1,7 +1,7 @@
 //! How `PostgreSQL` does writes: one statement decides, writes, logs and counts, in one round trip.
 //!
-//! The statements of single rows are in `postgres/row_writes.rs`, those of deletions are here. Their first
-//! CTEs lock what is there and decide the conditions (`write/condition.rs`), so the others log, write
+//! The statements of single rows are in `postgres/row_writes.rs`, those of deletions are here. Their
+//! first CTEs lock what is there and decide the conditions (`write/condition.rs`), so the others log, write
 //! and count what is possible and nothing else.
 
 use std::hash::{BuildHasher, RandomState};
@@ -25,11 +25,11 @@ use crate::sql::row_mapping;
 use crate::sql::statements::{REVISION, listed, parent};
 use crate::write::batch::together;
 use crate::write::command::{
-    Answer, Change, ContentChange, Deletion, Write, Written, counted_with, removed_by,
+    Answer, Change, ContentChange, Deletion, RowOfMany, Write, Written, counted_with, removed_by,
 };
 use crate::write::condition;
 use crate::write::read_set::CurrentReads;
-use crate::write::row::{RowChange, RowChangeKind, RowWrite};
+use crate::write::row::{RowChangeKind, RowWrite};
 
 /// The most times a write is begun that the database rolls back for the sake of others.
 const ATTEMPTS: u32 = 5;
@@ -172,9 +172,9 @@ impl PostgresWrites {
                 let done = self.delete(&session, *deletion, metadata, &no_reads).await;
                 WriteError::unless(done, &session)
             }
-            Change::InsertAll(rows) if metadata.read_set.is_empty() => {
+            Change::Rows(rows) if metadata.read_set.is_empty() => {
                 let session = Session::begin(pool, ALONE).await.map_err(WriteError::RolledBack)?;
-                let done = self.insert_all(&session, rows, write).await;
+                let done = self.many(&session, rows, write).await;
                 WriteError::unless(done, &session)
             }
             _ => {
@@ -206,7 +206,7 @@ impl PostgresWrites {
                 let rows = [RowWrite { row, metadata }];
                 self.perform_in_transaction(session, &rows, current_reads).await.map(only)
             }
-            Change::InsertAll(rows) => self.insert_all(session, rows, write).await,
+            Change::Rows(rows) => self.many(session, rows, write).await,
             Change::ReplaceAll(content) => self.replace_all(session, content, write, *time).await,
         }
     }
@@ -234,13 +234,17 @@ impl PostgresWrites {
     }
 
     /// A transaction that is not committed is rolled back.
-    async fn insert_all(
+    async fn many(
         &self,
         transaction: &Session,
-        rows: &[RowChange],
+        rows: &[RowOfMany],
         write: &Write,
     ) -> Result<Answer, DbErr> {
-        for answer in self.perform_steps(transaction, rows, &write.row_metadata()).await? {
+        let metadata = write.metadata_of(rows);
+        let writes = rows.iter().zip(&metadata);
+        let writes: Vec<_> =
+            writes.map(|(many, metadata)| RowWrite { row: &many.row, metadata }).collect();
+        for answer in self.perform_steps(transaction, &writes).await? {
             if let Err(refusal) = answer {
                 return Ok(Err(refusal));
             }
@@ -253,13 +257,11 @@ impl PostgresWrites {
     async fn perform_steps(
         &self,
         transaction: &Session,
-        rows: &[RowChange],
-        metadata: &WriteMetadata,
+        writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, DbErr> {
-        let mut answers = Vec::with_capacity(rows.len());
-        for step in rows.chunks(ROWS_AT_A_TIME) {
-            let step: Vec<_> = step.iter().map(|row| RowWrite { row, metadata }).collect();
-            answers.extend(self.rows.perform(transaction, &step, &CurrentReads::default()).await?);
+        let mut answers = Vec::with_capacity(writes.len());
+        for step in writes.chunks(ROWS_AT_A_TIME) {
+            answers.extend(self.rows.perform(transaction, step, &CurrentReads::default()).await?);
         }
         Ok(answers)
     }
@@ -283,7 +285,8 @@ impl PostgresWrites {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        for answer in self.perform_steps(transaction, &content.rows, metadata).await? {
+        let writes: Vec<_> = content.rows.iter().map(|row| RowWrite { row, metadata }).collect();
+        for answer in self.perform_steps(transaction, &writes).await? {
             answer.map_err(|refusal| {
                 DbErr::Custom(format!("a step of a replacement was refused: {refusal}"))
             })?;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use application::{
-    ChangeLog, History, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion, Reach,
-    RepositoryError, Scope, Sequence,
+    ChangeLog, History, ItemContent, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion,
+    Reach, RepositoryError, Scope, Sequence,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
@@ -15,6 +15,7 @@ use crate::read::high_water_mark::HighWaterMark;
 use crate::read::reads::Reads;
 use crate::sql::change_log;
 use crate::sql::history::{self, VersionSelector};
+use crate::sql::selection;
 
 /// The history of a store.
 pub(crate) struct PastReads {
@@ -105,6 +106,19 @@ impl History for PastReads {
         let statement =
             history::page_statement(self.reads.engine.dialect(), reach.scope(), time, query);
         self.reads.read_slowly("page_at", statement, |rows| history::page(rows, query)).await
+    }
+
+    async fn contents(
+        &self,
+        reach: &Reach,
+        changes: &[Sequence],
+    ) -> Result<Vec<ItemContent>, RepositoryError> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let dialect = self.reads.engine.dialect();
+        let statement = selection::contents_statement(dialect, reach.scope(), changes);
+        self.reads.read("contents", statement, selection::contents).await
     }
 
     async fn latest_time(&self) -> Result<Option<Timestamp>, RepositoryError> {

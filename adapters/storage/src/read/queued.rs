@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::query::PageQuery;
-use application::{Answered, ListedPage, RepositoryError, Scope, ShownItem, Totals, WriteMetadata};
+use application::{
+    Answered, ListedPage, RepositoryError, Scope, Sequence, ShownItem, Totals, WriteMetadata,
+};
 use domain::{Collection, ItemId};
 
 use crate::read::queue::ReadQueue;
@@ -24,6 +26,8 @@ pub(crate) struct QueuedReads {
     answered: ReadQueue<KeyIdentity, Option<(i64, Answered)>>,
     pages: Pages,
     slow_pages: Pages,
+    /// For selections, which wait for a connection instead.
+    reads: Arc<Reads>,
     indexer: Arc<Indexer>,
 }
 
@@ -49,6 +53,7 @@ impl QueuedReads {
             }),
             pages: pages(workers),
             slow_pages: pages(reads.engine.slow_workers()),
+            reads: Arc::clone(reads),
             indexer,
         }
     }
@@ -101,6 +106,18 @@ impl QueuedReads {
         let queue = if key.is_slow { &self.slow_pages } else { &self.pages };
         let (page, has_parent) = queue.read(key).await?;
         require_parent(scope, has_parent).map(|()| page)
+    }
+
+    /// The changes that the selected items are at; of a search, when the index knows all items.
+    pub async fn select(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Vec<Sequence>, RepositoryError> {
+        if query.selection.search.is_some() {
+            self.indexer.wait_until_indexed().await?;
+        }
+        self.reads.select(scope, query).await
     }
 
     /// Returns whether there are still workers for every kind of read.

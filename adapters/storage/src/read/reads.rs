@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use application::query::{MemberNames, PageQuery, PageStart};
 use application::{
-    Answered, ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals, ValueCounts,
+    Answered, ListedPage, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
+    ValueCounts,
 };
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};
 use futures_util::future::{join_all, try_join};
@@ -18,7 +19,7 @@ use crate::search_index::value_counts;
 use crate::sql::idempotency::KeyIdentity;
 use crate::sql::page::{self, PageStatement};
 use crate::sql::statements::Statements;
-use crate::sql::{idempotency, lookup, row_mapping};
+use crate::sql::{idempotency, lookup, row_mapping, selection};
 
 /// The statements, and the engine that runs them.
 pub(crate) struct Reads {
@@ -200,18 +201,37 @@ impl Reads {
             _ => None,
         };
         let page = PageStatement::new(&self.statements, scope, &query, known);
-        let statement = page.statement.clone();
-        let rows = if page::concerns_updates(&query) {
+        let rows = self.selected(&query, is_slow, page.statement.clone()).await;
+        let listed = rows.and_then(|rows| page.understand(&query, rows));
+        let (mut listed, has_parent) = listed.map_err(|error| logged(&error, "page"))?;
+        listed.revision = indexed.unwrap_or(listed.revision);
+        Ok((Arc::new(listed), has_parent))
+    }
+
+    /// The changes that the selected items are at.
+    pub async fn select(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Vec<Sequence>, RepositoryError> {
+        let statement = selection::statement(self.engine.dialect(), scope, query);
+        understood(self.selected(query, true, statement).await, "select", selection::sequences)
+    }
+
+    /// Runs the statement of a query.
+    async fn selected(
+        &self,
+        query: &PageQuery,
+        is_slow: bool,
+        statement: Statement,
+    ) -> Result<Vec<QueryResult>, DbErr> {
+        if page::concerns_updates(query) {
             self.engine.read_settled(is_slow, statement).await
         } else if is_slow {
             self.engine.read_slowly(statement).await
         } else {
             self.engine.read(statement).await
-        };
-        let listed = rows.and_then(|rows| page.understand(&query, rows));
-        let (mut listed, has_parent) = listed.map_err(|error| logged(&error, "page"))?;
-        listed.revision = indexed.unwrap_or(listed.revision);
-        Ok((Arc::new(listed), has_parent))
+        }
     }
 
     /// Finds items that are looked for at the same time: those of a scope by one statement.

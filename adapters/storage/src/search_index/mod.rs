@@ -1,5 +1,6 @@
 //! The full-text index, which follows the change log.
 
+pub(crate) mod amounts;
 pub(crate) mod indexed_words;
 pub(crate) mod indexer;
 pub(crate) mod progress;

@@ -1,4 +1,4 @@
-//! How many items have a value: the counts that the index task keeps for charts and facets.
+//! How many items have a value, and sums of amounts: what the index task keeps for charts and facets.
 //!
 //! They follow the change log with the full-text index, in the same transactions: a step takes away
 //! what its items had before it and adds what they have after it. So the counts are those of the
@@ -10,6 +10,7 @@ use application::{Sequence, ValueCount, ValueCounts};
 use domain::{Collection, CountedMember, Value};
 use sea_orm::{DbErr, QueryResult, Statement};
 
+use crate::search_index::amounts::amounts;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::key_of_text;
 use crate::sql::row_mapping;
@@ -29,32 +30,42 @@ impl CountChanges {
     pub fn note(&mut self, collection: Collection, before: Option<&str>, after: Option<&str>) {
         if before != after {
             for (members, items) in [(before, -1), (after, 1)] {
-                for (member, value) in members.into_iter().flat_map(|it| counted(collection, it)) {
-                    *self.0.entry((collection.name(), member, value)).or_default() += items;
+                for (member, value, weight) in
+                    members.into_iter().flat_map(|it| counted(collection, it))
+                {
+                    let sum = self.0.entry((collection.name(), member, value)).or_default();
+                    *sum = sum.saturating_add(items * weight);
                 }
             }
         }
     }
 
-    /// The counts that change: collection, member, value, and how many items come to it.
+    /// The counts that change: collection, member, value, and what comes to it.
     pub fn into_changed(self) -> impl Iterator<Item = ((&'static str, &'static str, String), i64)> {
         self.0.into_iter().filter(|(_, items)| *items != 0)
     }
 }
 
-/// The values of the counted members: strings and numbers alone, by their first 200 characters.
-fn counted(collection: Collection, members: &str) -> Vec<(&'static str, String)> {
+/// The values of the counted members, each as one: strings and numbers alone, by their first 200
+/// characters. The months for which there are amounts, each as its amount.
+fn counted(collection: Collection, members: &str) -> Vec<(&'static str, String, i64)> {
+    let (spec, members) = (collection.spec(), Value::from_encoded(members));
     let value = |CountedMember { name, characters }: &CountedMember| {
-        let written = Value::from_encoded(members).member(name)?.as_written()?;
-        let value = key_of_text(written);
-        Some((*name, characters.map_or(value.clone(), |most| value.chars().take(most).collect())))
+        let value = key_of_text(members.member(name)?.as_written()?);
+        let value = characters.map_or(value.clone(), |most| value.chars().take(most).collect());
+        Some((*name, value, 1))
     };
-    collection.spec().counted.iter().filter_map(value).collect()
+    let mut counted: Vec<_> = spec.counted.iter().filter_map(value).collect();
+    if let Some(summed) = &spec.summed {
+        let amounts = amounts(members, summed).into_iter();
+        counted.extend(amounts.map(|(month, amount)| (summed.name, month, amount)));
+    }
+    counted
 }
 
-/// Returns whether items of the collection are counted by any value.
+/// Returns whether items of the collection are counted by any value, or amounts of theirs added up.
 pub(crate) const fn is_counted(collection: Collection) -> bool {
-    !collection.spec().counted.is_empty()
+    !collection.spec().counted.is_empty() || collection.spec().summed.is_some()
 }
 
 /// Looks for the most frequent values of a member.

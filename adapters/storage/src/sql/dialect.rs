@@ -8,6 +8,8 @@ use sea_orm::{DbBackend, Statement, Value};
 pub(crate) struct Dialect {
     /// The engine.
     pub backend: DbBackend,
+    /// Its name, for people.
+    pub name: &'static str,
     /// The type of an identifier.
     pub uuid: &'static str,
     /// A string compared by code point.
@@ -49,6 +51,7 @@ pub(crate) struct Dialect {
 
 pub(crate) static SQLITE: Dialect = Dialect {
     backend: DbBackend::Sqlite,
+    name: "SQLite",
     uuid: "BLOB",
     key: "TEXT",
     json: "TEXT",
@@ -73,6 +76,7 @@ pub(crate) static SQLITE: Dialect = Dialect {
 
 pub(crate) static POSTGRES: Dialect = Dialect {
     backend: DbBackend::Postgres,
+    name: "PostgreSQL",
     uuid: "uuid",
     key: "TEXT COLLATE \"C\"",
     json: "json",

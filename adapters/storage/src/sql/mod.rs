@@ -15,6 +15,7 @@ pub(crate) mod member_counts;
 pub(crate) mod page;
 pub(crate) mod references;
 pub(crate) mod row_mapping;
+pub(crate) mod selection;
 pub(crate) mod sort;
 pub(crate) mod sql_text;
 pub(crate) mod statements;

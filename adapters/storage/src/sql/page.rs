@@ -169,15 +169,15 @@ impl PageStatement {
 }
 
 /// The rows a page is cut from.
-struct Selected {
+pub(crate) struct Selected {
     /// Tables of the statement that the others are about, each after a comma.
-    tables: String,
-    source: String,
-    conditions: String,
+    pub tables: String,
+    pub source: String,
+    pub conditions: String,
 }
 
 impl Selected {
-    fn new(text: &mut SqlText, scope: Scope, query: &PageQuery) -> Self {
+    pub fn new(text: &mut SqlText, scope: Scope, query: &PageQuery) -> Self {
         // A literal, so that the planner knows how common the collection is.
         let mut conditions = vec![format!("w.collection = {}", literal(scope.collection.name()))];
         if let Some(parent) = parent(scope) {

@@ -15,9 +15,11 @@ const INDEXED: &str = "SELECT sequence FROM search_progress";
 
 const INDEX: &str = "INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?1, ?2)";
 
-/// Adds to a count.
-const COUNT: &str = "INSERT INTO value_counts (collection, member, value, items) VALUES (?1, ?2, ?3, ?4) \
-                     ON CONFLICT (collection, member, value) DO UPDATE SET items = items + excluded.items";
+/// Adds to a count, up to the largest there is: a sum that SQLite could not keep would be a float.
+const COUNT: &str = "INSERT INTO value_counts AS v (collection, member, value, items) VALUES (?1, ?2, ?3, ?4) \
+                     ON CONFLICT (collection, member, value) DO UPDATE SET items = \
+                     CASE WHEN excluded.items > 0 AND v.items > 9223372036854775807 - excluded.items \
+                     THEN 9223372036854775807 ELSE v.items + excluded.items END";
 
 /// Removes a count that is used up.
 const FORGET: &str =

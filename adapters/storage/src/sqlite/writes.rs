@@ -24,7 +24,7 @@ use crate::sqlite::read_set;
 use crate::sqlite::rows::{row_values, shown, timestamp};
 use crate::sqlite::totals::Totals;
 use crate::write::command::{
-    Answer, Change, ContentChange, Deletion, Write, Written, counted_with, removed_by,
+    Answer, Change, ContentChange, Deletion, RowOfMany, Write, Written, counted_with, removed_by,
 };
 use crate::write::condition;
 use crate::write::row::{RowChange, RowChangeKind, RowWrite};
@@ -142,12 +142,12 @@ impl Performing<'_> {
                 Ok(written.map(Written::Item))
             }
             Change::Delete(deletion) => self.delete(*deletion, metadata),
-            Change::InsertAll(_) | Change::ReplaceAll(_)
+            Change::Rows(_) | Change::ReplaceAll(_)
                 if !read_set::hold(self.transaction, metadata)? =>
             {
                 Ok(Err(RepositoryError::VersionConflict))
             }
-            Change::InsertAll(rows) => self.insert_all(rows, &write.row_metadata()),
+            Change::Rows(rows) => self.many(rows, &write.metadata_of(rows)),
             Change::ReplaceAll(content) => self.replace_all(content, &write.row_metadata()),
         }
     }
@@ -372,29 +372,36 @@ impl Performing<'_> {
     }
 
     /// All are judged before the first is written, because a refused write must have changed nothing.
-    fn insert_all(&mut self, rows: &[RowChange], metadata: &WriteMetadata) -> Outcome<Answer> {
-        for row in rows {
-            let given = Given::of_row(&RowWrite { row, metadata });
+    fn many(&mut self, rows: &[RowOfMany], metadata: &[WriteMetadata]) -> Outcome<Answer> {
+        let writes = rows.iter().zip(metadata);
+        let writes: Vec<_> =
+            writes.map(|(many, metadata)| RowWrite { row: &many.row, metadata }).collect();
+        for write in &writes {
+            let judgement = match write.row.kind {
+                RowChangeKind::Insert { .. } => &self.texts.inserting,
+                RowChangeKind::Restore { .. } => &self.texts.restoring,
+                RowChangeKind::Update { .. } => &self.texts.updating,
+            };
             if let Err(refusal) =
-                self.texts.inserting.judge(self.transaction, &given, |_| Ok(()))?
+                judgement.judge(self.transaction, &Given::of_row(write), |_| Ok(()))?
             {
                 return Ok(Err(refusal));
             }
         }
-        self.rows(rows, metadata)?;
+        for write in &writes {
+            let shown = self.possible(write)?;
+            self.remember(write, &shown)?;
+        }
         Ok(Ok(Written::Nothing))
     }
 
-    /// Does writes of rows that were found possible.
-    fn rows(&mut self, rows: &[RowChange], metadata: &WriteMetadata) -> Outcome<()> {
-        for row in rows {
-            if let Err(refusal) = self.row(&RowWrite { row, metadata })? {
-                // Something is wrong: the transaction must not go on.
-                tracing::error!(%refusal, "a step of a write of many was refused");
-                return Err(rusqlite::Error::StatementChangedRows(0));
-            }
-        }
-        Ok(())
+    /// Does a write that was found possible.
+    fn possible(&mut self, write: &RowWrite<'_>) -> Outcome<ShownItem> {
+        self.row(write)?.map_err(|refusal| {
+            // Something is wrong: the transaction must not go on.
+            tracing::error!(%refusal, "a step of a write of many was refused");
+            rusqlite::Error::StatementChangedRows(0)
+        })
     }
 
     fn replace_all(
@@ -408,7 +415,9 @@ impl Performing<'_> {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        self.rows(&content.rows, metadata)?;
+        for row in &content.rows {
+            self.possible(&RowWrite { row, metadata })?;
+        }
         for (id, _) in removed {
             self.remove(id, metadata)?;
         }

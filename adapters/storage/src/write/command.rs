@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use application::{
-    CollectionContent, CollectionWrite, RepositoryError, Revision, Scope, ShownItem, WriteMetadata,
+    CollectionContent, CollectionWrite, IdempotencyKey, ItemChange, ItemChangeKind,
+    RepositoryError, Revision, Scope, ShownItem, WriteMetadata,
 };
 use domain::{Collection, ItemId, Version, WriteOperation};
 use uuid::Uuid;
@@ -22,10 +23,32 @@ pub(crate) struct Write {
 #[derive(Debug)]
 pub(crate) enum Change {
     Row(RowChange),
-    /// Inserts, all or none.
-    InsertAll(Vec<RowChange>),
+    /// Inserts and updates, all or none.
+    Rows(Vec<RowOfMany>),
     Delete(Deletion),
     ReplaceAll(ContentChange),
+}
+
+/// One of the rows that are written together, with its own key.
+#[derive(Debug)]
+pub(crate) struct RowOfMany {
+    pub row: RowChange,
+    pub key: Option<IdempotencyKey>,
+    pub remarks: Box<str>,
+}
+
+impl RowOfMany {
+    pub fn new(collection: Collection, change: ItemChange) -> Self {
+        let ItemChange { parent, kind, key, remarks } = change;
+        let scope = Scope { collection, parent };
+        let row = match kind {
+            ItemChangeKind::Insert(item) => RowChange::insert(scope, item),
+            ItemChangeKind::Update(replacement) => {
+                RowChange::update(scope, replacement, WriteOperation::Replace)
+            }
+        };
+        Self { row, key, remarks }
+    }
 }
 
 /// The deletion of an item, and of the items that belong to it.
@@ -62,21 +85,30 @@ impl Write {
         WriteMetadata { key: None, read_set: Vec::new(), ..self.metadata.clone() }
     }
 
+    /// The metadata of each of these rows, which it writes.
+    pub fn metadata_of(&self, rows: &[RowOfMany]) -> Vec<WriteMetadata> {
+        let own = |RowOfMany { key, remarks, .. }: &RowOfMany| WriteMetadata {
+            key: key.clone(),
+            remarks: remarks.clone(),
+            ..self.row_metadata()
+        };
+        rows.iter().map(own).collect()
+    }
+
     /// Bytes of the members it writes.
     pub fn members_length(&self) -> usize {
         match &self.change {
             Change::Row(row) => row.members_length(),
             Change::Delete(_) => 0,
-            Change::InsertAll(rows) | Change::ReplaceAll(ContentChange { rows, .. }) => {
-                rows.iter().map(RowChange::members_length).sum()
-            }
+            Change::Rows(rows) => rows.iter().map(|many| many.row.members_length()).sum(),
+            Change::ReplaceAll(content) => content.rows.iter().map(RowChange::members_length).sum(),
         }
     }
 
     /// Counts the changes it may leave, not counting what goes with an item that is removed.
     pub const fn changes(&self) -> usize {
         match &self.change {
-            Change::InsertAll(rows) => rows.len(),
+            Change::Rows(rows) => rows.len(),
             Change::ReplaceAll(content) => content.rows.len() + 1,
             Change::Row(_) | Change::Delete(_) => 1,
         }
@@ -91,7 +123,7 @@ pub(crate) type Answer = Result<Written, RepositoryError>;
 pub(crate) enum Written {
     Item(ShownItem),
     Collection(CollectionWrite),
-    /// Of a removal, and of many inserts.
+    /// Of a removal, and of many rows.
     Nothing,
 }
 

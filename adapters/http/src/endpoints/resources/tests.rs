@@ -17,7 +17,7 @@ use poem::http::{Method, StatusCode};
 use poem::{Endpoint, Request, RequestBuilder, Response};
 use uuid::Uuid;
 
-use crate::{HttpOptions, service};
+use crate::{Deployment, HttpOptions, service};
 
 const PROPOSAL: &str = "01890a5d-ac96-774b-bcce-b302099a8050";
 const PROGRAM: &str = "01890a5d-ac96-774b-bcce-b302099a8010";
@@ -74,6 +74,8 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
     let options = HttpOptions {
         base_url: "http://example.org".parse().unwrap(),
         max_body: 1024,
+        max_import: 1 << 20,
+        temp_dir: std::env::temp_dir(),
         body_timeout: Duration::from_secs(9),
         request_timeout: Duration::from_secs(9),
         requires_condition: false,
@@ -83,6 +85,7 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
         key_lifetime: SignedDuration::from_hours(24),
         cors_origins: Vec::new(),
         rule_schema: String::new(),
+        deployment: Deployment { version: "1", engine: "none" },
     };
     service(&ports, options).call(request).await.unwrap()
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::super::Expression;
 use super::super::evaluate::Evaluation;
 use super::super::kinds::ANY;
 use super::super::meter::{CostLimit, Meter};
 use super::super::value::Val;
-use super::super::{Expression, Scope};
-use super::{context, members};
+use super::{context, members, scope};
 
 const TABLE: &str = include_str!("../../../tests/conformance/cel-spec.json");
 
@@ -101,14 +101,7 @@ fn difference(test: &Value) -> Option<(&str, String)> {
 fn evaluate(source: &str) -> Result<Value, String> {
     let compiled = Expression::compile(source, ANY, &[]).map_err(|refusal| refusal.reason)?;
     let (meter, context, after) = (Meter::of(CostLimit::Verdict), context(), members("{}"));
-    let scope = Scope {
-        after: &after,
-        before: None,
-        context: &context,
-        lookups: &[],
-        found: &[],
-        trace: None,
-    };
+    let scope = scope(&after, &context);
     let value = Evaluation::new(&scope, &meter).value(&compiled.root);
     value.map(|value| shown(&value, &meter)).map_err(|error| format!("{error:?}"))
 }

@@ -14,7 +14,7 @@ use super::super::{
     evaluate::Evaluation,
     kinds::{ANY, Kinds},
 };
-use super::{context, item, lookups, members};
+use super::{context, item, lookups, members, scope};
 
 /// Eight mebibytes: a string, an escaped text, a list of numbers, of texts, of objects, an object of
 /// many members, a deep list.
@@ -51,12 +51,10 @@ static FOUND: LazyLock<[Found; 2]> = LazyLock::new(|| {
 fn judge(source: &str) -> Result<bool, EvaluationError> {
     let (context, lookups) = (context(), lookups());
     let scope = Scope {
-        after: &LARGE,
         before: Some(&LARGE),
-        context: &context,
         lookups: &lookups,
         found: &*FOUND,
-        trace: None,
+        ..scope(&LARGE, &context)
     };
     super::compile(source)
         .unwrap_or_else(|error| panic!("{source}: {error:?}"))
@@ -284,14 +282,7 @@ fn evaluate_any(
 ) -> Option<(Kinds, Result<super::super::kinds::Kind, EvaluationError>)> {
     let (after, context, lookups) = (members(super::ITEM), context(), lookups());
     let found = [Found::Items(vec![item(r#"{"name": "P"}"#)]), Found::Items(vec![item("{}")])];
-    let scope = Scope {
-        after: &after,
-        before: None,
-        context: &context,
-        lookups: &lookups,
-        found: &found,
-        trace: None,
-    };
+    let scope = Scope { lookups: &lookups, found: &found, ..scope(&after, &context) };
     let compiled = Expression::compile(source, ANY, &lookups).ok()?;
     let meter = Meter::of(CostLimit::Verdict);
     let kind = Evaluation::new(&scope, &meter).value(&compiled.root).map(|value| value.kind());

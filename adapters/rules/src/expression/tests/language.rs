@@ -5,7 +5,7 @@ use domain::Found;
 
 use super::super::{BOOLEAN, EvaluationError, Expression, KEY, STRING, Scope, Variable, is_taken};
 use super::{
-    ID, ITEM, OTHER_ID, all_fail, all_hold, compile, context, item, judge, lookups, members,
+    ID, ITEM, OTHER_ID, all_fail, all_hold, compile, context, item, judge, lookups, members, scope,
 };
 
 #[test]
@@ -52,14 +52,7 @@ fn what_was_looked_up_is_an_item_or_a_list() {
     ]);
     let (after, context, lookups) = (members(ITEM), context(), lookups());
     let judge = |source: &str, found: &[Found]| {
-        let scope = Scope {
-            after: &after,
-            before: None,
-            context: &context,
-            lookups: &lookups,
-            found,
-            trace: None,
-        };
+        let scope = Scope { lookups: &lookups, found, ..scope(&after, &context) };
         compile(source).unwrap().boolean(&scope, &Meter::of(CostLimit::Verdict))
     };
     let nothing = [Found::Items(vec![]), Found::Items(vec![])];
@@ -82,14 +75,7 @@ fn the_state_before_and_the_caller_are_known() {
     let (after, before) = (members(r#"{"status": "APPROVED"}"#), members(r#"{"status": "DRAFT"}"#));
     let context =
         domain::WriteContext { caller: None, parent: domain::ItemId::parse(OTHER_ID), ..context() };
-    let scope = Scope {
-        after: &after,
-        before: Some(&before),
-        context: &context,
-        lookups: &[],
-        found: &[],
-        trace: None,
-    };
+    let scope = Scope { before: Some(&before), ..scope(&after, &context) };
     let source = format!(
         "old.status == 'DRAFT' && self.status != old.status && old.id == self.id && caller.id == null && parent == '{OTHER_ID}'"
     );
@@ -158,14 +144,7 @@ fn faults_say_what_is_wrong_with_which_member() {
 #[test]
 fn texts_and_keys_are_results_too() {
     let (after, context) = (members(ITEM), context());
-    let scope = Scope {
-        after: &after,
-        before: None,
-        context: &context,
-        lookups: &[],
-        found: &[],
-        trace: None,
-    };
+    let scope = scope(&after, &context);
     let text = |source: &str| {
         Expression::compile(source, STRING, &[])
             .unwrap()

@@ -37,6 +37,19 @@ pub(super) fn context() -> WriteContext {
     }
 }
 
+/// An item that was not there before, with nothing looked up.
+pub(super) fn scope<'a>(after: &'a Members, context: &'a WriteContext) -> Scope<'a> {
+    Scope { after, before: None, context, lookups: &[], found: &[], trace: None }
+}
+
+/// The results of [`lookups`].
+pub(super) fn found() -> [Found; 2] {
+    [
+        Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]),
+        Found::Items(vec![item(r#"{"size": 1}"#), item(r#"{"size": 2}"#)]),
+    ]
+}
+
 pub(super) fn item(json: &str) -> Item {
     Item {
         id: ItemId::parse(OTHER_ID).unwrap(),
@@ -59,19 +72,9 @@ pub(super) fn compile(source: &str) -> Result<Expression, ExpressionError> {
 
 /// Returns the result of a condition for an item that has no previous state.
 pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationError> {
-    let found = [
-        Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]),
-        Found::Items(vec![item(r#"{"size": 1}"#), item(r#"{"size": 2}"#)]),
-    ];
+    let found = found();
     let (after, context, lookups) = (members(item_json), context(), lookups());
-    let scope = Scope {
-        after: &after,
-        before: None,
-        context: &context,
-        lookups: &lookups,
-        found: &found,
-        trace: None,
-    };
+    let scope = Scope { lookups: &lookups, found: &found, ..scope(&after, &context) };
     compile(source)
         .unwrap_or_else(|error| panic!("{source}: {error:?}"))
         .boolean(&scope, &Meter::of(CostLimit::Verdict))

@@ -1,28 +1,17 @@
 //! Traces: what was evaluated, written as it is read.
 
-use domain::Found;
-
 use super::super::trace::MOST_PARTS;
 use super::super::value::{Map, StringValue, Val};
 use super::super::{ANY, CostLimit, Expression, JsonText, Meter, Scope, Trace, TracedPart};
-use super::{ITEM, context, item, lookups, members};
+use super::{ITEM, context, found, lookups, members, scope};
 
 /// The value of an expression as JSON, and the parts that were evaluated.
 fn traced(source: &str) -> (String, Vec<TracedPart>, bool) {
-    let found = [
-        Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]),
-        Found::Items(vec![item(r#"{"size": 1}"#), item(r#"{"size": 2}"#)]),
-    ];
+    let found = found();
     let (after, context, lookups) = (members(ITEM), context(), lookups());
     let trace = Trace::default();
-    let scope = Scope {
-        after: &after,
-        before: None,
-        context: &context,
-        lookups: &lookups,
-        found: &found,
-        trace: Some(&trace),
-    };
+    let scope =
+        Scope { lookups: &lookups, found: &found, trace: Some(&trace), ..scope(&after, &context) };
     let compiled = Expression::compile(source, ANY, &lookups)
         .unwrap_or_else(|error| panic!("{source}: {error:?}"));
     let value = compiled.json(&scope, &Meter::of(CostLimit::Verdict), 300);

@@ -31,7 +31,7 @@ function row(change) {
   link.textContent = change.item_id;
   const time = document.createElement("time");
   time.dateTime = change.time;
-  time.textContent = change.time.slice(0, 19).replace("T", " ");
+  time.textContent = `${change.time.slice(0, 19).replace("T", " ")} UTC`;
   const cells = [time, change.group, change.kind, link, change.version, change.caller ?? "anonymous"];
   const made = document.createElement("tr");
   made.className = "new";

@@ -1,0 +1,85 @@
+// The import of a file: it is checked first, as a dry run, and stored only when somebody has seen what it would do.
+import { alone, newKey, parsed, say, send } from "./request.js";
+
+const MOST_LISTED = 200;
+
+const form = document.getElementById("import");
+const store = document.getElementById("store");
+const report = document.getElementById("report");
+
+/** Media types by the ends of names: browsers name them differently, or not at all. */
+const TYPES = JSON.parse(form.dataset.types);
+
+/** One key for each choice of a file and of options: what is sent twice is stored once. */
+let key = newKey();
+
+function file() {
+  const chosen = form.elements.file.files[0];
+  const type = TYPES[chosen?.name.split(".").pop().toLowerCase()];
+  if (!chosen) say("Choose a file first.", "warn");
+  else if (!type) say(`The name of a file ends in .${Object.keys(TYPES).join(", .")}.`, "warn");
+  return chosen && type ? { chosen, type } : null;
+}
+
+function target(isDryRun) {
+  const mode = form.elements.mode.value;
+  const upsert = form.elements.upsert.checked;
+  return `${form.dataset.api}?mode=${mode}&upsert=${upsert}&dry_run=${isDryRun}`;
+}
+
+function counts(result, tense) {
+  const said = ["created", "replaced", "unchanged", "refused"].map((name) => `${result[name]} ${tense}${name}`);
+  return `${said.join(", ")}.`;
+}
+
+/** The errors of all rows. */
+function errors(result) {
+  if (result.errors) return result.errors;
+  return (result.rows ?? []).flatMap((row) => [
+    ...(row.errors ?? []).map((error) => ({ row: row.row, ...error })),
+    ...(row.warnings ?? []).map((error) => ({ row: row.row, ...error, detail: `Warning: ${error.detail}` })),
+  ]);
+}
+
+function list(found) {
+  const rows = found.slice(0, MOST_LISTED).map((error) => {
+    const made = document.createElement("tr");
+    for (const cell of [error.row ?? "", error.column ?? error.field ?? "", error.detail]) made.insertCell().append(cell);
+    return made;
+  });
+  report.querySelector("tbody").replaceChildren(...rows);
+  report.querySelector(".more").textContent = found.length > MOST_LISTED ? `And ${found.length - MOST_LISTED} more.` : "";
+  report.hidden = found.length === 0;
+}
+
+async function run(isDryRun) {
+  const sent = file();
+  if (!sent) return;
+  say(isDryRun ? "Checking …" : "Storing …", "");
+  const headers = { "Content-Type": sent.type, ...(isDryRun ? {} : { "Idempotency-Key": key }) };
+  const answer = await send(target(isDryRun), "POST", headers, sent.chosen);
+  const result = answer.ok ? parsed(answer.text) : answer.problem;
+  list(errors(result));
+  if (!answer.ok) {
+    // What is not known to be done can be sent again, under the same key.
+    store.hidden = isDryRun || ![0, 503].includes(answer.status);
+    const corrections = result.errors?.length === 1 ? "One correction is needed" : `${result.errors?.length} corrections are needed`;
+    return say(result.errors ? `Nothing was stored. ${corrections}.` : result.detail ?? result.title, "bad");
+  }
+  const isAnything = result.created + result.replaced > 0;
+  store.hidden = !isDryRun || !isAnything;
+  const told = isDryRun ? `Nothing is stored yet. ${counts(result, "would be ")}` : `Done: ${counts(result, "")}`;
+  say(told, result.refused > 0 ? "warn" : "good");
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  alone(() => run(true));
+});
+store.addEventListener("click", () => alone(() => run(false)));
+form.addEventListener("change", () => {
+  key = newKey();
+  store.hidden = true;
+  report.hidden = true;
+  say("", "");
+});

@@ -1,0 +1,81 @@
+//! The files that pages load: styles and scripts of our own, and Swagger UI.
+//!
+//! `build.rs` compresses them. Their paths name an edition, a hash of all files, so that a browser
+//! that has one never asks for it again, and a new release has other paths.
+
+use poem::http::HeaderValue;
+use poem::http::header::{CACHE_CONTROL, CONTENT_ENCODING};
+use poem::{Endpoint, Request, Response, Result};
+
+use crate::endpoints::content;
+use crate::headers::accept::{Coding, preferred_coding};
+use crate::headers::entity_tag::EntityTag;
+use crate::headers::media_type::MediaType;
+
+include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+
+/// The path parameter with the edition.
+const EDITION_PARAMETER: &str = "edition";
+
+/// A file with its representations.
+pub struct Asset {
+    name: &'static str,
+    pub media: MediaType,
+    plain: &'static [u8],
+    brotli: &'static [u8],
+    gzip: &'static [u8],
+}
+
+impl Asset {
+    /// The route, for any edition.
+    pub fn route(&self) -> String {
+        format!("/assets/:{EDITION_PARAMETER}/{}", self.name)
+    }
+
+    fn in_coding(&self, coding: Option<Coding>) -> &'static [u8] {
+        match coding {
+            Some(Coding::Brotli) => self.brotli,
+            Some(Coding::Gzip) => self.gzip,
+            None => self.plain,
+        }
+    }
+}
+
+/// The path of a file of this edition.
+pub fn path(name: &str) -> String {
+    format!("/assets/{EDITION}/{name}")
+}
+
+impl Endpoint for &'static Asset {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        let coding = preferred_coding(request.headers());
+        let tag = EntityTag::of_edition(EDITION, coding);
+        let body = self.in_coding(coding);
+        let mut response = content::answer_tagged(&request, self.media.header(), &tag, body)?;
+        // While instances are replaced, a page of one may ask another of another edition: it gets
+        // what there is, and does not keep it.
+        let is_ours = request.raw_path_param(EDITION_PARAMETER) == Some(EDITION);
+        let caching = if is_ours { "public, max-age=31536000, immutable" } else { "no-cache" };
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(caching));
+        if let Some(coding) = coding.filter(|_| response.status().is_success()) {
+            let name = HeaderValue::from_static(coding.name());
+            response.headers_mut().insert(CONTENT_ENCODING, name);
+        }
+        Ok(response)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+
+    #[test]
+    fn every_file_is_smaller_when_it_is_compressed() {
+        for asset in &ALL {
+            let [plain, gzip, brotli] = [asset.plain, asset.gzip, asset.brotli].map(<[u8]>::len);
+            assert!(brotli < gzip && gzip < plain, "{}: {plain}, {gzip}, {brotli}", asset.name);
+        }
+    }
+}

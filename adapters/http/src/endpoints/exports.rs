@@ -1,0 +1,305 @@
+//! `/exports/{group}.{format}`: all items of a selection as a file, as they are at one moment.
+//!
+//! The selection is found first; its items are read a few at a time as the client takes them, so
+//! that neither memory nor anything in the database is held for a slow client.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::ports::Clock;
+use application::query::MemberNames;
+use application::table::{Format, FormatKind};
+use application::{Caller, ItemContent, ResourceUseCases, Sequence};
+use bytes::Bytes;
+use domain::{Collection, Fields};
+use futures_util::stream;
+use poem::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
+use poem::http::{HeaderValue, StatusCode};
+use poem::{Body, Endpoint, Request, Response, Result};
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::endpoints::resources::HttpContext;
+use crate::groups::Group;
+use crate::headers::media_type::MediaType;
+use crate::problem::{Problem, kinds};
+use crate::query::ExportQuery;
+use crate::tables::xlsx::{WorkbookWriter, WriteError};
+use crate::tables::{Header, MOST_COLUMNS, csv, members_of, ndjson};
+
+/// Exports that may be under way. Each keeps a few bytes for each of its items.
+pub const MOST_EXPORTS: usize = 16;
+
+/// Exports that may read and encode items at a time, so that they leave the processors to others.
+/// One whose client does not read is not among them.
+pub const EXPORTS_AT_WORK: usize = 1;
+
+/// The longest pause of an export, which keeps others waiting as well.
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// Items that are read together.
+const READ_AT_A_TIME: usize = 128;
+
+/// Bytes of a file that are sent together.
+const SENT_AT_A_TIME: usize = 64 * 1024;
+
+/// Batches of items that may wait for the writer of a workbook.
+const WAITING_BATCHES: usize = 2;
+
+/// The parts that all exports share.
+pub struct ExportResources {
+    pub context: Arc<HttpContext>,
+    pub clock: Arc<dyn Clock>,
+    /// One permit for each export that may be under way.
+    pub permits: Arc<Semaphore>,
+    /// One permit for each that may be at work.
+    pub work: Arc<Semaphore>,
+    /// The folder for temporary files.
+    pub folder: PathBuf,
+}
+
+/// The export of a group in a format.
+pub struct Exports {
+    pub group: Group,
+    pub service: Arc<dyn ResourceUseCases>,
+    pub format: &'static Format,
+    pub resources: Arc<ExportResources>,
+}
+
+impl Endpoint for Exports {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        Ok(self.answer(&request).await?)
+    }
+}
+
+impl Exports {
+    async fn answer(&self, request: &Request) -> Result<Response, Problem> {
+        let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
+        let Ok(permit) = Arc::clone(&self.resources.permits).try_acquire_owned() else {
+            return Err(Problem::unavailable("As many exports are under way as may be."));
+        };
+        let changes = paced(&self.resources.work, self.select(&query)).await?;
+        let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.resources.work));
+        let items = SelectedItems { service, changes, read: 0, work, _permit: permit };
+        let body = self.body(items, &query).await?;
+        let today = self.resources.clock.day_of(self.resources.clock.now());
+        let name = format!("{}-{today}.{}", self.group.collection.name(), self.format.extension);
+        let disposition = format!("attachment; filename=\"{name}\"");
+        let mut response = Response::builder().status(StatusCode::OK).body(body);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, MediaType::of_file(self.format).header());
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Ok(disposition) = HeaderValue::try_from(disposition) {
+            headers.insert(CONTENT_DISPOSITION, disposition);
+        }
+        Ok(response)
+    }
+
+    async fn select(&self, query: &ExportQuery) -> Result<Vec<Sequence>, Problem> {
+        let select = self.service.select(&Caller::Anonymous, &query.request);
+        let changes = timeout(self.resources.context.time_limit, select).await;
+        Ok(changes.map_err(|_| Problem::unavailable("The service took too long."))??)
+    }
+
+    async fn body(&self, items: SelectedItems, query: &ExportQuery) -> Result<Body, Problem> {
+        let collection = self.group.collection;
+        let fields = query.request.view.fields.clone();
+        match self.format.kind {
+            FormatKind::Csv => {
+                let header = header(collection, fields, &items).await?;
+                let first = csv::header(&header, query.has_bom);
+                Ok(items.encoded(first, move |items| csv::rows(&header, items)))
+            }
+            FormatKind::Xlsx => {
+                let header = header(collection, fields, &items).await?;
+                self.workbook(items, header).await
+            }
+            FormatKind::Ndjson | FormatKind::Json => {
+                let header = fields.map(|fields| of_fields(collection, &fields));
+                let first = Vec::new();
+                Ok(items
+                    .encoded(first, move |items| ndjson::rows(collection, header.as_ref(), items)))
+            }
+        }
+    }
+
+    /// Writes a workbook to a temporary file first: it cannot be sent before its end is known.
+    async fn workbook(&self, mut items: SelectedItems, header: Header) -> Result<Body, Problem> {
+        let (sender, mut receiver) = mpsc::channel(WAITING_BATCHES);
+        let (name, folder) = (self.group.collection.name(), self.resources.folder.clone());
+        let writing = spawn_blocking(move || {
+            let mut writer = WorkbookWriter::new(name, header, &folder)?;
+            loop {
+                match receiver.blocking_recv() {
+                    Some(Batch::Items(items)) => writer.add(&items)?,
+                    Some(Batch::End) => return writer.finish(&folder),
+                    // Nobody waits for the file any more.
+                    None => return Err(WriteError::Failed("it was broken off".to_owned())),
+                }
+            }
+        });
+        let work = Arc::clone(&items.work);
+        let mut is_wanted = true;
+        while is_wanted {
+            is_wanted = paced(&work, async {
+                let Some(batch) = items.next().await? else { return Ok(false) };
+                // It fails when the writer stopped at an error, which is returned below.
+                Ok(sender.send(Batch::Items(batch)).await.is_ok())
+            })
+            .await?;
+        }
+        let _ = sender.send(Batch::End).await;
+        let written = writing.await.map_err(|error| failed(&error))?;
+        let file = written.map_err(|error| match error {
+            WriteError::DoesNotFit(detail) => Problem::new(&kinds::DOES_NOT_FIT, detail),
+            WriteError::Failed(_) => failed(&error),
+        })?;
+        let file = (tokio::fs::File::from_std(file), items);
+        Ok(Body::from_bytes_stream(stream::try_unfold(file, async |(mut file, items)| {
+            let mut bytes = Vec::with_capacity(SENT_AT_A_TIME);
+            let read = (&mut file).take(SENT_AT_A_TIME as u64).read_to_end(&mut bytes).await?;
+            Ok::<_, io::Error>((read > 0).then(|| (Bytes::from(bytes), (file, items))))
+        })))
+    }
+}
+
+/// A message to the writer of a workbook.
+enum Batch {
+    Items(Vec<ItemContent>),
+    End,
+}
+
+/// Does a piece of work while no other export does, and then pauses for twice as long: others have
+/// the processor for most of the time.
+async fn paced<T>(
+    work: &Semaphore,
+    piece: impl Future<Output = Result<T, Problem>>,
+) -> Result<T, Problem> {
+    let Ok(_at_work) = work.acquire().await else {
+        return Err(Problem::unavailable("The service is about to stop."));
+    };
+    let begun = Instant::now();
+    let done = piece.await?;
+    sleep((begun.elapsed() * 2).min(LONGEST_PAUSE)).await;
+    Ok(done)
+}
+
+fn failed(error: &dyn std::fmt::Display) -> Problem {
+    tracing::error!(%error, "an export failed");
+    Problem::unavailable("The file could not be written.")
+}
+
+/// The items of a selection, read a few at a time.
+struct SelectedItems {
+    service: Arc<dyn ResourceUseCases>,
+    changes: Vec<Sequence>,
+    /// Those before it have been read.
+    read: usize,
+    work: Arc<Semaphore>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl SelectedItems {
+    /// The next ones; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Vec<ItemContent>>, Problem> {
+        let (items, read) = read_from(&*self.service, &self.changes, self.read).await?;
+        self.read = read;
+        Ok((!items.is_empty()).then_some(items))
+    }
+
+    /// A body of `first` and the encoded items.
+    fn encoded(
+        self,
+        first: Vec<u8>,
+        encode: impl Fn(&[ItemContent]) -> io::Result<Vec<u8>> + Send + Sync + 'static,
+    ) -> Body {
+        let state = (self, Some(first).filter(|first| !first.is_empty()), encode);
+        Body::from_bytes_stream(stream::try_unfold(
+            state,
+            async |(mut items, mut first, encode)| {
+                if let Some(first) = first.take() {
+                    return Ok(Some((Bytes::from(first), (items, None, encode))));
+                }
+                // The client sees that the file is not whole when it breaks off.
+                let work = Arc::clone(&items.work);
+                let encoded = paced(&work, async {
+                    let Some(batch) = items.next().await? else { return Ok(None) };
+                    encode(&batch).map(Some).map_err(|error| failed(&error))
+                });
+                let encoded = encoded.await.map_err(io::Error::other)?;
+                Ok::<_, io::Error>(
+                    encoded.map(|encoded| (Bytes::from(encoded), (items, None, encode))),
+                )
+            },
+        ))
+    }
+}
+
+/// Reads items from a place of a selection on, and returns where to go on.
+async fn read_from(
+    service: &dyn ResourceUseCases,
+    changes: &[Sequence],
+    mut place: usize,
+) -> Result<(Vec<ItemContent>, usize), Problem> {
+    while place < changes.len() {
+        let part = &changes[place..changes.len().min(place + READ_AT_A_TIME)];
+        let items = service.selected(&Caller::Anonymous, part).await?;
+        let Some(last) = items.last() else {
+            place += part.len();
+            continue;
+        };
+        let read = part.iter().position(|change| *change == last.change);
+        return Ok((items, place + read.map_or(part.len(), |last| last + 1)));
+    }
+    Ok((Vec::new(), place))
+}
+
+/// The columns of an export: the fields asked for, those of the field table, or all members that
+/// any of the items has, in the order in which they come first.
+async fn header(
+    collection: Collection,
+    fields: Option<MemberNames>,
+    items: &SelectedItems,
+) -> Result<Header, Problem> {
+    if let Some(fields) = fields {
+        return Ok(of_fields(collection, &fields));
+    }
+    if let Fields::Typed(fields) = collection.spec().fields {
+        return Ok(Header::of_members(collection, fields.iter().map(|field| field.name)));
+    }
+    let (mut names, mut seen, mut place) = (Vec::new(), HashSet::new(), 0);
+    loop {
+        let read = read_from(&*items.service, &items.changes, place);
+        let (batch, next) = paced(&items.work, read).await?;
+        if batch.is_empty() {
+            return Ok(Header::of_members(collection, names.iter().map(String::as_str)));
+        }
+        place = next;
+        for item in &batch {
+            let members = members_of(item).map_err(|error| failed(&error))?;
+            for (name, _) in members.iter() {
+                if !seen.contains(name.as_ref()) {
+                    seen.insert(name.to_string());
+                    names.push(name.into_owned());
+                }
+            }
+        }
+        if names.len() > MOST_COLUMNS {
+            let detail = format!(
+                "The items have more than {MOST_COLUMNS} members between them; name those that are to be columns with `fields`."
+            );
+            return Err(Problem::new(&kinds::DOES_NOT_FIT, detail));
+        }
+    }
+}
+
+fn of_fields(collection: Collection, fields: &MemberNames) -> Header {
+    Header::of_members(collection, fields.iter().map(AsRef::as_ref))
+}

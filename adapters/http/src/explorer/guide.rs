@@ -1,0 +1,189 @@
+//! `/guide`: the chapters of `docs/guide` as pages. A test runs the requests that they show.
+
+use std::mem;
+
+use askama::Template;
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::Explorer;
+use super::links::ExplorerLinks;
+use super::page::{Layout, StaticPage, render};
+use crate::base_url::BaseUrl;
+use crate::problem::Problem;
+
+/// The path of the guide.
+const ROOT: &str = "/guide";
+
+/// The address of the service in the chapters; a page shows that of the service that it is of.
+const DOCUMENTED_ADDRESS: &str = "http://127.0.0.1:8080";
+
+/// The chapter that lists all others.
+const CONTENTS: Chapter =
+    Chapter { name: "", text: include_str!("../../../../docs/guide/README.md") };
+
+/// The chapters, in the order in which people need them.
+const CHAPTERS: [Chapter; 10] = [
+    Chapter { name: "make", text: include_str!("../../../../docs/guide/make.md") },
+    Chapter { name: "find", text: include_str!("../../../../docs/guide/find.md") },
+    Chapter { name: "page", text: include_str!("../../../../docs/guide/page.md") },
+    Chapter {
+        name: "change-safely",
+        text: include_str!("../../../../docs/guide/change-safely.md"),
+    },
+    Chapter { name: "retry", text: include_str!("../../../../docs/guide/retry.md") },
+    Chapter { name: "look-back", text: include_str!("../../../../docs/guide/look-back.md") },
+    Chapter { name: "follow", text: include_str!("../../../../docs/guide/follow.md") },
+    Chapter { name: "rules", text: include_str!("../../../../docs/guide/rules.md") },
+    Chapter { name: "errors", text: include_str!("../../../../docs/guide/errors.md") },
+    Chapter { name: "limits", text: include_str!("../../../../docs/guide/limits.md") },
+];
+
+/// The languages of code blocks: the word behind the fence, and the label that readers see. Of
+/// blocks that follow each other the first is open, and so is what a command answers.
+const LANGUAGES: [(&str, &str); 7] = [
+    ("sh", "curl"),
+    ("python", "Python"),
+    ("typescript", "TypeScript"),
+    ("powerquery", "Excel and Power BI (Power Query)"),
+    ("json", "Answer"),
+    ("http", "Answer"),
+    ("text", "Answer"),
+];
+
+/// A chapter: the last segment of its path, and its Markdown, which begins with its title.
+struct Chapter {
+    name: &'static str,
+    text: &'static str,
+}
+
+impl Chapter {
+    fn title(&self) -> &'static str {
+        self.text.lines().next().unwrap_or_default().trim_start_matches("# ")
+    }
+
+    fn path(&self) -> String {
+        if self.name.is_empty() { ROOT.to_owned() } else { format!("{ROOT}/{}", self.name) }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "explorer/guide.html")]
+struct GuidePage<'a> {
+    layout: Layout<'a>,
+    chapters: Vec<ChapterLink>,
+    /// The chapter as HTML.
+    text: String,
+    next: Option<ChapterLink>,
+}
+
+/// A link to a chapter.
+pub struct ChapterLink {
+    pub href: String,
+    pub title: &'static str,
+    pub is_current: bool,
+}
+
+impl Explorer {
+    /// All pages of the guide.
+    pub(super) fn guide(&self) -> Result<Vec<StaticPage>, Problem> {
+        let following = CHAPTERS.iter().map(Some).chain([None]);
+        let pages = std::iter::once(&CONTENTS).chain(&CHAPTERS).zip(following);
+        pages.map(|(chapter, next)| self.chapter(chapter, next)).collect()
+    }
+
+    fn chapter(&self, chapter: &Chapter, next: Option<&Chapter>) -> Result<StaticPage, Problem> {
+        let link = |other: &Chapter| ChapterLink {
+            href: self.links.to(&other.path()),
+            title: other.title(),
+            is_current: other.name == chapter.name,
+        };
+        let html = render(&GuidePage {
+            layout: self.layout(chapter.title(), "guide"),
+            chapters: CHAPTERS.iter().map(link).collect(),
+            text: html(chapter.text, &self.links, &self.context.base_url),
+            next: next.map(link),
+        })?;
+        Ok(StaticPage::new(chapter.path(), html))
+    }
+}
+
+/// A chapter as HTML, without its title.
+fn html(markdown: &str, links: &ExplorerLinks, base_url: &BaseUrl) -> String {
+    let mut converter = Converter { links, closing: "", is_title: false, has_code: false };
+    let markdown = markdown.replace(DOCUMENTED_ADDRESS, base_url.as_str());
+    let events = Parser::new_ext(&markdown, Options::ENABLE_TABLES);
+    let mut html = String::new();
+    pulldown_cmark::html::push_html(&mut html, events.filter_map(|event| converter.convert(event)));
+    // A wide table is scrolled by itself. Code is escaped, so these are tables of the chapter.
+    html.replace(
+        "<table>",
+        "<div class=\"table\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>",
+    )
+    .replace("</table>", "</table></div>")
+}
+
+/// Turns Markdown as the repository has it into that of a page.
+struct Converter<'a> {
+    links: &'a ExplorerLinks,
+    /// The end of the code block that is open.
+    closing: &'static str,
+    is_title: bool,
+    /// True behind a code block, where the same in another language may follow.
+    has_code: bool,
+}
+
+impl Converter<'_> {
+    fn convert<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
+        let has_code = mem::take(&mut self.has_code);
+        Some(match event {
+            // The title is that of the page.
+            Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }) => {
+                self.is_title = true;
+                return None;
+            }
+            Event::End(TagEnd::Heading(HeadingLevel::H1)) => {
+                self.is_title = false;
+                return None;
+            }
+            _ if self.is_title => return None,
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(words))) => {
+                Event::Html(self.open(&words, has_code).into())
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                self.has_code = true;
+                Event::Html(self.closing.into())
+            }
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                Event::Start(Tag::Link { link_type, dest_url: self.target(dest_url), title, id })
+            }
+            other => other,
+        })
+    }
+
+    /// The beginning of a code block.
+    fn open(&mut self, words: &str, is_alternative: bool) -> String {
+        let word = words.split(' ').next().unwrap_or_default();
+        let known = LANGUAGES.iter().find(|(name, _)| *name == word);
+        let label = known.map_or("", |(_, label)| label);
+        let is_folded = is_alternative && label != "Answer";
+        let (element, end, summary) = if is_folded {
+            ("details", "</code></pre></details>", "summary")
+        } else {
+            ("div", "</code></pre></div>", "p")
+        };
+        self.closing = end;
+        format!(
+            "<{element} class=\"code\"><{summary} class=\"language\">{label}</{summary}><pre tabindex=\"0\"><code>"
+        )
+    }
+
+    /// Where a link leads: to a chapter, or to another site.
+    fn target<'e>(&self, url: CowStr<'e>) -> CowStr<'e> {
+        match url.strip_suffix(".md") {
+            Some("README") => self.links.to(ROOT).into(),
+            Some(name) => self.links.to(&format!("{ROOT}/{name}")).into(),
+            None if url.starts_with('/') => self.links.to(&url).into(),
+            None => url,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The page on which a file is imported. A script sends it to the interface for programs.
+
+use application::table::FORMATS;
+use askama::Template;
+
+use super::Explorer;
+use super::cells::capitalized;
+use super::page::{Layout, render};
+use crate::groups::Group;
+use crate::links::{EXPORTS, IMPORTS};
+use crate::problem::Problem;
+
+#[derive(Template)]
+#[template(path = "explorer/import.html")]
+struct ImportPage<'a> {
+    layout: Layout<'a>,
+    group: Group,
+    api: String,
+    downloads: Vec<(String, String)>,
+    /// The formats, as the script and the file dialog take them.
+    media_types: String,
+    extensions: String,
+}
+
+impl Explorer {
+    pub(super) fn show_import(&self, group: Group) -> Result<String, Problem> {
+        let name = group.collection.name();
+        let title = format!("{} from a file", capitalized(group.items_name));
+        let mut layout = self.layout(title, name);
+        let target = format!("{IMPORTS}/{name}");
+        layout.command = Some(format!(
+            "{} -H 'Content-Type: text/csv' --data-binary @FILE.csv",
+            self.command(&target, "upsert=true")
+        ));
+        let (api, downloads) = (self.links.to(&target), self.downloads(group, ""));
+        let media_types: serde_json::Map<_, _> = FORMATS
+            .iter()
+            .map(|format| (format.extension.to_owned(), format.media_type.into()))
+            .collect();
+        let media_types = serde_json::Value::Object(media_types).to_string();
+        let extensions: Vec<_> =
+            FORMATS.iter().map(|format| format!(".{}", format.extension)).collect();
+        let extensions = extensions.join(",");
+        render(&ImportPage { layout, group, api, downloads, media_types, extensions })
+    }
+
+    /// The names and addresses of the files that a selection is exported as.
+    pub(super) fn downloads(&self, group: Group, query: &str) -> Vec<(String, String)> {
+        let name = group.collection.name();
+        let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+        let exported = FORMATS.iter().filter(|format| format.is_exported);
+        let address =
+            |extension: &str| self.links.to(&format!("{EXPORTS}/{name}.{extension}{query}"));
+        exported
+            .map(|format| (format.extension.to_uppercase(), address(format.extension)))
+            .collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! `/docs`: every operation of the document, listed by the server. Swagger UI takes the place of the
+//! list when it has loaded.
+
+use askama::Template;
+use poem::http::HeaderValue;
+use serde_json::Value;
+
+use super::Explorer;
+use super::page::{Layout, StaticPage, render};
+use crate::problem::Problem;
+
+/// The Content-Security-Policy of the page. The style of Swagger UI has images within it.
+const REFERENCE_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+     img-src 'self' data:; font-src data:; form-action 'none'; base-uri 'none'; \
+     frame-ancestors 'none'",
+);
+
+#[derive(Template)]
+#[template(path = "explorer/reference.html")]
+struct ReferencePage<'a> {
+    layout: Layout<'a>,
+    groups: Vec<OperationGroup<'a>>,
+    /// Where requests are sent: the path of the service on the host that the page came from.
+    server: &'a str,
+}
+
+/// The operations of a tag.
+pub struct OperationGroup<'a> {
+    pub name: &'a str,
+    pub description: &'a str,
+    pub anchor: String,
+    pub operations: Vec<OperationRow<'a>>,
+}
+
+pub struct OperationRow<'a> {
+    pub method: &'a str,
+    pub path: &'a str,
+    pub summary: &'a str,
+    pub anchor: String,
+}
+
+impl Explorer {
+    /// The pages that explain the interface: the guide and the reference.
+    ///
+    /// # Errors
+    /// A page that cannot be rendered.
+    pub fn documentation(&self, document: &Value) -> Result<Vec<StaticPage>, Problem> {
+        let reference = ReferencePage {
+            layout: self.layout("Operations", "operations"),
+            groups: groups_of(document),
+            server: self.context.base_url.path(),
+        };
+        let html = render(&reference)?;
+        let mut pages = self.guide()?;
+        pages.push(StaticPage { path: "/docs".to_owned(), html, policy: REFERENCE_POLICY });
+        Ok(pages)
+    }
+}
+
+fn groups_of(document: &Value) -> Vec<OperationGroup<'_>> {
+    let tags = document["tags"].as_array().into_iter().flatten();
+    tags.map(|tag| group_of(document, tag)).collect()
+}
+
+fn group_of<'a>(document: &'a Value, tag: &'a Value) -> OperationGroup<'a> {
+    let name = string(&tag["name"]);
+    // These are the anchors of Swagger UI, so a link leads to the same operation before and after.
+    let anchor = format!("/{}", name.replace(' ', "%20"));
+    let paths = document["paths"].as_object().into_iter().flatten();
+    let all = paths.flat_map(|(path, operations)| {
+        let operations = operations.as_object().into_iter().flatten();
+        operations.map(move |(method, operation)| (path, method, operation))
+    });
+    let own = all.filter(|(.., operation)| operation["tags"][0] == name);
+    let operations = own.map(|(path, method, operation)| OperationRow {
+        method,
+        path,
+        summary: string(&operation["summary"]),
+        anchor: format!("{anchor}/{}", string(&operation["operationId"])),
+    });
+    OperationGroup {
+        name,
+        description: string(&tag["description"]),
+        operations: operations.collect(),
+        anchor,
+    }
+}
+
+fn string(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

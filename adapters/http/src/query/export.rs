@@ -1,0 +1,63 @@
+//! The queries of exports and imports.
+
+use application::query::Selection;
+use application::{ImportMode, PageRequest};
+
+use super::collection::search;
+use super::parameters::{MAX_PAGE_SIZE, Parameters, SWITCH};
+use super::{filter, sort, view};
+use crate::groups::Group;
+use crate::problem::Problem;
+
+/// The parameters of an export.
+pub const EXPORT_PARAMETERS: &[&str] = &["filter", "sort", "fields", "q", "bom"];
+
+/// The parameters of an import.
+pub const IMPORT_PARAMETERS: &[&str] = &["mode", "upsert", "dry_run"];
+
+/// The values of `mode`; the first is the default.
+pub const MODES: [&str; 2] = ["all", "each"];
+
+/// The query of an export.
+#[derive(Debug)]
+pub struct ExportQuery {
+    /// The items, their order, and the members to show.
+    pub request: PageRequest,
+    /// True when a file of comma-separated values begins with a byte order mark.
+    pub has_bom: bool,
+}
+
+impl ExportQuery {
+    pub fn read(group: Group, raw: &str) -> Result<Self, Problem> {
+        let parameters = Parameters::read(raw, EXPORT_PARAMETERS)?;
+        let mut request = PageRequest::plain(1, MAX_PAGE_SIZE);
+        let filters = filter::read(&parameters.filters, group)?;
+        request.selection = Selection { filters, search: search(&parameters)? };
+        request.order = sort::read(&parameters, group)?;
+        request.is_counted = false;
+        request.view = view::read(group, &parameters)?;
+        let has_bom = parameters.choice("bom", SWITCH)?.unwrap_or(false);
+        Ok(Self { request, has_bom })
+    }
+}
+
+/// The query of an import.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportQuery {
+    pub mode: ImportMode,
+    pub is_upsert: bool,
+    pub is_dry_run: bool,
+}
+
+impl ImportQuery {
+    pub fn read(raw: &str) -> Result<Self, Problem> {
+        let parameters = Parameters::read(raw, IMPORT_PARAMETERS)?;
+        let is_on = |name| Ok::<_, Problem>(parameters.choice(name, SWITCH)?.unwrap_or(false));
+        let is_of_all = parameters.choice("mode", MODES)?.unwrap_or(true);
+        Ok(Self {
+            mode: if is_of_all { ImportMode::All } else { ImportMode::Each },
+            is_upsert: is_on("upsert")?,
+            is_dry_run: is_on("dry_run")?,
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! Items as files: how rows are written and read in each format.
+
+pub mod csv;
+pub mod ndjson;
+pub mod sheet;
+mod workbook_check;
+pub mod xlsx;
+
+use std::io;
+use std::sync::Arc;
+
+use application::table::{Cell, Column};
+use application::{ImportRow, ItemContent, RowContent};
+use domain::{Collection, Members, Pointer, Violation};
+
+/// Most columns of a file apart from those that every export begins with.
+pub const MOST_COLUMNS: usize = 1_000;
+
+/// Most rows of an import.
+pub const MOST_ROWS: usize = 100_000;
+
+/// The first row of a file: what each column is, and its name.
+#[derive(Clone, Debug)]
+pub struct Header {
+    pub columns: Arc<[Column]>,
+    pub names: Arc<[String]>,
+}
+
+impl Header {
+    /// The columns that every export begins with, and these members.
+    pub fn of_members<'a>(collection: Collection, members: impl Iterator<Item = &'a str>) -> Self {
+        let members = members.map(|name| Column::member(collection, name));
+        let columns: Vec<_> = Column::leading(collection).into_iter().chain(members).collect();
+        let names = columns.iter().map(|column| column.name(collection)).collect();
+        Self { columns: columns.into(), names }
+    }
+
+    /// The cells of an item.
+    pub fn cells<'a>(&'a self, item: &'a ItemContent, members: &'a Members) -> Vec<Cell<'a>> {
+        let cell = |column: &'a Column| match column {
+            Column::Id => Cell::sent(item.id.to_string()),
+            Column::Version => Cell::Number(item.version.to_string().into()),
+            Column::Parent => {
+                item.parent.map_or(Cell::Empty, |parent| Cell::sent(parent.to_string()))
+            }
+            Column::Member { name, kind } => Cell::of(members.get(name), *kind),
+        };
+        self.columns.iter().map(cell).collect()
+    }
+}
+
+/// The members of a stored item, which were judged when they were written.
+///
+/// # Errors
+/// When they are no JSON object: an export without the item would not be whole.
+pub fn members_of(item: &ItemContent) -> io::Result<Members> {
+    let members = Members::read(item.members.as_bytes()).ok().flatten();
+    members.ok_or_else(|| {
+        tracing::error!(id = %item.id, "the stored members are no JSON object");
+        io::Error::from(io::ErrorKind::InvalidData)
+    })
+}
+
+/// Why a file cannot be imported at all.
+#[derive(Debug)]
+pub enum FileError {
+    /// It is not of its format, or its first row cannot be used.
+    Malformed(String),
+    /// It holds too much.
+    TooMuch(String),
+}
+
+/// A row of an object, or of what is none.
+pub fn object_row(collection: Collection, number: u64, object: Option<&Members>) -> ImportRow {
+    let content = if let Some(object) = object {
+        RowContent::of_object(object, |name| Column::named(collection, name))
+    } else {
+        let detail = "the row is no JSON object; send one";
+        Err(Violation::new(Pointer::root(), "not_an_object", detail))
+    };
+    ImportRow { number, content }
+}
+
+/// Refuses a file with more rows than are imported at once.
+pub fn require_rows(count: usize) -> Result<(), FileError> {
+    if count <= MOST_ROWS {
+        return Ok(());
+    }
+    let detail = format!("at most {MOST_ROWS} rows are imported at once; send them in parts");
+    Err(FileError::TooMuch(detail))
+}

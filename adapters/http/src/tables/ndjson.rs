@@ -1,0 +1,137 @@
+//! JSON: an object on every line, or an array of objects.
+
+use std::io;
+
+use application::table::Column;
+use application::{ImportRow, ItemContent};
+use bytes::Bytes;
+use domain::json::{JsonError, Kind, MAX_DEPTH, push_string, read_within};
+use domain::{Collection, Members, Pointer, Violation};
+
+use super::csv::BOM;
+use super::{FileError, Header, members_of, object_row, require_rows};
+
+/// Levels that an array puts around its elements.
+const ARRAY_DEPTH: usize = 1;
+
+/// Writes items as lines. Names are those of columns; values are as they were written.
+///
+/// # Errors
+/// When a stored item cannot be read.
+pub fn rows(
+    collection: Collection,
+    header: Option<&Header>,
+    items: &[ItemContent],
+) -> io::Result<Vec<u8>> {
+    let mut out = String::new();
+    for item in items {
+        let members = members_of(item)?;
+        let mut line = Line::new(&mut out);
+        for column in Column::leading(collection) {
+            match column {
+                Column::Id => line.string("id", &item.id.to_string()),
+                Column::Version => line.raw(&column.name(collection), &item.version.to_string()),
+                Column::Parent | Column::Member { .. } => {
+                    if let Some(parent) = item.parent {
+                        line.string(&column.name(collection), &parent.to_string());
+                    }
+                }
+            }
+        }
+        let is_shown = |name: &str| {
+            header.is_none_or(|header| {
+                header.columns.iter().any(
+                    |column| matches!(column, Column::Member { name: own, .. } if **own == *name),
+                )
+            })
+        };
+        for (name, value) in members.iter().filter(|(name, _)| is_shown(name)) {
+            line.raw(&Column::member(collection, &name).name(collection), value.encoded());
+        }
+        line.finish();
+    }
+    Ok(out.into_bytes())
+}
+
+/// A line under construction.
+struct Line<'a> {
+    out: &'a mut String,
+    is_first: bool,
+}
+
+impl<'a> Line<'a> {
+    fn new(out: &'a mut String) -> Self {
+        out.push('{');
+        Self { out, is_first: true }
+    }
+
+    fn raw(&mut self, name: &str, json: &str) {
+        if !std::mem::take(&mut self.is_first) {
+            self.out.push(',');
+        }
+        push_string(self.out, name);
+        self.out.push(':');
+        self.out.push_str(json);
+    }
+
+    fn string(&mut self, name: &str, string: &str) {
+        let mut json = String::new();
+        push_string(&mut json, string);
+        self.raw(name, &json);
+    }
+
+    fn finish(self) {
+        self.out.push_str("}\n");
+    }
+}
+
+/// Reads the lines of a file; empty ones are left out, and counted.
+///
+/// # Errors
+/// When it has too many rows.
+pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, FileError> {
+    let body = body.strip_prefix(BOM.as_bytes()).unwrap_or(body);
+    let mut rows = Vec::new();
+    for (number, line) in (1..).zip(body.split(|byte| *byte == b'\n')) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        require_rows(rows.len() + 1)?;
+        rows.push(match Members::read(line) {
+            Ok(object) => object_row(collection, number, object.as_ref()),
+            Err(error) => ImportRow { number, content: Err(malformed(&error)) },
+        });
+    }
+    Ok(rows)
+}
+
+fn malformed(error: &JsonError) -> Violation {
+    let detail = format!("the row is no JSON: {error}");
+    Violation::new(Pointer::root(), "malformed_json", detail)
+}
+
+/// Reads the elements of an array.
+///
+/// # Errors
+/// When the file is no JSON array, or has too many elements.
+pub fn read_array(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, FileError> {
+    let read = read_within(body, MAX_DEPTH + ARRAY_DEPTH)
+        .map_err(|error| FileError::Malformed(format!("The file is no JSON: {error}.")))?;
+    let elements = match read.value().kind() {
+        Kind::Array => read.value().elements(),
+        _ => None,
+    };
+    let Some(elements) = elements else {
+        let detail = "The file is no JSON array; send one, or an object on every line as `application/x-ndjson`.";
+        return Err(FileError::Malformed(detail.to_owned()));
+    };
+    let mut rows = Vec::new();
+    for (number, element) in (1..).zip(elements) {
+        require_rows(rows.len() + 1)?;
+        rows.push(match Members::from_value(element) {
+            Ok(object) => object_row(collection, number, object.as_ref()),
+            Err(error) => ImportRow { number, content: Err(malformed(&error)) },
+        });
+    }
+    Ok(rows)
+}

@@ -1,0 +1,94 @@
+//! Rows of cells under a first row of names, wherever they were read from.
+
+use std::sync::Arc;
+
+use application::table::{Cell, Column, Columns, NameError};
+use application::{ImportRow, RowContent};
+use domain::{Collection, Pointer, Violation};
+
+use super::{FileError, MOST_COLUMNS, require_rows};
+
+/// Most cells of a file, those without content in front of others counted: each takes many times
+/// the byte that it has in a file.
+const MOST_CELLS: usize = 2_000_000;
+
+/// Refuses a row with more cells than an export may have.
+pub fn require_columns(collection: Collection, count: usize) -> Result<(), FileError> {
+    let most = MOST_COLUMNS + Column::leading(collection).len();
+    if count <= most {
+        return Ok(());
+    }
+    Err(FileError::TooMuch(format!("A file may have at most {most} columns, not {count}.")))
+}
+
+/// Reads rows one after the other.
+pub struct SheetReader {
+    columns: Arc<Columns>,
+    rows: Vec<ImportRow>,
+    cells: usize,
+}
+
+impl SheetReader {
+    /// Reads the names. Those of columns without any may be empty, at the end.
+    ///
+    /// # Errors
+    /// When a name stands twice or is missing, or there are too many.
+    pub fn new(collection: Collection, names: &[String]) -> Result<Self, FileError> {
+        let used = names.iter().rposition(|name| !name.is_empty()).map_or(0, |last| last + 1);
+        let names = &names[..used];
+        if names.is_empty() {
+            let detail = "The first row is to name the columns, and names none.";
+            return Err(FileError::Malformed(detail.to_owned()));
+        }
+        require_columns(collection, names.len())?;
+        if let Some(place) = names.iter().position(String::is_empty) {
+            let detail = format!(
+                "Column {} has no name in the first row; name it, or remove it.",
+                place + 1
+            );
+            return Err(FileError::Malformed(detail));
+        }
+        let columns = Columns::named(collection, names.iter().map(String::as_str));
+        let columns = columns.map_err(|NameError::Twice(name)| {
+            FileError::Malformed(format!(
+                "The column `{name}` is in the first row twice; remove one."
+            ))
+        })?;
+        Ok(Self { columns: Arc::new(columns), rows: Vec::new(), cells: 0 })
+    }
+
+    /// Adds a row. One without any content is left out.
+    ///
+    /// # Errors
+    /// When there are too many rows or cells.
+    pub fn add(&mut self, number: u64, mut cells: Vec<Cell<'static>>) -> Result<(), FileError> {
+        let used = cells.iter().rposition(|cell| *cell != Cell::Empty).map_or(0, |last| last + 1);
+        if used == 0 {
+            return Ok(());
+        }
+        require_rows(self.rows.len() + 1)?;
+        self.cells += used;
+        if self.cells > MOST_CELLS {
+            let detail = format!("A file may have at most {MOST_CELLS} cells; send it in parts.");
+            return Err(FileError::TooMuch(detail));
+        }
+        let named = self.columns.all().len();
+        let content = if used > named {
+            let detail = format!(
+                "the row has {used} cells and the first row names {named} columns; a cell that holds a comma is put in quotation marks"
+            );
+            Err(Violation::new(Pointer::root(), "too_many_cells", detail))
+        } else {
+            cells.truncate(used);
+            cells.shrink_to_fit();
+            Ok(RowContent::of_cells(&self.columns, cells))
+        };
+        self.rows.push(ImportRow { number, content });
+        Ok(())
+    }
+
+    /// The rows.
+    pub fn finish(self) -> Vec<ImportRow> {
+        self.rows
+    }
+}

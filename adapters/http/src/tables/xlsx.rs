@@ -1,0 +1,315 @@
+//! Excel workbooks (ISO/IEC 29500, `SpreadsheetML`).
+
+use std::fs::File;
+use std::io::{self, Cursor};
+use std::ops::Range;
+use std::path::Path;
+
+use application::table::{Cell, is_exact_in_a_double};
+use application::{ImportRow, ItemContent};
+use bytes::Bytes;
+use calamine::{
+    DataRef, ExcelDateTime, Reader as _, Xlsx, XlsxError as ReadError, open_workbook_from_rs,
+};
+use domain::Collection;
+use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
+use thiserror::Error;
+
+use super::sheet::{SheetReader, require_columns};
+use super::workbook_check::{self, SHEET_ROWS, too_large};
+use super::{FileError, Header, members_of};
+
+/// Most characters of a cell, as UTF-16 counts them.
+const MOST_CHARACTERS: usize = 32_767;
+
+/// The days that a workbook can tell: those from 1900 to 9999.
+const DAYS: Range<f64> = 0.0..2_958_466.0;
+
+/// Milliseconds of a day.
+const DAY: f64 = 86_400_000.0;
+
+/// Why items cannot be written to a workbook.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// They do not fit into the format.
+    #[error("{0}")]
+    DoesNotFit(String),
+    /// It cannot be written here.
+    #[error("the workbook cannot be written: {0}")]
+    Failed(String),
+}
+
+impl From<XlsxError> for WriteError {
+    fn from(error: XlsxError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Writes a workbook through temporary files, so that its size takes no memory.
+pub struct WorkbookWriter {
+    workbook: Workbook,
+    header: Header,
+    row: u32,
+}
+
+impl WorkbookWriter {
+    /// A workbook with the first row, whose temporary files are in a folder.
+    ///
+    /// # Errors
+    /// When a file cannot be written there.
+    pub fn new(name: &str, header: Header, folder: &Path) -> Result<Self, WriteError> {
+        let mut workbook = Workbook::new();
+        workbook.set_tempdir(folder)?;
+        let sheet = workbook.add_worksheet_with_constant_memory()?;
+        sheet.set_name(name)?.set_freeze_panes(1, 0)?;
+        let bold = Format::new().set_bold();
+        for (place, name) in (0..).zip(header.names.iter()) {
+            require_length(0, name, name)?;
+            sheet.write_string_with_format(0, place, name, &bold)?;
+        }
+        Ok(Self { workbook, header, row: 0 })
+    }
+
+    /// Adds items as rows.
+    ///
+    /// # Errors
+    /// When one does not fit, or the file cannot be written.
+    pub fn add(&mut self, items: &[ItemContent]) -> Result<(), WriteError> {
+        for item in items {
+            let members =
+                members_of(item).map_err(|error| WriteError::Failed(error.to_string()))?;
+            self.row += 1;
+            if self.row == SHEET_ROWS {
+                let detail = format!(
+                    "A sheet has at most {SHEET_ROWS} rows; select fewer items, or export them as CSV."
+                );
+                return Err(WriteError::DoesNotFit(detail));
+            }
+            let sheet = self.workbook.worksheet_from_index(0)?;
+            let cells = self.header.cells(item, &members);
+            for (place, (cell, name)) in (0..).zip(cells.iter().zip(self.header.names.iter())) {
+                write(sheet, self.row, place, cell, name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The finished file, at its beginning. It has no name, so that it goes when it is closed.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(mut self, folder: &Path) -> Result<File, WriteError> {
+        let failed = |error: io::Error| WriteError::Failed(error.to_string());
+        let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
+        self.workbook.save_to_writer(&mut file)?;
+        io::Seek::rewind(&mut file).map_err(failed)?;
+        Ok(file)
+    }
+}
+
+/// Numbers that a double cannot keep are strings, so that no digit is lost.
+fn write(
+    sheet: &mut Worksheet,
+    row: u32,
+    place: u16,
+    cell: &Cell<'_>,
+    name: &str,
+) -> Result<(), WriteError> {
+    match cell {
+        Cell::Empty => {}
+        Cell::Number(digits) => match digits.parse::<f64>() {
+            Ok(number) if is_exact_in_a_double(digits) => {
+                sheet.write_number(row, place, number)?;
+            }
+            _ => {
+                require_length(row, name, digits)?;
+                sheet.write_string(row, place, digits.as_ref())?;
+            }
+        },
+        Cell::String(string) => {
+            require_length(row, name, string)?;
+            sheet.write_string(row, place, string.as_ref())?;
+        }
+    }
+    Ok(())
+}
+
+fn require_length(row: u32, name: &str, string: &str) -> Result<(), WriteError> {
+    if string.len() <= MOST_CHARACTERS || string.encode_utf16().count() <= MOST_CHARACTERS {
+        return Ok(());
+    }
+    let detail = format!(
+        "Row {row} has more than {MOST_CHARACTERS} characters in the column `{name}`, which a cell cannot hold; leave the column out with `fields`, or export the items as CSV."
+    );
+    Err(WriteError::DoesNotFit(detail))
+}
+
+/// Reads the rows of the first sheet.
+///
+/// # Errors
+/// When it is no workbook, holds more than so many bytes unpacked, its first row cannot be used, or
+/// it has too many rows.
+pub fn read(
+    collection: Collection,
+    body: &Bytes,
+    most_bytes: u64,
+) -> Result<Vec<ImportRow>, FileError> {
+    workbook_check::check(body, most_bytes)?;
+    let mut workbook: Xlsx<_> =
+        open_workbook_from_rs(Cursor::new(body)).map_err(|error: ReadError| malformed(&error))?;
+    let Some(name) = workbook.sheet_names().into_iter().next() else {
+        return Err(FileError::Malformed("The workbook has no sheet.".to_owned()));
+    };
+    let mut cells = workbook.worksheet_cells_reader(&name).map_err(|error| malformed(&error))?;
+    let mut sheet = None;
+    let (mut row, mut current, mut left) = (0, Vec::new(), most_bytes);
+    loop {
+        let cell = cells.next_cell().map_err(|error| malformed(&error))?;
+        let place = cell.as_ref().map(calamine::Cell::get_position);
+        if place.is_none_or(|(next, _)| next != row) && !current.is_empty() {
+            add(collection, &mut sheet, row, std::mem::take(&mut current))?;
+        }
+        let (Some(cell), Some((next, column))) = (cell, place) else { break };
+        let column = column as usize;
+        if next < row {
+            return Err(FileError::Malformed(format!(
+                "Row {} comes after row {}.",
+                next + 1,
+                row + 1
+            )));
+        }
+        row = next;
+        let value = value(cell.get_value()).map_err(|error| {
+            FileError::Malformed(format!(
+                "The cell in row {} and column {} {error}.",
+                row + 1,
+                column + 1
+            ))
+        })?;
+        // Many cells may share one string.
+        let size = value.as_written().map_or(0, str::len) as u64;
+        left = left.checked_sub(size).ok_or_else(|| too_large(most_bytes))?;
+        if value != Cell::Empty {
+            require_columns(collection, column + 1)?;
+            current.resize(current.len().max(column + 1), Cell::Empty);
+            current[column] = value;
+        }
+    }
+    let (_, sheet) =
+        sheet.ok_or_else(|| FileError::Malformed("The first sheet is empty.".to_owned()))?;
+    Ok(sheet.finish())
+}
+
+/// Adds a row; the first one with any content names the columns.
+fn add(
+    collection: Collection,
+    sheet: &mut Option<(u32, SheetReader)>,
+    row: u32,
+    cells: Vec<Cell<'static>>,
+) -> Result<(), FileError> {
+    if let Some((first, sheet)) = sheet {
+        return sheet.add(u64::from(row - *first), cells);
+    }
+    let name = |cell: &Cell<'_>| cell.as_written().unwrap_or_default().to_owned();
+    let names: Vec<_> = cells.iter().map(name).collect();
+    *sheet = Some((row, SheetReader::new(collection, &names)?));
+    Ok(())
+}
+
+fn malformed(error: &ReadError) -> FileError {
+    FileError::Malformed(format!("The workbook cannot be read: {error}."))
+}
+
+/// The cell as it would stand in a file of comma-separated values.
+fn value(data: &DataRef<'_>) -> Result<Cell<'static>, &'static str> {
+    Ok(match data {
+        DataRef::Empty => Cell::Empty,
+        DataRef::Int(number) => Cell::Number(number.to_string().into()),
+        DataRef::Float(number) => float(*number)?,
+        DataRef::String(string) => Cell::sent(string.clone()),
+        DataRef::SharedString(string) => Cell::sent((*string).to_owned()),
+        DataRef::Bool(value) => Cell::sent(value.to_string()),
+        DataRef::DateTime(time) => date(time)?,
+        DataRef::DateTimeIso(time) => {
+            Cell::sent(time.strip_suffix("T00:00:00").unwrap_or(time).to_owned())
+        }
+        DataRef::DurationIso(duration) => Cell::sent(duration.clone()),
+        DataRef::Error(_) => return Err("holds an error such as #REF!; correct its formula"),
+    })
+}
+
+/// A number without more digits than it has: whole ones have no decimal point.
+fn float(number: f64) -> Result<Cell<'static>, &'static str> {
+    if number.is_finite() {
+        Ok(Cell::Number(number.to_string().into()))
+    } else {
+        Err("holds a number that is too large; write it as text")
+    }
+}
+
+/// `YYYY-MM-DD`, with the time of day where there is one. A duration stays a number, of days.
+fn date(time: &ExcelDateTime) -> Result<Cell<'static>, &'static str> {
+    if time.is_duration() {
+        return float(time.as_f64());
+    }
+    if !DAYS.contains(&time.as_f64()) {
+        return Err("holds a date that is none; correct it");
+    }
+    let (year, month, day, hour, minute, second, _) = time.to_ymd_hms_milli();
+    let date = format!("{year:04}-{month:02}-{day:02}");
+    let has_time = (time.as_f64().fract() * DAY).round() > 0.0;
+    Ok(Cell::sent(if has_time {
+        format!("{date}T{hour:02}:{minute:02}:{second:02}")
+    } else {
+        date
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use application::RowMembers;
+    use application::table::Cell;
+    use bytes::Bytes;
+    use domain::Collection;
+    use rust_xlsxwriter::{ExcelDateTime, Format, Workbook};
+
+    use super::read;
+
+    /// The cells of the row below the names `a`, `b`, … as they are imported.
+    fn imported(write: impl FnOnce(&mut rust_xlsxwriter::Worksheet)) -> Vec<Cell<'static>> {
+        let mut workbook = Workbook::new();
+        let sheet = workbook.add_worksheet();
+        for (place, name) in (0..).zip(["a", "b", "c", "d", "e", "f"]) {
+            sheet.write_string(0, place, name).unwrap();
+        }
+        write(sheet);
+        let body = Bytes::from(workbook.save_to_buffer().unwrap());
+        let mut rows = read(Collection::known("files"), &body, 1 << 20).unwrap();
+        match rows.remove(0).content.unwrap().members {
+            RowMembers::Cells { cells, .. } => cells,
+            RowMembers::Whole(members) => panic!("{members:?}"),
+        }
+    }
+
+    #[test]
+    fn cells_of_every_kind_are_read_as_people_see_them() {
+        let date = |date| ExcelDateTime::parse_from_str(date).unwrap();
+        let cells = imported(|sheet| {
+            let format = Format::new().set_num_format("yyyy-mm-dd hh:mm:ss");
+            sheet.write_datetime_with_format(1, 0, date("2026-02-28"), &format).unwrap();
+            sheet.write_datetime_with_format(1, 1, date("2026-02-28T13:05:09"), &format).unwrap();
+            sheet.write_boolean(1, 2, true).unwrap();
+            sheet.write_number(1, 3, 1234.5).unwrap();
+            sheet.write_number(1, 4, 3.0).unwrap();
+            sheet.write_string(1, 5, "12345678901234567890").unwrap();
+        });
+        let written: Vec<_> = cells.iter().filter_map(Cell::as_written).collect();
+        assert_eq!(
+            written,
+            ["2026-02-28", "2026-02-28T13:05:09", "true", "1234.5", "3", "12345678901234567890"]
+        );
+        let encoded = |place: usize| cells[place].encoded(None).unwrap();
+        assert_eq!((encoded(2), encoded(4)), ("true".to_owned(), "3".to_owned()));
+        assert_eq!(encoded(5), "12345678901234567890", "every digit of a number in a cell of text");
+    }
+}

@@ -1,0 +1,231 @@
+//! The items that rows would leave, and the verdict on each.
+
+use std::collections::{HashMap, HashSet};
+
+use domain::{Collection, Item, ItemId, Resource, Violation};
+use futures_lite::future::yield_now;
+
+use super::refusal::{
+    id_not_allowed, id_stands_twice, not_stored, require_no_version, require_version, unknown_id,
+};
+use super::replay::key_of;
+use super::row::{ImportRow, ImportedRow, RowContent};
+use super::{Batch, Import};
+use crate::ports::{ItemChange, ItemChangeKind, Reach, ReadDependency, Scope, ShownItem};
+use crate::resources::ResourceService;
+use crate::resources::read_set::DecisionContext;
+use crate::resources::replace_all::ELEMENTS_AT_A_TIME;
+use crate::resources::result::remarks;
+use crate::resources::rules::has_rules;
+use crate::resources::validate::{Draft, ProposedItem, stored_members};
+use crate::{ItemAddress, Result};
+
+/// Items that are read together.
+const READ_AT_A_TIME: usize = 32;
+
+/// The stored items that rows name, and those of the parents they name that exist.
+#[derive(Default)]
+pub(super) struct Stored {
+    items: HashMap<ItemId, ShownItem>,
+    parents: HashSet<ItemId>,
+}
+
+/// Rows that were judged, and what is to be written if none of them is refused.
+pub(super) struct JudgedRows {
+    pub rows: Vec<ImportedRow>,
+    pub changes: Vec<ItemChange>,
+    pub read_set: Vec<ReadDependency>,
+}
+
+impl<R: Resource> ResourceService<R> {
+    /// Reads the items that rows name; `None` when they are too large to be changed together.
+    pub(super) async fn stored(&self, batch: Batch<'_>) -> Result<Option<Stored>> {
+        let mut stored = Stored::default();
+        let named = batch.rows.iter().filter_map(ImportRow::id);
+        let ids: Vec<_> = named.filter(|_| batch.import.is_upsert).collect();
+        let mut bytes = 0;
+        for ids in ids.chunks(READ_AT_A_TIME) {
+            for shown in self.repository.find_many(&self.reach(None), ids).await? {
+                bytes += shown.item.members.len();
+                stored.items.insert(shown.item.id, shown);
+            }
+            if bytes > batch.import.most_bytes {
+                return Ok(None);
+            }
+        }
+        if let Some(collection) = self.collection.parent() {
+            stored.parents = self.existing_parents(collection, batch.rows).await?;
+        }
+        Ok(Some(stored))
+    }
+
+    async fn existing_parents(
+        &self,
+        collection: Collection,
+        rows: &[ImportRow],
+    ) -> Result<HashSet<ItemId>> {
+        let parent = |row: &ImportRow| ItemId::parse(row.content.as_ref().ok()?.parent.as_deref()?);
+        let named: HashSet<_> = rows.iter().filter_map(parent).collect();
+        let named: Vec<_> = named.into_iter().collect();
+        let reach = Reach::of_the_service(Scope::of(collection));
+        let mut existing = HashSet::new();
+        for ids in named.chunks(READ_AT_A_TIME) {
+            let found = self.repository.find_many(&reach, ids).await?;
+            existing.extend(found.into_iter().map(|shown| shown.item.id));
+        }
+        Ok(existing)
+    }
+
+    /// Returns the draft of each row, or the errors that prevent its item from being identified.
+    pub(super) async fn row_drafts(
+        &self,
+        batch: Batch<'_>,
+        stored: &Stored,
+    ) -> Vec<Result<ProposedItem<R>, Violation>> {
+        let (mut seen, mut drafts) = (HashSet::new(), Vec::with_capacity(batch.rows.len()));
+        for row in batch.rows {
+            let is_twice = row.id().is_some_and(|id| !seen.insert(id));
+            drafts.push(match &row.content {
+                Err(violation) => Err(violation.clone()),
+                Ok(_) if is_twice => Err(id_stands_twice()),
+                Ok(content) => self.row_draft(batch.import, content, stored),
+            });
+            if drafts.len() % ELEMENTS_AT_A_TIME == 0 {
+                yield_now().await;
+            }
+        }
+        drafts
+    }
+
+    fn row_draft(
+        &self,
+        import: &Import,
+        content: &RowContent,
+        stored: &Stored,
+    ) -> Result<ProposedItem<R>, Violation> {
+        let Some(named) = &content.id else {
+            require_no_version(content)?;
+            let parent = self.parent_of(content, stored)?;
+            let draft = Draft::of(&content.members.applied_to(None)?, None);
+            let address = ItemAddress { parent, id: self.ids.next_id() };
+            return Ok(ProposedItem { address, before: None, draft });
+        };
+        if !import.is_upsert {
+            return Err(id_not_allowed());
+        }
+        let shown = ItemId::parse(named).and_then(|id| stored.items.get(&id));
+        let shown = shown.ok_or_else(unknown_id)?;
+        self.require_same_parent(content, &shown.item)?;
+        let before = stored_members(&shown.item).map_err(|error| not_stored(&error))?;
+        let after = content.members.applied_to(Some(&before))?;
+        if after.encoded() != before.encoded() {
+            require_version(import, content, shown.item.version)?;
+        }
+        let draft = Draft::of(&after, Some(shown.item.id));
+        let address = ItemAddress::of(&shown.item);
+        Ok(ProposedItem { address, before: Some(shown.clone()), draft })
+    }
+
+    /// The parent of a new item.
+    fn parent_of(
+        &self,
+        content: &RowContent,
+        stored: &Stored,
+    ) -> Result<Option<ItemId>, Violation> {
+        let Some(named) = &content.parent else { return Ok(None) };
+        let parent = ItemId::parse(named).filter(|id| stored.parents.contains(id));
+        parent.map(Some).ok_or_else(|| {
+            let name = self.parent_name();
+            let detail =
+                format!("there is no {name} with this id; correct it, or leave the cell empty");
+            Violation::of_member(name, "unknown_parent", detail)
+        })
+    }
+
+    fn require_same_parent(&self, content: &RowContent, item: &Item) -> Result<(), Violation> {
+        let Some(named) = &content.parent else { return Ok(()) };
+        if ItemId::parse(named) == item.parent {
+            return Ok(());
+        }
+        let name = self.parent_name();
+        let detail = format!("an item stays with its {name}; restore the cell, or leave it empty");
+        Err(Violation::of_member(name, "parent_mismatch", detail))
+    }
+
+    fn parent_name(&self) -> &'static str {
+        self.collection.spec().parent.map_or("parent", |parent| parent.rel)
+    }
+
+    /// Asks the rules about every row that changes something, each beside the others.
+    pub(super) async fn judge_rows(
+        &self,
+        batch: Batch<'_>,
+        drafts: Vec<Result<ProposedItem<R>, Violation>>,
+    ) -> Result<JudgedRows> {
+        let mut decision = self.decision();
+        if has_rules::<R>(&decision) && batch.rows.len() > 1 {
+            let now = decision.now;
+            decision =
+                decision.of_batch(drafts.iter().flatten().map(|row| row.item(now)).collect());
+        }
+        let mut rows = Vec::with_capacity(batch.rows.len());
+        let mut changes = Vec::with_capacity(batch.rows.len());
+        for (row, draft) in batch.rows.iter().zip(drafts) {
+            let is_first = batch.claims_key && changes.is_empty();
+            rows.push(match draft {
+                Err(violation) => batch.refused(row, violation),
+                Ok(draft) if is_unchanged(&draft) => ImportedRow::unchanged(row),
+                Ok(draft) => {
+                    let (imported, change) =
+                        self.judge_row(batch, row, draft, is_first, &mut decision).await?;
+                    changes.extend(change);
+                    imported
+                }
+            });
+            if rows.len() % ELEMENTS_AT_A_TIME == 0 {
+                yield_now().await;
+            }
+        }
+        Ok(JudgedRows { rows, changes, read_set: decision.into_read_set() })
+    }
+
+    async fn judge_row(
+        &self,
+        batch: Batch<'_>,
+        row: &ImportRow,
+        draft: ProposedItem<R>,
+        is_first: bool,
+        decision: &mut DecisionContext,
+    ) -> Result<(ImportedRow, Option<ItemChange>)> {
+        let context = decision.context(&batch.options.caller, draft.operation(), draft.address);
+        let mut imported = ImportedRow::written(row, &draft);
+        let ProposedItem { address: ItemAddress { parent, id }, before, draft } = draft;
+        let (after, verdict) = self.judge(&context, before.as_ref(), draft, decision).await?;
+        if !verdict.errors.is_empty() {
+            return Ok((batch.refused(row, verdict.errors), None));
+        }
+        if let Err(violation) = self.require_size(after.members().encoded().len()) {
+            return Ok((batch.refused(row, violation), None));
+        }
+        imported.warnings = verdict.warnings;
+        let addition = self.new_item(id, after, None);
+        let kind = match &before {
+            Some(shown) => ItemChangeKind::Update(addition.in_place_of(&shown.item)),
+            None => ItemChangeKind::Insert(addition),
+        };
+        if batch.options.is_dry_run && before.is_none() {
+            // Another id is made when it is done.
+            (imported.id, imported.version) = (None, None);
+        }
+        let key = key_of(batch.options, row.number, is_first);
+        let remarks = remarks(&imported.warnings);
+        Ok((imported, Some(ItemChange { parent, kind, key, remarks })))
+    }
+}
+
+/// Returns true if the item has these members already. What was sound when it was written is not
+/// judged again.
+fn is_unchanged<R: Resource>(proposed: &ProposedItem<R>) -> bool {
+    let encoded = proposed.draft.after.members().encoded();
+    proposed.before.as_ref().is_some_and(|shown| *shown.item.members == *encoded)
+}

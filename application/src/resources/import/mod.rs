@@ -1,0 +1,253 @@
+//! Imports: rows of a table that become items, all in one transaction or each in its own.
+//!
+//! `row` is what was sent and what became of it, `draft` the items that rows would leave, `replay`
+//! how an import that is sent again finds what it did, and `refusal` the errors of rows.
+
+mod draft;
+mod refusal;
+mod replay;
+mod row;
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use domain::{Resource, Violations};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+pub use row::{ImportRow, ImportedRow, RowContent, RowMembers, RowOutcome};
+
+use self::refusal::{id_stands_twice, not_stored, too_much};
+use self::replay::Replay;
+use super::ResourceService;
+use super::write::MAX_ATTEMPTS;
+use crate::ports::{RepositoryError, WriteMetadata};
+use crate::{ApplicationError, Result, WriteOptions};
+
+/// Rows that are written side by side where each is a write of its own: they share commits.
+const ROWS_AT_A_TIME: usize = 32;
+
+/// Most errors that are kept of all rows.
+const MOST_ERRORS: usize = 1_000;
+
+/// Rows as they are to be imported.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// How much is done when rows are refused.
+    pub mode: ImportMode,
+    /// True when rows with an identifier change the item of it.
+    pub is_upsert: bool,
+    /// True when a row that changes an item must name its version.
+    pub requires_version: bool,
+    /// The rows.
+    pub rows: Vec<ImportRow>,
+    /// Most bytes of stored members that the rows may change in one transaction.
+    pub most_bytes: usize,
+}
+
+/// How much of an import is done when rows are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportMode {
+    /// Nothing.
+    All,
+    /// The other rows.
+    Each,
+}
+
+/// The outcome of an import, or of a dry run.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The rows, in their order.
+    pub rows: Vec<ImportedRow>,
+    /// False when nothing was done because rows were refused.
+    pub is_done: bool,
+}
+
+/// The imports.
+#[async_trait]
+pub trait ImportUseCases: Send + Sync {
+    /// Makes new items of rows and gives new members to the items that rows name. Each row has a key
+    /// of its own, so that an import that is sent again continues where it broke off.
+    ///
+    /// # Errors
+    /// `KeyInUse`; `KeyReused`; `Invalid` when the rows are too much for one transaction;
+    /// `TooManyConflicts`; `Store`.
+    async fn import(&self, options: &WriteOptions, import: &Import) -> Result<Imported>;
+}
+
+#[async_trait]
+impl<R: Resource> ImportUseCases for ResourceService<R> {
+    async fn import(&self, options: &WriteOptions, import: &Import) -> Result<Imported> {
+        let _in_flight = self.in_flight.begin(options)?;
+        for _ in 0..MAX_ATTEMPTS {
+            let errors_left = AtomicUsize::new(MOST_ERRORS);
+            let (rows, errors_left) = (&*import.rows, &errors_left);
+            let batch = Batch { options, import, rows, claims_key: true, errors_left };
+            let replay = self.replay(options, import).await?;
+            let rows = match import.mode {
+                ImportMode::All if replay.is_empty() => self.import_together(batch).await,
+                ImportMode::All => Ok(replay.all_rows(&import.rows)),
+                ImportMode::Each => self.import_each(batch, &replay).await,
+            };
+            match rows {
+                Ok(rows) => {
+                    let is_done = import.mode == ImportMode::Each
+                        || !rows.iter().any(ImportedRow::is_refused);
+                    return Ok(Imported { rows, is_done });
+                }
+                // The same import is under way in another instance, and has done it.
+                Err(BatchError::AnsweredBefore) => {}
+                Err(BatchError::Failed(error)) => return Err(error),
+            }
+        }
+        Err(ApplicationError::TooManyConflicts)
+    }
+}
+
+/// Rows that are imported together or not at all.
+#[derive(Clone, Copy)]
+struct Batch<'a> {
+    options: &'a WriteOptions,
+    import: &'a Import,
+    rows: &'a [ImportRow],
+    /// True when the first row that is written claims the key of the whole request.
+    claims_key: bool,
+    /// How many errors are still kept.
+    errors_left: &'a AtomicUsize,
+}
+
+impl Batch<'_> {
+    /// A row that was refused. Beyond the first errors of all rows, its own are not kept.
+    fn refused(&self, row: &ImportRow, errors: impl Into<Violations>) -> ImportedRow {
+        let errors: Violations = errors.into();
+        let left = self.errors_left.load(Ordering::Relaxed);
+        let mut kept = Violations::default();
+        kept.extend(errors.iter().take(left).cloned());
+        self.errors_left.fetch_sub(kept.iter().count(), Ordering::Relaxed);
+        ImportedRow::refused(row.number, kept)
+    }
+}
+
+/// Why rows were not imported.
+enum BatchError {
+    /// A row was imported before under the same key.
+    AnsweredBefore,
+    Failed(ApplicationError),
+}
+
+impl<E: Into<ApplicationError>> From<E> for BatchError {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl<R: Resource> ResourceService<R> {
+    /// Imports the rows that were not imported before: one after the other until one has claimed the
+    /// key, the others side by side.
+    async fn import_each(
+        &self,
+        batch: Batch<'_>,
+        replay: &Replay,
+    ) -> Result<Vec<ImportedRow>, BatchError> {
+        let twice = named_twice(batch.rows);
+        let is_store_down = AtomicBool::new(false);
+        let mut rows = Vec::with_capacity(batch.rows.len());
+        let has_key = batch.options.key.is_some() && !batch.options.is_dry_run;
+        let mut claims_key = has_key && replay.is_empty();
+        let import = |row, claims_key| {
+            let batch = Batch { claims_key, ..batch };
+            self.import_one(batch, row, &twice, replay, &is_store_down)
+        };
+        for row in batch.rows {
+            if !claims_key {
+                break;
+            }
+            let imported = import(row, true).await?;
+            claims_key = !imported.is_written();
+            rows.push(imported);
+        }
+        let others: Vec<_> =
+            batch.rows[rows.len()..].iter().map(|row| import(row, false)).collect();
+        let mut others = stream::iter(others).buffered(ROWS_AT_A_TIME);
+        while let Some(imported) = others.try_next().await? {
+            rows.push(imported);
+        }
+        if is_store_down.load(Ordering::Relaxed) && !rows.iter().any(ImportedRow::is_written) {
+            return Err(BatchError::Failed(ApplicationError::Store(RepositoryError::Unavailable)));
+        }
+        Ok(rows)
+    }
+
+    /// Imports a row. A refusal of the store is an error of the row, because others may be done; when it fails, no
+    /// more rows are tried.
+    async fn import_one(
+        &self,
+        batch: Batch<'_>,
+        row: &ImportRow,
+        twice: &HashSet<u64>,
+        replay: &Replay,
+        is_store_down: &AtomicBool,
+    ) -> Result<ImportedRow, BatchError> {
+        if let Some(imported) = replay.row(row.number) {
+            return Ok(imported.clone());
+        }
+        if twice.contains(&row.number) {
+            return Ok(batch.refused(row, id_stands_twice()));
+        }
+        if is_store_down.load(Ordering::Relaxed) {
+            let error = ApplicationError::Store(RepositoryError::Unavailable);
+            return Ok(batch.refused(row, not_stored(&error)));
+        }
+        let rows = std::slice::from_ref(row);
+        match self.import_together(Batch { rows, ..batch }).await {
+            Ok(mut imported) => Ok(imported.remove(0)),
+            Err(BatchError::AnsweredBefore) => Err(BatchError::AnsweredBefore),
+            Err(BatchError::Failed(ApplicationError::Invalid(errors))) => {
+                Ok(batch.refused(row, errors))
+            }
+            Err(BatchError::Failed(error)) => {
+                if matches!(error, ApplicationError::Store(_)) {
+                    is_store_down.store(true, Ordering::Relaxed);
+                }
+                Ok(batch.refused(row, not_stored(&error)))
+            }
+        }
+    }
+
+    /// Decides on rows and writes them in one transaction; starts over when what the decision rests
+    /// on has changed. When one is refused none is written.
+    async fn import_together(&self, batch: Batch<'_>) -> Result<Vec<ImportedRow>, BatchError> {
+        for _ in 0..MAX_ATTEMPTS {
+            let Some(stored) = self.stored(batch).await? else {
+                return Err(ApplicationError::Invalid(too_much(batch.import).into()).into());
+            };
+            let drafts = self.row_drafts(batch, &stored).await;
+            let judged = self.judge_rows(batch, drafts).await?;
+            let is_refused = judged.rows.iter().any(ImportedRow::is_refused);
+            if judged.changes.is_empty() || batch.options.is_dry_run || is_refused {
+                return Ok(judged.rows);
+            }
+            let metadata = self.metadata(batch.options, judged.read_set, &Violations::default());
+            let metadata = WriteMetadata { key: None, ..metadata };
+            match self.repository.write_all(self.collection, judged.changes, metadata).await {
+                Ok(()) => return Ok(judged.rows),
+                Err(RepositoryError::AnsweredBefore) => return Err(BatchError::AnsweredBefore),
+                // Others write the same items or remove them: what there is now tells what to answer.
+                Err(
+                    RepositoryError::VersionConflict
+                    | RepositoryError::ItemNotFound
+                    | RepositoryError::ParentNotFound,
+                ) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(ApplicationError::TooManyConflicts.into())
+    }
+}
+
+/// The numbers of the rows whose item a row before them names.
+fn named_twice(rows: &[ImportRow]) -> HashSet<u64> {
+    let mut seen = HashSet::new();
+    let twice = rows.iter().filter(|row| row.id().is_some_and(|id| !seen.insert(id)));
+    twice.map(|row| row.number).collect()
+}

@@ -1,0 +1,111 @@
+//! Imports that are sent again under the same key.
+//!
+//! The first row that is written claims the key of the request, in the transaction that writes it,
+//! and with it the number of the row; each other row claims the key with its own number. So a
+//! request with another body finds the key claimed before it writes anything, and one that broke off
+//! goes on where it was.
+
+use std::collections::HashMap;
+
+use domain::{Item, Resource, Violations, WriteOperation};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+use super::row::{ImportRow, ImportedRow, RowOutcome};
+use super::{Import, ROWS_AT_A_TIME};
+use crate::ports::{Answered, WriteMetadata};
+use crate::resources::{ResourceService, Written};
+use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
+
+/// The rows that were imported before, by their numbers.
+#[derive(Default)]
+pub(super) struct Replay(HashMap<u64, ImportedRow>);
+
+impl Replay {
+    /// Returns true if nothing was written under the key.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A row that was imported before.
+    pub fn row(&self, number: u64) -> Option<&ImportedRow> {
+        self.0.get(&number)
+    }
+
+    /// All rows of an import that was done whole: those that were not written changed nothing.
+    pub fn all_rows(&self, rows: &[ImportRow]) -> Vec<ImportedRow> {
+        rows.iter()
+            .map(|row| self.row(row.number).cloned().unwrap_or_else(|| ImportedRow::unchanged(row)))
+            .collect()
+    }
+}
+
+impl<R: Resource> ResourceService<R> {
+    /// Looks for what was done under the key of the request.
+    pub(super) async fn replay(&self, options: &WriteOptions, import: &Import) -> Result<Replay> {
+        let Some(key) = options.key.as_ref().filter(|_| !options.is_dry_run) else {
+            return Ok(Replay::default());
+        };
+        let Some(first) = self.imported_by(options, key.clone()).await? else {
+            return Ok(Replay::default());
+        };
+        let (fingerprint, row) = first.fingerprint.rsplit_once('#').unwrap_or_default();
+        let Some(row) = row.parse().ok().filter(|_| fingerprint == key.fingerprint) else {
+            return Err(ApplicationError::KeyReused);
+        };
+        let others = import.rows.iter().map(|row| row.number).filter(|number| *number != row);
+        let others: Vec<_> = others
+            .map(|number| async move {
+                let answered = self.imported_by(options, key_of_row(key, number)).await?;
+                Ok::<_, ApplicationError>(
+                    answered.map(|answered| (number, imported(number, answered))),
+                )
+            })
+            .collect();
+        let mut others = stream::iter(others).buffered(ROWS_AT_A_TIME);
+        let mut rows = HashMap::from([(row, imported(row, first))]);
+        while let Some(imported) = others.try_next().await? {
+            rows.extend(imported);
+        }
+        Ok(Replay(rows))
+    }
+
+    async fn imported_by(
+        &self,
+        options: &WriteOptions,
+        key: IdempotencyKey,
+    ) -> Result<Option<Answered>> {
+        let metadata = self.metadata(options, Vec::new(), &Violations::default());
+        Ok(self.repository.answered(&WriteMetadata { key: Some(key), ..metadata }).await?)
+    }
+}
+
+/// The key that a row claims: that of the request, with its number, where it is the first.
+pub(super) fn key_of(options: &WriteOptions, row: u64, is_first: bool) -> Option<IdempotencyKey> {
+    let key = options.key.as_ref()?;
+    Some(if is_first {
+        IdempotencyKey { fingerprint: format!("{}#{row}", key.fingerprint), ..key.clone() }
+    } else {
+        key_of_row(key, row)
+    })
+}
+
+fn key_of_row(key: &IdempotencyKey, row: u64) -> IdempotencyKey {
+    IdempotencyKey { key: format!("{}#{row}", key.key), ..key.clone() }
+}
+
+/// A row that was imported before.
+fn imported(number: u64, answered: Answered) -> ImportedRow {
+    let outcome = match answered.kind {
+        WriteOperation::Create => RowOutcome::Created,
+        _ => RowOutcome::Replaced,
+    };
+    let written = Written::from(answered);
+    let Item { id, version, .. } = written.shown.item;
+    ImportedRow {
+        number,
+        id: Some(id),
+        version: Some(version),
+        outcome,
+        warnings: written.warnings,
+    }
+}

@@ -1,0 +1,310 @@
+//! The rows of an import, and the members that a row makes of an item.
+
+use std::sync::Arc;
+
+use domain::json::encode_string;
+use domain::{
+    ItemId, JsonErrorKind, Members, Pointer, Resource, Value, Version, Violation, Violations,
+    WriteOperation,
+};
+
+use crate::resources::validate::ProposedItem;
+use crate::table::{Cell, Column, Columns};
+
+/// A row as it was sent.
+#[derive(Clone, Debug)]
+pub struct ImportRow {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Its content, or why it cannot be read.
+    pub content: Result<RowContent, Violation>,
+}
+
+impl ImportRow {
+    /// The identifier of the item that it names.
+    pub(super) fn id(&self) -> Option<ItemId> {
+        ItemId::parse(self.content.as_ref().ok()?.id.as_deref()?)
+    }
+}
+
+/// The content of a row.
+#[derive(Clone, Debug)]
+pub struct RowContent {
+    /// The identifier of the item.
+    pub id: Option<String>,
+    /// The version that the row changes.
+    pub version: Option<String>,
+    /// The identifier of the item's parent.
+    pub parent: Option<String>,
+    /// The members.
+    pub members: RowMembers,
+}
+
+/// The members of a row.
+#[derive(Clone, Debug)]
+pub enum RowMembers {
+    /// All of the item's.
+    Whole(Members),
+    /// Those of some columns; the item keeps the others.
+    Cells {
+        /// The columns of the table.
+        columns: Arc<Columns>,
+        /// The cells from the first column on; those behind the last one are empty.
+        cells: Vec<Cell<'static>>,
+    },
+}
+
+/// The outcome of a row, or of a dry run.
+#[derive(Clone, Debug)]
+pub struct ImportedRow {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The item; `None` of a row that was refused or would be created.
+    pub id: Option<ItemId>,
+    /// The version that the row made.
+    pub version: Option<Version>,
+    /// The outcome.
+    pub outcome: RowOutcome,
+    /// The warnings of rules, which do not refuse the row.
+    pub warnings: Violations,
+}
+
+/// The outcome of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowOutcome {
+    /// There is a new item.
+    Created,
+    /// The item has other members.
+    Replaced,
+    /// The item has these members already.
+    Unchanged,
+    /// Nothing, for these reasons.
+    Refused(Violations),
+}
+
+impl ImportedRow {
+    /// A row that says what is stored already.
+    pub(super) fn unchanged(row: &ImportRow) -> Self {
+        let (outcome, warnings) = (RowOutcome::Unchanged, Violations::default());
+        Self { number: row.number, id: row.id(), version: None, outcome, warnings }
+    }
+
+    /// A row whose item is written.
+    pub(super) fn written<R: Resource>(row: &ImportRow, proposed: &ProposedItem<R>) -> Self {
+        let outcome = match proposed.operation() {
+            WriteOperation::Create => RowOutcome::Created,
+            _ => RowOutcome::Replaced,
+        };
+        let (id, version) = (Some(proposed.address.id), Some(proposed.version()));
+        Self { number: row.number, id, version, outcome, warnings: Violations::default() }
+    }
+
+    /// A row that was refused.
+    pub(super) fn refused(number: u64, errors: impl Into<Violations>) -> Self {
+        let outcome = RowOutcome::Refused(errors.into());
+        Self { number, id: None, version: None, outcome, warnings: Violations::default() }
+    }
+
+    /// Returns true if an item was written.
+    pub(super) const fn is_written(&self) -> bool {
+        matches!(self.outcome, RowOutcome::Created | RowOutcome::Replaced)
+    }
+
+    /// Returns true if the row was refused.
+    #[must_use]
+    pub const fn is_refused(&self) -> bool {
+        matches!(self.outcome, RowOutcome::Refused(_))
+    }
+}
+
+impl RowContent {
+    /// Takes the cells of a row, from the first column on.
+    #[must_use]
+    pub fn of_cells(columns: &Arc<Columns>, cells: Vec<Cell<'static>>) -> Self {
+        let string = |wanted: &Column| {
+            let place = columns.all().iter().position(|column| column == wanted)?;
+            cells.get(place)?.as_written().map(str::to_owned)
+        };
+        let [id, version, parent] =
+            [Column::Id, Column::Version, Column::Parent].map(|own| string(&own));
+        let columns = Arc::clone(columns);
+        Self { id, version, parent, members: RowMembers::Cells { columns, cells } }
+    }
+
+    /// Sorts the members of an object as columns are: those with the names of other columns say
+    /// which item it is.
+    ///
+    /// # Errors
+    /// When such a member is neither a string nor a number, or the others are no members of an item.
+    pub fn of_object(
+        object: &Members,
+        column_of: impl Fn(&str) -> Column,
+    ) -> Result<Self, Violation> {
+        let (mut id, mut version, mut parent) = (None, None, None);
+        let mut own = ObjectWriter::default();
+        for (name, value) in object.iter() {
+            match column_of(&name) {
+                Column::Id => id = named(&name, value)?,
+                Column::Version => version = named(&name, value)?,
+                Column::Parent => parent = named(&name, value)?,
+                Column::Member { name, .. } => own.add(&name, value.encoded()),
+            }
+        }
+        Ok(Self { id, version, parent, members: RowMembers::Whole(own.finish()?) })
+    }
+}
+
+/// The identifier or version that a member names; `null` is none.
+fn named(name: &str, value: Value<'_>) -> Result<Option<String>, Violation> {
+    match value.as_written() {
+        Some(written) => Ok(Some(written.into_owned())),
+        None if value.is_null() => Ok(None),
+        None => {
+            let detail = format!(
+                "`{name}` is a string or a number; send the one that was exported, or leave it out"
+            );
+            Err(Violation::of_member(name, "malformed_reference", detail))
+        }
+    }
+}
+
+impl RowMembers {
+    /// The members of the item after the row, in the order that they had.
+    pub(super) fn applied_to(&self, before: Option<&Members>) -> Result<Members, Violation> {
+        let (columns, cells) = match self {
+            Self::Whole(members) => return Ok(members.clone()),
+            Self::Cells { columns, cells } => (columns, cells),
+        };
+        let mut after = ObjectWriter::default();
+        for (name, value) in before.into_iter().flat_map(Members::iter) {
+            let Some((place, kind)) = columns.of_member(&name) else {
+                after.add(&name, value.encoded());
+                continue;
+            };
+            let cell = cells.get(place).unwrap_or(&Cell::Empty);
+            if Cell::of(Some(value), kind).is_shown_by(cell) {
+                after.add(&name, value.encoded());
+            } else if let Some(encoded) = cell.encoded(kind) {
+                after.add(&name, &encoded);
+            }
+        }
+        for (column, cell) in columns.all().iter().zip(cells) {
+            if let Column::Member { name, kind } = column
+                && let Some(encoded) = cell.encoded(*kind)
+                && before.is_none_or(|before| before.get(name).is_none())
+            {
+                after.add(name, &encoded);
+            }
+        }
+        after.finish()
+    }
+}
+
+/// Writes a JSON object member by member.
+struct ObjectWriter(String);
+
+impl Default for ObjectWriter {
+    fn default() -> Self {
+        Self("{".to_owned())
+    }
+}
+
+impl ObjectWriter {
+    fn add(&mut self, name: &str, encoded: &str) {
+        if self.0.len() > 1 {
+            self.0.push(',');
+        }
+        self.0.push_str(&encode_string(name));
+        self.0.push(':');
+        self.0.push_str(encoded);
+    }
+
+    /// The members. Names and values were read before; together they may be too deep, or a name may
+    /// stand twice, once with an apostrophe.
+    fn finish(mut self) -> Result<Members, Violation> {
+        self.0.push('}');
+        let refused = |code, detail| Violation::new(Pointer::root(), code, detail);
+        match Members::read(self.0.as_bytes()) {
+            Ok(Some(members)) => Ok(members),
+            Err(error) if error.kind == JsonErrorKind::TooDeep => Err(refused(
+                "too_deep",
+                "a value has too many levels of arrays and objects for an item; flatten it"
+                    .to_owned(),
+            )),
+            Err(error) => Err(refused("malformed_row", format!("the row is no item: {error}"))),
+            Ok(None) => Err(refused("malformed_row", "the row is no item".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Collection, Members};
+
+    use std::sync::Arc;
+
+    use super::RowContent;
+    use crate::table::{Cell, Column, Columns};
+
+    fn members(json: &str) -> Members {
+        Members::read(json.as_bytes()).unwrap().unwrap()
+    }
+
+    fn row(cells: &[(&str, &'static str)]) -> RowContent {
+        let files = Collection::known("files");
+        let columns = Columns::named(files, cells.iter().map(|(name, _)| *name)).unwrap();
+        let cells = cells.iter().map(|(_, written)| Cell::sent(*written)).collect();
+        RowContent::of_cells(&Arc::new(columns), cells)
+    }
+
+    #[test]
+    fn cells_change_their_members_and_no_others() {
+        let before = members(r#"{"b":1.50,"c":"x","d":[1, 2],"e":null,"f":"42"}"#);
+        let unchanged = row(&[("b", "1.5"), ("d", "[1,2]"), ("e", "null"), ("f", "'42")]);
+        assert_eq!(
+            unchanged.members.applied_to(Some(&before)).unwrap().encoded(),
+            before.encoded()
+        );
+        let changed = row(&[("f", "42"), ("c", ""), ("b", "2"), ("a", "new"), ("z", "")]);
+        assert_eq!(
+            changed.members.applied_to(Some(&before)).unwrap().encoded(),
+            r#"{"b":2,"d":[1,2],"e":null,"f":42,"a":"new"}"#
+        );
+        assert_eq!(
+            row(&[("a", "1"), ("b", "")]).members.applied_to(None).unwrap().encoded(),
+            r#"{"a":1}"#
+        );
+    }
+
+    #[test]
+    fn reserved_columns_say_which_item_it_is() {
+        let own = row(&[("id", "1"), ("_version", "2"), ("'id", "3"), ("proposal", "4")]);
+        assert_eq!(
+            (own.id.as_deref(), own.version.as_deref(), own.parent),
+            (Some("1"), Some("2"), None)
+        );
+        assert_eq!(own.members.applied_to(None).unwrap().encoded(), r#"{"id":3,"proposal":4}"#);
+        let object = members(r#"{"id":"1","_version":2,"'id":3,"x":{"y":1.0},"proposal":"4"}"#);
+        let lib = Collection::known("lib");
+        let own = RowContent::of_object(&object, |name| Column::named(lib, name)).unwrap();
+        assert_eq!((own.id.as_deref(), own.version.as_deref()), (Some("1"), Some("2")));
+        assert_eq!(own.parent.as_deref(), Some("4"));
+        assert_eq!(own.members.applied_to(None).unwrap().encoded(), r#"{"id":3,"x":{"y":1.0}}"#);
+    }
+
+    #[test]
+    fn what_says_which_item_it_is_is_not_guessed() {
+        let files = Collection::known("files");
+        for (object, code) in [
+            (r#"{"id":["x"]}"#, "malformed_reference"),
+            (r#"{"_version":{}}"#, "malformed_reference"),
+            (r#"{"x":1,"'x":2}"#, "malformed_row"),
+        ] {
+            let read = RowContent::of_object(&members(object), |name| Column::named(files, name));
+            assert_eq!(read.unwrap_err().code, code, "{object}");
+        }
+        let none =
+            RowContent::of_object(&members(r#"{"id":null}"#), |name| Column::named(files, name));
+        assert_eq!(none.unwrap().id, None);
+    }
+}

@@ -1,0 +1,192 @@
+//! Columns: what the first row of a table names.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use domain::proposal::FieldKind;
+use domain::{Collection, Fields};
+
+use super::cell::{marked, unmarked};
+
+/// The name of the column with the item's identifier.
+const ID: &str = "id";
+
+/// The name of the column with the item's version.
+const VERSION: &str = "_version";
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Column {
+    /// The item's identifier.
+    Id,
+    /// The item's version: a row changes no other.
+    Version,
+    /// The identifier of the item's parent.
+    Parent,
+    /// A member.
+    Member {
+        /// Its name.
+        name: Arc<str>,
+        /// The kind of its values, where it is a field.
+        kind: Option<FieldKind>,
+    },
+}
+
+/// Why names are no columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameError {
+    /// A name stands twice.
+    Twice(String),
+}
+
+impl Column {
+    /// The columns that every export of a collection begins with.
+    #[must_use]
+    pub fn leading(collection: Collection) -> Vec<Self> {
+        let parent = collection.spec().parent.map(|_| Self::Parent);
+        [Self::Id, Self::Version].into_iter().chain(parent).collect()
+    }
+
+    /// The column of a member.
+    #[must_use]
+    pub fn member(collection: Collection, name: &str) -> Self {
+        let kind = match collection.spec().fields {
+            Fields::Typed(fields) => {
+                fields.iter().find(|field| field.name == name).map(|field| field.kind)
+            }
+            Fields::Open(_) => None,
+        };
+        Self::Member { name: name.into(), kind }
+    }
+
+    /// The name in the first row. A member with the name of another column begins with an
+    /// apostrophe, as do those that a spreadsheet would take for a formula.
+    #[must_use]
+    pub fn name(&self, collection: Collection) -> String {
+        match self {
+            Self::Id => ID.to_owned(),
+            Self::Version => VERSION.to_owned(),
+            Self::Parent => parent(collection).unwrap_or_default().to_owned(),
+            Self::Member { name, .. } if special(collection, name).is_some() => format!("'{name}"),
+            // Names are no values: those that look like numbers stay as they are.
+            Self::Member { name, .. } => {
+                marked(name.as_ref().into(), Some(FieldKind::String)).into_owned()
+            }
+        }
+    }
+
+    /// The column of a name.
+    #[must_use]
+    pub fn named(collection: Collection, written: &str) -> Self {
+        match unmarked(written) {
+            Some(name) => Self::member(collection, name),
+            None => {
+                special(collection, written).unwrap_or_else(|| Self::member(collection, written))
+            }
+        }
+    }
+}
+
+/// The columns that a first row names.
+#[derive(Debug)]
+pub struct Columns {
+    columns: Vec<Column>,
+    by_member: HashMap<Arc<str>, usize>,
+}
+
+impl Columns {
+    /// Reads the names.
+    ///
+    /// # Errors
+    /// When two are the same.
+    pub fn named<'a>(
+        collection: Collection,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, NameError> {
+        let (mut columns, mut by_member) = (Vec::new(), HashMap::new());
+        let mut seen = HashSet::new();
+        for name in names {
+            let column = Column::named(collection, name);
+            if !seen.insert(column.clone()) {
+                return Err(NameError::Twice(name.to_owned()));
+            }
+            if let Column::Member { name, .. } = &column {
+                by_member.insert(Arc::clone(name), columns.len());
+            }
+            columns.push(column);
+        }
+        Ok(Self { columns, by_member })
+    }
+
+    /// The columns, in their order.
+    #[must_use]
+    pub fn all(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The place of the column of a member, and the kind of its values.
+    #[must_use]
+    pub fn of_member(&self, name: &str) -> Option<(usize, Option<FieldKind>)> {
+        let place = *self.by_member.get(name)?;
+        match &self.columns[place] {
+            Column::Member { kind, .. } => Some((place, *kind)),
+            Column::Id | Column::Version | Column::Parent => None,
+        }
+    }
+}
+
+/// The column of a reserved name.
+fn special(collection: Collection, name: &str) -> Option<Column> {
+    match name {
+        ID => Some(Column::Id),
+        VERSION => Some(Column::Version),
+        _ => (parent(collection) == Some(name)).then_some(Column::Parent),
+    }
+}
+
+fn parent(collection: Collection) -> Option<&'static str> {
+    collection.spec().parent.map(|parent| parent.rel)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Collection;
+
+    use super::{Column, Columns, NameError};
+
+    #[test]
+    fn names_of_columns_are_read_back() {
+        let collection = Collection::known("lib");
+        let names = [
+            ("id", "'id"),
+            ("_version", "'_version"),
+            ("proposal", "'proposal"),
+            ("'x", "''x"),
+            ("=x", "'=x"),
+            ("", "'"),
+            ("42", "42"),
+            ("unit cost", "unit cost"),
+        ];
+        for (member, written) in names {
+            let column = Column::member(collection, member);
+            assert_eq!(column.name(collection), written);
+            assert_eq!(Column::named(collection, written), column);
+        }
+        for column in Column::leading(collection) {
+            assert_eq!(Column::named(collection, &column.name(collection)), column);
+        }
+        let files = Collection::known("files");
+        assert_eq!(Column::member(files, "proposal").name(files), "proposal");
+    }
+
+    #[test]
+    fn a_name_stands_once() {
+        let files = Collection::known("files");
+        let named = |names: &[&str]| Columns::named(files, names.iter().copied());
+        for (names, twice) in [(["id", "a", "id"], "id"), (["x", "y", "'x"], "'x")] {
+            assert_eq!(named(&names).err(), Some(NameError::Twice(twice.into())));
+        }
+        let columns = named(&["id", "'id"]).unwrap();
+        assert_eq!((columns.all().len(), columns.of_member("id")), (2, Some((1, None))));
+    }
+}
