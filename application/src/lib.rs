@@ -33,7 +33,7 @@ pub use ports::{
     Reach, ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleFiles,
     RuleTrial, RuleTrials, Rules, Scope, Sequence, ShownItem, Totals, TracedExpression, TrialError,
     TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict, ValueCount, ValueCounts,
-    Warrant, WriteMetadata,
+    Warrant, WriteMetadata, WrittenCase, WrittenRule,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};

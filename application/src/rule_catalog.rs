@@ -8,7 +8,7 @@ use domain::{
 use jiff::civil::Date;
 
 use crate::Caller;
-use crate::ports::RuleBook;
+use crate::ports::{RuleBook, WrittenRule};
 
 /// A rule as it is published.
 #[derive(Clone, Debug)]
@@ -105,6 +105,12 @@ impl RuleCatalog {
     #[must_use]
     pub fn get(&self, caller: &Caller, id: &str) -> Option<PublishedRule> {
         self.list(caller).into_iter().find(|rule| rule.id == id)
+    }
+
+    /// Returns the rule of this id and its cases as they are written, of a rule in a file.
+    #[must_use]
+    pub fn written(&self, _caller: &Caller, id: &str) -> Option<WrittenRule> {
+        self.book.written(id)
     }
 
     fn of(&self, collection: Collection) -> Vec<PublishedRule> {

@@ -63,6 +63,7 @@ pub(crate) fn read(
             file: file.clone(),
             place: node.place,
             id: id.clone(),
+            definition: node.written().into(),
             collection: Collection::named(keys.string("group")?)?,
             operations,
             severity: keys.string("severity").map_or(Some(Severity::Error), Severity::named)?,

@@ -27,6 +27,8 @@ pub struct FileRule {
     pub(crate) file: Arc<str>,
     pub(crate) place: Location,
     pub(crate) id: Box<str>,
+    /// The rule as it is written.
+    pub(crate) definition: Box<str>,
     pub(crate) collection: Collection,
     pub(crate) operations: Vec<WriteOperation>,
     pub(crate) severity: Severity,

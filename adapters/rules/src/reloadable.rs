@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use application::{RuleBook, Rules};
+use application::{RuleBook, Rules, WrittenRule};
 use domain::Collection;
 
 use crate::error::RuleFileErrors;
@@ -89,6 +89,10 @@ impl ReloadableRules {
 impl RuleBook for ReloadableRules {
     fn rules(&self, collection: Collection) -> Rules {
         self.current.read().unwrap_or_else(PoisonError::into_inner).rules_of(collection)
+    }
+
+    fn written(&self, id: &str) -> Option<WrittenRule> {
+        self.current().written(id)
     }
 
     fn edition(&self) -> u64 {

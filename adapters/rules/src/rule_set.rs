@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{BookRule, CaseReport, RuleFiles, Rules};
+use application::{BookRule, CaseReport, RuleFiles, Rules, WrittenRule};
 use domain::Collection;
 use jiff::civil::Date;
 
@@ -105,6 +105,17 @@ impl RuleSet {
     #[must_use]
     pub const fn edition(&self) -> u64 {
         self.edition
+    }
+
+    /// The rule of this id and its cases, as they are written.
+    #[must_use]
+    pub fn written(&self, id: &str) -> Option<WrittenRule> {
+        let rule = self.rules.iter().find(|rule| &*rule.id == id)?;
+        let cases = self.cases.iter().filter(|case| case.rule.id == rule.id);
+        Some(WrittenRule {
+            definition: rule.definition.to_string(),
+            cases: cases.map(Case::written).collect(),
+        })
     }
 
     pub(crate) fn has_case(&self, rule: &FileRule) -> bool {

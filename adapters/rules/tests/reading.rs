@@ -398,3 +398,72 @@ fn a_lookup_in_one_line_is_quoted() {
         assert_one_error(&rule(lookups), place, "a lookup within `{…}` stands in quotes");
     }
 }
+
+#[test]
+fn a_rule_and_its_cases_are_kept_as_they_are_written() {
+    let file = "\
+rules:
+  # Not of the first rule.
+  - id: first
+    group: files
+    check: | # of the first
+      self.a > 1
+        && self.b == ' # no comment'
+    message: wrong # at the end
+
+  # Of nobody.
+  - {id: second, group: files, check: self.c, message: 'a } b'} # short
+  - id: third
+    group: files
+    check: self.d
+    message: m
+    on: [create,
+      patch]
+
+cases:
+  - rule: first
+    name: list
+    self: &item
+      a: 2
+      b: [x, {y: 1}]
+    expect: pass
+  - {rule: first, name: same, self: *item, expect: fail}
+";
+    let folder = folder(&[("rules.yaml", file)]);
+    let rules = load(folder.path()).unwrap_or_else(|errors| panic!("{errors}"));
+    let first = rules.written("first").expect("the rule");
+    assert_eq!(
+        first.definition,
+        "id: first\ngroup: files\ncheck: | # of the first\n  self.a > 1\n    && self.b == ' # no comment'\nmessage: wrong # at the end"
+    );
+    let cases: Vec<_> = first.cases.iter().map(|case| (&*case.name, &*case.definition)).collect();
+    assert_eq!(
+        cases,
+        [
+            (
+                "list",
+                "rule: first\nname: list\nself: &item\n  a: 2\n  b: [x, {y: 1}]\nexpect: pass"
+            ),
+            ("same", "{rule: first, name: same, self: *item, expect: fail}")
+        ]
+    );
+    let second = rules.written("second").expect("the rule");
+    assert_eq!(
+        second.definition,
+        "{id: second, group: files, check: self.c, message: 'a } b'} # short"
+    );
+    let third = rules.written("third").expect("the rule");
+    assert!(third.definition.ends_with("on: [create,\n  patch]"), "{}", third.definition);
+    assert_eq!((second.cases.len(), rules.written("fourth")), (0, None));
+}
+
+#[test]
+fn rules_of_one_line_are_told_apart() {
+    let file = r#"{"rules": [{"id": "a", "group": "files", "check": "self.x", "message": "m"}, {"id": "b", "group": "files", "check": "self.y", "message": "m"}]}"#;
+    let folder = folder(&[("rules.json", file)]);
+    let rules = load(folder.path()).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(
+        rules.written("b").expect("the rule").definition,
+        r#"{"id": "b", "group": "files", "check": "self.y", "message": "m"}"#
+    );
+}

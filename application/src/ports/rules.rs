@@ -13,8 +13,31 @@ pub trait RuleBook: Send + Sync {
     /// all of one edition.
     fn rules(&self, collection: Collection) -> Rules;
 
+    /// Returns the rule of this id and its cases, as they are written.
+    fn written(&self, id: &str) -> Option<WrittenRule>;
+
     /// Returns the edition of the rules; it differs whenever they were changed.
     fn edition(&self) -> u64;
+}
+
+/// A rule and its cases in the words of their author, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenRule {
+    /// The rule, in YAML or JSON.
+    pub definition: String,
+    /// Its cases, in the order of the files.
+    pub cases: Vec<WrittenCase>,
+}
+
+/// A case in the words of its author.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenCase {
+    /// What it is about.
+    pub name: String,
+    /// The verdict that the rule is to give: `pass` or `fail`.
+    pub expected: String,
+    /// The case, in YAML or JSON.
+    pub definition: String,
 }
 
 /// Rules of one edition about the items of one collection.

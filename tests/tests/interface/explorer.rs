@@ -5,6 +5,7 @@ use serde_json::json;
 use tests::{Answer, Service, Store, on_each_store};
 
 use crate::UNKNOWN_ID;
+use crate::rules::RuleFile;
 
 /// The groups by their names in rules, and where their items are made.
 const GROUPS: [(&str, &str); 8] = [
@@ -68,6 +69,32 @@ fn every_group_has_all_pages() {
             page(service, path);
         }
     });
+}
+
+#[test]
+fn a_rule_is_shown_as_it_is_written() {
+    let rules = RuleFile::new(
+        "rules:\n  - id: long_enough\n    group: files\n    lookup: {same: 'files[name = self.name]'}\n    check: size(self.name) > 3 && size(same) < 9 # <b>\n    message: too short\ncases:\n  - {rule: long_enough, name: a & b, self: {name: ab}, same: [], expect: fail}\n",
+    );
+    let service = Service::start_with(Store::Sqlite, &rules.arguments());
+    let shown = page(&service, "/explore/rules/long_enough");
+    for part in [
+        "lookup: {same: &#39;files[name = self.name]&#39;}",
+        "check: size(self.name) &#62; 3 &#38;&#38; size(same) &#60; 9 # &#60;b&#62;",
+        "a &#38; b: <strong>fail</strong>",
+        "name: a &#38; b, self: {name: ab}",
+        "/explore/playground?rule=long_enough",
+    ] {
+        assert!(shown.text().contains(part), "no {part} in {shown}");
+    }
+    let playground = page(&service, "/explore/playground?rule=long_enough");
+    for part in ["<option selected>files</option>", "\nid: long_enough\ngroup: files\nlookup:"] {
+        assert!(playground.text().contains(part), "no {part} in {playground}");
+    }
+    let in_rust = page(&service, "/explore/rules/dates_in_order");
+    assert!(!in_rust.text().contains("Definition"), "{in_rust}");
+    let unknown = service.get("/explore/playground?rule=none").accept("text/html").send_unchecked();
+    assert_eq!(unknown.status, 404);
 }
 
 #[test]
@@ -177,6 +204,7 @@ fn errors_are_pages() {
         (404, format!("/explore/files/{UNKNOWN_ID}"), "item-not-found"),
         (404, "/explore/files/no-id/edit".to_owned(), "item-not-found"),
         (404, "/explore/rules/nothing".to_owned(), "rule-not-found"),
+        (404, "/explore/playground?rule=nothing".to_owned(), "rule-not-found"),
     ] {
         // An error of a page is no problem in JSON, as it is everywhere else.
         let answer = service.get(&path).send_unchecked().expect(status);

@@ -5,10 +5,11 @@ use std::io::Read as _;
 use serde_json::Value;
 use tests::{Answer, Service, Store};
 
-const CHAPTERS: [&str; 10] = [
+const CHAPTERS: [&str; 11] = [
     "make",
     "find",
     "page",
+    "files",
     "change-safely",
     "retry",
     "look-back",

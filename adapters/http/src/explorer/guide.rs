@@ -22,10 +22,11 @@ const CONTENTS: Chapter =
     Chapter { name: "", text: include_str!("../../../../docs/guide/README.md") };
 
 /// The chapters, in the order in which people need them.
-const CHAPTERS: [Chapter; 10] = [
+const CHAPTERS: [Chapter; 11] = [
     Chapter { name: "make", text: include_str!("../../../../docs/guide/make.md") },
     Chapter { name: "find", text: include_str!("../../../../docs/guide/find.md") },
     Chapter { name: "page", text: include_str!("../../../../docs/guide/page.md") },
+    Chapter { name: "files", text: include_str!("../../../../docs/guide/files.md") },
     Chapter {
         name: "change-safely",
         text: include_str!("../../../../docs/guide/change-safely.md"),

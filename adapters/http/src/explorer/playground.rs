@@ -11,7 +11,7 @@ use super::{Explorer, query_of};
 use crate::groups::{Group, GroupSpec};
 use crate::links::RULE_TRIAL;
 use crate::problem::Problem;
-use crate::query::item_to_try;
+use crate::query::{WhatToTry, what_to_try};
 
 #[derive(Template)]
 #[template(path = "explorer/playground.html")]
@@ -26,10 +26,13 @@ struct PlaygroundPage<'a> {
 
 impl Explorer {
     pub(super) async fn show_playground(&self, request: &Request) -> Result<String, Problem> {
-        let (collection, id) = item_to_try(query_of(request))?;
+        let WhatToTry { collection, item, rule } = what_to_try(query_of(request))?;
+        let known = rule.as_deref().map(|id| self.known_rule(id)).transpose()?;
+        let collection = known.as_ref().map(|rule| rule.collection).or(collection);
         let collection = collection.unwrap_or(Collection::known("proposals"));
         let group = GroupSpec::of(collection);
-        let item = match id {
+        let written = rule.and_then(|id| self.catalog.written(&Caller::Anonymous, &id));
+        let item = match item {
             None => group.example(),
             Some(id) => {
                 let address = ItemAddress { parent: None, id };
@@ -46,14 +49,14 @@ impl Explorer {
         render(&PlaygroundPage {
             layout,
             api: self.links.to(RULE_TRIAL),
-            rule: rule(group),
+            rule: written.map_or_else(|| example_of_rule(group), |written| written.definition),
             groups: Collection::all().map(|it| (it.name(), it == collection)).collect(),
             item,
         })
     }
 }
 
-fn rule(group: Group) -> String {
+fn example_of_rule(group: Group) -> String {
     let (name, member) = (group.collection.name(), group.columns[0]);
     format!(
         "id: has_{member}\ngroup: {name}\ncheck: has(self.{member}) && size(string(self.{member})) > 3\n\

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use application::{Caller, PublishedRule, RuleHome};
+use application::{Caller, PublishedRule, RuleHome, WrittenRule};
 use askama::Template;
 use domain::Severity;
 use poem::Request;
@@ -41,6 +41,9 @@ struct RulePage<'a> {
     group_href: String,
     /// True for rules that stored items can be examined by.
     can_audit: bool,
+    /// The rule and its cases as they are written, of a rule in a file.
+    written: Option<WrittenRule>,
+    try_href: String,
     audit: Option<Audit>,
 }
 
@@ -89,10 +92,7 @@ impl Explorer {
 
     pub(super) async fn show_rule(&self, request: &Request) -> Result<String, Problem> {
         let is_audit = is_audit(query_of(request))?;
-        let id = request.raw_path_param(RULE_PARAMETER).unwrap_or_default();
-        let rule = self.catalog.get(&Caller::Anonymous, id).ok_or_else(|| {
-            Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name.")
-        })?;
+        let rule = self.known_rule(request.raw_path_param(RULE_PARAMETER).unwrap_or_default())?;
         if is_audit && rule.home == RuleHome::Rust {
             return Err(invalid(
                 "`audit` examines items by rules from files; this one is written in Rust.",
@@ -100,6 +100,12 @@ impl Explorer {
         }
         let audit = if is_audit { Some(self.audit(&rule).await?) } else { None };
         self.rule_page(&rule, audit)
+    }
+
+    pub(super) fn known_rule(&self, id: &str) -> Result<PublishedRule, Problem> {
+        self.catalog
+            .get(&Caller::Anonymous, id)
+            .ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name."))
     }
 
     /// The page of a rule.
@@ -114,6 +120,8 @@ impl Explorer {
             layout,
             group: GroupSpec::of(rule.collection).items_name.to_owned(),
             group_href: self.links.collection(rule.collection),
+            written: self.catalog.written(&Caller::Anonymous, &rule.id),
+            try_href: self.links.to(&format!("/explore/playground?rule={}", rule.id)),
             can_audit: rule.home == RuleHome::File,
             audit,
             rule: self.rule_row(rule),

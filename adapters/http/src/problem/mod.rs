@@ -26,7 +26,7 @@ pub struct Problem {
     kind: &'static ProblemKind,
     detail: String,
     violations: Option<Violations>,
-    /// The rows that the violations are of, for an import.
+    /// The errors of the rows of a file.
     rows: Vec<(u64, Violation)>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }

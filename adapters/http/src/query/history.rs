@@ -77,12 +77,25 @@ pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
     named.ok_or_else(|| invalid("`from` takes the number of a version, from 1."))
 }
 
-/// Reads the query of the playground: the group, and the item of it that is tried.
-pub fn item_to_try(query: &str) -> Result<(Option<Collection>, Option<ItemId>), Problem> {
-    let parameters = Parameters::read(query, &["group", "item"])?;
+/// What the playground begins with.
+pub struct WhatToTry {
+    pub collection: Option<Collection>,
+    /// An item of the group.
+    pub item: Option<ItemId>,
+    /// The id of a rule in a file.
+    pub rule: Option<String>,
+}
+
+/// Reads the query of the playground.
+pub fn what_to_try(query: &str) -> Result<WhatToTry, Problem> {
+    let parameters = Parameters::read(query, &["group", "item", "rule"])?;
     let item =
         parameters.get("item").map(|id| ItemId::parse(id).ok_or_else(Problem::item_not_found));
-    Ok((collection(&parameters)?, item.transpose()?))
+    Ok(WhatToTry {
+        collection: collection(&parameters)?,
+        item: item.transpose()?,
+        rule: parameters.get("rule").map(str::to_owned),
+    })
 }
 
 /// Reads the query of the page of a rule: whether stored items are to be examined by it.

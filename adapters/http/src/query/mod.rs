@@ -26,8 +26,8 @@ pub use error::invalid;
 pub use export::{EXPORT_PARAMETERS, ExportQuery, IMPORT_PARAMETERS, ImportQuery, MODES};
 pub use filter::OPERATORS;
 pub use history::{
-    CHANGES_PARAMETERS, ChangesQuery, STREAM_PARAMETERS, VersionsQuery, difference_from, is_audit,
-    item_to_try, two_versions, version,
+    CHANGES_PARAMETERS, ChangesQuery, STREAM_PARAMETERS, VersionsQuery, WhatToTry, difference_from,
+    is_audit, two_versions, version, what_to_try,
 };
 pub use names::{MOST_IN_NAMES, MOST_VALUE, TIMES};
 pub use page_links::PageLinks;

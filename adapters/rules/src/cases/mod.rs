@@ -5,7 +5,7 @@ mod read;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use application::CaseReport;
+use application::{CaseReport, WrittenCase};
 use domain::{Found, Members, Transition, WriteContext};
 
 use crate::error::Location;
@@ -21,6 +21,8 @@ pub(crate) struct Case {
     place: Location,
     pub rule: Arc<FileRule>,
     name: Box<str>,
+    /// The case as it is written.
+    definition: Box<str>,
     context: WriteContext,
     before: Option<Members>,
     after: Members,
@@ -46,6 +48,15 @@ impl Case {
             let _ = write!(line, ": {message}");
         }
         CaseReport { rule: rule.id.to_string(), passed, line }
+    }
+
+    /// The case as people read it.
+    pub fn written(&self) -> WrittenCase {
+        WrittenCase {
+            name: self.name.to_string(),
+            expected: self.expected.to_string(),
+            definition: self.definition.to_string(),
+        }
     }
 
     fn judge(&self) -> Result<(), String> {

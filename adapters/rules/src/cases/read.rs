@@ -61,6 +61,7 @@ pub(crate) fn read(
         place: node.place,
         rule,
         name,
+        definition: node.written().into(),
         context,
         before,
         after: after.members,

@@ -1,5 +1,6 @@
 //! A value of a YAML document and its location.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use domain::json::push_string;
@@ -14,6 +15,9 @@ pub(crate) struct Node {
     pub content: Content,
     /// How many levels of lists and mappings it has.
     pub depth: usize,
+    /// The bytes that it takes up in the file.
+    pub range: Range<usize>,
+    pub file: Arc<str>,
 }
 
 #[derive(Debug)]
@@ -39,6 +43,17 @@ impl Node {
 
     pub fn is_null(&self) -> bool {
         self.scalar().is_some_and(Scalar::is_null)
+    }
+
+    /// Returns the value as it is written, with its comments, moved to the left margin.
+    pub fn written(&self) -> String {
+        let indentation = self.place.column.saturating_sub(1) as usize;
+        let lines = self.file[self.range.clone()].trim_end().lines().enumerate();
+        let lines = lines.map(|(index, line)| {
+            let blank = line.len() - line.trim_start_matches(' ').len();
+            &line[if index == 0 { 0 } else { blank.min(indentation) }..]
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the name of the value's type for use in a message, with its article.

@@ -1,6 +1,7 @@
 //! From a file's text to its tree.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use domain::json::MAX_DEPTH;
@@ -23,7 +24,8 @@ pub(crate) fn parse(
     let file = text.into();
     let limits = options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
     let events = Parser::new_from_str_with_options(text, limits);
-    let mut builder = Builder { file, events, anchors: HashMap::new(), values_left, errors };
+    let mut builder =
+        Builder { file, events, anchors: HashMap::new(), end: 0, values_left, errors };
     match builder.document() {
         Ok(Some(tree)) => return Some(tree),
         Ok(None) => errors
@@ -66,17 +68,26 @@ struct Builder<'t, 'b, 'e> {
     file: Arc<str>,
     events: Parser<'t, StrInput<'t>>,
     anchors: HashMap<usize, Arc<Node>>,
+    /// Where what was read last ends. The parser tells the end of a block only where the next one
+    /// begins, with an empty span.
+    end: usize,
     values_left: &'b mut usize,
     errors: &'b mut FileErrors<'e>,
 }
 
 impl<'t> Builder<'t, '_, '_> {
     fn next(&mut self) -> Result<Option<(Event<'t>, Span)>, Located> {
-        self.events.next().transpose().map_err(|error| {
+        let next = self.events.next().transpose().map_err(|error| {
             let place = place(&Span::empty(*error.marker()));
             let line = self.file.lines().nth(place.line as usize - 1).unwrap_or_default();
             (place, format!("this is not YAML: {}{}", error.info(), hint(line)))
-        })
+        })?;
+        if let Some(range) = next.as_ref().and_then(|(_, span)| span.byte_range())
+            && !range.is_empty()
+        {
+            self.end = range.end;
+        }
+        Ok(next)
     }
 
     fn document(&mut self) -> Result<Option<Arc<Node>>, Located> {
@@ -137,11 +148,20 @@ impl<'t> Builder<'t, '_, '_> {
             let reason = format!("lists and mappings are nested more than {MAX_DEPTH} deep");
             return Err((place, reason));
         }
-        let node = Arc::new(Node { place, content, depth });
+        let range = self.range(span);
+        let node = Arc::new(Node { place, content, depth, range, file: self.file.clone() });
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
         }
         Ok(node)
+    }
+
+    /// The bytes of a value that has been read, with a comment that follows it in its line.
+    fn range(&self, span: &Span) -> Range<usize> {
+        let start = span.byte_range().map_or(self.end, |range| range.start);
+        let line = self.file[self.end..].lines().next().unwrap_or_default();
+        let is_comment = line.trim_start().starts_with('#');
+        start..if is_comment { self.end + line.len() } else { self.end }
     }
 
     fn elements(&mut self) -> Result<Vec<Arc<Node>>, Located> {
