@@ -235,6 +235,8 @@ try {
         difference: `/explore/files/${file.id}/diff?from=1&to=2`,
         changes: "/explore/changes",
         rules: "/explore/rules",
+        rule: "/explore/rules/name_is_used_once",
+        tried: "/explore/playground?rule=name_is_used_once",
         playground: `/explore/playground?group=proposals&item=${proposal.id}`,
         explained: "/problems/invalid-members",
         guide: "/guide",
