@@ -67,8 +67,8 @@ struct RuleRow {
     operations: String,
     description: String,
     source: String,
-    from: String,
-    until: String,
+    /// The days on which it holds, in words.
+    period: String,
     home: &'static str,
 }
 
@@ -162,8 +162,6 @@ impl Explorer {
 
     fn rule_row(&self, rule: &PublishedRule) -> RuleRow {
         let operations: Vec<_> = rule.operations.iter().map(|operation| operation.name()).collect();
-        let day =
-            |day: Option<jiff::civil::Date>| day.map_or_else(String::new, |day| day.to_string());
         let message = rule.message.clone().or_else(|| rule.message_expression.clone());
         RuleRow {
             href: self.links.rule(&rule.id),
@@ -177,8 +175,12 @@ impl Explorer {
             operations: operations.join(", "),
             description: rule.description.clone().unwrap_or_default(),
             source: rule.source.clone().unwrap_or_default(),
-            from: day(rule.effective.0),
-            until: day(rule.effective.1),
+            period: match rule.effective {
+                (None, None) => "always".to_owned(),
+                (Some(first), None) => format!("from {first}"),
+                (None, Some(last)) => format!("until {last}"),
+                (Some(first), Some(last)) => format!("from {first} until {last}"),
+            },
             home: rule.home.name(),
             id: rule.id.clone(),
         }
