@@ -9,6 +9,7 @@
 //! refuses the write when another came in between; then the service starts over, unless the client
 //! had set a condition.
 
+mod caller;
 mod changes;
 mod context;
 mod demonstration;
@@ -21,8 +22,9 @@ mod rule_catalog;
 mod rule_trial;
 pub mod table;
 
+pub use caller::{Caller, Principal};
 pub use changes::ChangeService;
-pub use context::{Caller, IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
+pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
 pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstration};
 pub use error::{ApplicationError, Result};
 pub use ports::maintenance;

@@ -97,7 +97,7 @@ async fn forget_requests(store: Store, lifetime: Duration) {
 /// A restart with `--demo` keeps the items of the first start.
 async fn load_demo(ports: &Ports) -> Result<(), CommandError> {
     let items = http_adapter::demonstration_items();
-    match load_demonstration(&Caller::Anonymous, ports, items).await {
+    match load_demonstration(&Caller::service("demo"), ports, items).await {
         Ok(()) => tracing::info!("loaded the demonstration items"),
         Err(DemonstrationError::NotEmpty) => {
             tracing::info!("the store is not empty; no demonstration items were loaded");

@@ -33,13 +33,13 @@ pub struct Warrant {
 }
 
 impl Warrant {
-    /// The permission of the whole service, which it uses for a caller of this name.
+    /// The permission of the whole service, which it uses for the caller of this id.
     #[must_use]
     pub fn of_the_service(caller: Option<&str>) -> Self {
         Self { caller: caller.map(Into::into) }
     }
 
-    /// The name of the caller who writes; `None` for an anonymous one.
+    /// The id of the caller who writes; `None` for an anonymous one.
     #[must_use]
     pub fn caller(&self) -> Option<&str> {
         self.caller.as_deref()

@@ -32,7 +32,7 @@ pub struct WrittenRule {
 /// A case in the words of its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenCase {
-    /// What it is about.
+    /// The name that its author gave it.
     pub name: String,
     /// The verdict that the rule is to give: `pass` or `fail`.
     pub expected: String,

@@ -29,7 +29,7 @@ impl InFlightKeys {
     /// Begins a request; without a key nothing is noted.
     pub(super) fn begin(&self, options: &WriteOptions) -> Result<Option<InFlightKey<'_>>> {
         let Some(key) = key(options) else { return Ok(None) };
-        let identity = key.identity(options.caller.name()).map(str::to_owned);
+        let identity = key.identity(options.caller.id()).map(str::to_owned);
         if !self.lock().insert(identity.clone()) {
             return Err(ApplicationError::KeyInUse);
         }
@@ -63,7 +63,7 @@ impl<R: Resource> ResourceService<R> {
     ) -> WriteMetadata {
         let time = self.clock.now();
         let lifetime = self.limits.key_lifetime;
-        let warrant = Warrant::of_the_service(options.caller.name());
+        let warrant = Warrant::of_the_service(options.caller.id());
         WriteMetadata {
             key: key(options).cloned(),
             key_expires: time.checked_add(lifetime).unwrap_or(Timestamp::MAX),

@@ -74,7 +74,7 @@ impl DecisionContext {
             operation,
             id: item.id,
             parent: item.parent,
-            caller: caller.name().map(Into::into),
+            caller: caller.id().map(Into::into),
             now: self.now,
             today: self.today,
         }

@@ -51,6 +51,7 @@ pub async fn audit(options: &AuditOptions, wiring: &Wiring) -> Result<(), Comman
 
 /// The results so far.
 struct Audit {
+    caller: Caller,
     meter: Meter,
     is_summary: bool,
     /// The collections that there are rules about.
@@ -86,7 +87,8 @@ impl Count {
 
 impl Audit {
     async fn begin(ports: &Ports, options: &AuditOptions) -> Result<Self, CommandError> {
-        let rules = RuleCatalog::new(Arc::clone(&ports.rules)).list(&Caller::Anonymous);
+        let caller = Caller::service("audit");
+        let rules = RuleCatalog::new(Arc::clone(&ports.rules)).list(&caller);
         let rules = rules.into_iter().filter(|rule| rule.home == RuleHome::File);
         let counts: BTreeMap<_, _> = rules.map(|rule| (rule.id.clone(), Count::of(rule))).collect();
         let has_rule = |of: &Collection| counts.values().any(|count| count.rule.collection == *of);
@@ -97,7 +99,7 @@ impl Audit {
             let use_cases = resource_use_cases(collection, ports, limits);
             // There are as many pages of one item as items.
             let one = PageRequest::plain(1, 1);
-            let listing = use_cases.list(&Caller::Anonymous, None, &one).await?;
+            let listing = use_cases.list(&caller, None, &one).await?;
             total += listing.page_count.unwrap_or_default();
             groups.push((collection, use_cases));
         }
@@ -105,7 +107,7 @@ impl Audit {
         let format = if options.summary { AuditFormat::Plain } else { options.output };
         let entries = Entries::new(format, ITEM)?;
         let meter = Meter::start(Some(total), BAR, "looking at items")?;
-        Ok(Self { meter, is_summary: options.summary, groups, counts, entries })
+        Ok(Self { caller, meter, is_summary: options.summary, groups, counts, entries })
     }
 
     async fn run(&mut self) -> Result<(), CommandError> {
@@ -113,7 +115,7 @@ impl Audit {
             let mut after = None;
             loop {
                 let Audited { remarked, examined, applied, next } =
-                    use_cases.audit(&Caller::Anonymous, after).await?;
+                    use_cases.audit(&self.caller, after).await?;
                 for (id, verdict) in &remarked {
                     self.tell(collection, *id, verdict)?;
                 }

@@ -144,7 +144,7 @@ impl Load {
         let task = tokio::spawn(async move {
             let members = Members::read(make(&load.recipe).to_string().as_bytes());
             let members = members.ok().flatten().expect("a made-up item is an object");
-            let options = WriteOptions::by(Caller::Anonymous);
+            let options = WriteOptions::by(Caller::service("seed"));
             match load.use_cases[kind].create(&options, parent, members).await {
                 Ok(written) => {
                     load.stored[kind].fetch_add(1, Ordering::Relaxed);

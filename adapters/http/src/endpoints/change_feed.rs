@@ -28,13 +28,12 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The pause after a read that failed.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// The caller on whose behalf the log is read for all listeners together.
-const ALL: &Caller = &Caller::Anonymous;
-
 /// Reads the log for all listeners while there are any.
 #[derive(Clone)]
 pub struct ChangeFeed {
     service: ChangeService,
+    /// On whose behalf the log is read for all listeners together.
+    own: Caller,
     /// Present while there are listeners.
     live: Arc<Mutex<Option<Live>>>,
 }
@@ -72,7 +71,7 @@ pub fn require_own(after: Option<LogPosition>, history: History) -> Result<(), P
 
 impl ChangeFeed {
     pub fn new(service: ChangeService) -> Self {
-        Self { service, live: Arc::default() }
+        Self { service, own: Caller::service("feed"), live: Arc::default() }
     }
 
     /// The history of the log now.
@@ -93,7 +92,7 @@ impl ChangeFeed {
 
     /// The changes after a place in the log, which is near its end.
     async fn subscribe(&self) -> Result<(Receiver<Arc<LoggedChange>>, Sequence), ApplicationError> {
-        let last = self.service.last(ALL).await?;
+        let last = self.service.last(&self.own).await?;
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Live { sender, read_to }) = live.as_ref() {
             return Ok((sender.subscribe(), *read_to));
@@ -107,7 +106,7 @@ impl ChangeFeed {
     /// Sends new changes to all listeners, until there are none.
     async fn follow(self, mut read_to: Sequence) {
         loop {
-            match self.service.follow(ALL, read_to, None, AT_A_TIME).await {
+            match self.service.follow(&self.own, read_to, None, AT_A_TIME).await {
                 Ok(page) => {
                     read_to = page.read_to;
                     let was_all = page.changes.is_empty();

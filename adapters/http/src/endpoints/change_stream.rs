@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, LoggedChange, Sequence};
+use application::{LoggedChange, Sequence};
 use bytes::Bytes;
 use domain::Collection;
 use futures_util::stream;
@@ -28,6 +28,7 @@ use crate::links::CHANGES;
 use crate::problem::Problem;
 use crate::query::change_cursor::{History, LogPosition};
 use crate::query::{ChangesQuery, change_cursor, invalid};
+use crate::request::caller::caller_of;
 use crate::time::TIME;
 
 /// The interval between comments, which show proxies that the connection is alive.
@@ -81,7 +82,7 @@ impl Endpoint for ChangeStream {
         };
         let listening = timeout(
             self.time_limit,
-            self.feed.listen(Caller::Anonymous, after.map(|after| after.sequence)),
+            self.feed.listen(caller_of(&request).clone(), after.map(|after| after.sequence)),
         )
         .await;
         let listener = listening

@@ -17,6 +17,7 @@ use crate::headers::link::with_links;
 use crate::problem::Problem;
 use crate::query::ChangesQuery;
 use crate::query::change_cursor::History;
+use crate::request::caller::caller_of;
 
 /// Serves the change log.
 pub struct Changes {
@@ -34,7 +35,7 @@ impl Endpoint for Changes {
         // Taken before the log is read: what is read may be newer than it says, never older.
         let history = History::of(&self.service.history());
         require_own(query.after, history)?;
-        let page = self.page(&query).await.map_err(Problem::from)?;
+        let page = self.page(caller_of(&request), &query).await.map_err(Problem::from)?;
         let page = ChangePage::of(&query, &page, history, &self.base_url);
         let response = content::answer(&request, page.to_json_string())?;
         Ok(with_links(response, &page.targets()))
@@ -42,9 +43,13 @@ impl Endpoint for Changes {
 }
 
 impl Changes {
-    async fn page(&self, query: &ChangesQuery) -> Result<LogPage, ApplicationError> {
+    async fn page(
+        &self,
+        caller: &Caller,
+        query: &ChangesQuery,
+    ) -> Result<LogPage, ApplicationError> {
         let after = query.after.map(|after| after.sequence).unwrap_or_default();
-        let page = self.service.page(&Caller::Anonymous, after, query.collection, query.page_size);
+        let page = self.service.page(caller, after, query.collection, query.page_size);
         let page = tokio::time::timeout(self.time_limit, page).await;
         page.unwrap_or(Err(ApplicationError::Store(RepositoryError::Unavailable)))
     }

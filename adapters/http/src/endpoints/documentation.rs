@@ -21,6 +21,8 @@ use crate::openapi::{self, Documented};
 /// The document without rules, and what of it is served now.
 pub struct Documentation {
     catalog: RuleCatalog,
+    /// On whose behalf the rules are listed: the document is the same for all callers.
+    own: Caller,
     base_url: Arc<BaseUrl>,
     document: Value,
     current: Mutex<Option<Edition>>,
@@ -61,7 +63,8 @@ impl Documentation {
                         .url("https://opensource.org/license/mit"),
                 );
         let document = openapi::finish(&service.spec(), &base_url);
-        Self { catalog, base_url, document, current: Mutex::new(None) }
+        let own = Caller::service("documentation");
+        Self { catalog, own, base_url, document, current: Mutex::new(None) }
     }
 
     /// The document without rules.
@@ -76,12 +79,12 @@ impl Documentation {
 
     fn document_with_rules(&self) -> Value {
         let mut document = self.document.clone();
-        openapi::add_rules(&mut document, &self.base_url, &self.catalog.list(&Caller::Anonymous));
+        openapi::add_rules(&mut document, &self.base_url, &self.catalog.list(&self.own));
         document
     }
 
     fn current(&self) -> Edition {
-        let number = self.catalog.edition(&Caller::Anonymous);
+        let number = self.catalog.edition(&self.own);
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
             Some(edition) if edition.number == number => edition.clone(),

@@ -29,6 +29,7 @@ use crate::groups::Group;
 use crate::headers::media_type::MediaType;
 use crate::problem::{Problem, kinds};
 use crate::query::ExportQuery;
+use crate::request::caller::caller_of;
 use crate::tables::xlsx::{WorkbookWriter, WriteError};
 use crate::tables::{Header, MOST_COLUMNS, csv, members_of, ndjson};
 
@@ -85,9 +86,10 @@ impl Exports {
         let Ok(permit) = Arc::clone(&self.resources.permits).try_acquire_owned() else {
             return Err(Problem::unavailable("As many exports are under way as may be."));
         };
-        let changes = paced(&self.resources.work, self.select(&query)).await?;
+        let changes = paced(&self.resources.work, self.select(caller_of(request), &query)).await?;
         let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.resources.work));
-        let items = SelectedItems { service, changes, read: 0, work, _permit: permit };
+        let caller = caller_of(request).clone();
+        let items = SelectedItems { service, caller, changes, read: 0, work, _permit: permit };
         let body = self.body(items, &query).await?;
         let today = self.resources.clock.day_of(self.resources.clock.now());
         let name = format!("{}-{today}.{}", self.group.collection.name(), self.format.extension);
@@ -102,8 +104,8 @@ impl Exports {
         Ok(response)
     }
 
-    async fn select(&self, query: &ExportQuery) -> Result<Vec<Sequence>, Problem> {
-        let select = self.service.select(&Caller::Anonymous, &query.request);
+    async fn select(&self, caller: &Caller, query: &ExportQuery) -> Result<Vec<Sequence>, Problem> {
+        let select = self.service.select(caller, &query.request);
         let changes = timeout(self.resources.context.time_limit, select).await;
         Ok(changes.map_err(|_| Problem::unavailable("The service took too long."))??)
     }
@@ -199,6 +201,7 @@ fn failed(error: &dyn std::fmt::Display) -> Problem {
 /// The items of a selection, read a few at a time.
 struct SelectedItems {
     service: Arc<dyn ResourceUseCases>,
+    caller: Caller,
     changes: Vec<Sequence>,
     /// Those before it have been read.
     read: usize,
@@ -209,7 +212,8 @@ struct SelectedItems {
 impl SelectedItems {
     /// The next ones; `None` at the end.
     async fn next(&mut self) -> Result<Option<Vec<ItemContent>>, Problem> {
-        let (items, read) = read_from(&*self.service, &self.changes, self.read).await?;
+        let (items, read) =
+            read_from(&*self.service, &self.caller, &self.changes, self.read).await?;
         self.read = read;
         Ok((!items.is_empty()).then_some(items))
     }
@@ -245,12 +249,13 @@ impl SelectedItems {
 /// Reads items from a place of a selection on, and returns where to go on.
 async fn read_from(
     service: &dyn ResourceUseCases,
+    caller: &Caller,
     changes: &[Sequence],
     mut place: usize,
 ) -> Result<(Vec<ItemContent>, usize), Problem> {
     while place < changes.len() {
         let part = &changes[place..changes.len().min(place + READ_AT_A_TIME)];
-        let items = service.selected(&Caller::Anonymous, part).await?;
+        let items = service.selected(caller, part).await?;
         let Some(last) = items.last() else {
             place += part.len();
             continue;
@@ -276,7 +281,7 @@ async fn header(
     }
     let (mut names, mut seen, mut place) = (Vec::new(), HashSet::new(), 0);
     loop {
-        let read = read_from(&*items.service, &items.changes, place);
+        let read = read_from(&*items.service, &items.caller, &items.changes, place);
         let (batch, next) = paced(&items.work, read).await?;
         if batch.is_empty() {
             return Ok(Header::of_members(collection, names.iter().map(String::as_str)));

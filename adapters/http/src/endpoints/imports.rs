@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use application::table::{FORMATS, Format, FormatKind};
 use application::{
-    Caller, IdempotencyKey, Import, ImportMode, ImportRow, Imported, ResourceUseCases, RowOutcome,
+    IdempotencyKey, Import, ImportMode, ImportRow, Imported, ResourceUseCases, RowOutcome,
     WriteOptions,
 };
 use bytes::Bytes;
@@ -25,6 +25,7 @@ use crate::middleware::method_router::Negotiated;
 use crate::problem::{Problem, kinds};
 use crate::query::ImportQuery;
 use crate::request::body::{BodyReader, aside_if_large, is_encoded, unsupported};
+use crate::request::caller::caller_of;
 use crate::tables::{FileError, csv, ndjson, xlsx};
 
 /// How many times as long as another request an import may take.
@@ -92,7 +93,8 @@ impl Imports {
             rows,
             most_bytes,
         };
-        let options = WriteOptions { caller: Caller::Anonymous, is_dry_run: query.is_dry_run, key };
+        let caller = caller_of(request).clone();
+        let options = WriteOptions { caller, is_dry_run: query.is_dry_run, key };
         let work = self.service.import(&options, &import);
         let limit = self.resources.context.time_limit.saturating_mul(TIME_FACTOR);
         let imported = tokio::time::timeout(limit, work)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::{Caller, RuleTrialService};
+use application::RuleTrialService;
 use poem::http::header::CONTENT_TYPE;
 use poem::{Endpoint, Request, Response, Result};
 
@@ -13,6 +13,7 @@ use crate::middleware::method_router::Negotiated;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
 use crate::request::body::{is_encoded, unsupported};
+use crate::request::caller::caller_of;
 use crate::request::rule_trial;
 
 /// Tries rules.
@@ -39,7 +40,7 @@ impl RuleTrials {
         let (body, _memory) = self.context.bodies.read(request).await?;
         let (trial, today) = rule_trial::read(body).await?;
         refuse_parameters(request.uri().query().unwrap_or_default())?;
-        let run = self.service.run(&Caller::Anonymous, &trial, today);
+        let run = self.service.run(caller_of(request), &trial, today);
         let report = tokio::time::timeout(self.context.time_limit, run).await;
         let report = report.map_err(|_| Problem::unavailable("The service took too long."))??;
         let body = hal::rule_trial(&report, rule_trial::subject_member(&trial.subject));

@@ -15,6 +15,7 @@ use crate::links::RULE_PARAMETER;
 use crate::middleware::method_router::Negotiated;
 use crate::problem::{Problem, kinds};
 use crate::query::refuse_parameters;
+use crate::request::caller::caller_of;
 
 /// Serves the list, and the page of each rule.
 pub struct Rules {
@@ -34,22 +35,22 @@ impl Endpoint for Rules {
         let media = Negotiated::of(&request);
         let text = match request.raw_path_param(RULE_PARAMETER) {
             None => {
-                let rules = self.catalog.list(&Caller::Anonymous);
+                let rules = self.catalog.list(caller_of(&request));
                 RuleList::of(&rules, &self.base_url).to_json_string()
             }
-            Some(id) => self.page(id, media)?,
+            Some(id) => self.page(caller_of(&request), id, media)?,
         };
         Ok(content::answer(&request, text)?)
     }
 }
 
 impl Rules {
-    fn page(&self, id: &str, media: MediaType) -> Result<String, Problem> {
-        let rule = self.catalog.get(&Caller::Anonymous, id).ok_or_else(|| {
+    fn page(&self, caller: &Caller, id: &str, media: MediaType) -> Result<String, Problem> {
+        let rule = self.catalog.get(caller, id).ok_or_else(|| {
             Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name; see `/rules`.")
         })?;
         if media == MediaType::HTML {
-            return self.explorer.rule(&rule);
+            return self.explorer.rule(caller, &rule);
         }
         Ok(Rule::of(&rule, &self.base_url).to_json_string())
     }

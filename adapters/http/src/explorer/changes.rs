@@ -10,6 +10,7 @@ use super::{Explorer, query_of};
 use crate::links::CHANGE_STREAM;
 use crate::problem::Problem;
 use crate::query::ChangesQuery;
+use crate::request::caller::caller_of;
 use crate::time::TIME;
 
 /// Changes that the page shows.
@@ -43,7 +44,7 @@ impl Explorer {
     pub(super) async fn show_changes(&self, request: &Request) -> Result<String, Problem> {
         let raw = query_of(request);
         let collection = ChangesQuery::group(raw)?;
-        let changes = self.latest_changes(collection, SHOWN).await?;
+        let changes = self.latest_changes(caller_of(request), collection, SHOWN).await?;
         let mut layout = self.layout("Latest changes", "changes");
         layout.command = Some(self.command(CHANGE_STREAM, raw));
         let stream = self.links.to(CHANGE_STREAM);
@@ -60,18 +61,19 @@ impl Explorer {
     /// The latest changes, the newest first.
     pub(super) async fn latest_changes(
         &self,
+        caller: &Caller,
         collection: Option<Collection>,
         most: u64,
     ) -> Result<Vec<ChangeRow>, Problem> {
         let log = &self.context.log;
-        let last = log.last(&Caller::Anonymous).await?;
+        let last = log.last(caller).await?;
         let begin = match collection {
             None => last.0 - i64::try_from(most).unwrap_or(i64::MAX),
             Some(_) => last.0 - LOOKED_THROUGH,
         };
         let (mut after, mut found) = (Sequence(begin.max(0)), Vec::new());
         loop {
-            let page = log.follow(&Caller::Anonymous, after, collection, most).await?;
+            let page = log.follow(caller, after, collection, most).await?;
             let is_end = page.read_to <= after || page.read_to >= last;
             after = page.read_to;
             found.extend(page.changes.iter().map(|change| self.change_row(change)));

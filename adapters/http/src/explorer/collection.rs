@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use application::query::Total;
-use application::{AdjacentPage, Caller, ListedItem, Listing, MemberCounts, ValueCount};
+use application::{AdjacentPage, ListedItem, Listing, MemberCounts, ValueCount};
 use askama::Template;
 use domain::Value;
 use poem::Request;
@@ -17,6 +17,7 @@ use super::{Explorer, query_of, target};
 use crate::groups::Group;
 use crate::problem::Problem;
 use crate::query::{CollectionQuery, EXPORT_PARAMETERS, OPERATORS, Parameter, is_named, pieces};
+use crate::request::caller::caller_of;
 use crate::time::TIME;
 
 #[derive(Template)]
@@ -104,8 +105,8 @@ impl Explorer {
         query.request.view.embed.clear();
         let service = self.service(group)?;
         let listing = match query.as_of {
-            Some(time) => service.list_at(&Caller::Anonymous, id, time, &query.request).await?,
-            None => service.list(&Caller::Anonymous, id, &query.request).await?,
+            Some(time) => service.list_at(caller_of(request), id, time, &query.request).await?,
+            None => service.list(caller_of(request), id, &query.request).await?,
         };
         let mut layout = self.layout(capitalized(group.items_name), group.collection.name());
         layout.command = Some(self.command(&group.collection_path(id), raw));

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use application::Caller;
 use askama::Template;
 use domain::Value;
 use poem::Request;
@@ -14,6 +13,7 @@ use crate::endpoints::resources::COMPARED;
 use crate::groups::Group;
 use crate::problem::Problem;
 use crate::query::{invalid, two_versions};
+use crate::request::caller::caller_of;
 
 #[derive(Template)]
 #[template(path = "explorer/difference.html")]
@@ -47,7 +47,7 @@ impl Explorer {
         let _reservation = self.context.comparisons.reserve(COMPARED).await?;
         let [before, after] = self
             .service(group)?
-            .versions_to_compare(&Caller::Anonymous, item, Some(from), to)
+            .versions_to_compare(caller_of(request), item, Some(from), to)
             .await?;
         cells::require_small(&before)?;
         cells::require_small(&after)?;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use application::{Caller, ShownItem, View};
+use application::{ShownItem, View};
 use askama::Template;
 use domain::collection::KnownMember;
 use domain::proposal::{Field, FieldKind};
@@ -17,6 +17,7 @@ use super::{Explorer, query_of, target};
 use crate::groups::Group;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
+use crate::request::caller::caller_of;
 
 #[derive(Template)]
 #[template(path = "explorer/form.html")]
@@ -108,7 +109,7 @@ impl Explorer {
         refuse_parameters(query_of(request))?;
         let address = target(request)?;
         let (shown, _) =
-            self.service(group)?.get(&Caller::Anonymous, address, &View::default()).await?;
+            self.service(group)?.get(caller_of(request), address, &View::default()).await?;
         let ShownItem { item, .. } = &shown;
         cells::require_small(&item.members)?;
         let title = format!("Edit {}", cells::title(item, group.columns));

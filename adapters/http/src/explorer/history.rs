@@ -11,6 +11,7 @@ use super::{Explorer, query_of, target};
 use crate::groups::Group;
 use crate::problem::Problem;
 use crate::query::VersionsQuery;
+use crate::request::caller::caller_of;
 use crate::time::TIME;
 
 #[derive(Template)]
@@ -47,21 +48,22 @@ impl Explorer {
         request: &Request,
     ) -> Result<String, Problem> {
         let query = VersionsQuery::read(query_of(request))?;
-        self.history(group, target(request)?, &query).await
+        self.history(caller_of(request), group, target(request)?, &query).await
     }
 
     /// A page of the versions of an item, which may have been removed.
     pub(super) async fn history(
         &self,
+        caller: &Caller,
         group: Group,
         item: ItemAddress,
         query: &VersionsQuery,
     ) -> Result<String, Problem> {
         let service = self.service(group)?;
         let (page, size) = (query.page, query.page_size);
-        let found = service.versions(&Caller::Anonymous, item, page, size).await?;
+        let found = service.versions(caller, item, page, size).await?;
         // For the condition of a restoration: what is there when it is shown.
-        let current = match service.get(&Caller::Anonymous, item, &View::default()).await {
+        let current = match service.get(caller, item, &View::default()).await {
             Ok((shown, _)) => Some(shown),
             Err(ApplicationError::ItemNotFound) => None,
             Err(error) => return Err(error.into()),

@@ -1,6 +1,6 @@
 //! The page of an item: its members, what it is linked to, and what the rules say of it.
 
-use application::{ApplicationError, Caller, Links, ShownItem, View};
+use application::{ApplicationError, Links, ShownItem, View};
 use askama::Template;
 use domain::{ItemId, RelationKind, Value, Verdict, Violation};
 use poem::Request;
@@ -13,6 +13,7 @@ use crate::headers::entity_tag::EntityTag;
 use crate::headers::history::completed;
 use crate::problem::Problem;
 use crate::query::{VersionsQuery, item_time};
+use crate::request::caller::caller_of;
 use crate::time::TIME;
 
 #[derive(Template)]
@@ -61,15 +62,15 @@ impl Explorer {
         let service = self.service(group)?;
         let (shown, verdict) = match as_of {
             Some(time) => {
-                let (_, item) = service.get_at(&Caller::Anonymous, address, time, None).await?;
+                let (_, item) = service.get_at(caller_of(request), address, time, None).await?;
                 (ShownItem { item, links: Links::default() }, Verdict::default())
             }
-            None => match service.examine(&Caller::Anonymous, address, &View::default()).await {
+            None => match service.examine(caller_of(request), address, &View::default()).await {
                 Ok((shown, _, verdict)) => (shown, verdict),
                 // One that was removed is shown by its history.
                 Err(ApplicationError::ItemNotFound) => {
                     let first = VersionsQuery::read("")?;
-                    return self.history(group, address, &first).await;
+                    return self.history(caller_of(request), group, address, &first).await;
                 }
                 Err(error) => return Err(error.into()),
             },

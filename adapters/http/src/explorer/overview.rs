@@ -18,6 +18,7 @@ use super::{Deployment, ExploredGroup, Explorer, query_of};
 use crate::links::CHANGE_STREAM;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
+use crate::request::caller::caller_of;
 use crate::time::TIME;
 
 /// Values that a chart is made of.
@@ -75,30 +76,31 @@ struct GroupCount {
 impl Explorer {
     pub(super) async fn show_overview(&self, request: &Request) -> Result<String, Problem> {
         refuse_parameters(query_of(request))?;
+        let caller = caller_of(request);
         let mut groups = Vec::with_capacity(self.groups.len());
         for known in &self.groups {
-            groups.push(self.count(known).await?);
+            groups.push(self.count(caller, known).await?);
         }
-        let (charts, counted_at) = self.charts().await?;
+        let (charts, counted_at) = self.charts(caller).await?;
         let check = tokio::time::timeout(PATIENCE, self.store.check()).await;
         render(&OverviewPage {
             layout: self.layout("Overview", "overview"),
             groups,
             charts,
             counted_at,
-            changes: self.latest_changes(None, CHANGES).await?,
+            changes: self.latest_changes(caller, None, CHANGES).await?,
             stream: self.links.to(CHANGE_STREAM),
             deployment: self.deployment,
-            rules: self.catalog.list(&Caller::Anonymous).len(),
+            rules: self.catalog.list(caller).len(),
             is_ready: matches!(check, Ok(Ok(()))),
         })
     }
 
-    async fn count(&self, known: &ExploredGroup) -> Result<GroupCount, Problem> {
+    async fn count(&self, caller: &Caller, known: &ExploredGroup) -> Result<GroupCount, Problem> {
         let group = known.group;
         let mut first = PageRequest::plain(1, 1);
         first.view.fields = Some([].into());
-        let listing = known.service.list(&Caller::Anonymous, None, &first).await?;
+        let listing = known.service.list(caller, None, &first).await?;
         let total = match listing.content.total {
             Total::Exact(total) | Total::AtLeast(total) => total.to_string(),
             Total::NotCounted => String::new(),
@@ -112,19 +114,18 @@ impl Explorer {
     }
 
     /// A chart of each member by whose values items are counted, and the time of the counts.
-    async fn charts(&self) -> Result<(Vec<Chart>, Option<String>), Problem> {
+    async fn charts(&self, caller: &Caller) -> Result<(Vec<Chart>, Option<String>), Problem> {
         let (mut charts, mut counted_at) = (Vec::new(), None);
         for known in &self.groups {
             let collection = known.group.collection;
             if let Some(summed) = &collection.spec().summed {
-                let sums = known.service.value_counts(&Caller::Anonymous, summed.name, SUMS);
+                let sums = known.service.value_counts(caller, summed.name, SUMS);
                 let sums = sums.await?;
                 counted_at = counted_at.max(sums.time);
                 charts.extend(self.years(known, summed, &sums.counts));
             }
             for member in collection.spec().counted {
-                let counts =
-                    known.service.value_counts(&Caller::Anonymous, member.name, VALUES).await?;
+                let counts = known.service.value_counts(caller, member.name, VALUES).await?;
                 counted_at = counted_at.max(counts.time);
                 if !counts.counts.is_empty() {
                     let title =

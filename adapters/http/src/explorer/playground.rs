@@ -1,7 +1,7 @@
 //! The playground: a rule or an expression is tried on an item, and shows the value of each of its
 //! parts. A script sends the trial to the interface for programs.
 
-use application::{Caller, ItemAddress, View};
+use application::{ItemAddress, View};
 use askama::Template;
 use domain::Collection;
 use poem::Request;
@@ -12,6 +12,7 @@ use crate::groups::{Group, GroupSpec};
 use crate::links::RULE_TRIAL;
 use crate::problem::Problem;
 use crate::query::{WhatToTry, what_to_try};
+use crate::request::caller::caller_of;
 
 #[derive(Template)]
 #[template(path = "explorer/playground.html")]
@@ -27,17 +28,18 @@ struct PlaygroundPage<'a> {
 impl Explorer {
     pub(super) async fn show_playground(&self, request: &Request) -> Result<String, Problem> {
         let WhatToTry { collection, item, rule } = what_to_try(query_of(request))?;
-        let known = rule.as_deref().map(|id| self.known_rule(id)).transpose()?;
+        let known =
+            rule.as_deref().map(|id| self.known_rule(caller_of(request), id)).transpose()?;
         let collection = known.as_ref().map(|rule| rule.collection).or(collection);
         let collection = collection.unwrap_or(Collection::known("proposals"));
         let group = GroupSpec::of(collection);
-        let written = rule.and_then(|id| self.catalog.written(&Caller::Anonymous, &id));
+        let written = rule.and_then(|id| self.catalog.written(caller_of(request), &id));
         let item = match item {
             None => group.example(),
             Some(id) => {
                 let address = ItemAddress { parent: None, id };
                 let service = self.service(group)?;
-                let (shown, _) = service.get(&Caller::Anonymous, address, &View::default()).await?;
+                let (shown, _) = service.get(caller_of(request), address, &View::default()).await?;
                 shown.item.members.to_string()
             }
         };

@@ -13,6 +13,7 @@ use crate::groups::GroupSpec;
 use crate::links::{RULE_PARAMETER, RULES};
 use crate::problem::{Problem, kinds};
 use crate::query::{invalid, is_audit, refuse_parameters};
+use crate::request::caller::caller_of;
 
 /// How long stored items are examined for one page.
 const AUDITED_FOR: Duration = Duration::from_secs(2);
@@ -75,7 +76,7 @@ struct RuleRow {
 impl Explorer {
     pub(super) fn show_rules(&self, request: &Request) -> Result<String, Problem> {
         refuse_parameters(query_of(request))?;
-        let rules = self.catalog.list(&Caller::Anonymous);
+        let rules = self.catalog.list(caller_of(request));
         let groups = self.groups.iter().map(|known| {
             let collection = known.group.collection;
             let own = rules.iter().filter(|rule| rule.collection == collection);
@@ -92,35 +93,42 @@ impl Explorer {
 
     pub(super) async fn show_rule(&self, request: &Request) -> Result<String, Problem> {
         let is_audit = is_audit(query_of(request))?;
-        let rule = self.known_rule(request.raw_path_param(RULE_PARAMETER).unwrap_or_default())?;
+        let caller = caller_of(request);
+        let rule =
+            self.known_rule(caller, request.raw_path_param(RULE_PARAMETER).unwrap_or_default())?;
         if is_audit && rule.home == RuleHome::Rust {
             return Err(invalid(
                 "`audit` examines items by rules from files; this one is written in Rust.",
             ));
         }
-        let audit = if is_audit { Some(self.audit(&rule).await?) } else { None };
-        self.rule_page(&rule, audit)
+        let audit = if is_audit { Some(self.audit(caller, &rule).await?) } else { None };
+        self.rule_page(caller, &rule, audit)
     }
 
-    pub(super) fn known_rule(&self, id: &str) -> Result<PublishedRule, Problem> {
+    pub(super) fn known_rule(&self, caller: &Caller, id: &str) -> Result<PublishedRule, Problem> {
         self.catalog
-            .get(&Caller::Anonymous, id)
+            .get(caller, id)
             .ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name."))
     }
 
     /// The page of a rule.
-    pub fn rule(&self, rule: &PublishedRule) -> Result<String, Problem> {
-        self.rule_page(rule, None)
+    pub fn rule(&self, caller: &Caller, rule: &PublishedRule) -> Result<String, Problem> {
+        self.rule_page(caller, rule, None)
     }
 
-    fn rule_page(&self, rule: &PublishedRule, audit: Option<Audit>) -> Result<String, Problem> {
+    fn rule_page(
+        &self,
+        caller: &Caller,
+        rule: &PublishedRule,
+        audit: Option<Audit>,
+    ) -> Result<String, Problem> {
         let mut layout = self.layout(format!("Rule {}", rule.id), "rules");
         layout.command = Some(self.command(&format!("{RULES}/{}", rule.id), ""));
         render(&RulePage {
             layout,
             group: GroupSpec::of(rule.collection).items_name.to_owned(),
             group_href: self.links.collection(rule.collection),
-            written: self.catalog.written(&Caller::Anonymous, &rule.id),
+            written: self.catalog.written(caller, &rule.id),
             try_href: self.links.to(&format!("/explore/playground?rule={}", rule.id)),
             can_audit: rule.home == RuleHome::File,
             audit,
@@ -129,7 +137,7 @@ impl Explorer {
     }
 
     /// Examines stored items by a rule, the oldest first, for a bounded time.
-    async fn audit(&self, rule: &PublishedRule) -> Result<Audit, Problem> {
+    async fn audit(&self, caller: &Caller, rule: &PublishedRule) -> Result<Audit, Problem> {
         let service = self.service(GroupSpec::of(rule.collection))?;
         let _permit = self
             .audits
@@ -139,7 +147,7 @@ impl Explorer {
         let mut audit = Audit { remarked: 0, examined: 0, is_whole: false, items: Vec::new() };
         let mut after = None;
         while begun.elapsed() < AUDITED_FOR {
-            let audited = service.audit(&Caller::Anonymous, after).await?;
+            let audited = service.audit(caller, after).await?;
             audit.examined += audited.examined;
             for (id, verdict) in audited.remarked {
                 let mut remarks = verdict.errors.iter().chain(verdict.warnings.iter());

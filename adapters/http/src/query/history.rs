@@ -77,7 +77,7 @@ pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
     named.ok_or_else(|| invalid("`from` takes the number of a version, from 1."))
 }
 
-/// What the playground begins with.
+/// The item and the rule that the playground begins with.
 pub struct WhatToTry {
     pub collection: Option<Collection>,
     /// An item of the group.

@@ -1,5 +1,6 @@
-//! Request bodies, and the memory they may take.
+//! Who sends a request, its body, and the memory it may take.
 
 pub mod body;
+pub mod caller;
 pub mod memory_budget;
 pub mod rule_trial;

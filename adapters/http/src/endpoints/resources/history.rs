@@ -1,9 +1,7 @@
 //! The past of items: their versions, the difference between two, the state at a time, and the way
 //! back.
 
-use application::{
-    ApplicationError, Caller, ItemAddress, ItemWrite, Links, ShownItem, View, WriteOptions,
-};
+use application::{ApplicationError, ItemAddress, ItemWrite, Links, ShownItem, View, WriteOptions};
 use domain::{Item, ItemId, Value, Version, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;
@@ -21,6 +19,7 @@ use crate::links;
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, VersionsQuery, difference_from, refuse_parameters, version};
 use crate::request::body::WorkMemory;
+use crate::request::caller::caller_of;
 use crate::time::TIME;
 
 /// The memory reserved for a comparison: the sizes of the versions are known when they were read.
@@ -31,7 +30,7 @@ impl GroupEndpoint {
         let query = VersionsQuery::read(query_of(request))?;
         let item = self.target(request)?;
         let (number, size) = (query.page, query.page_size);
-        let page = self.service.versions(&Caller::Anonymous, item, number, size).await?;
+        let page = self.service.versions(caller_of(request), item, number, size).await?;
         let item = links::item(&self.context.base_url, self.group, item.parent, item.id);
         let history = VersionHistory::of(&item, &query, &page);
         let (body, targets) = (history.to_json_string(), history.targets());
@@ -43,7 +42,7 @@ impl GroupEndpoint {
         refuse_parameters(query_of(request))?;
         let address = self.target(request)?;
         let (past, item) =
-            self.service.version(&Caller::Anonymous, address, version_of(request)?).await?;
+            self.service.version(caller_of(request), address, version_of(request)?).await?;
         self.show_past(request, address.parent, item, Snapshot::Version(&past)).await
     }
 
@@ -53,7 +52,7 @@ impl GroupEndpoint {
         let _reservation = self.context.comparisons.reserve(COMPARED).await?;
         let [from, to] = self
             .service
-            .versions_to_compare(&Caller::Anonymous, item, from, version_of(request)?)
+            .versions_to_compare(caller_of(request), item, from, version_of(request)?)
             .await?;
         let compare = move || json_patch(Value::from_encoded(&from), Value::from_encoded(&to));
         // Large values keep no other request waiting.
@@ -73,7 +72,7 @@ impl GroupEndpoint {
         let item = self.target(request)?;
         // What was removed cannot be overwritten.
         if self.context.requires_condition
-            && self.service.versions(&Caller::Anonymous, item, 1, 1).await?.exists
+            && self.service.versions(caller_of(request), item, 1, 1).await?.exists
         {
             self.require(&condition)?;
         }
@@ -100,7 +99,7 @@ impl GroupEndpoint {
         view: &View,
     ) -> Result<Response, Problem> {
         let fields = view.fields.as_ref();
-        let (_, item) = self.service.get_at(&Caller::Anonymous, address, time, fields).await?;
+        let (_, item) = self.service.get_at(caller_of(request), address, time, fields).await?;
         let time = TIME.timestamp_to_string(&time);
         self.show_past(request, address.parent, item, Snapshot::At(&time)).await
     }
@@ -113,7 +112,7 @@ impl GroupEndpoint {
         query: &CollectionQuery<'_>,
     ) -> Result<Response, Problem> {
         let listing =
-            self.service.list_at(&Caller::Anonymous, parent, time, &query.request).await?;
+            self.service.list_at(caller_of(request), parent, time, &query.request).await?;
         let time = TIME.timestamp_to_string(&time);
         let page = PageView::new(&listing, parent, query.links(), Snapshot::At(&time));
         let (body, targets) = self.page_body(&page).await?;

@@ -1,6 +1,6 @@
 //! Reads of the current state.
 
-use application::{Caller, ItemAddress, View};
+use application::{ItemAddress, View};
 use domain::ItemId;
 use poem::http::StatusCode;
 use poem::http::header::IF_NONE_MATCH;
@@ -13,6 +13,7 @@ use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
 use crate::problem::Problem;
 use crate::query::{CollectionQuery, ItemQuery};
+use crate::request::caller::caller_of;
 
 impl GroupEndpoint {
     pub(super) async fn list(&self, request: &Request) -> Result<Response, Problem> {
@@ -27,7 +28,7 @@ impl GroupEndpoint {
         if let Some(known) = self.known_revision(request, parent, &query).await? {
             return Ok(not_modified(&known));
         }
-        let listing = self.service.list(&Caller::Anonymous, parent, &query.request).await?;
+        let listing = self.service.list(caller_of(request), parent, &query.request).await?;
         let tag = EntityTag::of_collection(listing.content.revision);
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
@@ -47,7 +48,7 @@ impl GroupEndpoint {
         if !request.headers().contains_key(IF_NONE_MATCH) {
             return Ok(None);
         }
-        match self.service.revision(&Caller::Anonymous, parent, &query.request).await? {
+        match self.service.revision(caller_of(request), parent, &query.request).await? {
             Some(revision) => Ok(EntityTag::of_collection(revision).known_to(request.headers())?),
             None => Ok(None),
         }
@@ -62,7 +63,7 @@ impl GroupEndpoint {
         if query.is_checked {
             return self.examine(request, item, &query.view).await;
         }
-        let (shown, embedded) = self.service.get(&Caller::Anonymous, item, &query.view).await?;
+        let (shown, embedded) = self.service.get(caller_of(request), item, &query.view).await?;
         let embedded_items = hal::embedded_items(self.group, &shown, &embedded);
         let tag = EntityTag::of_item_with(shown.item.version, &shown.links, embedded_items);
         if let Some(known) = tag.known_to(request.headers())? {
@@ -81,7 +82,7 @@ impl GroupEndpoint {
         view: &View,
     ) -> Result<Response, Problem> {
         let (shown, embedded, verdict) =
-            self.service.examine(&Caller::Anonymous, item, view).await?;
+            self.service.examine(caller_of(request), item, view).await?;
         let view = ItemView {
             embedded: Some(&embedded),
             warnings: Some(&verdict.warnings),

@@ -1,8 +1,7 @@
 //! Writes.
 
 use application::{
-    ApplicationError, Caller, IdempotencyKey, ItemWrite, Precondition, ReplacementBody,
-    WriteOptions,
+    ApplicationError, IdempotencyKey, ItemWrite, Precondition, ReplacementBody, WriteOptions,
 };
 use poem::http::StatusCode;
 use poem::{Request, Response};
@@ -17,6 +16,7 @@ use crate::headers::prefer::Return;
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, is_dry_run};
 use crate::request::body::WorkMemory;
+use crate::request::caller::caller_of;
 
 impl GroupEndpoint {
     /// The options of a write. A key is unique within the path it was sent to.
@@ -34,7 +34,7 @@ impl GroupEndpoint {
             let path = self.path_of(operation, request);
             key = Some(IdempotencyKey { path, key: chosen, fingerprint });
         }
-        Ok(WriteOptions { caller: Caller::Anonymous, is_dry_run, key })
+        Ok(WriteOptions { caller: caller_of(request).clone(), is_dry_run, key })
     }
 
     /// Performs a write of the item in the path.
