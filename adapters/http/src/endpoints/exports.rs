@@ -4,10 +4,9 @@
 //! that neither memory nor anything in the database is held for a slow client.
 
 use std::collections::HashSet;
-use std::io;
+use std::io::{self, Seek as _};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use application::ports::Clock;
 use application::query::MemberNames;
@@ -20,10 +19,11 @@ use poem::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use poem::http::{HeaderValue, StatusCode};
 use poem::{Body, Endpoint, Request, Response, Result};
 use tokio::io::AsyncReadExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 
+use crate::endpoints::pacing::{PacedWriter, paced};
 use crate::endpoints::resources::HttpContext;
 use crate::groups::Group;
 use crate::headers::media_type::MediaType;
@@ -40,17 +40,11 @@ pub const MOST_EXPORTS: usize = 16;
 /// One whose client does not read is not among them.
 pub const EXPORTS_AT_WORK: usize = 1;
 
-/// The longest pause of an export, which keeps others waiting as well.
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
-
 /// Items that are read together.
 const READ_AT_A_TIME: usize = 128;
 
 /// Bytes of a file that are sent together.
 const SENT_AT_A_TIME: usize = 64 * 1024;
-
-/// Batches of items that may wait for the writer of a workbook.
-const WAITING_BATCHES: usize = 2;
 
 /// The parts that all exports share.
 pub struct ExportResources {
@@ -134,35 +128,27 @@ impl Exports {
 
     /// Writes a workbook to a temporary file first: it cannot be sent before its end is known.
     async fn workbook(&self, mut items: SelectedItems, header: Header) -> Result<Body, Problem> {
-        let (sender, mut receiver) = mpsc::channel(WAITING_BATCHES);
         let (name, folder) = (self.group.collection.name(), self.resources.folder.clone());
-        let writing = spawn_blocking(move || {
-            let mut writer = WorkbookWriter::new(name, header, &folder)?;
-            loop {
-                match receiver.blocking_recv() {
-                    Some(Batch::Items(items)) => writer.add(&items)?,
-                    Some(Batch::End) => return writer.finish(&folder),
-                    // Nobody waits for the file any more.
-                    None => return Err(WriteError::Failed("it was broken off".to_owned())),
-                }
-            }
-        });
+        let mut writer = aside(move || WorkbookWriter::new(name, header, &folder)).await?;
         let work = Arc::clone(&items.work);
-        let mut is_wanted = true;
-        while is_wanted {
-            is_wanted = paced(&work, async {
-                let Some(batch) = items.next().await? else { return Ok(false) };
-                // It fails when the writer stopped at an error, which is returned below.
-                Ok(sender.send(Batch::Items(batch)).await.is_ok())
+        let mut is_end = false;
+        while !is_end {
+            (writer, is_end) = paced(&work, async {
+                let Some(batch) = items.next().await? else { return Ok((writer, true)) };
+                aside(move || writer.add(&batch).map(|()| (writer, false))).await
             })
             .await?;
         }
-        let _ = sender.send(Batch::End).await;
-        let written = writing.await.map_err(|error| failed(&error))?;
-        let file = written.map_err(|error| match error {
-            WriteError::DoesNotFit(detail) => Problem::new(&kinds::DOES_NOT_FIT, detail),
-            WriteError::Failed(_) => failed(&error),
-        })?;
+        let (client, folder) = (Arc::new(()), self.resources.folder.clone());
+        let is_wanted = Arc::downgrade(&client);
+        let file = aside(move || {
+            let mut file = tempfile::tempfile_in(folder)?;
+            writer.finish(PacedWriter::new(&mut file, work, is_wanted))?;
+            file.rewind()?;
+            Ok(file)
+        })
+        .await?;
+        drop(client);
         let file = (tokio::fs::File::from_std(file), items);
         Ok(Body::from_bytes_stream(stream::try_unfold(file, async |(mut file, items)| {
             let mut bytes = Vec::with_capacity(SENT_AT_A_TIME);
@@ -172,25 +158,15 @@ impl Exports {
     }
 }
 
-/// A message to the writer of a workbook.
-enum Batch {
-    Items(Vec<ItemContent>),
-    End,
-}
-
-/// Does a piece of work while no other export does, and then pauses for twice as long: others have
-/// the processor for most of the time.
-async fn paced<T>(
-    work: &Semaphore,
-    piece: impl Future<Output = Result<T, Problem>>,
+/// Writes a part of a workbook where it keeps no other request waiting.
+async fn aside<T: Send + 'static>(
+    write: impl FnOnce() -> Result<T, WriteError> + Send + 'static,
 ) -> Result<T, Problem> {
-    let Ok(_at_work) = work.acquire().await else {
-        return Err(Problem::unavailable("The service is about to stop."));
-    };
-    let begun = Instant::now();
-    let done = piece.await?;
-    sleep((begun.elapsed() * 2).min(LONGEST_PAUSE)).await;
-    Ok(done)
+    let written = spawn_blocking(write).await.map_err(|error| failed(&error))?;
+    written.map_err(|error| match error {
+        WriteError::DoesNotFit(detail) => Problem::new(&kinds::DOES_NOT_FIT, detail),
+        WriteError::Failed(_) => failed(&error),
+    })
 }
 
 fn failed(error: &dyn std::fmt::Display) -> Problem {

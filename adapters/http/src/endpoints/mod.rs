@@ -9,6 +9,7 @@ pub mod entry_point;
 pub mod exports;
 pub mod health;
 pub mod imports;
+pub mod pacing;
 pub mod problem_pages;
 pub mod resources;
 pub mod rule_trials;

@@ -1,7 +1,6 @@
 //! Excel workbooks (ISO/IEC 29500, `SpreadsheetML`).
 
-use std::fs::File;
-use std::io::{self, Cursor};
+use std::io::{self, Cursor, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
 
@@ -37,6 +36,12 @@ pub enum WriteError {
     /// It cannot be written here.
     #[error("the workbook cannot be written: {0}")]
     Failed(String),
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
 }
 
 impl From<XlsxError> for WriteError {
@@ -76,8 +81,7 @@ impl WorkbookWriter {
     /// When one does not fit, or the file cannot be written.
     pub fn add(&mut self, items: &[ItemContent]) -> Result<(), WriteError> {
         for item in items {
-            let members =
-                members_of(item).map_err(|error| WriteError::Failed(error.to_string()))?;
+            let members = members_of(item)?;
             self.row += 1;
             if self.row == SHEET_ROWS {
                 let detail = format!(
@@ -94,16 +98,12 @@ impl WorkbookWriter {
         Ok(())
     }
 
-    /// The finished file, at its beginning. It has no name, so that it goes when it is closed.
+    /// Writes the finished workbook.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn finish(mut self, folder: &Path) -> Result<File, WriteError> {
-        let failed = |error: io::Error| WriteError::Failed(error.to_string());
-        let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
-        self.workbook.save_to_writer(&mut file)?;
-        io::Seek::rewind(&mut file).map_err(failed)?;
-        Ok(file)
+    pub fn finish(mut self, to: impl Write + Seek + Send) -> Result<(), WriteError> {
+        Ok(self.workbook.save_to_writer(to)?)
     }
 }
 
