@@ -37,6 +37,7 @@ import programs
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target/tests-run/documents"
 BUILT = "target/release"
+BUILT_FOR_TESTS = "target/debug"
 NODE_PACKAGES = "tests/node_modules"
 PYTHON = "target/python/bin"
 DOCUMENTED_ADDRESS = "127.0.0.1:8080"
@@ -200,11 +201,18 @@ def prepare(page, blocks):
                 shutil.copy2(ROOT / name, folder / name)
         # Not in our own folder: cargo would take what the copy left there for what is built of our files, and build
         # them no more.
-        shutil.copytree(ROOT / BUILT, folder / BUILT, ignore=shutil.ignore_patterns("incremental"))
+        if (ROOT / BUILT_FOR_TESTS).is_dir():
+            shutil.copytree(ROOT / BUILT_FOR_TESTS, folder / BUILT_FOR_TESTS, ignore=what_is_not_reused)
     else:
         (folder / "target").symlink_to(ROOT / "target")
         (folder / "node_modules").symlink_to(ROOT / NODE_PACKAGES)
     return outputs, folder
+
+
+def what_is_not_reused(folder, names):
+    """The parts of a folder of built files that a build of the copy does not use: what is of our own crates, as far as it is large."""
+    programs = [name for name in names if Path(folder).name == "deps" and "." not in name]
+    return ["incremental", *programs]
 
 
 def insert(block, file, table, rows):
