@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use domain::{Collection, Lookup, Severity, WriteOperation};
 use jiff::civil::Date;
+use language::error::ErrorCollector;
+use language::expression::{BOOLEAN, Expression, STRING, Shape, is_taken};
+use language::keys::{self, Keys, LONGEST_NAME};
+use language::yaml::{Entry, Node};
 
-use crate::error::FileErrors;
-use crate::expression::{BOOLEAN, Expression, STRING, Shape, is_taken};
 use crate::file_format::{EFFECTIVE, RULE};
 use crate::file_rule::{Field, FileRule, Message};
-use crate::keys::{self, Keys, LONGEST_NAME};
 use crate::lookup_target::LookupTarget;
 use crate::notes::Notes;
-use crate::yaml::{Entry, Node};
 
 const ON: [WriteOperation; 3] =
     [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch];
@@ -29,7 +29,7 @@ const WORDS: &str = "true false null in as break const continue else for functio
 pub(crate) fn read(
     node: &Node,
     file: &Arc<str>,
-    errors: &mut FileErrors<'_>,
+    errors: &mut ErrorCollector<'_>,
 ) -> Option<(Box<str>, Option<FileRule>)> {
     let errors_before = errors.count();
     let keys = Keys::of(node, &RULE, Some(&[]), errors)?;
@@ -52,7 +52,7 @@ pub(crate) fn read(
     let operations = operations(&keys, errors);
     let effective = effective(&keys, errors);
     let field = keys.scalar("field").map(|scalar| Field {
-        pointer: keys::pointer(&scalar.text).unwrap_or_default(),
+        pointer: keys.pointer("field").unwrap_or_default(),
         written: scalar.text.as_str().into(),
         place: scalar.place,
     });
@@ -83,7 +83,7 @@ pub(crate) fn read(
     Some((id, rule))
 }
 
-fn operations(keys: &Keys<'_>, errors: &mut FileErrors<'_>) -> Vec<WriteOperation> {
+fn operations(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<WriteOperation> {
     let Some(node) = keys.get("on") else { return ON.to_vec() };
     let elements = keys.elements("on");
     if elements.is_empty() {
@@ -104,7 +104,7 @@ fn operations(keys: &Keys<'_>, errors: &mut FileErrors<'_>) -> Vec<WriteOperatio
     operations
 }
 
-fn effective(keys: &Keys<'_>, errors: &mut FileErrors<'_>) -> (Option<Date>, Option<Date>) {
+fn effective(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> (Option<Date>, Option<Date>) {
     let Some(node) = keys.get("effective") else { return (None, None) };
     let Some(dates) = Keys::of(node, &EFFECTIVE, Some(&[]), errors) else { return (None, None) };
     let (from, until) = (dates.date("from"), dates.date("until"));
@@ -120,7 +120,7 @@ fn effective(keys: &Keys<'_>, errors: &mut FileErrors<'_>) -> (Option<Date>, Opt
 /// them; the sound lookups; and notes on their expressions.
 fn lookups(
     keys: &Keys<'_>,
-    errors: &mut FileErrors<'_>,
+    errors: &mut ErrorCollector<'_>,
 ) -> (Vec<(String, Shape)>, Vec<LookupTarget>, Notes) {
     let (mut variables, mut targets, mut notes) = (Vec::new(), Vec::new(), Notes::default());
     let entries = keys.get("lookup").and_then(|node| errors.take(keys::entries(node, "`lookup`")));

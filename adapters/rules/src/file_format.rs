@@ -1,14 +1,16 @@
 //! The format of rule files: the tables that the reader and the JSON Schema follow.
 
 use domain::{Collection, Severity, WriteOperation};
-
-use crate::keys::Form::{
+use language::keys::Form::{
     self, Date, Expression, Id, Item, List, Mapping, Named, Null, OneOf, Pointer, Time,
 };
-use crate::keys::{Key, Presence, Table, Word};
+use language::keys::{Key, Table, Word, key};
 
 /// Most characters of what people are told: a message, a description, a source.
 const LONGEST_STRING: usize = 2_000;
+
+/// The files in messages.
+pub(crate) const KIND_OF_FILES: &str = "rule files";
 
 const STRING: Form = Form::String(LONGEST_STRING);
 const GROUP: Form = Form::Word(Word { of: "group", known: Collection::names });
@@ -113,19 +115,3 @@ pub(crate) static CASE_LOOKUP: Table = Table { name: "`lookup`", keys: &[], is_o
 pub(crate) static CALLER: Table = Table { name: "`caller`", keys: CALLER_KEYS, is_open: false };
 
 static CALLER_KEYS: &[Key] = &[key("id", OneOf(&[Null, STRING]), "Its name.")];
-
-/// A key that may be left out.
-const fn key(name: &'static str, form: Form, description: &'static str) -> Key {
-    Key { name, presence: Presence::Optional, form, description }
-}
-
-impl Key {
-    const fn required(self, example: &'static str) -> Self {
-        Self { presence: Presence::Required { example }, ..self }
-    }
-
-    /// Makes it one of the keys of which a mapping has exactly one.
-    const fn alternative(self) -> Self {
-        Self { presence: Presence::Alternative, ..self }
-    }
-}

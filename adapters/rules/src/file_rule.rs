@@ -9,13 +9,13 @@ use domain::{
     Violation, WriteOperation,
 };
 use jiff::civil::Date;
-
-use crate::error::Location;
-use crate::evaluation;
-use crate::expression::{
+use language::error::Location;
+use language::evaluation;
+use language::expression::{
     CostLimit, EvaluationError, Expression, Meter, Outcome, Scope, Shape, Variable, complete,
     shortened,
 };
+
 use crate::lookup_target::LookupTarget;
 use crate::notes::Notes;
 

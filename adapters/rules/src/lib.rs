@@ -9,6 +9,7 @@
 //!
 //! use application::{RuleBook, RuleFiles};
 //! use domain::Collection;
+//! use language::Reload;
 //! use rules_adapter::{ReloadableRules, RuleSet};
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -38,11 +39,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From file to verdict: `files` reads bytes → `yaml` makes trees that know where everything stands
-//! → `definition`, `lookup_target` and `cases` turn them into rules and cases, telling every error
-//! to [`RuleFileErrors`] → [`RuleSet`] keeps the rules of each collection ready → [`FileRule`] answers the
-//! domain, through `evaluation` and `expression`, which knows nothing of files. [`Trials`] answers for
-//! rules that are in no file.
+//! From file to verdict: [`language`] makes trees of files that know where everything stands →
+//! `definition`, `lookup_target` and `cases` turn them into rules and cases, telling every error to
+//! [`FileErrors`](language::error::FileErrors) → [`RuleSet`] keeps the rules of each collection ready →
+//! [`FileRule`] answers the domain, through [`language::evaluation`]. [`Trials`] answers for rules that
+//! are in no file.
 //!
 //! Reading and reloading block for as long as files take to read and expressions to compile: call
 //! them aside from a runtime's workers. Asking [`ReloadableRules`] for rules costs two atomic
@@ -50,13 +51,8 @@
 
 mod cases;
 mod definition;
-mod error;
-mod evaluation;
-mod expression;
 mod file_format;
 mod file_rule;
-mod files;
-mod keys;
 mod lookup_target;
 mod notes;
 mod reloadable;
@@ -66,14 +62,11 @@ mod schema;
 mod summary;
 mod trial;
 mod warnings;
-mod watch;
 mod yaml;
 
-pub use error::RuleFileErrors;
 pub use file_rule::FileRule;
-pub use files::Fingerprint;
+pub use language::{hang_ups, watch};
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;
 pub use schema::schema;
 pub use trial::Trials;
-pub use watch::{hang_ups, watch};

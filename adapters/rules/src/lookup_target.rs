@@ -5,12 +5,12 @@ use std::fmt;
 
 use domain::proposal::FIELDS;
 use domain::{Collection, ItemId, LookupKey};
+use language::error::ErrorCollector;
+use language::expression::{Expression, KEY, Meter, Outcome, Scope, Shape};
+use language::keys::{did_you_mean, known_words};
+use language::yaml::Scalar;
 
-use crate::error::FileErrors;
-use crate::expression::{Expression, KEY, Meter, Outcome, Scope, Shape};
-use crate::keys::{did_you_mean, known_words};
 use crate::notes::Notes;
-use crate::yaml::Scalar;
 
 /// Where a rule looks, by what, and for which value.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl LookupTarget {
     pub fn read(
         scalar: &Scalar,
         notes: &mut Notes,
-        errors: &mut FileErrors<'_>,
+        errors: &mut ErrorCollector<'_>,
     ) -> (Shape, Option<Self>) {
         let text = scalar.text.as_str();
         let end = text.trim_end().strip_suffix(']');

@@ -1,8 +1,8 @@
 //! Notes on the expressions of a rule, taken while their places in the file are known.
 
-use crate::error::Location;
-use crate::expression::{DateUse, Expression, MemberRead, Variable, date};
-use crate::yaml::Scalar;
+use language::error::Location;
+use language::expression::{DateUse, Expression, MemberRead, Variable, date};
+use language::yaml::Scalar;
 
 #[derive(Debug, Default)]
 pub(crate) struct Notes {

@@ -1,13 +1,15 @@
 //! The rules that hold now, and how they are replaced by those that are in the files now.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use application::{RuleBook, Rules, WrittenRule};
 use domain::Collection;
+use language::error::FileErrors;
+use language::files::Fingerprint;
+use language::{Reload, TrackedFiles};
 
-use crate::error::RuleFileErrors;
-use crate::files::{self, Fingerprint};
+use crate::file_format::KIND_OF_FILES;
 use crate::rule_set::RuleSet;
 
 /// The rules of a path, read again when it is asked for.
@@ -23,10 +25,8 @@ pub struct ReloadableRules {
 
 #[derive(Debug)]
 struct Source {
-    path: PathBuf,
+    files: TrackedFiles,
     reserved: Vec<String>,
-    /// The fingerprint of the files as last read, whether they were valid or not.
-    read: Mutex<Fingerprint>,
 }
 
 impl ReloadableRules {
@@ -40,49 +40,43 @@ impl ReloadableRules {
     ///
     /// # Errors
     /// Everything that is wrong with them.
-    pub fn open(path: &Path, reserved: &[&str]) -> Result<Self, RuleFileErrors> {
-        let (files, errors) = files::read(path);
-        let read = Mutex::new(Fingerprint::of(&files, &errors));
-        let rules = RuleSet::from_files(&files, errors, reserved)?;
+    pub fn open(path: &Path, reserved: &[&str]) -> Result<Self, FileErrors> {
+        let (files, read, errors) = TrackedFiles::open(path, KIND_OF_FILES);
+        let rules = RuleSet::from_files(&read, errors, reserved)?;
         let reserved = reserved.iter().map(ToString::to_string).collect();
-        Ok(Self {
-            source: Some(Source { path: path.to_owned(), reserved, read }),
-            current: RwLock::new(rules.into()),
-        })
+        Ok(Self { source: Some(Source { files, reserved }), current: RwLock::new(rules.into()) })
     }
 
     /// The rules in force.
     pub fn current(&self) -> Arc<RuleSet> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
 
-    /// Returns the fingerprint of the files if they have changed since they were last read. A
-    /// reload that was refused counts as a read.
-    pub fn changed(&self) -> Option<Fingerprint> {
-        let source = self.source.as_ref()?;
-        let (files, errors) = files::read(&source.path);
-        let now = Fingerprint::of(&files, &errors);
-        (now != *source.read.lock().unwrap_or_else(PoisonError::into_inner)).then_some(now)
+impl Reload for ReloadableRules {
+    const NAME: &'static str = "rules";
+
+    fn changed(&self) -> Option<Fingerprint> {
+        self.source.as_ref()?.files.changed()
     }
 
-    /// Puts the rules of the files in force, all of them, and says whether they are others than
-    /// before.
-    ///
-    /// # Errors
-    /// Everything that is wrong with them; the old ones stay in force.
-    pub fn reload(&self) -> Result<bool, RuleFileErrors> {
+    /// Puts the rules of the files in force. Without files there is nothing to read.
+    fn reload(&self) -> Result<bool, FileErrors> {
         let Some(source) = &self.source else { return Ok(false) };
-        // Held until the end, so that of two reloads the later one's rules are in force.
-        let mut read = source.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let (files, errors) = files::read(&source.path);
-        *read = Fingerprint::of(&files, &errors);
         let reserved: Vec<_> = source.reserved.iter().map(String::as_str).collect();
-        let rules = Arc::new(RuleSet::from_files(&files, errors, &reserved)?);
-        let old = std::mem::replace(
-            &mut *self.current.write().unwrap_or_else(PoisonError::into_inner),
-            rules.clone(),
-        );
-        Ok(old.edition() != rules.edition())
+        source.files.read_again(|files, errors| {
+            let rules = Arc::new(RuleSet::from_files(files, errors, &reserved)?);
+            let old = std::mem::replace(
+                &mut *self.current.write().unwrap_or_else(PoisonError::into_inner),
+                rules.clone(),
+            );
+            Ok(old.edition() != rules.edition())
+        })
+    }
+
+    fn log_change(&self) {
+        let rules = self.current().rules().len();
+        tracing::info!(rules, "the rules were read again and are in force");
     }
 }
 

@@ -7,15 +7,16 @@ use std::sync::Arc;
 use application::{BookRule, CaseReport, RuleFiles, Rules, WrittenRule};
 use domain::Collection;
 use jiff::civil::Date;
+use language::error::{ErrorCollector, FileError, FileErrors};
+use language::files::{self, Fingerprint, SourceFile};
+use language::keys::{self, Keys};
+use language::yaml::Node;
 
 use crate::cases::{self, Case, KnownRules};
 use crate::definition;
-use crate::error::{FileErrors, RuleFileError, RuleFileErrors};
-use crate::file_format::{FILE, OPEN_GROUP};
+use crate::file_format::{FILE, KIND_OF_FILES, OPEN_GROUP};
 use crate::file_rule::FileRule;
-use crate::files::{self, Fingerprint, RuleFile};
-use crate::keys::{self, Keys};
-use crate::yaml::{self, MOST_VALUES, Node};
+use crate::yaml::{self, MOST_VALUES};
 
 const MOST_RULES: usize = 1_000;
 const MOST_CASES: usize = 10_000;
@@ -45,17 +46,17 @@ impl RuleSet {
     ///
     /// # Errors
     /// Everything that is wrong with them.
-    pub fn load(path: &Path, reserved: &[&str]) -> Result<Self, RuleFileErrors> {
-        let (files, errors) = files::read(path);
+    pub fn load(path: &Path, reserved: &[&str]) -> Result<Self, FileErrors> {
+        let (files, errors) = files::read(path, KIND_OF_FILES);
         Self::from_files(&files, errors, reserved)
     }
 
     /// The rules of files that were read, unless there are errors.
     pub(crate) fn from_files(
-        files: &[RuleFile],
-        errors: RuleFileErrors,
+        files: &[SourceFile],
+        errors: FileErrors,
         reserved: &[&str],
-    ) -> Result<Self, RuleFileErrors> {
+    ) -> Result<Self, FileErrors> {
         let edition = Fingerprint::of(files, &errors).number();
         let mut reader = Reader { reserved, errors, ..Reader::default() };
         let mut values_left = MOST_VALUES;
@@ -65,7 +66,7 @@ impl RuleSet {
             .collect();
         let mut keys = Vec::with_capacity(trees.len());
         for (file, tree) in &trees {
-            let mut errors = FileErrors::new(file, &mut reader.errors);
+            let mut errors = ErrorCollector::new(file, &mut reader.errors);
             let Some(of_file) = Keys::of(tree, &FILE, Some(&[]), &mut errors) else { continue };
             reader.rules(file, &of_file);
             reader.members(file, &of_file);
@@ -133,7 +134,7 @@ impl RuleFiles for RuleSet {
     }
 
     fn warnings(&self, today: Date) -> Vec<String> {
-        self.likely_mistakes(today).iter().map(RuleFileError::to_string).collect()
+        self.likely_mistakes(today).iter().map(FileError::to_string).collect()
     }
 
     fn case_count(&self) -> usize {
@@ -148,31 +149,23 @@ impl RuleFiles for RuleSet {
 #[derive(Default)]
 struct Reader<'a> {
     reserved: &'a [&'a str],
-    errors: RuleFileErrors,
+    errors: FileErrors,
     known: KnownRules,
     rules: Vec<Arc<FileRule>>,
     declared: Vec<(Collection, Box<str>)>,
 }
 
 impl Reader<'_> {
-    fn tree(&mut self, file: &RuleFile, values_left: &mut usize) -> Option<Arc<Node>> {
-        let mut errors = FileErrors::new(&file.name, &mut self.errors);
-        match std::str::from_utf8(&file.bytes) {
-            Ok(text) => yaml::parse(text, values_left, &mut errors),
-            Err(error) => {
-                errors.add_to_file(format!(
-                    "is not UTF-8 from byte {} on; save it as UTF-8",
-                    error.valid_up_to()
-                ));
-                None
-            }
-        }
+    fn tree(&mut self, file: &SourceFile, values_left: &mut usize) -> Option<Arc<Node>> {
+        let mut errors = ErrorCollector::new(&file.name, &mut self.errors);
+        let text = file.text(&mut errors)?;
+        yaml::parse(text, values_left, &mut errors)
     }
 
     fn rules(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
         for node in keys.elements("rules") {
             if self.known.len() == MOST_RULES {
-                FileErrors::new(file, &mut self.errors)
+                ErrorCollector::new(file, &mut self.errors)
                     .add(node.place, format!("there are more than {MOST_RULES} rules"));
                 return;
             }
@@ -181,7 +174,7 @@ impl Reader<'_> {
     }
 
     fn rule(&mut self, file: &Arc<str>, node: &Node) {
-        let mut errors = FileErrors::new(file, &mut self.errors);
+        let mut errors = ErrorCollector::new(file, &mut self.errors);
         let Some((id, rule)) = definition::read(node, file, &mut errors) else { return };
         if self.reserved.contains(&&*id) {
             errors.add(
@@ -202,7 +195,7 @@ impl Reader<'_> {
     }
 
     fn members(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
-        let mut errors = FileErrors::new(file, &mut self.errors);
+        let mut errors = ErrorCollector::new(file, &mut self.errors);
         let Some(node) = keys.get("members") else { return };
         for entry in errors.take(keys::entries(node, "`members`")).unwrap_or_default() {
             errors.take(OPEN_GROUP.check(&entry.key, entry.place));
@@ -219,7 +212,7 @@ impl Reader<'_> {
     fn cases(&mut self, files: &[(&Arc<str>, Keys<'_>)]) -> Vec<Case> {
         let (mut read, mut bytes_left) = (Vec::new(), cases::MOST_BYTES);
         for (file, keys) in files {
-            let mut errors = FileErrors::new(file, &mut self.errors);
+            let mut errors = ErrorCollector::new(file, &mut self.errors);
             for node in keys.elements("cases") {
                 if read.len() == MOST_CASES {
                     errors.add(node.place, format!("there are more than {MOST_CASES} cases"));

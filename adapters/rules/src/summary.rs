@@ -2,8 +2,8 @@
 
 use domain::Rule;
 use jiff::civil::Date;
+use language::expression::Variable;
 
-use crate::expression::Variable;
 use crate::file_rule::FileRule;
 
 impl FileRule {

@@ -2,16 +2,16 @@
 
 use domain::{Collection, WriteOperation, nearest};
 use jiff::civil::Date;
+use language::error::{FileError, Located};
+use language::expression::{Variable, date};
 
-use crate::error::{Located, RuleFileError};
-use crate::expression::{Variable, date};
 use crate::file_rule::FileRule;
 use crate::rule_set::RuleSet;
 
 impl RuleSet {
     /// Returns everything about the rules that is likely a mistake, in the order of the files and of
     /// the places in them.
-    pub(crate) fn likely_mistakes(&self, today: Date) -> Vec<RuleFileError> {
+    pub(crate) fn likely_mistakes(&self, today: Date) -> Vec<FileError> {
         let mut all = Vec::new();
         for rule in self.rules() {
             let mut warnings = unknown_members(rule, self);
@@ -23,7 +23,7 @@ impl RuleSet {
                 warnings.push((rule.place, reason));
             }
             warnings.sort();
-            all.extend(warnings.into_iter().map(|(place, reason)| RuleFileError {
+            all.extend(warnings.into_iter().map(|(place, reason)| FileError {
                 file: rule.file.clone(),
                 place: Some(place),
                 reason: format!("warning: {reason}"),

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use application::RuleFiles;
-use rules_adapter::{RuleFileErrors, RuleSet};
+use language::error::FileErrors;
+use rules_adapter::RuleSet;
 use tempfile::TempDir;
 
 /// Rule files in a folder of their own.
@@ -16,7 +17,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-fn load(path: &Path) -> Result<RuleSet, RuleFileErrors> {
+fn load(path: &Path) -> Result<RuleSet, FileErrors> {
     RuleSet::load(path, &["dates_in_order"])
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use application::RuleBook;
 use domain::Collection;
+use language::Reload;
 use rules_adapter::ReloadableRules;
 
 fn write(path: &Path, ids: &[&str]) {

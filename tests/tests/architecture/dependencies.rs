@@ -11,10 +11,11 @@ use crate::workspace::{OUTSIDE, metadata, name, packages};
 const FLOORS: &[(&str, &[&str])] = &[
     ("exact-json", &[]),
     ("domain", &["exact-json"]),
+    ("language", &["domain"]),
     ("application", &["domain"]),
     ("cli-adapter", &["application", "domain"]),
     ("http-adapter", &["application", "domain"]),
-    ("rules-adapter", &["application", "domain"]),
+    ("rules-adapter", &["application", "domain", "language"]),
     ("storage-adapter", &["application", "domain"]),
     (
         "bootstrap",
@@ -34,7 +35,7 @@ const FLOORS: &[(&str, &[&str])] = &[
 const OWNERS: &[(&str, &[&str])] = &[
     ("storage-adapter", &["rusqlite", "sea-orm", "sea-orm-migration", "sqlx"]),
     ("http-adapter", &["poem", "poem-openapi", "hyper", "hyper-util"]),
-    ("rules-adapter", &["cel", "granit-parser", "regex-automata", "rust_decimal"]),
+    ("language", &["cel", "granit-parser", "regex-automata", "rust_decimal"]),
     ("cli-adapter", &["clap", "indicatif", "tracing-subscriber"]),
 ];
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use application::{CaseReport, WrittenCase};
 use domain::{Found, Members, Transition, WriteContext};
+use language::error::Location;
 
-use crate::error::Location;
 use crate::file_format::{FAIL, PASS};
 use crate::file_rule::FileRule;
 

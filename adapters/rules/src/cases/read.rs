@@ -7,15 +7,15 @@ use domain::{Collection, Found, Item, ItemId, Members, WriteContext, WriteOperat
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
+use language::error::ErrorCollector;
+use language::keys::{self, Keys, did_you_mean};
+use language::yaml::{Content, JsonError, Node};
 
 use super::Case;
-use crate::error::FileErrors;
 use crate::file_format::{CALLER, CASE, CASE_LOOKUP};
 use crate::file_rule::FileRule;
-use crate::keys::{self, Keys, did_you_mean};
 use crate::lookup_target::{LookupBy, LookupTarget};
 use crate::sample_items::{SampleItem, made_up_id, own_members};
-use crate::yaml::{Content, Node};
 
 /// The day of a case that names none, of a rule that is in force on any.
 const SOME_DAY: Date = date(2026, 1, 1);
@@ -33,7 +33,7 @@ pub(crate) fn read(
     file: &Arc<str>,
     rules: &KnownRules,
     bytes_left: &mut usize,
-    errors: &mut FileErrors<'_>,
+    errors: &mut ErrorCollector<'_>,
 ) -> Option<Case> {
     let errors_before = errors.count();
     let rule = named_rule(node, rules, errors);
@@ -75,7 +75,7 @@ pub(crate) fn read(
 fn named_rule(
     node: &Node,
     rules: &KnownRules,
-    errors: &mut FileErrors<'_>,
+    errors: &mut ErrorCollector<'_>,
 ) -> Option<Arc<FileRule>> {
     let Content::Mapping(entries) = &node.content else { return None };
     let scalar = entries.iter().find(|entry| entry.key == "rule")?.value.scalar()?;
@@ -92,7 +92,7 @@ struct CaseReader<'a, 'f, 'g> {
     keys: Keys<'a>,
     rule: &'a FileRule,
     bytes_left: &'f mut usize,
-    errors: &'f mut FileErrors<'g>,
+    errors: &'f mut ErrorCollector<'g>,
 }
 
 impl CaseReader<'_, '_, '_> {
@@ -231,7 +231,16 @@ impl CaseReader<'_, '_, '_> {
             return None;
         };
         let mut json = String::new();
-        self.errors.take(node.write_json(*self.bytes_left, &mut json))?;
+        let most_bytes = *self.bytes_left;
+        let written = node.write_json(most_bytes, &mut json).map_err(|error| match error {
+            JsonError::Inexpressible(located) => located,
+            JsonError::TooLarge(place) => {
+                let reason =
+                    format!("the items of all cases together are larger than {most_bytes} bytes");
+                (place, reason)
+            }
+        });
+        self.errors.take(written)?;
         *self.bytes_left = self.bytes_left.saturating_sub(json.len());
         let members = Members::read(json.as_bytes())
             .map_err(|error| (node.place, format!("this cannot be an item: {}", error.detail)));

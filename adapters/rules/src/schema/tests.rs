@@ -2,10 +2,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jsonschema::Validator;
+use language::error::{ErrorCollector, FileErrors};
 use serde_json::Value;
 
 use super::schema;
-use crate::error::{FileErrors, RuleFileErrors};
 use crate::yaml;
 
 fn docs(path: &str) -> PathBuf {
@@ -19,8 +19,8 @@ fn validator() -> Validator {
 
 /// A YAML file as the schema sees it.
 fn read(text: &str) -> Value {
-    let (name, mut errors) = ("rules.yaml".into(), RuleFileErrors::default());
-    let mut errors = FileErrors::new(&name, &mut errors);
+    let (name, mut errors) = ("rules.yaml".into(), FileErrors::default());
+    let mut errors = ErrorCollector::new(&name, &mut errors);
     let tree = yaml::parse(text, &mut yaml::MOST_VALUES.clone(), &mut errors).expect("YAML");
     let mut json = String::new();
     tree.write_json(usize::MAX, &mut json).expect("values of JSON");

@@ -2,10 +2,10 @@
 
 use application::{RuleTrial, TrialLookup};
 use domain::{Collection, Found, ItemId, Members, Pointer, Violation, Violations};
+use language::expression::{Shape, Variable};
+use language::keys::did_you_mean;
 
 use super::subject::Subject;
-use crate::expression::{Shape, Variable};
-use crate::keys::did_you_mean;
 use crate::sample_items::{SampleItem, made_up_id, own_members};
 
 /// Members of a representation that are not the item's, so that what was fetched can be sent.

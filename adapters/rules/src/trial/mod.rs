@@ -10,9 +10,8 @@ mod tests;
 use application::{RuleTrial, RuleTrials, TrialError, TrialReport, TrialVerdict};
 use async_trait::async_trait;
 use domain::{Pointer, Violations, WriteContext};
-
-use crate::evaluation;
 use given::Given;
+use language::evaluation;
 use subject::Subject;
 
 /// Tries rules as files have them, and expressions alone.

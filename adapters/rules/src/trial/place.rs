@@ -2,8 +2,7 @@
 
 use domain::json::Kind;
 use domain::{Pointer, Value};
-
-use crate::error::Location;
+use language::error::Location;
 
 /// Line and column of what follows a text, both from 1. Columns count characters.
 pub(super) fn in_text(before: &str) -> (u32, u32) {

@@ -2,13 +2,13 @@
 
 use application::{TracedExpression, TrialError, TrialReport, TrialValue, TrialVerdict};
 use domain::{Pointer, Transition, WriteContext, WriteOperation};
+use language::evaluation;
+use language::expression::{
+    CostLimit, EvaluationError, Expression, JsonText, Meter, Scope, Trace, TracedPart, shortened,
+};
 
 use super::given::Given;
 use super::undecided;
-use crate::evaluation;
-use crate::expression::{
-    CostLimit, EvaluationError, Expression, JsonText, Meter, Scope, Trace, TracedPart, shortened,
-};
 use crate::file_rule::{FileRule, LONGEST_MESSAGE};
 
 /// Most bytes of the value of an expression.

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use application::{RuleTrial, TrialError, TrialLookup, TrialSubject};
 use domain::{Collection, Pointer, Value, Violation, Violations};
+use language::error::{ErrorCollector, FileError, FileErrors, Located, Location};
+use language::expression::{ANY, Expression, Shape, Variable};
+use language::yaml::{Content, Node};
 
 use super::place::{in_json, in_text};
 use crate::definition;
-use crate::error::{FileErrors, Located, Location, RuleFileErrors};
-use crate::expression::{ANY, Expression, Shape, Variable};
 use crate::file_rule::{FileRule, Message};
-use crate::yaml::{self, Content, MOST_VALUES, Node};
+use crate::yaml::{self, MOST_VALUES};
 
 /// Most bytes of a rule: as many as its expressions may have, and more than any has.
 const MOST_BYTES: usize = 128 << 10;
@@ -101,10 +102,10 @@ fn expression(
 }
 
 /// Reads the one rule of a text, which is to be about the items of a collection.
-fn rule(source: &str, collection: Collection) -> Result<FileRule, RuleFileErrors> {
+fn rule(source: &str, collection: Collection) -> Result<FileRule, FileErrors> {
     let file: Arc<str> = "rule".into();
-    let mut all = RuleFileErrors::default();
-    let mut errors = FileErrors::new(&file, &mut all);
+    let mut all = FileErrors::default();
+    let mut errors = ErrorCollector::new(&file, &mut all);
     let rule = if source.trim().is_empty() {
         errors.add_to_file("there is no rule; write one");
         None
@@ -127,7 +128,7 @@ fn of_tree(
     tree: &Node,
     file: &Arc<str>,
     collection: Collection,
-    errors: &mut FileErrors<'_>,
+    errors: &mut ErrorCollector<'_>,
 ) -> Option<FileRule> {
     let node = errors.take(only_rule(tree))?;
     let (_, rule) = definition::read(node, file, errors)?;
@@ -172,8 +173,8 @@ fn place_of_group(node: &Node) -> Location {
 }
 
 /// The errors of a rule. Of one that was sent as JSON, they point to its members.
-fn of_file(errors: &RuleFileErrors, json: Option<&str>) -> Vec<TrialError> {
-    let error = |error: &crate::error::RuleFileError| {
+fn of_file(errors: &FileErrors, json: Option<&str>) -> Vec<TrialError> {
+    let error = |error: &FileError| {
         let (pointer, place) = match (error.place, json) {
             (Some(place), Some(json)) => in_json(Value::from_encoded(json), place),
             (place, _) => (Pointer::root(), place.map(|place| (place.line, place.column))),

@@ -9,7 +9,8 @@ use super::super::value::{List, Map, Val};
 
 /// A value as JSON text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct JsonText {
+pub struct JsonText {
+    /// The text.
     pub text: String,
     /// The value is longer: the end of a string, of a list or of a map is missing.
     pub is_cut: bool,

@@ -8,15 +8,17 @@ use granit_parser::ScalarStyle;
 
 use crate::error::Location;
 
+/// A scalar.
 #[derive(Debug)]
-pub(crate) struct Scalar {
+pub struct Scalar {
     /// Its characters, without quotes, indentation and the like.
     pub text: String,
-    pub style: ScalarStyle,
+    pub(super) style: ScalarStyle,
+    /// Where it begins.
     pub place: Location,
     /// The bytes that it takes up in the file, with its quotes.
-    pub range: Range<usize>,
-    pub file: Arc<str>,
+    pub(super) range: Range<usize>,
+    pub(super) file: Arc<str>,
 }
 
 /// The type that a scalar stands for.
@@ -43,11 +45,13 @@ impl ScalarKind {
 }
 
 impl Scalar {
+    /// Returns `true` if it stands for null.
+    #[must_use]
     pub fn is_null(&self) -> bool {
         self.kind() == ScalarKind::Null
     }
 
-    pub fn kind(&self) -> ScalarKind {
+    pub(crate) fn kind(&self) -> ScalarKind {
         match self.style {
             ScalarStyle::Plain => kind_of_plain(&self.text),
             _ => ScalarKind::String,
@@ -58,6 +62,7 @@ impl Scalar {
     ///
     /// Whatever the style, a string and its source differ in white space, quotes and escapes only.
     /// So the byte's character is the one that has as many before it that are no white space.
+    #[must_use]
     pub fn place_of(&self, offset: usize) -> Location {
         let before = self.text.char_indices().take_while(|(index, _)| *index < offset);
         let mut before = before.filter(|(_, character)| !character.is_whitespace()).count();

@@ -9,10 +9,12 @@ use super::node::{Macro, Member, Node, Variable};
 use super::operator::Operator;
 use super::value::{List, Val};
 
+/// A member that an expression reads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MemberRead<'a> {
+pub struct MemberRead<'a> {
     /// The variable whose member it is; of the elements of a lookup the lookup.
     pub of: Variable,
+    /// Its name.
     pub name: &'a str,
     /// Bytes into the source.
     pub offset: usize,
@@ -20,7 +22,7 @@ pub(crate) struct MemberRead<'a> {
 
 /// A use of a date, or of a member, which may be one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DateUse<'a> {
+pub struct DateUse<'a> {
     /// The member; `None` for what is a date whatever the item: `today`, or the result of a function.
     pub member: Option<MemberRead<'a>>,
     /// The string that it is compared with; `None` where a number is added to it or subtracted.
@@ -32,6 +34,7 @@ type Ranges = Vec<Option<Variable>>;
 
 impl Expression {
     /// The members that are read, in the order of the source.
+    #[must_use]
     pub fn reads(&self) -> Vec<MemberRead<'_>> {
         let mut reads = Vec::new();
         self.root.visit(&mut Vec::new(), &mut |node, ranges| {
@@ -44,6 +47,7 @@ impl Expression {
     }
 
     /// The dates that are compared with a constant, or to which one is added.
+    #[must_use]
     pub fn date_uses(&self) -> Vec<DateUse<'_>> {
         let mut uses = Vec::new();
         self.root.visit(&mut Vec::new(), &mut |node, ranges| {
@@ -75,6 +79,7 @@ impl Expression {
     }
 
     /// Returns `true` if it names a variable.
+    #[must_use]
     pub fn uses(&self, variable: Variable) -> bool {
         let mut is_used = false;
         self.root.visit(&mut Vec::new(), &mut |node, _| {
@@ -85,6 +90,7 @@ impl Expression {
 
     /// The result of a condition, if it is always the same. `has_old` says whether `old` is an item;
     /// without it, it may be one or null.
+    #[must_use]
     pub fn constant_result(&self, has_old: Option<bool>) -> Option<bool> {
         self.root.constant_result(has_old)
     }

@@ -12,7 +12,7 @@ const MOST_BYTES: u64 = 32 << 20;
 /// nanosecond: a node costs [`NODE`], a byte that is read or written about one. Asking a rule what
 /// to look up, and then for its verdict, takes at most the work of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CostLimit {
+pub enum CostLimit {
     /// For a thread that others wait for.
     AtOnce,
     /// For finding out what to look up.
@@ -46,14 +46,16 @@ pub(super) const ZONE: usize = 1_000;
 /// Counts the work and the memory of evaluations. There is no clock in it: a verdict does not
 /// depend on how busy the machine is.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub struct Meter {
     work: Cell<u64>,
     bytes: Cell<u64>,
     is_exhausted: Cell<bool>,
 }
 
 impl Meter {
-    pub(crate) const fn of(limit: CostLimit) -> Self {
+    /// A meter that has used nothing of its limit.
+    #[must_use]
+    pub const fn of(limit: CostLimit) -> Self {
         Self {
             work: Cell::new(limit.work()),
             bytes: Cell::new(MOST_BYTES),

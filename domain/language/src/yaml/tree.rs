@@ -8,28 +8,39 @@ use domain::json::MAX_DEPTH;
 use granit_parser::{Event, Parser, Span, StrInput, options};
 
 use super::{Content, Entry, Node, Scalar};
-use crate::error::{FileErrors, Located, Location};
+use crate::error::{ErrorCollector, Located, Location};
 
 /// Most values of all files together: what bounds the memory of trees, which are many times the
 /// size of their texts.
-pub(crate) const MOST_VALUES: usize = 300_000;
+pub const MOST_VALUES: usize = 300_000;
+
+/// Sentences for the author of a file, who may have made a mistake that is likely in files of its
+/// kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Advice {
+    /// The content of a file that has none yet: "write the list `rules:`".
+    pub of_empty_file: &'static str,
+    /// Returns how to fix a line that is not YAML, with a semicolon before it; empty if that is not
+    /// known.
+    pub of_line: fn(&str) -> &'static str,
+}
 
 /// Reads the one document of a file, taking its values off `values_left`. `None` when it holds
 /// nothing, or has an error that nothing can be read after.
-pub(crate) fn parse(
+pub fn parse(
     text: &str,
+    advice: &Advice,
     values_left: &mut usize,
-    errors: &mut FileErrors<'_>,
+    errors: &mut ErrorCollector<'_>,
 ) -> Option<Arc<Node>> {
     let file = text.into();
     let limits = options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
     let events = Parser::new_from_str_with_options(text, limits);
     let mut builder =
-        Builder { file, events, anchors: HashMap::new(), end: 0, values_left, errors };
+        Builder { file, events, advice, anchors: HashMap::new(), end: 0, values_left, errors };
     match builder.document() {
         Ok(Some(tree)) => return Some(tree),
-        Ok(None) => errors
-            .add_to_file("the file is empty; write the list `rules:`, the list `cases:`, or both"),
+        Ok(None) => errors.add_to_file(format!("the file is empty; {}", advice.of_empty_file)),
         Err((place, reason)) => errors.add(place, reason),
     }
     None
@@ -43,36 +54,16 @@ fn place(span: &Span) -> Location {
     }
 }
 
-/// The likely mistake of the author of a line, with what to write instead.
-fn hint(line: &str) -> &'static str {
-    let has_lookup = line
-        .split_once("lookup:")
-        .is_some_and(|(_, value)| value.trim_start().starts_with('{') && value.contains('['));
-    if has_lookup {
-        return "; a lookup within `{…}` stands in quotes: {program: 'proposedprograms[self.program_id]'}";
-    }
-    let key = line
-        .trim_start_matches(['-', ' ', '\t', '"', '{', ','])
-        .split([':', '"'])
-        .next()
-        .unwrap_or_default();
-    if matches!(key, "check" | "when" | "message_expression" | "message" | "description" | "source")
-    {
-        "; a value with `: ` or ` #` in it, or that begins with one of `! & * [ ] { } > | @ % \" '`, is written in the lines below `|`"
-    } else {
-        ""
-    }
-}
-
 struct Builder<'t, 'b, 'e> {
     file: Arc<str>,
     events: Parser<'t, StrInput<'t>>,
+    advice: &'b Advice,
     anchors: HashMap<usize, Arc<Node>>,
     /// Where what was read last ends. The parser tells the end of a block only where the next one
     /// begins, with an empty span.
     end: usize,
     values_left: &'b mut usize,
-    errors: &'b mut FileErrors<'e>,
+    errors: &'b mut ErrorCollector<'e>,
 }
 
 impl<'t> Builder<'t, '_, '_> {
@@ -80,7 +71,7 @@ impl<'t> Builder<'t, '_, '_> {
         let next = self.events.next().transpose().map_err(|error| {
             let place = place(&Span::empty(*error.marker()));
             let line = self.file.lines().nth(place.line as usize - 1).unwrap_or_default();
-            (place, format!("this is not YAML: {}{}", error.info(), hint(line)))
+            (place, format!("this is not YAML: {}{}", error.info(), (self.advice.of_line)(line)))
         })?;
         if let Some(range) = next.as_ref().and_then(|(_, span)| span.byte_range())
             && !range.is_empty()

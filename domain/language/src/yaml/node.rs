@@ -10,19 +10,24 @@ use crate::error::{Located, Location};
 
 /// A value. Aliases share the value they stand for.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub struct Node {
+    /// Where it begins.
     pub place: Location,
+    /// The value itself.
     pub content: Content,
     /// How many levels of lists and mappings it has.
-    pub depth: usize,
+    pub(super) depth: usize,
     /// The bytes that it takes up in the file.
-    pub range: Range<usize>,
-    pub file: Arc<str>,
+    pub(super) range: Range<usize>,
+    pub(super) file: Arc<str>,
 }
 
+/// The content of a value.
 #[derive(Debug)]
-pub(crate) enum Content {
+pub enum Content {
+    /// A string, number, boolean or null.
     Scalar(Scalar),
+    /// A list.
     List(Vec<Arc<Node>>),
     /// The keys are different strings, in the order written.
     Mapping(Vec<Entry>),
@@ -30,22 +35,38 @@ pub(crate) enum Content {
 
 /// A key of a mapping and its value.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// The key.
     pub key: String,
+    /// Where the key begins.
     pub place: Location,
+    /// Its value.
     pub value: Arc<Node>,
 }
 
+/// Reasons why a value cannot be written as JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JsonError {
+    /// JSON cannot express a part of it.
+    Inexpressible(Located),
+    /// It exceeds the limit, from this place on.
+    TooLarge(Location),
+}
+
 impl Node {
+    /// The scalar that it is, if it is one.
+    #[must_use]
     pub const fn scalar(&self) -> Option<&Scalar> {
         if let Content::Scalar(scalar) = &self.content { Some(scalar) } else { None }
     }
 
+    /// Returns `true` if it is null.
     pub fn is_null(&self) -> bool {
         self.scalar().is_some_and(Scalar::is_null)
     }
 
     /// Returns the value as it is written, with its comments, moved to the left margin.
+    #[must_use]
     pub fn written(&self) -> String {
         let indentation = self.place.column.saturating_sub(1) as usize;
         let lines = self.file[self.range.clone()].trim_end().lines().enumerate();
@@ -57,6 +78,7 @@ impl Node {
     }
 
     /// Returns the name of the value's type for use in a message, with its article.
+    #[must_use]
     pub fn with_article(&self) -> &'static str {
         match &self.content {
             Content::Scalar(scalar) => scalar.kind().with_article(),
@@ -70,11 +92,9 @@ impl Node {
     /// # Errors
     /// The part that JSON cannot express, or that exceeds `most_bytes`: aliases let a short text
     /// stand for a long one.
-    pub fn write_json(&self, most_bytes: usize, out: &mut String) -> Result<(), Located> {
+    pub fn write_json(&self, most_bytes: usize, out: &mut String) -> Result<(), JsonError> {
         if out.len() > most_bytes {
-            let reason =
-                format!("the items of all cases together are larger than {most_bytes} bytes");
-            return Err((self.place, reason));
+            return Err(JsonError::TooLarge(self.place));
         }
         match &self.content {
             Content::Scalar(scalar) => match scalar.kind() {
@@ -86,7 +106,7 @@ impl Node {
                         "JSON does not write a number as `{}`; write it as JSON does, or in quotes if it is a string",
                         scalar.text
                     );
-                    return Err((self.place, reason));
+                    return Err(JsonError::Inexpressible((self.place, reason)));
                 }
                 ScalarKind::String => push_string(out, &scalar.text),
             },

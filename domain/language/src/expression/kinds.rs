@@ -51,17 +51,21 @@ impl Kind {
     }
 }
 
+/// A set of kinds of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kinds(u16);
+pub struct Kinds(u16);
 
 pub(super) const NONE: Kinds = Kinds(0);
-pub(crate) const ANY: Kinds = Kinds(u16::MAX);
+/// All kinds.
+pub const ANY: Kinds = Kinds(u16::MAX);
 pub(super) const NULL: Kinds = Kinds::of(Kind::Null);
-pub(crate) const BOOLEAN: Kinds = Kinds::of(Kind::Boolean);
+/// The kind of a condition.
+pub const BOOLEAN: Kinds = Kinds::of(Kind::Boolean);
 pub(super) const INTEGER: Kinds = Kinds::of(Kind::Integer);
 pub(super) const DOUBLE: Kinds = Kinds::of(Kind::Double);
 pub(super) const DECIMAL: Kinds = Kinds::of(Kind::Decimal);
-pub(crate) const STRING: Kinds = Kinds::of(Kind::String);
+/// The kind of a text.
+pub const STRING: Kinds = Kinds::of(Kind::String);
 pub(super) const LIST: Kinds = Kinds::of(Kind::List);
 pub(super) const MAP: Kinds = Kinds::of(Kind::Map);
 pub(super) const TIMESTAMP: Kinds = Kinds::of(Kind::Timestamp);

@@ -14,7 +14,7 @@ use super::node::{Macro, Node};
 use super::operator::Operator;
 use super::value::Val;
 use super::{Expression, ExpressionError, Shape, shorten};
-pub(crate) use names::is_taken;
+pub use names::is_taken;
 
 const MOST_LEVELS: usize = 64;
 /// Most regular expressions of an expression: each takes time to read.

@@ -20,7 +20,8 @@ const VARIABLES: &[(&str, Variable, Kinds)] = &[
 ];
 
 /// Returns whether every expression knows a name, so that no lookup may have it.
-pub(crate) fn is_taken(name: &str) -> bool {
+#[must_use]
+pub fn is_taken(name: &str) -> bool {
     VARIABLES.iter().any(|(known, ..)| *known == name) || Kind::of_type(name).is_some()
 }
 

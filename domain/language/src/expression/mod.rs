@@ -35,41 +35,44 @@ use std::borrow::Cow;
 
 use domain::{Found, Item, Lookup, Members, WriteContext};
 
-pub(crate) use compile::is_taken;
-pub(crate) use dates::date;
+pub use compile::is_taken;
+pub use dates::date;
 use evaluate::Evaluation;
-pub(crate) use inspect::{DateUse, MemberRead};
-pub(crate) use kinds::{ANY, BOOLEAN, Kinds, STRING};
+pub use inspect::{DateUse, MemberRead};
+pub use kinds::{ANY, BOOLEAN, Kinds, STRING};
 use kinds::{INTEGER, NULL};
-pub(crate) use meter::{CostLimit, Meter};
+pub use meter::{CostLimit, Meter};
 use node::Node;
-pub(crate) use node::Variable;
-pub(crate) use trace::{JsonText, Trace, TracedPart};
+pub use node::Variable;
+pub use trace::{JsonText, Trace, TracedPart};
 use value::Val;
 
 /// An expression that was checked and can be evaluated.
 #[derive(Debug)]
-pub(crate) struct Expression {
+pub struct Expression {
     root: Node,
     /// The kinds that its value may have.
     #[cfg(test)]
     kinds: Kinds,
+    /// True if it names the result of a lookup.
     pub uses_lookups: bool,
 }
 
 /// The value to look for.
-pub(crate) const KEY: Kinds = STRING.or(INTEGER).or(NULL);
+pub const KEY: Kinds = STRING.or(INTEGER).or(NULL);
 
+/// The shape of what a lookup finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// One item or null.
     One,
     /// A list of items.
     Many,
 }
 
+/// An error of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ExpressionError {
+pub struct ExpressionError {
     /// Bytes into the source.
     pub offset: usize,
     /// The error and how to fix it.
@@ -78,7 +81,7 @@ pub(crate) struct ExpressionError {
 
 /// The values of the variables in one evaluation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scope<'a> {
+pub struct Scope<'a> {
     /// `self`.
     pub after: &'a Members,
     /// `old`; `None` is null.
@@ -93,8 +96,10 @@ pub(crate) struct Scope<'a> {
     pub trace: Option<&'a Trace>,
 }
 
+/// Reasons why an evaluation has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum EvaluationError {
+pub enum EvaluationError {
+    /// It failed, with the reason for people.
     Failed(String),
     /// It would take too much time or memory.
     BudgetExhausted,
@@ -102,6 +107,7 @@ pub(crate) enum EvaluationError {
 
 impl EvaluationError {
     /// The reason, for people.
+    #[must_use]
     pub fn into_reason(self) -> String {
         match self {
             Self::Failed(reason) => reason,
@@ -111,15 +117,22 @@ impl EvaluationError {
 }
 
 /// The result of an evaluation.
-pub(crate) type Outcome<T> = Result<T, EvaluationError>;
+pub type Outcome<T> = Result<T, EvaluationError>;
 
 impl Expression {
+    /// Returns the value of a condition.
+    ///
+    /// # Errors
+    /// It cannot be evaluated.
     pub fn boolean(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
         Evaluation::new(scope, meter).boolean(&self.root)
     }
 
     /// Returns the value as JSON of about as many bytes as `most`, and the verdict where it is true
     /// or false.
+    ///
+    /// # Errors
+    /// It cannot be evaluated.
     pub fn json(
         &self,
         scope: &Scope<'_>,
@@ -131,6 +144,10 @@ impl Expression {
         Ok((JsonText::of(&value, most), verdict))
     }
 
+    /// Returns the value of what makes a string.
+    ///
+    /// # Errors
+    /// It cannot be evaluated.
     pub fn string(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<String> {
         let value = Evaluation::new(scope, meter).value(&self.root)?;
         let string = value.as_string()?;
@@ -139,6 +156,9 @@ impl Expression {
     }
 
     /// The value to look for; `None` is null.
+    ///
+    /// # Errors
+    /// It cannot be evaluated.
     pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<Option<String>> {
         match Evaluation::new(scope, meter).value(&self.root)? {
             Val::Null => Ok(None),
@@ -153,7 +173,10 @@ impl Expression {
 }
 
 /// The items that a lookup found, if they are all there are.
-pub(crate) fn complete<'a>(name: &str, found: Option<&'a Found>) -> Outcome<&'a [Item]> {
+///
+/// # Errors
+/// There are more, or it was not asked.
+pub fn complete<'a>(name: &str, found: Option<&'a Found>) -> Outcome<&'a [Item]> {
     let reason = match found {
         Some(Found::Items(items)) => return Ok(items),
         Some(Found::TooMany) => format!("found more than {} items", Lookup::MOST_ITEMS),
@@ -168,7 +191,8 @@ fn shorten(text: &str) -> Cow<'_, str> {
 }
 
 /// The first characters of a string, as many as `most`.
-pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+#[must_use]
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => text.into(),
         Some((end, _)) => format!("{}…", &text[..end]).into(),

@@ -32,15 +32,20 @@ pub(super) enum Node {
     Loop(Box<Loop>),
 }
 
+/// A variable that an expression may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Variable {
+pub enum Variable {
     /// `self`
     After,
     /// `old`
     Before,
+    /// `caller`
     Caller,
+    /// `now`
     Now,
+    /// `today`
     Today,
+    /// `parent`
     Parent,
     /// The result of the lookup at this index.
     Lookup(usize),

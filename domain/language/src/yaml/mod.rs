@@ -7,6 +7,7 @@ mod node;
 mod scalar;
 mod tree;
 
-pub(crate) use node::{Content, Entry, Node};
-pub(crate) use scalar::{Scalar, ScalarKind};
-pub(crate) use tree::{MOST_VALUES, parse};
+pub use node::{Content, Entry, JsonError, Node};
+pub use scalar::Scalar;
+pub(crate) use scalar::ScalarKind;
+pub use tree::{Advice, MOST_VALUES, parse};

@@ -1,6 +1,6 @@
-//! The mappings of a rule file: the keys they may have, and everything that is wrong with one.
+//! The mappings of a file: the keys they may have, and everything that is wrong with one.
 //!
-//! The reader and the JSON Schema both follow the tables in `file_format`.
+//! The reader and the JSON Schema both follow the same tables.
 
 use std::sync::Arc;
 
@@ -8,71 +8,88 @@ use domain::{Pointer, nearest};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::error::{FileErrors, Located, Location};
+use crate::error::{ErrorCollector, Located, Location};
 use crate::expression::date;
 use crate::yaml::{Content, Entry, Node, Scalar, ScalarKind};
 
 /// A mapping of which only some keys are known.
-pub(crate) struct Table {
+pub struct Table {
     /// Its name in messages: "a rule".
     pub name: &'static str,
+    /// The keys that are known.
     pub keys: &'static [Key],
     /// True when the mapping may also have other keys, which its reader knows.
     pub is_open: bool,
 }
 
-pub(crate) struct Key {
-    pub name: &'static str,
-    pub presence: Presence,
-    pub form: Form,
+/// A key of a table. [`key`] makes one.
+pub struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) presence: Presence,
+    pub(crate) form: Form,
     /// A sentence for people, in their editors.
-    pub description: &'static str,
+    pub(crate) description: &'static str,
 }
 
-pub(crate) const LONGEST_NAME: usize = 64;
-/// The ids of rules, as a regular expression.
+/// Most characters of an id or of another name.
+pub const LONGEST_NAME: usize = 64;
+/// Ids, as a regular expression.
 pub(crate) const ID_PATTERN: &str = "^[a-z][a-z0-9_]{0,63}$";
 
 /// The condition under which a key must be present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    Required {
-        example: &'static str,
-    },
+    /// Without it the mapping has an error, which shows an example of its value.
+    Required { example: &'static str },
+    /// It may be left out.
     Optional,
     /// Exactly one of the alternatives of a mapping is there.
     Alternative,
 }
 
+/// The form of a value.
 #[derive(Clone, Copy)]
-pub(crate) enum Form {
+pub enum Form {
+    /// Null.
     Null,
     /// A string of at most so many characters.
     String(usize),
+    /// A name of lower-case letters, digits and `_`.
     Id,
+    /// The source of an expression.
     Expression,
+    /// A JSON Pointer (RFC 6901).
     Pointer,
+    /// A date as `YYYY-MM-DD`.
     Date,
+    /// A timestamp of RFC 3339.
     Time,
+    /// One of some words.
     Word(Word),
+    /// A list of values of one form.
     List(&'static Self),
-    /// An item of a case, with any members.
+    /// A mapping with any keys.
     Item,
+    /// A mapping with the keys of a table.
     Mapping(&'static Table),
     /// A mapping whose keys are names of the author's choice, or some of these words.
     Named(Option<Word>, &'static Self),
+    /// A value of any of these forms.
     OneOf(&'static [Self]),
 }
 
+/// A set of words, of which a value is one.
 #[derive(Clone, Copy)]
-pub(crate) struct Word {
+pub struct Word {
     /// The kind of thing that the word names: "group".
     pub of: &'static str,
+    /// Returns all of them.
     pub known: fn() -> Vec<&'static str>,
 }
 
 /// A mapping and those of its entries that are as its table says.
-pub(crate) struct Keys<'a> {
+pub struct Keys<'a> {
+    /// Where the mapping is.
     pub place: Location,
     entries: Vec<&'a Entry>,
 }
@@ -85,7 +102,7 @@ impl<'a> Keys<'a> {
         node: &'a Node,
         table: &Table,
         others: Option<&[&str]>,
-        errors: &mut FileErrors<'_>,
+        errors: &mut ErrorCollector<'_>,
     ) -> Option<Self> {
         let entries = errors.take(entries(node, table.name))?;
         let is_there = |key: &&Key| entries.iter().any(|entry| entry.key == key.name);
@@ -114,10 +131,14 @@ impl<'a> Keys<'a> {
         Some(Self { entries: entries.iter().filter(is_sound).collect(), place: node.place })
     }
 
+    /// The value of a key.
+    #[must_use]
     pub fn get(&self, key: &str) -> Option<&'a Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &*entry.value)
     }
 
+    /// The elements of the list of a key; none without it.
+    #[must_use]
     pub fn elements(&self, key: &str) -> &'a [Arc<Node>] {
         match self.get(key).map(|node| &node.content) {
             Some(Content::List(elements)) => elements,
@@ -125,22 +146,54 @@ impl<'a> Keys<'a> {
         }
     }
 
+    /// The scalar of a key.
+    #[must_use]
     pub fn scalar(&self, key: &str) -> Option<&'a Scalar> {
         self.get(key)?.scalar()
     }
 
+    /// The text of a key.
+    #[must_use]
     pub fn string(&self, key: &str) -> Option<&'a str> {
         self.scalar(key).map(|scalar| scalar.text.as_str())
     }
 
+    /// The date of a key.
+    #[must_use]
     pub fn date(&self, key: &str) -> Option<Date> {
         date(self.string(key)?)
+    }
+
+    /// The JSON Pointer of a key.
+    #[must_use]
+    pub fn pointer(&self, key: &str) -> Option<Pointer> {
+        pointer(self.string(key)?).ok()
+    }
+}
+
+/// A key that may be left out.
+#[must_use]
+pub const fn key(name: &'static str, form: Form, description: &'static str) -> Key {
+    Key { name, presence: Presence::Optional, form, description }
+}
+
+impl Key {
+    /// Makes it a key that a mapping must have, with an example of its value.
+    #[must_use]
+    pub const fn required(self, example: &'static str) -> Self {
+        Self { presence: Presence::Required { example }, ..self }
+    }
+
+    /// Makes it one of the keys of which a mapping has exactly one.
+    #[must_use]
+    pub const fn alternative(self) -> Self {
+        Self { presence: Presence::Alternative, ..self }
     }
 }
 
 impl Form {
     /// Returns what is wrong with the value of a key; the errors of a list's elements are added.
-    fn check(self, node: &Node, key: &str, errors: &mut FileErrors<'_>) -> Result<(), Located> {
+    fn check(self, node: &Node, key: &str, errors: &mut ErrorCollector<'_>) -> Result<(), Located> {
         let refuse = |reason| Err((node.place, reason));
         let sound = |is_sound: fn(&str) -> bool, wanted: &str| match string(node, key)? {
             scalar if is_sound(&scalar.text) => Ok(()),
@@ -166,7 +219,7 @@ impl Form {
                 // A string that is written, and empty, points to the item as a whole.
                 let is_empty = node.scalar().is_some_and(|it| it.text.is_empty() && !it.is_null());
                 let written = if is_empty { "" } else { &string(node, key)?.text };
-                pointer(written).map(|_| ()).or_else(refuse)
+                pointer(written).map(|_| ()).or_else(|error| refuse(error.reason(key, written)))
             }
             Self::List(of) => {
                 for element in list(node, key)? {
@@ -181,7 +234,33 @@ impl Form {
     }
 }
 
+/// Reasons why a string is no JSON Pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PointerError {
+    /// It does not begin with `/`.
+    NoSlash,
+    /// A `~` begins no escape.
+    Escape,
+}
+
+impl PointerError {
+    fn reason(self, key: &str, text: &str) -> String {
+        match self {
+            Self::NoSlash => format!(
+                "`{key}` is a JSON Pointer (RFC 6901), which begins with `/`; write `/{text}`"
+            ),
+            Self::Escape => {
+                format!("in a JSON Pointer `~` is written `~0`, and `/` in a name `~1`: `{text}`")
+            }
+        }
+    }
+}
+
 impl Word {
+    /// Checks a word at a place.
+    ///
+    /// # Errors
+    /// The word is none of them.
     pub fn check(self, word: &str, place: Location) -> Result<(), Located> {
         let known = (self.known)();
         if known.contains(&word) {
@@ -209,7 +288,10 @@ fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table) -> Result<
 }
 
 /// The entries of a value that is to be a mapping.
-pub(crate) fn entries<'a>(node: &'a Node, name: &str) -> Result<&'a [Entry], Located> {
+///
+/// # Errors
+/// It is none.
+pub fn entries<'a>(node: &'a Node, name: &str) -> Result<&'a [Entry], Located> {
     if let Content::Mapping(entries) = &node.content {
         return Ok(entries);
     }
@@ -218,7 +300,10 @@ pub(crate) fn entries<'a>(node: &'a Node, name: &str) -> Result<&'a [Entry], Loc
 }
 
 /// A value that is to be a string.
-pub(crate) fn string<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
+///
+/// # Errors
+/// It is none, or empty.
+pub fn string<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
     let found = node.with_article();
     let reason = match node.scalar() {
         Some(scalar) if scalar.is_null() || scalar.text.trim().is_empty() => {
@@ -232,7 +317,10 @@ pub(crate) fn string<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Locate
 }
 
 /// A value that is to be the source of an expression. `true` and `5` are sources, too.
-pub(crate) fn expression<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
+///
+/// # Errors
+/// It is none, or empty.
+pub fn expression<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
     let reason = match node.scalar() {
         Some(scalar) if scalar.is_null() || scalar.text.trim().is_empty() => {
             format!("`{key}` is empty; write an expression or remove the key")
@@ -249,7 +337,10 @@ pub(crate) fn expression<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Lo
 }
 
 /// The elements of a value that is to be a list.
-pub(crate) fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Located> {
+///
+/// # Errors
+/// It is none.
+pub fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Located> {
     match &node.content {
         Content::List(elements) => Ok(elements),
         _ => Err((node.place, format!("`{key}` is a list, not {}", node.with_article()))),
@@ -257,7 +348,8 @@ pub(crate) fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Loc
 }
 
 /// The likeliest of the known words, if one is, and all of them.
-pub(crate) fn known_words(word: &str, known: &[&str]) -> String {
+#[must_use]
+pub fn known_words(word: &str, known: &[&str]) -> String {
     let guess = nearest(word, known.iter().copied())
         .map(|guess| format!("did you mean `{guess}`? "))
         .unwrap_or_default();
@@ -265,11 +357,11 @@ pub(crate) fn known_words(word: &str, known: &[&str]) -> String {
 }
 
 /// The likeliest of the known names, as the end of a sentence.
-pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map(|guess| format!("; did you mean `{guess}`?")).unwrap_or_default()
 }
 
-/// Returns whether a rule can have this id: see [`ID_PATTERN`].
+/// Returns whether a thing can have this id: see [`ID_PATTERN`].
 pub(crate) fn is_id(text: &str) -> bool {
     text.len() <= LONGEST_NAME
         && text.starts_with(|first: char| first.is_ascii_lowercase())
@@ -278,19 +370,15 @@ pub(crate) fn is_id(text: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-pub(crate) fn pointer(text: &str) -> Result<Pointer, String> {
+fn pointer(text: &str) -> Result<Pointer, PointerError> {
     let mut tokens = text.split('/');
     if tokens.next().is_some_and(|before| !before.is_empty()) {
-        return Err(format!(
-            "`field` is a JSON Pointer (RFC 6901), which begins with `/`; write `/{text}`"
-        ));
+        return Err(PointerError::NoSlash);
     }
     tokens.try_fold(Pointer::root(), |pointer, token| {
         let is_escaped_well = token.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
         let name = token.replace("~1", "/").replace("~0", "~");
-        is_escaped_well.then(|| pointer.member(&name)).ok_or_else(|| {
-            format!("in a JSON Pointer `~` is written `~0`, and `/` in a name `~1`: `{text}`")
-        })
+        is_escaped_well.then(|| pointer.member(&name)).ok_or(PointerError::Escape)
     })
 }
 

@@ -1,4 +1,4 @@
-//! The files that rules are in.
+//! The files of a path.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,18 +7,34 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::RuleFileErrors;
+use crate::error::{ErrorCollector, FileErrors};
 
-pub(crate) const MOST_BYTES_OF_A_FILE: u64 = 1 << 20;
-pub(crate) const MOST_BYTES: u64 = 16 << 20;
-pub(crate) const MOST_FILES: usize = 1_000;
+const MOST_BYTES_OF_A_FILE: u64 = 1 << 20;
+const MOST_BYTES: u64 = 16 << 20;
+const MOST_FILES: usize = 1_000;
 
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
-pub(crate) struct RuleFile {
+/// A file that was read.
+pub struct SourceFile {
     /// Its name in messages.
     pub name: Arc<str>,
+    /// Its content.
     pub bytes: Vec<u8>,
+}
+
+impl SourceFile {
+    /// The content as text, unless it is none.
+    pub fn text(&self, errors: &mut ErrorCollector<'_>) -> Option<&str> {
+        std::str::from_utf8(&self.bytes)
+            .map_err(|error| {
+                errors.add_to_file(format!(
+                    "is not UTF-8 from byte {} on; save it as UTF-8",
+                    error.valid_up_to()
+                ));
+            })
+            .ok()
+    }
 }
 
 /// A fingerprint that distinguishes the content of files from any other content.
@@ -27,7 +43,8 @@ pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// That of files, by their names and contents, and of what could not be read of them.
-    pub(crate) fn of(files: &[RuleFile], errors: &RuleFileErrors) -> Self {
+    #[must_use]
+    pub fn of(files: &[SourceFile], errors: &FileErrors) -> Self {
         let mut hash = Sha256::new();
         for file in files {
             for part in [file.name.as_bytes(), &file.bytes] {
@@ -40,17 +57,20 @@ impl Fingerprint {
     }
 
     /// A number that is nearly as good, and never 0.
-    pub(crate) fn number(self) -> u64 {
+    #[must_use]
+    pub fn number(self) -> u64 {
         self.0.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes)).max(1)
     }
 }
 
-/// Reads a file, or those of a folder that are rule files, in the order of their names. What cannot
-/// be read is an error.
-pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, RuleFileErrors) {
-    let (mut files, mut errors, mut size) = (Vec::new(), RuleFileErrors::default(), 0);
+/// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in the
+/// order of their names. Hidden files and folders within are left out. What cannot be read is an
+/// error, whose message calls the files by their kind: "rule files".
+#[must_use]
+pub fn read(path: &Path, kind: &str) -> (Vec<SourceFile>, FileErrors) {
+    let (mut files, mut errors, mut size) = (Vec::new(), FileErrors::default(), 0);
     let name = |path: &Path| path.display().to_string().into();
-    let paths = paths(path).unwrap_or_else(|error| {
+    let paths = paths(path, kind).unwrap_or_else(|error| {
         errors.push(&name(path), None, format!("cannot be read: {error}"));
         Vec::new()
     });
@@ -59,7 +79,7 @@ pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, RuleFileErrors) {
         match read_file(&path) {
             Ok(bytes) => {
                 size += bytes.len() as u64;
-                files.push(RuleFile { name: name.clone(), bytes });
+                files.push(SourceFile { name: name.clone(), bytes });
             }
             Err(error) => errors.push(&name, None, format!("cannot be read: {error}")),
         }
@@ -73,25 +93,25 @@ pub(crate) fn read(path: &Path) -> (Vec<RuleFile>, RuleFileErrors) {
     (files, errors)
 }
 
-fn paths(path: &Path) -> io::Result<Vec<PathBuf>> {
+fn paths(path: &Path, kind: &str) -> io::Result<Vec<PathBuf>> {
     if !std::fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(path)? {
         let path = entry?.path();
-        if is_rule_file(&path) {
+        if is_ours(&path) {
             paths.push(path);
         }
     }
     paths.sort();
     match paths.len() {
-        // A folder that was not mounted, or is being filled, must not put every rule out of force.
-        0 => Err(io::Error::other(
-            "the folder has no rule files; their names end in .yaml, .yml or .json",
-        )),
+        // A folder that was not mounted, or is being filled, must not put everything out of force.
+        0 => Err(io::Error::other(format!(
+            "the folder has no {kind}; their names end in .yaml, .yml or .json"
+        ))),
         count if count > MOST_FILES => Err(io::Error::other(format!(
-            "the folder has {count} rule files; at most {MOST_FILES} are read"
+            "the folder has {count} {kind}; at most {MOST_FILES} are read"
         ))),
         _ => Ok(paths),
     }
@@ -99,7 +119,7 @@ fn paths(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Hidden files are not ours: editors and Kubernetes keep their own there. Links count as what they
 /// lead to.
-fn is_rule_file(path: &Path) -> bool {
+fn is_ours(path: &Path) -> bool {
     let is_hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     !is_hidden

@@ -20,7 +20,7 @@ const WORK_PER_UNIT: u64 = 8_000;
 
 /// Runs an evaluation within a small limit. Where that is reached, runs it again within `limit`,
 /// beside other tasks of the thread, and few at a time.
-pub(crate) async fn run<T>(limit: CostLimit, evaluate: impl Fn(&Meter) -> T) -> T {
+pub async fn run<T>(limit: CostLimit, evaluate: impl Fn(&Meter) -> T) -> T {
     let (outcome, work) = {
         let meter = Meter::of(CostLimit::AtOnce);
         let outcome = evaluate(&meter);
@@ -39,9 +39,7 @@ pub(crate) async fn run<T>(limit: CostLimit, evaluate: impl Fn(&Meter) -> T) -> 
 
 /// Reads a source that anybody may have sent, on a thread of its own: whoever waits for it may give
 /// up. `None` where the reading panicked.
-pub(crate) async fn read<T: Send + 'static>(
-    read: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
+pub async fn read<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     // The semaphore is never closed.
     let permit = READERS.acquire().await.ok();
     let reading = spawn_blocking(move || {

@@ -1,29 +1,32 @@
-//! The errors of rule files. All of them are reported at once, each with its place.
+//! The errors of files. All of them are reported at once, each with its place.
 
 use std::fmt;
 use std::sync::Arc;
 
 /// Where something stands in a file: line and column, both from 1. Columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Location {
+pub struct Location {
+    /// The line.
     pub line: u32,
+    /// The column.
     pub column: u32,
 }
 
 /// An error of a file, and where in the file it is.
-pub(crate) type Located = (Location, String);
+pub type Located = (Location, String);
 
 /// One error. It displays as `FILE:LINE:COLUMN: REASON`, which editors make a link of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RuleFileError {
+pub struct FileError {
     /// The file, as it was named; the folder where the error is in none of its files.
     pub file: Arc<str>,
     /// Where in the file; `None` when it is the file as a whole.
     pub place: Option<Location>,
+    /// The error and how to fix it.
     pub reason: String,
 }
 
-impl fmt::Display for RuleFileError {
+impl fmt::Display for FileError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
             Some(Location { line, column }) => {
@@ -34,22 +37,25 @@ impl fmt::Display for RuleFileError {
     }
 }
 
-/// All errors of some rule files, in the order of the files and lines; at most [`RuleFileErrors::LIMIT`],
+/// All errors of some files, in the order of the files and lines; at most [`FileErrors::LIMIT`],
 /// the rest are counted. It displays as a line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RuleFileErrors {
-    kept: Vec<RuleFileError>,
+pub struct FileErrors {
+    kept: Vec<FileError>,
     omitted: usize,
 }
 
-impl RuleFileErrors {
+impl FileErrors {
     /// Most errors that are told.
     pub const LIMIT: usize = 100;
 
-    pub(crate) const fn is_empty(&self) -> bool {
+    /// Returns `true` if there is no error.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
+    /// Adds an error of a file, or counts it.
     pub(crate) fn push(
         &mut self,
         file: &Arc<str>,
@@ -57,25 +63,26 @@ impl RuleFileErrors {
         reason: impl Into<String>,
     ) {
         if self.kept.len() < Self::LIMIT {
-            self.kept.push(RuleFileError { file: file.clone(), place, reason: reason.into() });
+            self.kept.push(FileError { file: file.clone(), place, reason: reason.into() });
         } else {
             self.omitted += 1;
         }
     }
 
     /// All that are told, in the order in which they were found.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &RuleFileError> {
+    pub fn iter(&self) -> impl Iterator<Item = &FileError> {
         self.kept.iter()
     }
 
     /// The same in the order of the files, and in each of the places.
-    pub(crate) fn sorted(mut self) -> Self {
+    #[must_use]
+    pub fn sorted(mut self) -> Self {
         self.kept.sort_by(|left, right| (&left.file, left.place).cmp(&(&right.file, right.place)));
         self
     }
 }
 
-impl fmt::Display for RuleFileErrors {
+impl fmt::Display for FileErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.kept.iter().enumerate() {
             write!(formatter, "{}{error}", if index == 0 { "" } else { "\n" })?;
@@ -87,23 +94,26 @@ impl fmt::Display for RuleFileErrors {
     }
 }
 
-impl std::error::Error for RuleFileErrors {}
+impl std::error::Error for FileErrors {}
 
-/// The errors of one file as they are found.
-pub(crate) struct FileErrors<'a> {
+/// Collects the errors of one file as they are found.
+pub struct ErrorCollector<'a> {
     file: &'a Arc<str>,
-    errors: &'a mut RuleFileErrors,
+    errors: &'a mut FileErrors,
 }
 
-impl<'a> FileErrors<'a> {
-    pub const fn new(file: &'a Arc<str>, errors: &'a mut RuleFileErrors) -> Self {
+impl<'a> ErrorCollector<'a> {
+    /// Collects errors of a file beside those of others.
+    pub const fn new(file: &'a Arc<str>, errors: &'a mut FileErrors) -> Self {
         Self { file, errors }
     }
 
+    /// Adds an error at a place of the file.
     pub fn add(&mut self, place: Location, reason: impl Into<String>) {
         self.errors.push(self.file, Some(place), reason);
     }
 
+    /// Adds an error of the file as a whole.
     pub fn add_to_file(&mut self, reason: impl Into<String>) {
         self.errors.push(self.file, None, reason);
     }
@@ -114,6 +124,7 @@ impl<'a> FileErrors<'a> {
     }
 
     /// How many there are so far.
+    #[must_use]
     pub const fn count(&self) -> usize {
         self.errors.kept.len() + self.errors.omitted
     }

@@ -1,15 +1,36 @@
-//! Rules in force: read at the start, and again at SIGHUP or when their files have changed.
+//! Files in force: read at the start, and again at SIGHUP or when they have changed.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::reloadable::ReloadableRules;
+use crate::error::FileErrors;
+use crate::files::Fingerprint;
 
 /// How often the files are looked at. A look reads them whole: times and sizes do not tell every
 /// change.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// Things that were read from files and are in force, such as rules, and can be read again.
+pub trait Reload: Send + Sync + 'static {
+    /// Their name in messages: "rules".
+    const NAME: &'static str;
+
+    /// Returns the fingerprint of the files if they have changed since they were last read. A
+    /// reload that was refused counts as a read.
+    fn changed(&self) -> Option<Fingerprint>;
+
+    /// Puts the content of the files in force, all of it, and says whether it is another than
+    /// before.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the files; the old content stays in force.
+    fn reload(&self) -> Result<bool, FileErrors>;
+
+    /// Logs that other content is in force.
+    fn log_change(&self);
+}
 
 /// SIGHUP, from now on. Without it the signal ends the process.
 #[must_use]
@@ -19,8 +40,8 @@ pub fn hang_ups() -> Option<Signal> {
         .ok()
 }
 
-/// Keeps the rules up to date, for ever.
-pub async fn watch(rules: Arc<ReloadableRules>, mut hang_ups: Option<Signal>) {
+/// Keeps what was read from files up to date, for ever.
+pub async fn watch<T: Reload>(files: Arc<T>, mut hang_ups: Option<Signal>) {
     let mut seen = None;
     loop {
         let hang_up = async {
@@ -33,7 +54,7 @@ pub async fn watch(rules: Arc<ReloadableRules>, mut hang_ups: Option<Signal>) {
             () = tokio::time::sleep(PAUSE) => false,
             () = hang_up => true,
         };
-        let reading = Arc::clone(&rules);
+        let reading = Arc::clone(&files);
         // Files are read, and expressions compiled, on a thread that may wait.
         let done = tokio::task::spawn_blocking(move || {
             let changed = reading.changed();
@@ -48,15 +69,13 @@ pub async fn watch(rules: Arc<ReloadableRules>, mut hang_ups: Option<Signal>) {
             seen = changed;
             read
         });
+        let name = T::NAME;
         match done {
-            Ok(Ok(Some(true))) => tracing::info!(
-                rules = rules.current().rules().len(),
-                "the rules were read again and are in force"
-            ),
-            Ok(Ok(Some(false))) => tracing::info!("the rules are as they were"),
+            Ok(Ok(Some(true))) => files.log_change(),
+            Ok(Ok(Some(false))) => tracing::info!("the {name} are as they were"),
             Ok(Ok(None)) => {}
-            Ok(Err(errors)) => tracing::error!("the rules stay as they were, because {errors}"),
-            Err(error) => tracing::error!(%error, "the rules could not be read again"),
+            Ok(Err(errors)) => tracing::error!("the {name} stay as they were, because {errors}"),
+            Err(error) => tracing::error!(%error, "the {name} could not be read again"),
         }
     }
 }

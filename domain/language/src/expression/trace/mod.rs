@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use super::node::{Node, Variable};
 use super::value::Val;
 use super::{EvaluationError, Outcome, Shape};
-pub(crate) use json::JsonText;
+pub use json::JsonText;
 
 /// Most entries of a trace.
 pub(crate) const MOST_PARTS: usize = 200;
@@ -21,14 +21,14 @@ const MOST_BYTES: usize = 1_000;
 
 /// The parts of expressions that were evaluated, in the order in which their evaluation ended.
 #[derive(Debug, Default)]
-pub(crate) struct Trace {
+pub struct Trace {
     parts: RefCell<Vec<TracedPart>>,
     is_cut: Cell<bool>,
 }
 
 /// A part of an expression that was evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TracedPart {
+pub struct TracedPart {
     /// Its source.
     pub expression: String,
     /// Its value, or why it has none.
