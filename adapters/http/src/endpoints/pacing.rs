@@ -14,11 +14,11 @@ use crate::problem::Problem;
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// How long a writer works before it pauses.
-const TURN: Duration = Duration::from_millis(20);
+const WORK_TIME: Duration = Duration::from_millis(20);
 
 /// The pause after a piece of work: others have the processor for most of the time.
 fn pause_after(worked: Duration) -> Duration {
-    (worked * 2).min(LONGEST_PAUSE)
+    (worked * 3).min(LONGEST_PAUSE)
 }
 
 /// Does a piece of work while no other export does, and then pauses.
@@ -43,29 +43,31 @@ pub struct PacedWriter<W> {
     /// Gone when nobody waits any more.
     client: Weak<()>,
     runtime: Handle,
-    turn: Option<(OwnedSemaphorePermit, Instant)>,
+    /// The permit to work, and since when it is held.
+    permit: Option<(OwnedSemaphorePermit, Instant)>,
 }
 
 impl<W> PacedWriter<W> {
     /// A writer of this runtime.
     pub fn new(inner: W, work: Arc<Semaphore>, client: Weak<()>) -> Self {
-        Self { inner, work, client, runtime: Handle::current(), turn: None }
+        Self { inner, work, client, runtime: Handle::current(), permit: None }
     }
 
-    /// Pauses at the end of a turn, and waits for the next one.
-    fn take_turn(&mut self) -> io::Result<()> {
+    /// Pauses when it has worked long enough, and waits until it may work again.
+    fn keep_pace(&mut self) -> io::Result<()> {
         if self.client.strong_count() == 0 {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        let over = self.turn.take_if(|(_, begun)| begun.elapsed() >= TURN);
-        if let Some((permit, begun)) = over {
-            // As `paced`, it pauses before others may work.
+        if let Some((permit, begun)) =
+            self.permit.take_if(|(_, begun)| begun.elapsed() >= WORK_TIME)
+        {
+            // As after any piece of work, it pauses before others may work.
             std::thread::sleep(pause_after(begun.elapsed()));
             drop(permit);
         }
-        if self.turn.is_none() {
+        if self.permit.is_none() {
             let permit = self.runtime.block_on(Arc::clone(&self.work).acquire_owned());
-            self.turn = Some((permit.map_err(io::Error::other)?, Instant::now()));
+            self.permit = Some((permit.map_err(io::Error::other)?, Instant::now()));
         }
         Ok(())
     }
@@ -73,7 +75,7 @@ impl<W> PacedWriter<W> {
 
 impl<W: Write> Write for PacedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.take_turn()?;
+        self.keep_pace()?;
         self.inner.write(bytes)
     }
 
