@@ -63,8 +63,7 @@ async function run(isDryRun) {
   if (!answer.ok) {
     // What is not known to be done can be sent again, under the same key.
     store.hidden = isDryRun || ![0, 503].includes(answer.status);
-    const corrections = result.errors?.length === 1 ? "One correction is needed" : `${result.errors?.length} corrections are needed`;
-    return say(result.errors ? `Nothing was stored. ${corrections}.` : result.detail ?? result.title, "bad");
+    return say(result.detail ?? result.title, "bad");
   }
   const isAnything = result.created + result.replaced > 0;
   store.hidden = !isDryRun || !isAnything;

@@ -156,7 +156,7 @@ impl Transfers {
             folder,
         };
         let context = Arc::clone(context);
-        let workbooks = Semaphore::new(1);
+        let workbooks = Arc::new(Semaphore::new(1));
         let imports = ImportResources { context, bodies, workbooks, most_bytes };
         Self { exports: Arc::new(exports), imports: Arc::new(imports) }
     }

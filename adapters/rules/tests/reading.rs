@@ -410,7 +410,9 @@ rules:
     check: | # of the first
       self.a > 1
         && self.b == ' # no comment'
-    message: wrong # at the end
+    message: | # two lines
+      wrong
+      indeed
 
   # Of nobody.
   - {id: second, group: files, check: self.c, message: 'a } b'} # short
@@ -429,13 +431,18 @@ cases:
       b: [x, {y: 1}]
     expect: pass
   - {rule: first, name: same, self: *item, expect: fail}
+  - rule: first
+    name: new
+    expect: fail
+    self: {b: ü}
+    old:   # none
 ";
     let folder = folder(&[("rules.yaml", file)]);
     let rules = load(folder.path()).unwrap_or_else(|errors| panic!("{errors}"));
     let first = rules.written("first").expect("the rule");
     assert_eq!(
         first.definition,
-        "id: first\ngroup: files\ncheck: | # of the first\n  self.a > 1\n    && self.b == ' # no comment'\nmessage: wrong # at the end"
+        "id: first\ngroup: files\ncheck: | # of the first\n  self.a > 1\n    && self.b == ' # no comment'\nmessage: | # two lines\n  wrong\n  indeed"
     );
     let cases: Vec<_> = first.cases.iter().map(|case| (&*case.name, &*case.definition)).collect();
     assert_eq!(
@@ -445,7 +452,8 @@ cases:
                 "list",
                 "rule: first\nname: list\nself: &item\n  a: 2\n  b: [x, {y: 1}]\nexpect: pass"
             ),
-            ("same", "{rule: first, name: same, self: *item, expect: fail}")
+            ("same", "{rule: first, name: same, self: *item, expect: fail}"),
+            ("new", "rule: first\nname: new\nexpect: fail\nself: {b: ü}\nold:   # none")
         ]
     );
     let second = rules.written("second").expect("the rule");

@@ -135,6 +135,27 @@ fn tables_of_many_columns_and_rows_take_little_memory() {
 }
 
 #[test]
+fn files_that_become_large_as_items_are_refused() {
+    let service = Service::start(Store::Sqlite);
+    let rows = "1\n".repeat(100_000);
+    let long_name = format!("{}\n{rows}", "x".repeat(700_000));
+    let commas = ",".repeat(16 << 20);
+    for file in [long_name, commas.clone(), format!("a\n{commas}")] {
+        for mode in ["all", "each"] {
+            withstands(&service, || {
+                let request = service.post(&format!("/imports/files?mode={mode}"));
+                let refused = request.body("text/csv", file.clone()).send().expect(413);
+                assert_eq!(refused.value()["code"], "body-too-large");
+            });
+        }
+    }
+    let strings = "<si/>".repeat(2_000_001);
+    withstands(&service, || {
+        import(&service, WORKBOOK, workbook("", &strings)).expect(413);
+    });
+}
+
+#[test]
 fn exports_that_nobody_reads_keep_no_others_out() {
     on_each_store(|service| {
         let text = "x".repeat(1 << 20);

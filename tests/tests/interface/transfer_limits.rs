@@ -20,6 +20,8 @@ fn files_that_cannot_be_read_are_refused_as_a_whole() {
         ("text/csv", b"\n\n".to_vec()),
         ("text/csv", b"x,'x\n1,2\n".to_vec()),
         ("text/csv", b"x,y\n1,\"a\n2,b\n".to_vec()),
+        ("text/csv", b"x,y\n\"a,1\n\"b,2\n".to_vec()),
+        ("text/csv", b"x,y\n\"a\" ,1\n".to_vec()),
         ("application/json", b"{}".to_vec()),
         ("application/json", b"[{]".to_vec()),
         (xlsx, b"no workbook".to_vec()),

@@ -15,7 +15,7 @@ pub const FORMATS: [(&str, &str); 3] = [
 ];
 
 /// Strings that a spreadsheet, a page or a parser could take for something else.
-const HOSTILE: [&str; 34] = [
+const HOSTILE: [&str; 36] = [
     "",
     " ",
     "'",
@@ -50,6 +50,8 @@ const HOSTILE: [&str; 34] = [
     "x\u{200e}",
     "  spaces  ",
     "12345678901234567890",
+    "see ref=\"Annex 3\" and r=\"x\"",
+    "<c r=\"ZZZZ1\"/>",
 ];
 
 const NUMBERS: [&str; 11] = [
@@ -465,5 +467,16 @@ fn a_key_is_of_one_body_whatever_of_it_was_done() {
         let refused = send("all", &format!("{}\n", good("e"))).expect(422);
         assert_eq!(refused.value()["code"], "idempotency-key-reused");
         assert_eq!(service.list("/v1/proposals", "").value()["total_items"], 3);
+        // A key that a client chose is not that of another import's row.
+        for (key, body) in
+            [("load#2", good("f")), ("load", format!("{}\n{}", good("g"), good("h")))]
+        {
+            let request = service.post("/imports/proposals?mode=each");
+            let request = request.header("idempotency-key", format!("\"{key}\""));
+            let count = body.lines().count() as u64;
+            let done = request.body("application/x-ndjson", body).send().expect(200);
+            assert_eq!(counts(&done), [count, 0, 0, 0]);
+        }
+        assert_eq!(service.list("/v1/proposals", "").value()["total_items"], 6);
     });
 }

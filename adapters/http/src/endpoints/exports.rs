@@ -16,7 +16,7 @@ use bytes::Bytes;
 use domain::{Collection, Fields};
 use futures_util::stream;
 use poem::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
-use poem::http::{HeaderValue, StatusCode};
+use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, Request, Response, Result};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -80,11 +80,16 @@ impl Exports {
         let Ok(permit) = Arc::clone(&self.resources.permits).try_acquire_owned() else {
             return Err(Problem::unavailable("As many exports are under way as may be."));
         };
-        let changes = paced(&self.resources.work, self.select(caller_of(request), &query)).await?;
+        let changes = self.select(caller_of(request), &query).await?;
         let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.resources.work));
         let caller = caller_of(request).clone();
         let items = SelectedItems { service, caller, changes, read: 0, work, _permit: permit };
-        let body = self.body(items, &query).await?;
+        let body = if request.method() == Method::HEAD {
+            // As long as nobody knows: the length of a file is not known before its end.
+            Body::from_bytes_stream(stream::empty::<io::Result<Bytes>>())
+        } else {
+            self.body(items, &query).await?
+        };
         let today = self.resources.clock.day_of(self.resources.clock.now());
         let name = format!("{}-{today}.{}", self.group.collection.name(), self.format.extension);
         let disposition = format!("attachment; filename=\"{name}\"");

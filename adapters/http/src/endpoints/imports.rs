@@ -12,7 +12,7 @@ use bytes::Bytes;
 use domain::Collection;
 use poem::http::header::CONTENT_TYPE;
 use poem::{Endpoint, Request, Response, Result};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 use crate::endpoints::resources::HttpContext;
@@ -40,7 +40,7 @@ pub struct ImportResources {
     /// Bodies larger than others may be.
     pub bodies: BodyReader,
     /// A workbook unpacks to many times the size of its body, so there is one at a time.
-    pub workbooks: Semaphore,
+    pub workbooks: Arc<Semaphore>,
     /// Most bytes of a body, and of what it unpacks to.
     pub most_bytes: usize,
 }
@@ -65,8 +65,7 @@ impl Imports {
         let format = format_of(request)?;
         let query = ImportQuery::read(request.uri().query().unwrap_or_default())?;
         let key = idempotency_key::read(request.headers())?;
-        // The memory is kept for what is made of the body.
-        let (body, _memory) = self.resources.bodies.read(request).await?;
+        let (body, memory) = self.resources.bodies.read(request).await?;
         let key = key.filter(|_| !query.is_dry_run).map(|key| IdempotencyKey {
             path: format!("{IMPORTS}/{}", self.group.collection.name()),
             key,
@@ -74,17 +73,20 @@ impl Imports {
         });
         let (collection, most_bytes) = (self.group.collection, self.resources.most_bytes);
         let is_workbook = format.kind == FormatKind::Xlsx;
-        let _workbook = if is_workbook { Some(self.turn_of_workbook().await?) } else { None };
-        let rows = if is_workbook {
-            let rows = spawn_blocking(move || read(format, collection, &body, most_bytes)).await;
+        let workbook = if is_workbook { Some(self.turn_of_workbook().await?) } else { None };
+        let size = body.len();
+        // What the reading of the file may take is kept until it has ended, also when the client has
+        // gone and nobody waits for it, and then for what was read.
+        let read = move || {
+            let rows = read(format, collection, &body, most_bytes)?;
+            Ok((rows, memory, workbook))
+        };
+        let (rows, _memory, _workbook) = if is_workbook {
             // The reader of workbooks is not ours: what it stumbles over is an error of the file.
             let stumbled = |_| FileError::Malformed("The workbook cannot be read.".to_owned());
-            rows.map_err(stumbled).and_then(|rows| rows)?
+            spawn_blocking(read).await.map_err(stumbled).and_then(|rows| rows)?
         } else {
-            aside_if_large(body.len(), move || {
-                read(format, collection, &body, most_bytes).map_err(Problem::from)
-            })
-            .await?
+            aside_if_large(size, move || read().map_err(Problem::from)).await?
         };
         let import = Import {
             mode: query.mode,
@@ -110,8 +112,9 @@ impl Imports {
 }
 
 impl Imports {
-    async fn turn_of_workbook(&self) -> Result<SemaphorePermit<'_>, Problem> {
-        match tokio::time::timeout(QUEUE_TIMEOUT, self.resources.workbooks.acquire()).await {
+    async fn turn_of_workbook(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let permit = Arc::clone(&self.resources.workbooks).acquire_owned();
+        match tokio::time::timeout(QUEUE_TIMEOUT, permit).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(Problem::unavailable("Another workbook is being imported.")),
         }
@@ -143,8 +146,8 @@ fn read(
     most_bytes: usize,
 ) -> Result<Vec<ImportRow>, FileError> {
     match format.kind {
-        FormatKind::Csv => csv::read(collection, body),
-        FormatKind::Xlsx => xlsx::read(collection, body, most_bytes as u64),
+        FormatKind::Csv => csv::read(collection, body, most_bytes),
+        FormatKind::Xlsx => xlsx::read(collection, body, most_bytes),
         FormatKind::Ndjson => ndjson::read_lines(collection, body),
         FormatKind::Json => ndjson::read_array(collection, body),
     }

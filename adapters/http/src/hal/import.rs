@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use crate::base_url::BaseUrl;
 use crate::problem::cell_error;
 
-/// Most errors and warnings that are listed.
+/// Most errors that are listed, and most warnings.
 const MOST_LISTED: usize = 1_000;
 
 /// Represents an outcome. Beyond the first errors and warnings, rows tell their status alone.
 pub fn imported(imported: &Imported, base_url: &BaseUrl) -> String {
     let count = |wanted: &str| imported.rows.iter().filter(|row| status(row) == wanted).count();
-    let mut left = MOST_LISTED;
+    // Warnings, which may be many, take no place from errors.
+    let mut left = Listed { errors: MOST_LISTED, warnings: MOST_LISTED };
     json!({
         "created": count("created"),
         "replaced": count("replaced"),
@@ -34,7 +35,13 @@ const fn status(row: &ImportedRow) -> &'static str {
     }
 }
 
-fn row(row: &ImportedRow, base_url: &BaseUrl, left: &mut usize) -> Value {
+/// How many are still listed.
+struct Listed {
+    errors: usize,
+    warnings: usize,
+}
+
+fn row(row: &ImportedRow, base_url: &BaseUrl, left: &mut Listed) -> Value {
     let mut represented = json!({
         "row": row.number,
         "status": status(row),
@@ -44,10 +51,10 @@ fn row(row: &ImportedRow, base_url: &BaseUrl, left: &mut usize) -> Value {
         represented["version"] = version.number().into();
     }
     if let RowOutcome::Refused(errors) = &row.outcome {
-        represented["errors"] = entries(errors, base_url, left);
+        represented["errors"] = entries(errors, base_url, &mut left.errors);
     }
     if !row.warnings.is_empty() {
-        represented["warnings"] = entries(&row.warnings, base_url, left);
+        represented["warnings"] = entries(&row.warnings, base_url, &mut left.warnings);
     }
     represented
 }
@@ -57,4 +64,32 @@ fn entries(violations: &Violations, base_url: &BaseUrl, left: &mut usize) -> Val
         violations.iter().take(*left).map(|violation| cell_error(base_url, violation)).collect();
     *left -= listed.len();
     listed.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use application::{Imported, ImportedRow, RowOutcome};
+    use domain::{Pointer, Violation, Violations};
+
+    use super::imported;
+
+    #[test]
+    fn warnings_take_no_place_from_errors() {
+        let violation = || Violation::new(Pointer::root(), "odd", "it is odd");
+        let row = |number, outcome, warnings: Violations| ImportedRow {
+            number,
+            id: None,
+            version: None,
+            outcome,
+            warnings,
+        };
+        let warned = (1..=1_500).map(|n| row(n, RowOutcome::Created, violation().into()));
+        let refused = row(1_501, RowOutcome::Refused(violation().into()), Violations::default());
+        let outcome = Imported { rows: warned.chain([refused]).collect(), is_done: true };
+        let shown = imported(&outcome, &"http://127.0.0.1:8080".parse().unwrap());
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(shown["rows"][1_500]["errors"][0]["code"], "odd");
+        assert_eq!(shown["rows"][999]["warnings"][0]["code"], "odd");
+        assert_eq!(shown["rows"][1_000]["warnings"].as_array().map(Vec::len), Some(0));
+    }
 }

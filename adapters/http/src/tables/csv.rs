@@ -8,7 +8,7 @@ use application::{ImportRow, ItemContent};
 use bytes::Bytes;
 use domain::Collection;
 
-use super::sheet::SheetReader;
+use super::sheet::{SheetReader, most_columns, require_columns};
 use super::{FileError, Header, members_of};
 
 /// The byte order mark, by which some programs know UTF-8.
@@ -50,8 +50,13 @@ fn written(write: impl FnOnce(&mut Writer<Vec<u8>>) -> ::csv::Result<()>) -> Vec
 /// Reads the rows of a file.
 ///
 /// # Errors
-/// When it is not UTF-8, its first row cannot be used, or it has too many rows.
-pub fn read(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, FileError> {
+/// When it is not UTF-8, a quotation mark is missing, its first row cannot be used, or it holds too
+/// much.
+pub fn read(
+    collection: Collection,
+    body: &Bytes,
+    most_bytes: usize,
+) -> Result<Vec<ImportRow>, FileError> {
     let content = std::str::from_utf8(body).map_err(|error| {
         let at = error.valid_up_to();
         FileError::Malformed(format!(
@@ -59,10 +64,7 @@ pub fn read(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, File
         ))
     })?;
     let content = content.strip_prefix(BOM).unwrap_or(content);
-    if content.bytes().filter(|byte| *byte == b'"').count() % 2 == 1 {
-        let detail = "A quotation mark is missing: a cell that begins with one ends with one, and those within it are doubled.";
-        return Err(FileError::Malformed(detail.to_owned()));
-    }
+    scan(content, most_columns(collection))?;
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(content.as_bytes());
     let malformed =
@@ -72,7 +74,7 @@ pub fn read(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, File
         return Err(FileError::Malformed("The file is empty.".to_owned()));
     }
     let names: Vec<_> = names.iter().map(str::to_owned).collect();
-    let mut sheet = SheetReader::new(collection, &names)?;
+    let mut sheet = SheetReader::new(collection, &names, most_bytes)?;
     let mut record = StringRecord::new();
     let mut number = 0;
     while reader.read_record(&mut record).map_err(malformed)? {
@@ -80,4 +82,49 @@ pub fn read(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, File
         sheet.add(number, record.iter().map(|cell| Cell::sent(cell.to_owned())).collect())?;
     }
     Ok(sheet.finish())
+}
+
+/// Where a scan of a file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// At the beginning of a cell.
+    Start,
+    /// In a cell without quotation marks around it.
+    Plain,
+    /// Between quotation marks.
+    Quoted,
+    /// Behind a quotation mark that closes a cell, unless another one follows.
+    Closed,
+}
+
+/// Refuses what the reader would take for something else than its author: a cell that goes on behind
+/// its closing quotation mark, or one without any. And rows of too many cells, before there is
+/// anything of them in memory.
+fn scan(content: &str, most: usize) -> Result<(), FileError> {
+    let (mut state, mut line, mut cells) = (State::Start, 1_u64, 1);
+    for byte in content.bytes() {
+        line += u64::from(byte == b'\n');
+        state = match (state, byte) {
+            (State::Quoted, b'"') => State::Closed,
+            (State::Quoted, _) | (State::Closed | State::Start, b'"') => State::Quoted,
+            (_, b',') => {
+                cells += 1;
+                require_columns(most, cells)?;
+                State::Start
+            }
+            (_, b'\r' | b'\n') => {
+                cells = 1;
+                State::Start
+            }
+            (State::Closed, _) => return Err(unbalanced(line)),
+            _ => State::Plain,
+        };
+    }
+    if state == State::Quoted { Err(unbalanced(line)) } else { Ok(()) }
+}
+
+fn unbalanced(line: u64) -> FileError {
+    FileError::Malformed(format!(
+        "Before line {line} or in it, a quotation mark is missing: a cell that begins with one ends with one, and those within it are doubled."
+    ))
 }

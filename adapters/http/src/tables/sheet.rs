@@ -10,11 +10,15 @@ use super::{FileError, MOST_COLUMNS, require_rows};
 
 /// Most cells of a file, those without content in front of others counted: each takes many times
 /// the byte that it has in a file.
-const MOST_CELLS: usize = 2_000_000;
+pub const MOST_CELLS: usize = 2_000_000;
 
-/// Refuses a row with more cells than an export may have.
-pub fn require_columns(collection: Collection, count: usize) -> Result<(), FileError> {
-    let most = MOST_COLUMNS + Column::leading(collection).len();
+/// Most columns of a file: as many as an export may have.
+pub fn most_columns(collection: Collection) -> usize {
+    MOST_COLUMNS + Column::leading(collection).len()
+}
+
+/// Refuses a row with more cells than there may be columns.
+pub fn require_columns(most: usize, count: usize) -> Result<(), FileError> {
     if count <= most {
         return Ok(());
     }
@@ -24,23 +28,33 @@ pub fn require_columns(collection: Collection, count: usize) -> Result<(), FileE
 /// Reads rows one after the other.
 pub struct SheetReader {
     columns: Arc<Columns>,
+    /// The lengths of their names.
+    lengths: Vec<usize>,
     rows: Vec<ImportRow>,
     cells: usize,
+    most_bytes: usize,
+    /// Bytes that further rows may take as items, in which the names of members stand again.
+    left: usize,
 }
 
 impl SheetReader {
-    /// Reads the names. Those of columns without any may be empty, at the end.
+    /// Reads the names. Those of columns without any may be empty, at the end. The rows may take so
+    /// many bytes as items.
     ///
     /// # Errors
     /// When a name stands twice or is missing, or there are too many.
-    pub fn new(collection: Collection, names: &[String]) -> Result<Self, FileError> {
+    pub fn new(
+        collection: Collection,
+        names: &[String],
+        most_bytes: usize,
+    ) -> Result<Self, FileError> {
         let used = names.iter().rposition(|name| !name.is_empty()).map_or(0, |last| last + 1);
         let names = &names[..used];
         if names.is_empty() {
             let detail = "The first row is to name the columns, and names none.";
             return Err(FileError::Malformed(detail.to_owned()));
         }
-        require_columns(collection, names.len())?;
+        require_columns(most_columns(collection), names.len())?;
         if let Some(place) = names.iter().position(String::is_empty) {
             let detail = format!(
                 "Column {} has no name in the first row; name it, or remove it.",
@@ -54,7 +68,14 @@ impl SheetReader {
                 "The column `{name}` is in the first row twice; remove one."
             ))
         })?;
-        Ok(Self { columns: Arc::new(columns), rows: Vec::new(), cells: 0 })
+        Ok(Self {
+            columns: Arc::new(columns),
+            lengths: names.iter().map(String::len).collect(),
+            rows: Vec::new(),
+            cells: 0,
+            most_bytes,
+            left: most_bytes,
+        })
     }
 
     /// Adds a row. One without any content is left out.
@@ -72,6 +93,7 @@ impl SheetReader {
             let detail = format!("A file may have at most {MOST_CELLS} cells; send it in parts.");
             return Err(FileError::TooMuch(detail));
         }
+        self.take_bytes(&cells[..used])?;
         let named = self.columns.all().len();
         let content = if used > named {
             let detail = format!(
@@ -84,6 +106,20 @@ impl SheetReader {
             Ok(RowContent::of_cells(&self.columns, cells))
         };
         self.rows.push(ImportRow { number, content });
+        Ok(())
+    }
+
+    fn take_bytes(&mut self, cells: &[Cell<'_>]) -> Result<(), FileError> {
+        let sizes = cells.iter().enumerate().filter_map(|(place, cell)| {
+            let written = cell.as_written()?;
+            Some(written.len() + self.lengths.get(place).copied().unwrap_or_default())
+        });
+        self.left = self.left.checked_sub(sizes.sum()).ok_or_else(|| {
+            FileError::TooMuch(format!(
+                "The rows and the names of their columns take more than {} bytes as items; shorten the names, or send the file in parts.",
+                self.most_bytes
+            ))
+        })?;
         Ok(())
     }
 

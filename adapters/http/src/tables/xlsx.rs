@@ -14,7 +14,7 @@ use domain::Collection;
 use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
 use thiserror::Error;
 
-use super::sheet::{SheetReader, require_columns};
+use super::sheet::{SheetReader, most_columns, require_columns};
 use super::workbook_check::{self, SHEET_ROWS, too_large};
 use super::{FileError, Header, members_of};
 
@@ -152,7 +152,7 @@ fn require_length(row: u32, name: &str, string: &str) -> Result<(), WriteError> 
 pub fn read(
     collection: Collection,
     body: &Bytes,
-    most_bytes: u64,
+    most_bytes: usize,
 ) -> Result<Vec<ImportRow>, FileError> {
     workbook_check::check(body, most_bytes)?;
     let mut workbook: Xlsx<_> =
@@ -162,12 +162,13 @@ pub fn read(
     };
     let mut cells = workbook.worksheet_cells_reader(&name).map_err(|error| malformed(&error))?;
     let mut sheet = None;
+    let most_columns = most_columns(collection);
     let (mut row, mut current, mut left) = (0, Vec::new(), most_bytes);
     loop {
         let cell = cells.next_cell().map_err(|error| malformed(&error))?;
         let place = cell.as_ref().map(calamine::Cell::get_position);
         if place.is_none_or(|(next, _)| next != row) && !current.is_empty() {
-            add(collection, &mut sheet, row, std::mem::take(&mut current))?;
+            add(collection, &mut sheet, row, std::mem::take(&mut current), most_bytes)?;
         }
         let (Some(cell), Some((next, column))) = (cell, place) else { break };
         let column = column as usize;
@@ -187,10 +188,10 @@ pub fn read(
             ))
         })?;
         // Many cells may share one string.
-        let size = value.as_written().map_or(0, str::len) as u64;
+        let size = value.as_written().map_or(0, str::len);
         left = left.checked_sub(size).ok_or_else(|| too_large(most_bytes))?;
         if value != Cell::Empty {
-            require_columns(collection, column + 1)?;
+            require_columns(most_columns, column + 1)?;
             current.resize(current.len().max(column + 1), Cell::Empty);
             current[column] = value;
         }
@@ -206,13 +207,14 @@ fn add(
     sheet: &mut Option<(u32, SheetReader)>,
     row: u32,
     cells: Vec<Cell<'static>>,
+    most_bytes: usize,
 ) -> Result<(), FileError> {
     if let Some((first, sheet)) = sheet {
         return sheet.add(u64::from(row - *first), cells);
     }
     let name = |cell: &Cell<'_>| cell.as_written().unwrap_or_default().to_owned();
     let names: Vec<_> = cells.iter().map(name).collect();
-    *sheet = Some((row, SheetReader::new(collection, &names)?));
+    *sheet = Some((row, SheetReader::new(collection, &names, most_bytes)?));
     Ok(())
 }
 

@@ -69,7 +69,8 @@ impl Node {
     #[must_use]
     pub fn written(&self) -> String {
         let indentation = self.place.column.saturating_sub(1) as usize;
-        let lines = self.file[self.range.clone()].trim_end().lines().enumerate();
+        let lines =
+            self.file.get(self.range.clone()).unwrap_or_default().trim_end().lines().enumerate();
         let lines = lines.map(|(index, line)| {
             let blank = line.len() - line.trim_start_matches(' ').len();
             &line[if index == 0 { 0 } else { blank.min(indentation) }..]

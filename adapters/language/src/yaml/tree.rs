@@ -147,12 +147,14 @@ impl<'t> Builder<'t, '_, '_> {
         Ok(node)
     }
 
-    /// The bytes of a value that has been read, with a comment that follows it in its line.
+    /// The bytes of a value that has been read, with a comment that follows it in its line. The parser
+    /// counts the line ends and the indentation behind a block of text as its own.
     fn range(&self, span: &Span) -> Range<usize> {
         let start = span.byte_range().map_or(self.end, |range| range.start);
-        let line = self.file[self.end..].lines().next().unwrap_or_default();
+        let end = self.file[..self.end].trim_end().len().max(start);
+        let line = self.file[end..].lines().next().unwrap_or_default();
         let is_comment = line.trim_start().starts_with('#');
-        start..if is_comment { self.end + line.len() } else { self.end }
+        start..if is_comment { end + line.len() } else { end }
     }
 
     fn elements(&mut self) -> Result<Vec<Arc<Node>>, Located> {
@@ -174,6 +176,11 @@ impl<'t> Builder<'t, '_, '_> {
             let Some(Scalar { text: key, .. }) = name.scalar() else {
                 return Err((place, "a key is a string, not a list or a mapping".to_owned()));
             };
+            // An absent value ends where its colon does.
+            let rest = &self.file[self.end..];
+            if let Some(behind) = rest.trim_start_matches(' ').strip_prefix(':') {
+                self.end = self.file.len() - behind.len();
+            }
             let Some((event, span)) = self.next()? else { break };
             let value = self.node(event, &span)?;
             if let Some(line) = lines.get(key) {

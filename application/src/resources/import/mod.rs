@@ -9,7 +9,8 @@ mod replay;
 mod row;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use domain::{Resource, Violations};
@@ -150,13 +151,13 @@ impl<R: Resource> ResourceService<R> {
         replay: &Replay,
     ) -> Result<Vec<ImportedRow>, BatchError> {
         let twice = named_twice(batch.rows);
-        let is_store_down = AtomicBool::new(false);
+        let failure = OnceLock::new();
         let mut rows = Vec::with_capacity(batch.rows.len());
         let has_key = batch.options.key.is_some() && !batch.options.is_dry_run;
         let mut claims_key = has_key && replay.is_empty();
         let import = |row, claims_key| {
             let batch = Batch { claims_key, ..batch };
-            self.import_one(batch, row, &twice, replay, &is_store_down)
+            self.import_one(batch, row, &twice, replay, &failure)
         };
         for row in batch.rows {
             if !claims_key {
@@ -172,21 +173,23 @@ impl<R: Resource> ResourceService<R> {
         while let Some(imported) = others.try_next().await? {
             rows.push(imported);
         }
-        if is_store_down.load(Ordering::Relaxed) && !rows.iter().any(ImportedRow::is_written) {
-            return Err(BatchError::Failed(ApplicationError::Store(RepositoryError::Unavailable)));
+        match failure.get() {
+            Some(error) if !rows.iter().any(ImportedRow::is_written) => {
+                Err(ApplicationError::Store(*error).into())
+            }
+            _ => Ok(rows),
         }
-        Ok(rows)
     }
 
-    /// Imports a row. A refusal of the store is an error of the row, because others may be done; when it fails, no
-    /// more rows are tried.
+    /// Imports a row. A refusal of the store is an error of the row, because others may be done; when
+    /// it is full or cannot be reached, no more rows are tried.
     async fn import_one(
         &self,
         batch: Batch<'_>,
         row: &ImportRow,
         twice: &HashSet<u64>,
         replay: &Replay,
-        is_store_down: &AtomicBool,
+        failure: &OnceLock<RepositoryError>,
     ) -> Result<ImportedRow, BatchError> {
         if let Some(imported) = replay.row(row.number) {
             return Ok(imported.clone());
@@ -194,9 +197,8 @@ impl<R: Resource> ResourceService<R> {
         if twice.contains(&row.number) {
             return Ok(batch.refused(row, id_stands_twice()));
         }
-        if is_store_down.load(Ordering::Relaxed) {
-            let error = ApplicationError::Store(RepositoryError::Unavailable);
-            return Ok(batch.refused(row, not_stored(&error)));
+        if let Some(error) = failure.get() {
+            return Ok(batch.refused(row, not_stored(&ApplicationError::Store(*error))));
         }
         let rows = std::slice::from_ref(row);
         match self.import_together(Batch { rows, ..batch }).await {
@@ -206,8 +208,11 @@ impl<R: Resource> ResourceService<R> {
                 Ok(batch.refused(row, errors))
             }
             Err(BatchError::Failed(error)) => {
-                if matches!(error, ApplicationError::Store(_)) {
-                    is_store_down.store(true, Ordering::Relaxed);
+                if let ApplicationError::Store(
+                    cause @ (RepositoryError::Full | RepositoryError::Unavailable),
+                ) = error
+                {
+                    failure.get_or_init(|| cause);
                 }
                 Ok(batch.refused(row, not_stored(&error)))
             }

@@ -1,7 +1,7 @@
 //! Imports that are sent again under the same key.
 //!
 //! The first row that is written claims the key of the request, in the transaction that writes it,
-//! and with it the number of the row; each other row claims the key with its own number. So a
+//! and with it the number of the row; each other row claims the key for a path with its own number. So a
 //! request with another body finds the key claimed before it writes anything, and one that broke off
 //! goes on where it was.
 
@@ -55,10 +55,12 @@ impl<R: Resource> ResourceService<R> {
         let others = import.rows.iter().map(|row| row.number).filter(|number| *number != row);
         let others: Vec<_> = others
             .map(|number| async move {
-                let answered = self.imported_by(options, key_of_row(key, number)).await?;
-                Ok::<_, ApplicationError>(
-                    answered.map(|answered| (number, imported(number, answered))),
-                )
+                match self.imported_by(options, key_of_row(key, number)).await? {
+                    Some(answered) if *answered.fingerprint != *key.fingerprint => {
+                        Err(ApplicationError::KeyReused)
+                    }
+                    answered => Ok(answered.map(|answered| (number, imported(number, answered)))),
+                }
             })
             .collect();
         let mut others = stream::iter(others).buffered(ROWS_AT_A_TIME);
@@ -89,8 +91,9 @@ pub(super) fn key_of(options: &WriteOptions, row: u64, is_first: bool) -> Option
     })
 }
 
+/// It belongs to a path that no request has, so that no client can choose it.
 fn key_of_row(key: &IdempotencyKey, row: u64) -> IdempotencyKey {
-    IdempotencyKey { key: format!("{}#{row}", key.key), ..key.clone() }
+    IdempotencyKey { path: format!("{}#{row}", key.path), ..key.clone() }
 }
 
 /// A row that was imported before.
