@@ -135,6 +135,41 @@ fn tables_of_many_columns_and_rows_take_little_memory() {
 }
 
 #[test]
+fn cells_whose_value_is_not_known_are_refused() {
+    let service = Service::start(Store::Sqlite);
+    let head = r#"<row r="1"><c r="A1" t="s"><v>0</v></c></row>"#;
+    for cell in [
+        r#"<c r="A2"><f>A1*2</f><v></v></c>"#,
+        r#"<c r="A2"><f>A1*2</f></c>"#,
+        r#"<c r="A2"><v>1234567890123456789</v></c>"#,
+        r#"<c r="A2"><v>1</v></c><c r="A2"><v>2</v></c>"#,
+        r#"<c r="A2" t="e"><v>#N/A</v></c>"#,
+    ] {
+        let file = workbook(&format!(r#"{head}<row r="2">{cell}</row>"#), "<si><t>a</t></si>");
+        let refused = import(&service, WORKBOOK, file).expect(400);
+        assert_eq!(refused.value()["code"], "malformed-file", "{cell}");
+    }
+    let computed = r#"<c r="A2"><f>1+1</f><v>2</v></c>"#;
+    let file = workbook(&format!(r#"{head}<row r="2">{computed}</row>"#), "<si><t>a</t></si>");
+    assert_eq!(import(&service, WORKBOOK, file).expect(200).value()["created"], 1);
+}
+
+#[test]
+fn a_container_in_front_of_a_workbook_is_not_followed() {
+    let service = Service::start(Store::Sqlite);
+    let mut file = vec![0; 1536];
+    file[..8].copy_from_slice(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1");
+    (file[26], file[30], file[32]) = (3, 9, 6);
+    (file[44], file[48]) = (1, 1);
+    file[516] = 1;
+    file.extend(workbook("", "<si><t>a</t></si>"));
+    withstands(&service, || {
+        let refused = import(&service, WORKBOOK, file.clone()).expect(400);
+        assert_eq!(refused.value()["code"], "malformed-file");
+    });
+}
+
+#[test]
 fn files_that_become_large_as_items_are_refused() {
     let service = Service::start(Store::Sqlite);
     let rows = "1\n".repeat(100_000);

@@ -15,6 +15,30 @@ use super::sheet::MOST_CELLS;
 pub const SHEET_ROWS: u32 = 1_048_576;
 const SHEET_COLUMNS: u32 = 16_384;
 
+/// The size of the header of an entry in the directory of an archive.
+const DIRECTORY_HEADER: usize = 46;
+
+/// Most entries of an archive, and most bytes of their names, extra fields and comments.
+const MOST_ENTRIES: usize = 10_000;
+const MOST_DIRECTORY_BYTES: usize = 1 << 20;
+
+/// Most levels of elements.
+const MOST_LEVELS: usize = 256;
+
+/// The elements of which the reader keeps something, or copies it for another: how many of each there
+/// may be, and the longest attribute. Excel allows 65,490 formats of cells.
+const KEPT: [(&str, usize, usize); 9] = [
+    ("si", MOST_CELLS, usize::MAX),
+    ("xf", 65_536, 512),
+    ("font", 65_536, 512),
+    ("name", usize::MAX, 512),
+    ("fill", 65_536, 512),
+    ("border", 65_536, 512),
+    ("numFmt", 65_536, 512),
+    ("sheet", 1_000, 512),
+    ("Relationship", 10_000, 4_096),
+];
+
 /// Checks all parts of a workbook, and counts what they unpack to: its own word on it may be wrong.
 ///
 /// # Errors
@@ -24,7 +48,16 @@ pub fn check(body: &Bytes, most_bytes: usize) -> Result<(), FileError> {
     let malformed = |error: &dyn std::fmt::Display| {
         FileError::Malformed(format!("The file is no workbook: {error}."))
     };
+    // The reader looks for another container in front of the archive, and can be led in a circle.
+    if !body.starts_with(b"PK") {
+        return Err(malformed(&"it does not begin as one"));
+    }
+    require_small_directory(body)?;
     let mut archive = ZipArchive::new(Cursor::new(body)).map_err(|error| malformed(&error))?;
+    // The same bytes could be unpacked again and again.
+    if archive.has_overlapping_files().map_err(|error| malformed(&error))? {
+        return Err(malformed(&"its parts overlap"));
+    }
     let mut left = most_bytes;
     for index in 0..archive.len() {
         let file = archive.by_index(index).map_err(|error| malformed(&error))?;
@@ -36,6 +69,25 @@ pub fn check(body: &Bytes, most_bytes: usize) -> Result<(), FileError> {
     Ok(())
 }
 
+/// Refuses an archive whose directory takes many times its size of memory. Every entry that its
+/// reader could find begins with the signature of one.
+fn require_small_directory(body: &[u8]) -> Result<(), FileError> {
+    let (mut entries, mut bytes) = (0, 0);
+    for header in body.windows(DIRECTORY_HEADER).filter(|header| header.starts_with(b"PK\x01\x02"))
+    {
+        entries += 1;
+        // The lengths of the name, the extra field and the comment.
+        bytes += [28, 30, 32]
+            .map(|at| usize::from(u16::from_le_bytes([header[at], header[at + 1]])))
+            .iter()
+            .sum::<usize>();
+        if entries > MOST_ENTRIES || bytes > MOST_DIRECTORY_BYTES {
+            return Err(FileError::TooMuch("The workbook has too many parts.".to_owned()));
+        }
+    }
+    Ok(())
+}
+
 /// The error of a workbook that holds too much.
 pub fn too_large(most_bytes: usize) -> FileError {
     FileError::TooMuch(format!(
@@ -43,42 +95,49 @@ pub fn too_large(most_bytes: usize) -> FileError {
     ))
 }
 
-/// Checks the attributes of a part by which its reader computes, and counts its strings. It is
-/// parsed as its reader parses it. Where its characters take more than a byte each, it cannot be
-/// checked here, and no program writes it so.
+/// Checks the attributes of a part by which its reader computes, and counts what the reader keeps.
+/// The part is parsed as its reader parses it.
 fn check_part(part: &[u8]) -> Result<(), FileError> {
-    let start = &part[..part.len().min(4)];
-    if start.starts_with(b"\xff\xfe")
-        || start.starts_with(b"\xfe\xff")
-        || (start.contains(&b'<') && start.contains(&0))
-    {
-        return Err(FileError::Malformed("The workbook is not UTF-8; save it again.".to_owned()));
-    }
     let mut parser = Reader::from_reader(part);
     let config = parser.config_mut();
     (config.check_end_names, config.expand_empty_elements) = (false, true);
-    let (mut buffer, mut strings) = (Vec::new(), 0);
+    let (mut buffer, mut levels, mut counts) = (Vec::new(), 0_usize, [0; KEPT.len()]);
     loop {
         buffer.clear();
         match parser.read_event_into(&mut buffer) {
             Ok(Event::Start(element)) => {
+                levels += 1;
                 check_element(&element)?;
-                strings += usize::from(element.local_name().as_ref() == "si");
+                let name = element.local_name();
+                if let Some(kept) = KEPT.iter().position(|(kept, ..)| *kept == name.as_ref()) {
+                    counts[kept] += 1;
+                    if counts[kept] > KEPT[kept].1 {
+                        return Err(too_many(KEPT[kept].0, KEPT[kept].1));
+                    }
+                }
             }
+            Ok(Event::End(_)) => levels = levels.saturating_sub(1),
             // What is no XML, such as an image, is read no further by anybody.
             Ok(Event::Eof) | Err(_) => return Ok(()),
             Ok(_) => {}
         }
-        if strings > MOST_CELLS {
-            return Err(FileError::TooMuch(format!(
-                "The workbook has more than {MOST_CELLS} strings; send it in parts."
-            )));
+        if levels > MOST_LEVELS {
+            return Err(too_many("levels", MOST_LEVELS));
         }
     }
 }
 
+fn too_many(name: &str, most: usize) -> FileError {
+    FileError::TooMuch(format!("The workbook has more than {most} of `{name}`; send it in parts."))
+}
+
+/// Checks the attributes of an element that the reader computes with, or keeps.
 fn check_element(element: &BytesStart<'_>) -> Result<(), FileError> {
     let own = element.local_name();
+    let longest = KEPT.iter().find(|(kept, ..)| *kept == own.as_ref()).map(|kept| kept.2);
+    if longest.is_none() && !["sst", "row", "c", "f", "dimension"].contains(&own.as_ref()) {
+        return Ok(());
+    }
     let refused = |name: &str, value: &str| {
         let value: String = value.chars().take(40).collect();
         FileError::Malformed(format!("The workbook cannot be read: `{name}` is `{value}`."))
@@ -95,8 +154,8 @@ fn check_element(element: &BytesStart<'_>) -> Result<(), FileError> {
             }
             ("row", "r") => number(value).is_some_and(|row| (1..=SHEET_ROWS).contains(&row)),
             ("c", "r") => place(value).is_some(),
-            ("dimension", "ref") => is_range(value),
-            _ => true,
+            ("dimension" | "f", "ref") => is_range(value),
+            _ => longest.is_none_or(|longest| value.len() <= longest),
         };
         if !is_possible {
             return Err(refused(name.as_ref(), value));
@@ -142,7 +201,7 @@ fn is_range(written: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{check_part, is_range, place};
+    use super::{check_part, is_range, place, require_small_directory};
 
     #[test]
     fn places_lie_within_a_sheet() {
@@ -157,6 +216,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_is_bounded() {
+        let formats = "<xf/>".repeat(65_537);
+        let font = format!(r#"<font><name val="{}"/></font>"#, "x".repeat(513));
+        let levels = "<a>".repeat(257);
+        for part in [formats, font, levels] {
+            assert!(check_part(part.as_bytes()).is_err(), "{}", &part[..40]);
+        }
+        let many = [&b"PK\x01\x02"[..], &[0; 42]].concat().repeat(10_001);
+        let long = [&b"PK\x01\x02"[..], &[0; 26], &[0xff; 2], &[0; 14]].concat().repeat(17);
+        for directory in [many, long] {
+            assert!(require_small_directory(&directory).is_err());
+        }
+        assert!(require_small_directory(&[&b"PK\x01\x02"[..], &[1; 42]].concat()).is_ok());
+    }
+
+    #[test]
     fn what_a_part_says_of_itself_is_possible() {
         for (part, is_possible) in [
             (r#"<sst count="2" uniqueCount="1"><si/></sst>"#, true),
@@ -167,7 +242,11 @@ mod tests {
             (r#"<sheetData><row r="4294967295"/></sheetData>"#, false),
             (r#"<sheetData><c r="ZZZZZZZZZZ1"/></sheetData>"#, false),
             (r#"<dimension ref="XFD1048576:A1"/><sheetData/>"#, false),
-            ("<\0s\0", false),
+            // Power Query keeps a part in UTF-16.
+            ("\u{feff}<\0s\0 \0r\0=\0", true),
+            (r#"<sst uniqueCount="1"><a b=c d='1' d='2'/></sst>"#, true),
+            (r#"<fonts><font><name val="x"/></font></fonts>"#, true),
+            (r#"<row r="1"><c r="A1"><f ref="B1:A1">1</f></c></row>"#, false),
             // What looks like an attribute, and is none.
             (r#"<!-- =" --><sst uniqueCount="1000000000000000" xmlns="x"/>"#, false),
             (r#"<![CDATA[ =" ]]><sst uniqueCount="1000000000000000" xmlns="x"/>"#, false),

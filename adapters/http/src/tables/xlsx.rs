@@ -8,7 +8,8 @@ use application::table::{Cell, is_exact_in_a_double};
 use application::{ImportRow, ItemContent};
 use bytes::Bytes;
 use calamine::{
-    DataRef, ExcelDateTime, Reader as _, Xlsx, XlsxError as ReadError, open_workbook_from_rs,
+    DataRef, ExcelDateTime, Reader as _, Sheet, SheetType, SheetVisible, Xlsx,
+    XlsxCellFormulaMetadataRecord, XlsxError as ReadError, open_workbook_from_rs,
 };
 use domain::Collection;
 use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
@@ -144,7 +145,7 @@ fn require_length(row: u32, name: &str, string: &str) -> Result<(), WriteError> 
     Err(WriteError::DoesNotFit(detail))
 }
 
-/// Reads the rows of the first sheet.
+/// Reads the rows of the first sheet that is shown.
 ///
 /// # Errors
 /// When it is no workbook, holds more than so many bytes unpacked, its first row cannot be used, or
@@ -157,16 +158,20 @@ pub fn read(
     workbook_check::check(body, most_bytes)?;
     let mut workbook: Xlsx<_> =
         open_workbook_from_rs(Cursor::new(body)).map_err(|error: ReadError| malformed(&error))?;
-    let Some(name) = workbook.sheet_names().into_iter().next() else {
-        return Err(FileError::Malformed("The workbook has no sheet.".to_owned()));
+    let is_shown = |sheet: &&Sheet| {
+        sheet.visible == SheetVisible::Visible && sheet.typ == SheetType::WorkSheet
     };
-    let mut cells = workbook.worksheet_cells_reader(&name).map_err(|error| malformed(&error))?;
+    let Some(shown) = workbook.sheets_metadata().iter().find(is_shown).cloned() else {
+        return Err(FileError::Malformed("The workbook has no sheet that is shown.".to_owned()));
+    };
+    let mut cells =
+        workbook.worksheet_cells_reader(&shown.name).map_err(|error| malformed(&error))?;
     let mut sheet = None;
     let most_columns = most_columns(collection);
     let (mut row, mut current, mut left) = (0, Vec::new(), most_bytes);
     loop {
-        let cell = cells.next_cell().map_err(|error| malformed(&error))?;
-        let place = cell.as_ref().map(calamine::Cell::get_position);
+        let cell = cells.next_cell_with_formula_metadata().map_err(|error| malformed(&error))?;
+        let place = cell.as_ref().map(|cell| cell.pos);
         if place.is_none_or(|(next, _)| next != row) && !current.is_empty() {
             add(collection, &mut sheet, row, std::mem::take(&mut current), most_bytes)?;
         }
@@ -180,19 +185,16 @@ pub fn read(
             )));
         }
         row = next;
-        let value = value(cell.get_value()).map_err(|error| {
-            FileError::Malformed(format!(
-                "The cell in row {} and column {} {error}.",
-                row + 1,
-                column + 1
-            ))
-        })?;
+        let value = value_of(&cell)?;
         // Many cells may share one string.
         let size = value.as_written().map_or(0, str::len);
         left = left.checked_sub(size).ok_or_else(|| too_large(most_bytes))?;
         if value != Cell::Empty {
             require_columns(most_columns, column + 1)?;
             current.resize(current.len().max(column + 1), Cell::Empty);
+            if current[column] != Cell::Empty {
+                return Err(malformed_cell(cell.pos, "stands there twice"));
+            }
             current[column] = value;
         }
     }
@@ -222,6 +224,21 @@ fn malformed(error: &ReadError) -> FileError {
     FileError::Malformed(format!("The workbook cannot be read: {error}."))
 }
 
+fn malformed_cell((row, column): (u32, u32), error: &str) -> FileError {
+    FileError::Malformed(format!("The cell in row {} and column {} {error}.", row + 1, column + 1))
+}
+
+/// The value of a cell, which a formula may not owe.
+fn value_of(cell: &XlsxCellFormulaMetadataRecord<'_>) -> Result<Cell<'static>, FileError> {
+    // Programs that write formulas leave their results to Excel. Taken as it is, the cell would
+    // remove a member.
+    if cell.formula.is_some() && matches!(cell.value, DataRef::Empty) {
+        let error = "has a formula without a result; open the file in Excel and save it";
+        return Err(malformed_cell(cell.pos, error));
+    }
+    value(&cell.value).map_err(|error| malformed_cell(cell.pos, error))
+}
+
 /// The cell as it would stand in a file of comma-separated values.
 fn value(data: &DataRef<'_>) -> Result<Cell<'static>, &'static str> {
     Ok(match data {
@@ -242,14 +259,17 @@ fn value(data: &DataRef<'_>) -> Result<Cell<'static>, &'static str> {
 
 /// A number without more digits than it has: whole ones have no decimal point.
 fn float(number: f64) -> Result<Cell<'static>, &'static str> {
-    if number.is_finite() {
-        Ok(Cell::Number(number.to_string().into()))
-    } else {
-        Err("holds a number that is too large; write it as text")
+    if !number.is_finite() {
+        return Err("holds a number that is too large; write it as text");
     }
+    let digits = number.to_string();
+    if number.fract() == 0.0 && !is_exact_in_a_double(&digits) {
+        return Err("holds a number with more digits than a workbook keeps; write it as text");
+    }
+    Ok(Cell::Number(digits.into()))
 }
 
-/// `YYYY-MM-DD`, with the time of day where there is one. A duration stays a number, of days.
+/// `YYYY-MM-DD`, with the time of day where there is one, or that alone. A duration stays a number, of days.
 fn date(time: &ExcelDateTime) -> Result<Cell<'static>, &'static str> {
     if time.is_duration() {
         return float(time.as_f64());
@@ -257,13 +277,16 @@ fn date(time: &ExcelDateTime) -> Result<Cell<'static>, &'static str> {
     if !DAYS.contains(&time.as_f64()) {
         return Err("holds a date that is none; correct it");
     }
-    let (year, month, day, hour, minute, second, _) = time.to_ymd_hms_milli();
+    let (year, month, day, hour, minute, second, milli) = time.to_ymd_hms_milli();
     let date = format!("{year:04}-{month:02}-{day:02}");
+    let fraction = if milli > 0 { format!(".{milli:03}") } else { String::new() };
+    let clock = format!("{hour:02}:{minute:02}:{second:02}{fraction}");
     let has_time = (time.as_f64().fract() * DAY).round() > 0.0;
-    Ok(Cell::sent(if has_time {
-        format!("{date}T{hour:02}:{minute:02}:{second:02}")
-    } else {
-        date
+    // A time of day without a date counts from a day that nobody wrote.
+    Ok(Cell::sent(match (time.as_f64() < 1.0, has_time) {
+        (true, _) => clock,
+        (false, true) => format!("{date}T{clock}"),
+        (false, false) => date,
     }))
 }
 
@@ -276,6 +299,28 @@ mod tests {
     use rust_xlsxwriter::{ExcelDateTime, Format, Workbook};
 
     use super::read;
+
+    #[test]
+    fn times_of_day_have_no_date() {
+        let cells = imported(|sheet| {
+            let format = Format::new().set_num_format("h:mm");
+            sheet.write_number_with_format(1, 0, 0.5, &format).unwrap();
+            sheet.write_number_with_format(1, 1, 0.500_005_787_037, &format).unwrap();
+        });
+        let written: Vec<_> = cells.iter().filter_map(Cell::as_written).collect();
+        assert_eq!(written, ["12:00:00", "12:00:00.500"]);
+    }
+
+    #[test]
+    fn the_first_sheet_that_is_shown_is_read() {
+        let mut workbook = Workbook::new();
+        workbook.add_worksheet().set_hidden(true).write_string(0, 0, "list").unwrap();
+        let sheet = workbook.add_worksheet().set_active(true);
+        sheet.write_string(0, 0, "a").unwrap().write_string(1, 0, "x").unwrap();
+        let body = Bytes::from(workbook.save_to_buffer().unwrap());
+        let rows = read(Collection::known("files"), &body, 1 << 20).unwrap();
+        assert_eq!(rows.len(), 1);
+    }
 
     /// The cells of the row below the names `a`, `b`, … as they are imported.
     fn imported(write: impl FnOnce(&mut rust_xlsxwriter::Worksheet)) -> Vec<Cell<'static>> {
