@@ -201,6 +201,8 @@ def prepare(page, blocks):
                 shutil.copy2(ROOT / name, folder / name)
         # Not in our own folder: cargo would take what the copy left there for what is built of our files, and build
         # them no more.
+        (folder / BUILT).mkdir(parents=True)
+        shutil.copy2(ROOT / BUILT / "proposal-service", folder / BUILT)
         if (ROOT / BUILT_FOR_TESTS).is_dir():
             shutil.copytree(ROOT / BUILT_FOR_TESTS, folder / BUILT_FOR_TESTS, ignore=what_is_not_reused)
     else:
