@@ -85,7 +85,7 @@ impl Exports {
         let caller = caller_of(request).clone();
         let items = SelectedItems { service, caller, changes, read: 0, work, _permit: permit };
         let body = if request.method() == Method::HEAD {
-            // As long as nobody knows: the length of a file is not known before its end.
+            // A stream, so that no length is told: that of the file is not known before its end.
             Body::from_bytes_stream(stream::empty::<io::Result<Bytes>>())
         } else {
             self.body(items, &query).await?

@@ -7,6 +7,6 @@ use poem::Request;
 static NOBODY: Caller = Caller::Anonymous;
 
 /// Returns on whose behalf a request is answered.
-pub fn caller_of(request: &Request) -> &Caller {
-    request.data::<Caller>().unwrap_or(&NOBODY)
+pub const fn caller_of(_request: &Request) -> &'static Caller {
+    &NOBODY
 }

@@ -107,12 +107,14 @@ fn check_part(part: &[u8]) -> Result<(), FileError> {
         match parser.read_event_into(&mut buffer) {
             Ok(Event::Start(element)) => {
                 levels += 1;
-                check_element(&element)?;
-                let name = element.local_name();
-                if let Some(kept) = KEPT.iter().position(|(kept, ..)| *kept == name.as_ref()) {
-                    counts[kept] += 1;
-                    if counts[kept] > KEPT[kept].1 {
-                        return Err(too_many(KEPT[kept].0, KEPT[kept].1));
+                let own = element.local_name();
+                let kept =
+                    KEPT.iter().zip(&mut counts).find(|((name, ..), _)| *name == own.as_ref());
+                check_element(&element, kept.as_ref().map(|((_, _, longest), _)| *longest))?;
+                if let Some((&(name, most, _), count)) = kept {
+                    *count += 1;
+                    if *count > most {
+                        return Err(too_many(name, most));
                     }
                 }
             }
@@ -131,10 +133,10 @@ fn too_many(name: &str, most: usize) -> FileError {
     FileError::TooMuch(format!("The workbook has more than {most} of `{name}`; send it in parts."))
 }
 
-/// Checks the attributes of an element that the reader computes with, or keeps.
-fn check_element(element: &BytesStart<'_>) -> Result<(), FileError> {
+/// Checks the attributes of an element that the reader computes with, or keeps: those have a limit of
+/// their length.
+fn check_element(element: &BytesStart<'_>, longest: Option<usize>) -> Result<(), FileError> {
     let own = element.local_name();
-    let longest = KEPT.iter().find(|(kept, ..)| *kept == own.as_ref()).map(|kept| kept.2);
     if longest.is_none() && !["sst", "row", "c", "f", "dimension"].contains(&own.as_ref()) {
         return Ok(());
     }
@@ -201,7 +203,12 @@ fn is_range(written: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{check_part, is_range, place, require_small_directory};
+    use std::io::{Cursor, Write as _};
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::{FileError, check, check_part, is_range, place, require_small_directory};
 
     #[test]
     fn places_lie_within_a_sheet() {
@@ -213,6 +220,24 @@ mod tests {
         }
         assert!(is_range("A1") && is_range("A1:B2"));
         assert!(!is_range("B2:A1") && !is_range("A1:ZZZZ9") && !is_range("A1:B2:C3"));
+    }
+
+    #[test]
+    fn entries_do_not_share_bytes() {
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        for name in ["a", "b"] {
+            archive.start_file(name, SimpleFileOptions::default()).unwrap();
+            archive.write_all(b"<x/>").unwrap();
+        }
+        let mut body = archive.finish().unwrap().into_inner();
+        assert!(check(&body.clone().into(), 1 << 10).is_ok());
+        // The second entry of the directory is to be where the first one is.
+        let second = body.windows(4).rposition(|window| window == b"PK\x01\x02").unwrap();
+        body[second + 42..second + 46].fill(0);
+        let Err(FileError::Malformed(detail)) = check(&body.into(), 1 << 10) else {
+            panic!("it was read")
+        };
+        assert!(detail.contains("overlap"), "{detail}");
     }
 
     #[test]
