@@ -133,7 +133,11 @@ fn each_wrong_line_is_reported_with_its_fix() {
         ),
         ("\"item_id\":\"", "\"item_id\":\"0", "it must be a UUID"),
         ("\"members\":{\"", "\"members\":{\"a\":1,\"a\":2,\"", "the member \"a\" stands twice"),
-        ("\"members\":{\"", "\"members\":{\"a\":\"\\u0000\",\"", "`members/a`: the character U+0000"),
+        (
+            "\"members\":{\"",
+            "\"members\":{\"a\":\"\\u0000\",\"",
+            "`members/a`: the character U+0000",
+        ),
         (
             "\"continues\":null",
             "\"continues\":\"01890a5d-ac96-774b-bcce-b302099a8050\"",
