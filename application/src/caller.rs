@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use domain::Principal;
+
 /// The party on whose behalf a use case runs. Every use case takes one, and the change log keeps the
 /// id of a known one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caller {
-    /// Nobody in particular: what every request is until identity is configured.
+    /// Nobody in particular.
     Anonymous,
     /// Somebody who is known.
     Known(Arc<Principal>),
@@ -16,22 +18,21 @@ impl Caller {
     /// The service itself at a task of this name, such as `seed`.
     #[must_use]
     pub fn service(task: &str) -> Self {
-        Self::Known(Arc::new(Principal { id: format!("service:{task}").into() }))
+        Self::Known(Arc::new(Principal::named(format!("service:{task}"))))
+    }
+
+    /// The principal; `None` for an anonymous caller.
+    #[must_use]
+    pub const fn principal(&self) -> Option<&Arc<Principal>> {
+        match self {
+            Self::Anonymous => None,
+            Self::Known(principal) => Some(principal),
+        }
     }
 
     /// The id that the change log keeps; `None` for an anonymous caller.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
-        match self {
-            Self::Anonymous => None,
-            Self::Known(principal) => Some(&principal.id),
-        }
+        self.principal().map(|principal| &*principal.id)
     }
-}
-
-/// Somebody who is known: a person, a program, or the service itself.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Principal {
-    /// The part before the colon says who vouches for the rest.
-    id: Box<str>,
 }

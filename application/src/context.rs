@@ -13,13 +13,15 @@ pub struct WriteOptions {
     pub is_dry_run: bool,
     /// By what it is known when it is sent again.
     pub key: Option<IdempotencyKey>,
+    /// The id of the request, which the change log keeps.
+    pub request_id: Option<Box<str>>,
 }
 
 impl WriteOptions {
     /// A write that is done, as often as it is sent.
     #[must_use]
     pub const fn by(caller: Caller) -> Self {
-        Self { caller, is_dry_run: false, key: None }
+        Self { caller, is_dry_run: false, key: None, request_id: None }
     }
 }
 

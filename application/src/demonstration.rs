@@ -60,7 +60,7 @@ pub async fn load_demonstration(
             members: members.into_encoded(),
             continues: None,
         };
-        let warrant = Warrant::of_the_service(caller.id());
+        let warrant = Warrant::of_the_service(caller, None);
         let metadata = WriteMetadata::under(warrant, ports.clock.now());
         ports.items.insert(Scope { collection, parent }, item, metadata).await?;
     }

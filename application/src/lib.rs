@@ -22,20 +22,21 @@ mod rule_catalog;
 mod rule_trial;
 pub mod table;
 
-pub use caller::{Caller, Principal};
+pub use caller::Caller;
 pub use changes::ChangeService;
 pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
 pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstration};
 pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
-    Answered, BookRule, CaseReport, ChangeLog, Clock, CollectionContent, CollectionWrite, History,
-    IdGenerator, ItemChange, ItemChangeKind, ItemContent, ItemRepository, Links, ListedItem,
-    ListedPage, LogPage, LoggedChange, MemberCounts, NewItem, PastPageQuery, PastVersion, Ports,
-    Reach, ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleFiles,
-    RuleTrial, RuleTrials, Rules, Scope, Sequence, ShownItem, Totals, TracedExpression, TrialError,
-    TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict, ValueCount, ValueCounts,
-    Warrant, WriteMetadata, WrittenCase, WrittenRule,
+    Access, Answered, BookRule, CaseReport, ChangeLog, Clock, CollectionContent, CollectionWrite,
+    History, IdGenerator, Identity, ItemChange, ItemChangeKind, ItemContent, ItemRepository, Links,
+    ListedItem, ListedPage, LogPage, LoggedChange, MemberCounts, NewItem, NoPolicies,
+    PastPageQuery, PastVersion, Policies, Ports, PublishedIdentity, PublishedIssuer,
+    PublishedPolicy, Reach, ReadDependency, Readiness, Replacement, RepositoryError, Revision,
+    RuleBook, RuleFiles, RuleTrial, RuleTrials, Rules, Scope, Sequence, ShownItem, Totals,
+    TracedExpression, TrialError, TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict,
+    Unrecognized, ValueCount, ValueCounts, Warrant, WriteMetadata, WrittenCase, WrittenRule,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};

@@ -43,7 +43,7 @@ impl RuleTrialService {
             Some(_) => WriteOperation::Replace,
             None => WriteOperation::Create,
         };
-        let caller = caller.id().map(Into::into);
+        let caller = caller.principal().cloned();
         let context = WriteContext { caller, now, today, ..WriteContext::any(operation) };
         self.trials.run(trial, context).await.map_err(ApplicationError::Invalid)
     }

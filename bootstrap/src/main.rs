@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use application::{Ports, RuleFiles};
+use application::{NoPolicies, Ports, RuleFiles};
 use cli_adapter::{AuditOptions, CommandError, DatabaseOptions, OpenapiOptions, Opened, Wiring};
 use domain::{Document, Proposal, Resource as _};
 use http_adapter::BaseUrl;
@@ -93,6 +93,7 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, time_zone: TimeZone) -> Por
         clock: Arc::new(SystemClock::in_zone(time_zone)),
         rules,
         trials: Arc::new(Trials),
+        policies: Arc::new(NoPolicies::Open),
     }
 }
 

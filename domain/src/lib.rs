@@ -18,6 +18,7 @@
 pub mod collection;
 pub mod document;
 pub mod item;
+pub mod principal;
 pub mod proposal;
 pub mod resource;
 pub mod rule;
@@ -31,6 +32,7 @@ pub use document::Document;
 pub use exact_json as json;
 pub use exact_json::{JsonError, JsonErrorKind, Members, Pointer, Value, json_patch, merge_patch};
 pub use item::{Item, ItemId, Version};
+pub use principal::{Operation, Operations, Principal};
 pub use proposal::Proposal;
 pub use resource::{Resource, unstorable};
 pub use rule::{

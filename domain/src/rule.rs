@@ -4,10 +4,12 @@
 //! context. Where it needs other items it says which ([`Rule::lookups`]), and is given them as
 //! they are stored.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::{Collection, Item, ItemId, Violation, Violations};
+use crate::{Collection, Item, ItemId, Principal, Violation, Violations};
 
 /// One business rule about items of kind `R`. A rule about any item at all is one about its
 /// [`Members`](crate::Members).
@@ -163,7 +165,7 @@ pub struct WriteContext {
     /// The item it belongs to.
     pub parent: Option<ItemId>,
     /// Who asks for it; `None` for nobody in particular.
-    pub caller: Option<Box<str>>,
+    pub caller: Option<Arc<Principal>>,
     /// The time (microseconds, UTC).
     pub now: Timestamp,
     /// The day, in the time zone the service is set to.

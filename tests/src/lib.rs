@@ -12,6 +12,7 @@
 
 mod answer;
 pub mod binary;
+pub mod callers;
 mod client;
 pub mod event_stream;
 mod exact_json;

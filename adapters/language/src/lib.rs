@@ -12,6 +12,7 @@
 //!
 //! Reading files and compiling expressions block: call them aside from a runtime's workers.
 
+pub mod caller;
 pub mod error;
 pub mod evaluation;
 pub mod expression;

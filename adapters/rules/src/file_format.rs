@@ -99,7 +99,11 @@ static CASE_KEYS: &[Key] = &[
     key("on", OPERATION, "The write."),
     key("today", Date, "The day."),
     key("now", Time, "The time."),
-    key("caller", OneOf(&[Null, STRING, Mapping(&CALLER)]), "The person or system that writes."),
+    key(
+        "caller",
+        OneOf(&[Null, STRING, Mapping(&language::caller::CALLER)]),
+        "The person or system that writes.",
+    ),
     key("parent", OneOf(&[Null, STRING]), "The id of the item that `self` belongs to."),
     key(
         "lookup",
@@ -111,7 +115,3 @@ static CASE_KEYS: &[Key] = &[
 
 /// The table of `lookup` in a case, whose keys are the names of the rule's lookups.
 pub(crate) static CASE_LOOKUP: Table = Table { name: "`lookup`", keys: &[], is_open: true };
-
-pub(crate) static CALLER: Table = Table { name: "`caller`", keys: CALLER_KEYS, is_open: false };
-
-static CALLER_KEYS: &[Key] = &[key("id", OneOf(&[Null, STRING]), "Its name.")];

@@ -1,10 +1,15 @@
 //! Access to the store: what a reader reaches, and the permission to write.
 //!
 //! Methods of the store that read items for a caller take a [`Reach`], those that write take a
-//! [`Warrant`] in their metadata, so that no use case can forget to ask for one. Both are made here
-//! alone: for the whole service, as long as there are no policies that tell callers apart.
+//! [`Warrant`] in their metadata, so that no use case can forget to ask for one. Use cases are given
+//! both by [`AccessControl`](crate::AccessControl), which asks the policies.
+
+use std::sync::Arc;
+
+use domain::Principal;
 
 use super::Scope;
+use crate::Caller;
 
 /// The part of the store that a reader reaches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,22 +31,41 @@ impl Reach {
     }
 }
 
-/// The permission to write.
+/// The permission to write, and what the change log keeps of who writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warrant {
-    caller: Option<Box<str>>,
+    caller: Option<Arc<Principal>>,
+    request_id: Option<Box<str>>,
 }
 
 impl Warrant {
-    /// The permission of the whole service, which it uses for the caller of this id.
+    /// The permission of the whole service, which it uses for a caller's request.
     #[must_use]
-    pub fn of_the_service(caller: Option<&str>) -> Self {
-        Self { caller: caller.map(Into::into) }
+    pub fn of_the_service(caller: &Caller, request_id: Option<&str>) -> Self {
+        Self { caller: caller.principal().cloned(), request_id: request_id.map(Into::into) }
     }
 
     /// The id of the caller who writes; `None` for an anonymous one.
     #[must_use]
     pub fn caller(&self) -> Option<&str> {
-        self.caller.as_deref()
+        self.caller.as_ref().map(|caller| &*caller.id)
+    }
+
+    /// The id of who acts for the caller, if somebody does.
+    #[must_use]
+    pub fn acting(&self) -> Option<&str> {
+        self.caller.as_ref()?.acting.as_deref()
+    }
+
+    /// The program that the caller uses.
+    #[must_use]
+    pub fn client(&self) -> Option<&str> {
+        self.caller.as_ref()?.client.as_deref()
+    }
+
+    /// The id of the request.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
     }
 }

@@ -8,9 +8,11 @@ mod change_log;
 mod clock;
 mod error;
 mod history;
+mod identity;
 mod ids;
 mod items;
 pub mod maintenance;
+mod policies;
 mod readiness;
 mod rule_files;
 mod rule_trials;
@@ -23,8 +25,10 @@ pub use change_log::*;
 pub use clock::*;
 pub use error::{RepositoryError, Result};
 pub use history::*;
+pub use identity::*;
 pub use ids::*;
 pub use items::*;
+pub use policies::*;
 pub use readiness::*;
 pub use rule_files::*;
 pub use rule_trials::*;
@@ -49,4 +53,6 @@ pub struct Ports {
     pub rules: Arc<dyn RuleBook>,
     /// Trials of such rules.
     pub trials: Arc<dyn RuleTrials>,
+    /// The policies, which decide what callers may do.
+    pub policies: Arc<dyn Policies>,
 }

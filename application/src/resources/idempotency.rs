@@ -63,7 +63,7 @@ impl<R: Resource> ResourceService<R> {
     ) -> WriteMetadata {
         let time = self.clock.now();
         let lifetime = self.limits.key_lifetime;
-        let warrant = Warrant::of_the_service(options.caller.id());
+        let warrant = Warrant::of_the_service(&options.caller, options.request_id.as_deref());
         WriteMetadata {
             key: key(options).cloned(),
             key_expires: time.checked_add(lifetime).unwrap_or(Timestamp::MAX),

@@ -74,7 +74,7 @@ impl DecisionContext {
             operation,
             id: item.id,
             parent: item.parent,
-            caller: caller.id().map(Into::into),
+            caller: caller.principal().cloned(),
             now: self.now,
             today: self.today,
         }

@@ -21,6 +21,13 @@ pub struct Members {
     has_unstorable: bool,
 }
 
+impl Default for Members {
+    /// An object without members.
+    fn default() -> Self {
+        Self::from_canonical("{}", false)
+    }
+}
+
 impl Members {
     /// Reads a body that must be a JSON object. `Ok(None)` is JSON of another kind.
     ///

@@ -1,7 +1,9 @@
 //! The change log: what every write leaves behind.
 
-use application::{Warrant, WriteMetadata};
+use application::WriteMetadata;
 use domain::{Collection, WriteOperation};
+
+use tests::callers::warrant_of;
 
 use crate::store::{NOW, TestStore, all, at, content, lib_of, new_item, replacement};
 
@@ -50,7 +52,7 @@ async fn every_write_is_logged_with_the_members_it_left(store: &TestStore) {
 }
 
 async fn the_log_names_the_caller(store: &TestStore) {
-    let by = |name: &str| WriteMetadata { warrant: Warrant::of_the_service(Some(name)), ..at(NOW) };
+    let by = |name: &str| WriteMetadata { warrant: warrant_of(Some(name)), ..at(NOW) };
     let scope = all(Collection::known("files"));
     let shown = store.items.insert(scope, new_item("{}"), by("ana")).await.unwrap();
     let shown = store

@@ -9,11 +9,12 @@ use std::thread;
 use std::time::Duration;
 
 use application::{
-    ChangeLog, ItemRepository, NewItem, ReadDependency, Sequence, ShownItem, Warrant, WriteMetadata,
+    ChangeLog, ItemRepository, NewItem, ReadDependency, Sequence, ShownItem, WriteMetadata,
 };
 use domain::{Collection, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
 use storage_adapter::Store;
+use tests::callers::warrant_of;
 use tests::event_stream::EventStream;
 use tests::stores::TestDatabase;
 use tests::{Service, number};
@@ -84,7 +85,7 @@ async fn followers_of_three_instances_are_told_every_change_once_and_in_order() 
 }
 
 fn metadata() -> WriteMetadata {
-    WriteMetadata::under(Warrant::of_the_service(None), now())
+    WriteMetadata::under(warrant_of(None), now())
 }
 
 /// The place at which two lists begin to differ.

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use application::{IdempotencyKey, NewItem, ReadDependency, Warrant, WriteMetadata};
+use application::{IdempotencyKey, NewItem, ReadDependency, WriteMetadata};
 use domain::{Collection, ItemId, Lookup, LookupKey, WriteOperation};
 use jiff::SignedDuration;
+use tests::callers::warrant_of;
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
@@ -221,7 +222,7 @@ async fn write_everything(store: &TestStore) -> Writes {
 }
 
 fn metadata() -> WriteMetadata {
-    WriteMetadata::under(Warrant::of_the_service(None), now())
+    WriteMetadata::under(warrant_of(None), now())
 }
 
 fn with_key() -> WriteMetadata {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use application::query::{PageQuery, PageStart, Selection, Total};
 use application::{
     ChangeLog, CollectionContent, ItemChange, ItemRepository, ListedPage, LoggedChange, NewItem,
-    Reach, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, Warrant,
-    WriteMetadata,
+    Reach, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, WriteMetadata,
 };
 use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;
 use storage_adapter::{Store, StoreOptions};
+use tests::callers::warrant_of;
 use tests::stores::TestDatabase;
 use uuid::Uuid;
 
@@ -44,10 +44,7 @@ pub fn next_id() -> ItemId {
 
 /// A change made at a microsecond, by nobody in particular.
 pub fn at(microsecond: i64) -> WriteMetadata {
-    WriteMetadata::under(
-        Warrant::of_the_service(None),
-        Timestamp::from_microsecond(microsecond).unwrap(),
-    )
+    WriteMetadata::under(warrant_of(None), Timestamp::from_microsecond(microsecond).unwrap())
 }
 
 /// A new item that refers to nothing.

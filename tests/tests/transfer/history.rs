@@ -4,12 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{
-    ItemRepository, NewItem, Reach, Replacement, Scope, ShownItem, Warrant, WriteMetadata,
-};
+use application::{ItemRepository, NewItem, Reach, Replacement, Scope, ShownItem, WriteMetadata};
 use domain::{Collection, ItemId, Members, WriteOperation};
 use jiff::Timestamp;
 use storage_adapter::{Store, StoreOptions};
+use tests::callers::warrant_of;
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -259,7 +258,7 @@ fn all(collection: Collection) -> Scope {
 fn by(number: usize) -> WriteMetadata {
     let caller = (!number.is_multiple_of(3)).then(|| format!("Ana \"{}\" Ñ\\", number % 10));
     let time = Timestamp::from_microsecond(BEGINNING + i64::try_from(number).unwrap()).unwrap();
-    WriteMetadata::under(Warrant::of_the_service(caller.as_deref()), time)
+    WriteMetadata::under(warrant_of(caller.as_deref()), time)
 }
 
 /// Rows of a store that must be the same in every copy of it.

@@ -25,7 +25,7 @@ use crate::middleware::method_router::Negotiated;
 use crate::problem::{Problem, kinds};
 use crate::query::ImportQuery;
 use crate::request::body::{BodyReader, aside_if_large, is_encoded, unsupported};
-use crate::request::caller::caller_of;
+use crate::request::caller::{caller_of, request_id_of};
 use crate::tables::{FileError, csv, ndjson, xlsx};
 
 /// How many times as long as another request an import may take.
@@ -96,7 +96,8 @@ impl Imports {
             most_bytes,
         };
         let caller = caller_of(request).clone();
-        let options = WriteOptions { caller, is_dry_run: query.is_dry_run, key };
+        let request_id = request_id_of(request).map(Into::into);
+        let options = WriteOptions { caller, is_dry_run: query.is_dry_run, key, request_id };
         let work = self.service.import(&options, &import);
         let limit = self.resources.context.time_limit.saturating_mul(TIME_FACTOR);
         let imported = tokio::time::timeout(limit, work)

@@ -19,6 +19,7 @@ use crate::headers::media_type::MediaType;
 use crate::middleware::compression;
 use crate::middleware::cors::Cors;
 use crate::problem::{Problem, kinds};
+use crate::request::caller::RequestId;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_REQUEST_ID: usize = 64;
@@ -120,7 +121,7 @@ fn secure(headers: &mut HeaderMap) {
 impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
     type Output = Response;
 
-    async fn call(&self, request: Request) -> Result<Response> {
+    async fn call(&self, mut request: Request) -> Result<Response> {
         // An id is made of the time, which is none when the clock is before 1970.
         let make_id = AssertUnwindSafe(|| self.request_id(request.headers()));
         let Ok(request_id) = panic::catch_unwind(make_id) else {
@@ -131,6 +132,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
             return Ok(response);
         };
         let span = span_of(&request, &request_id);
+        request.set_data(RequestId(request_id.clone()));
         let headers = (!self.cors.is_off()).then(|| request.headers().clone());
         let is_preflight = request.method() == Method::OPTIONS;
         let takes_gzip = accepts_gzip(request.headers());

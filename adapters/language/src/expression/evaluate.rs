@@ -1,12 +1,17 @@
 //! The evaluation of an expression. Every node and every byte that it reads or makes is charged
 //! before the work is done.
 
+use domain::Value;
+
 use super::functions::MOST_PARAMETERS;
 use super::meter::{ERROR, Meter, NODE};
 use super::node::{Call, Loop, Macro, Member, Node, Variable};
 use super::numbers::Number;
-use super::value::{ELEMENT, List, Map, StringValue, Val};
+use super::value::{ELEMENT, List, Map, Val};
 use super::{EvaluationError, Outcome, Scope, Shape, apply, complete, dates, shorten};
+
+/// The `caller` of a write by nobody in particular.
+const ANONYMOUS: &str = r#"{"id":null,"roles":[]}"#;
 
 pub(super) struct Evaluation<'a> {
     scope: &'a Scope<'a>,
@@ -83,10 +88,8 @@ impl<'a> Evaluation<'a> {
                 before.map_or(Val::Null, |before| Val::Map(Map::Written(context.id, before)))
             }
             Variable::Caller => {
-                self.meter.hold(2 * ELEMENT)?;
-                let string = |text| Val::String(StringValue::Borrowed(text));
-                let id = context.caller.as_deref().map_or(Val::Null, string);
-                Val::Map(Map::Made([(string("id"), id)].into()))
+                let known = context.caller.as_ref().map(|caller| caller.described.encoded());
+                Val::Map(Map::Json(Value::from_encoded(known.unwrap_or(ANONYMOUS))))
             }
             Variable::Now => Val::Timestamp(dates::of_timestamp(context.now)),
             Variable::Today => return Val::made_string(self.meter, &context.today.to_string()),

@@ -7,12 +7,13 @@ use domain::{Collection, Found, Item, ItemId, Members, WriteContext, WriteOperat
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
+use language::caller;
 use language::error::ErrorCollector;
-use language::keys::{self, Keys, did_you_mean};
+use language::keys::{Keys, did_you_mean};
 use language::yaml::{Content, JsonError, Node};
 
 use super::Case;
-use crate::file_format::{CALLER, CASE, CASE_LOOKUP};
+use crate::file_format::{CASE, CASE_LOOKUP};
 use crate::file_rule::FileRule;
 use crate::lookup_target::{LookupBy, LookupTarget};
 use crate::sample_items::{SampleItem, made_up_id, own_members};
@@ -99,7 +100,10 @@ impl CaseReader<'_, '_, '_> {
     fn context(&mut self, is_change: bool, after: Option<&SampleItem>) -> Option<WriteContext> {
         let operation = self.operation(is_change)?;
         let (now, today) = self.time();
-        let caller = self.caller();
+        let caller = match self.keys.get("caller") {
+            Some(node) => caller::read(node, self.errors)?,
+            None => None,
+        };
         let parent = match self.keys.get("parent").filter(|node| !node.is_null()) {
             Some(node) => Some(self.id(node, "parent")?),
             None => None,
@@ -137,19 +141,6 @@ impl CaseReader<'_, '_, '_> {
         let midnight =
             || TimeZone::UTC.to_timestamp(today.at(0, 0, 0, 0)).unwrap_or(Timestamp::UNIX_EPOCH);
         (now.unwrap_or_else(midnight), today)
-    }
-
-    /// The caller's name, which may be written as the `id` of a mapping.
-    fn caller(&mut self) -> Option<Box<str>> {
-        let node = self.keys.get("caller")?;
-        let name = match &node.content {
-            Content::Mapping(_) => Keys::of(node, &CALLER, Some(&[]), self.errors)?.get("id")?,
-            _ => node,
-        };
-        if name.is_null() {
-            return None;
-        }
-        self.errors.take(keys::string(name, "caller")).map(|name| name.text.as_str().into())
     }
 
     /// Returns the results of the rule's lookups, in the order of the lookups.

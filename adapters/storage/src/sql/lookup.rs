@@ -203,7 +203,7 @@ pub(crate) fn known(lookup: &Lookup, ShownItem { item, .. }: ShownItem) -> Found
 
 #[cfg(test)]
 mod tests {
-    use application::{ReadDependency, Warrant, WriteMetadata};
+    use application::{Caller, ReadDependency, Warrant, WriteMetadata};
     use domain::{Collection, ItemId, Lookup, LookupKey};
     use jiff::Timestamp;
     use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, Statement};
@@ -260,7 +260,10 @@ mod tests {
                 let read_set = vec![ReadDependency { lookup, found: Vec::new() }];
                 let metadata = WriteMetadata {
                     read_set,
-                    ..WriteMetadata::under(Warrant::of_the_service(None), Timestamp::UNIX_EPOCH)
+                    ..WriteMetadata::under(
+                        Warrant::of_the_service(&Caller::Anonymous, None),
+                        Timestamp::UNIX_EPOCH,
+                    )
                 };
                 for look in looks(std::iter::once(&metadata)) {
                     let second = plan(&database, look.statement(&SQLITE)).await;

@@ -168,7 +168,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
-    use application::{RepositoryError, Scope, Warrant, WriteMetadata};
+    use application::{Caller, RepositoryError, Scope, Warrant, WriteMetadata};
     use async_trait::async_trait;
     use domain::{Collection, ItemId, Version};
     use jiff::Timestamp;
@@ -195,7 +195,10 @@ mod tests {
         let change = Change::Delete(Deletion { scope, id, expected: Version::FIRST });
         Write {
             change,
-            metadata: WriteMetadata::under(Warrant::of_the_service(None), Timestamp::UNIX_EPOCH),
+            metadata: WriteMetadata::under(
+                Warrant::of_the_service(&Caller::Anonymous, None),
+                Timestamp::UNIX_EPOCH,
+            ),
         }
     }
 

@@ -2,13 +2,15 @@
 
 use application::query::{PageStart, SortPosition, Total};
 use application::{
-    ListedPage, PastPageQuery, RepositoryError, Scope, Sequence, ShownItem, Warrant, WriteMetadata,
+    ListedPage, PastPageQuery, RepositoryError, Scope, Sequence, ShownItem, WriteMetadata,
 };
 use domain::{Collection, Found, ItemId, Version};
 
 use super::history::{History, now};
 use super::random_page::{Bookmark, Place, RandomPage};
 use super::random_write;
+use tests::callers::warrant_of;
+
 use crate::store::{all, reach, whole_log};
 
 /// Items of a page at most; less than a collection mostly has.
@@ -276,7 +278,7 @@ impl History<'_> {
         let collection = random_write::collection(&mut self.random);
         let key = self.choices().key(collection);
         for caller in [None, Some("ana")] {
-            let (key, warrant) = (Some(key.clone()), Warrant::of_the_service(caller));
+            let (key, warrant) = (Some(key.clone()), warrant_of(caller));
             let metadata = WriteMetadata { key, ..WriteMetadata::under(warrant, now()) };
             let answered = self.items().answered(&metadata).await.unwrap();
             assert_eq!(answered.as_ref(), self.model.answered(&metadata), "{metadata:?}");

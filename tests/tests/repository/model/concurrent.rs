@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use application::{
-    IdempotencyKey, ItemRepository, NewItem, ReadDependency, Replacement, Scope, Warrant,
-    WriteMetadata,
+    IdempotencyKey, ItemRepository, NewItem, ReadDependency, Replacement, Scope, WriteMetadata,
 };
 use domain::{Collection, Found, Item, ItemId, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
 use jiff::SignedDuration;
+use tests::callers::warrant_of;
 use tests::number;
 use tests::random_query::one;
 use tests::stores::TestDatabase;
@@ -263,7 +263,7 @@ impl Task {
     }
 
     async fn metadata(&mut self, change: &Change) -> WriteMetadata {
-        let mut metadata = WriteMetadata::under(Warrant::of_the_service(None), now());
+        let mut metadata = WriteMetadata::under(warrant_of(None), now());
         let is_keyed = matches!(change, Change::Insert(..)) && self.random.u8(..6) == 0;
         if is_keyed {
             let key = self.random.u8(..20).to_string();

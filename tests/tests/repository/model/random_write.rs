@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use application::{
     CollectionContent, IdempotencyKey, NewItem, ReadDependency, Replacement, Revision, Scope,
-    Warrant, WriteMetadata,
+    WriteMetadata,
 };
 use domain::{Collection, ItemId, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
 use jiff::{SignedDuration, Timestamp};
+use tests::callers::warrant_of;
 use tests::random_query::one;
 
 use super::body::Body;
@@ -279,7 +280,7 @@ impl RandomWrites<'_> {
         // Clocks of other instances are late.
         let time = self.now - SignedDuration::from_micros(self.random.i64(0..2_000_000));
         let caller = one(self.random, &["", "", "ana", "ben"]);
-        let warrant = Warrant::of_the_service((!caller.is_empty()).then_some(caller));
+        let warrant = warrant_of((!caller.is_empty()).then_some(caller));
         let (scope, id) = match change {
             Change::Insert(scope, item) | Change::Restore(scope, item) => (*scope, item.id),
             Change::Update(scope, replacement, _) => (*scope, replacement.id),

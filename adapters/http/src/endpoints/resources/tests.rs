@@ -62,6 +62,7 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
     let mut rules = MockRuleBook::new();
     rules.expect_rules().returning(|_| [].into());
     let ports = Ports {
+        policies: Arc::new(application::NoPolicies::Open),
         items: Arc::new(items),
         history: Arc::new(MockHistory::new()),
         changes: Arc::new(changes),

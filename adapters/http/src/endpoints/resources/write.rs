@@ -16,7 +16,7 @@ use crate::headers::prefer::Return;
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, is_dry_run};
 use crate::request::body::WorkMemory;
-use crate::request::caller::caller_of;
+use crate::request::caller::{caller_of, request_id_of};
 
 impl GroupEndpoint {
     /// The options of a write. A key is unique within the path it was sent to.
@@ -34,7 +34,8 @@ impl GroupEndpoint {
             let path = self.path_of(operation, request);
             key = Some(IdempotencyKey { path, key: chosen, fingerprint });
         }
-        Ok(WriteOptions { caller: caller_of(request).clone(), is_dry_run, key })
+        let request_id = request_id_of(request).map(Into::into);
+        Ok(WriteOptions { caller: caller_of(request).clone(), is_dry_run, key, request_id })
     }
 
     /// Performs a write of the item in the path.

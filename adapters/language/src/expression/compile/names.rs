@@ -74,10 +74,6 @@ impl Compiler<'_> {
     }
 
     pub(super) fn member_of(&mut self, of: Node, name: &str, at: &IdedExpr) -> Outcome<Member> {
-        if matches!(of, Node::Variable(Variable::Caller)) && name != "id" {
-            let name = shorten(name);
-            return self.refuse(at, format!("`caller` has an `id` and nothing else, no `{name}`"));
-        }
         let quoted = domain::json::encode_string(name);
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let root = match &of {
@@ -99,7 +95,7 @@ impl Compiler<'_> {
         let is_id = &*member.name == "id";
         let kinds = match member.of {
             Node::Variable(Variable::After | Variable::Before) if is_id => STRING,
-            Node::Variable(Variable::Caller) => STRING.or(NULL),
+            Node::Variable(Variable::Caller) if is_id => STRING.or(NULL),
             // A map that was written out may hold anything.
             Node::Variable(_) => JSON,
             _ => ANY,

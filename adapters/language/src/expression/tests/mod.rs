@@ -30,7 +30,7 @@ pub(super) fn members(json: &str) -> Members {
 pub(super) fn context() -> WriteContext {
     WriteContext {
         id: ItemId::parse(ID).unwrap(),
-        caller: Some("ana".into()),
+        caller: Some(std::sync::Arc::new(domain::Principal::named("ana"))),
         now: "2026-02-01T12:30:00Z".parse().unwrap(),
         today: jiff::civil::date(2026, 2, 1),
         ..WriteContext::any(WriteOperation::Create)

@@ -67,7 +67,6 @@ fn unknown_names() {
         ("§x == 1", "known are self, old, caller, now, today, parent, program, lib"),
         ("§wrods(self.title) > 1", "there is no function wrods(); did you mean `words`?"),
         ("§self.tags.exist(x, true)", "there is no function exist(); did you mean `exists`?"),
-        ("§caller.name == ''", "`caller` has an `id` and nothing else"),
         ("§Thing{a: 1} == 1", "write a map"),
     ]);
 }

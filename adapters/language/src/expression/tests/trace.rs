@@ -138,7 +138,7 @@ fn values_of_all_kinds_have_json() {
         ("type(self.count)", "\"int\""),
         ("{'a': [1, {true: self.yes}], 2: null}", r#"{"a":[1,{"true":true}],"2":null}"#),
         ("program.name", "\"P\""),
-        ("caller", r#"{"id":"ana"}"#),
+        ("caller", r#"{"id":"ana","roles":[]}"#),
         (
             "lib",
             r#"[{"id":"019a9a9a-0000-7000-8000-000000000002","parent":"019a9a9a-0000-7000-8000-000000000001","size":1},{"id":"019a9a9a-0000-7000-8000-000000000002","parent":"019a9a9a-0000-7000-8000-000000000001","size":2}]"#,

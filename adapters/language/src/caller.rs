@@ -1,0 +1,61 @@
+//! Callers that are written in files, for the cases of rules and of policies.
+
+use std::sync::Arc;
+
+use domain::{Members, Principal};
+
+use crate::error::{ErrorCollector, Located};
+use crate::keys::{self, Form, Key, Keys, Table, key};
+use crate::yaml::{Content, JsonError, Node};
+
+/// Most bytes of a caller's attributes.
+const MOST_BYTES: usize = 64 << 10;
+
+/// A caller. Attributes may stand in it under their names.
+pub static CALLER: Table = Table { name: "`caller`", keys: CALLER_KEYS, is_open: true };
+
+const STRING: Form = Form::String(2_000);
+
+static CALLER_KEYS: &[Key] = &[
+    key("id", Form::OneOf(&[Form::Null, STRING]), "The identifier, such as agency:1."),
+    key("roles", Form::List(&STRING), "The roles."),
+    key("acting", STRING, "The identifier of who acts for the caller."),
+    key("client", STRING, "The program that is used."),
+];
+
+/// Reads a caller: an identifier, or a mapping with one. `Some(None)` is nobody: null, or a mapping
+/// whose `id` is null. `None` where there are errors.
+pub fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Option<Arc<Principal>>> {
+    let Content::Mapping(_) = &node.content else {
+        if node.is_null() {
+            return Some(None);
+        }
+        let id = errors.take(keys::string(node, "caller"))?;
+        return Some(Some(Arc::new(Principal::named(id.text.as_str()))));
+    };
+    let before = errors.count();
+    let keys = Keys::of(node, &CALLER, None, errors)?;
+    let attributes = errors.take(attributes(node));
+    let id = match keys.get("id").filter(|id| !id.is_null()) {
+        Some(id) => Some(errors.take(keys::string(id, "id"))?.text.as_str()),
+        None => None,
+    };
+    let roles = keys.elements("roles").iter().filter_map(|role| role.scalar());
+    let roles = roles.map(|role| role.text.as_str().into()).collect();
+    let boxed = |name: &str| keys.string(name).map(Into::into);
+    let attributes = attributes.filter(|_| errors.count() == before)?;
+    Some(id.map(|id| {
+        let by = (boxed("acting"), boxed("client"));
+        Arc::new(Principal::with(id.into(), roles, &attributes, by))
+    }))
+}
+
+fn attributes(node: &Node) -> Result<Members, Located> {
+    let mut json = String::new();
+    node.write_json(MOST_BYTES, &mut json).map_err(|error| match error {
+        JsonError::Inexpressible(located) => located,
+        JsonError::TooLarge(place) => (place, format!("a caller has at most {MOST_BYTES} bytes")),
+    })?;
+    let read = Members::read(json.as_bytes());
+    read.ok().flatten().ok_or_else(|| (node.place, "this cannot be a caller".to_owned()))
+}

@@ -1,0 +1,215 @@
+//! Principals: who a caller is known to be.
+
+use jiff::Timestamp;
+
+use crate::json::{encode_string, push_string};
+use crate::{Members, WriteOperation};
+
+/// Somebody who is known: a person, a program, or the service itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal {
+    /// The identifier that the change log keeps. The part before the first colon says who vouches for
+    /// the rest, as in `agency:1f0c`, `key:nightly-export` and `service:seed`.
+    pub id: Box<str>,
+    /// The name for people. It may change, so nothing is decided by it.
+    pub name: Option<Box<str>>,
+    /// The roles that policies and rules know.
+    pub roles: Box<[Box<str>]>,
+    /// What expressions of rules see as `caller`: the id, the roles, and attributes beside them.
+    pub described: Members,
+    /// The program that is used, as its issuer calls it.
+    pub client: Option<Box<str>>,
+    /// Who acts for the principal (RFC 8693 section 4.1), if somebody does.
+    pub acting: Option<Box<str>>,
+    /// The operations that the client was granted. They limit the principal's rights and add nothing.
+    pub granted: Operations,
+    /// The end of the credentials.
+    pub expires: Option<Timestamp>,
+}
+
+impl Principal {
+    /// The names of what every `caller` of an expression has, which no attribute may have.
+    pub const RESERVED: [&str; 4] = ["id", "roles", "acting", "client"];
+
+    /// A principal of whom nothing but the identifier is known.
+    #[must_use]
+    pub fn named(id: impl Into<Box<str>>) -> Self {
+        Self::with(id.into(), Box::default(), &Members::default(), (None, None))
+    }
+
+    /// A principal with roles, attributes, and who acts for it through which client. Attributes with
+    /// a reserved name are left out.
+    #[must_use]
+    pub fn with(
+        id: Box<str>,
+        roles: Box<[Box<str>]>,
+        attributes: &Members,
+        (acting, client): (Option<Box<str>>, Option<Box<str>>),
+    ) -> Self {
+        let strings: Vec<_> = roles.iter().map(|role| encode_string(role)).collect();
+        let mut text = format!("{{\"id\":{},\"roles\":[{}]", encode_string(&id), strings.join(","));
+        let mut add = |name: &str, encoded: &str| {
+            text.push(',');
+            push_string(&mut text, name);
+            text.push(':');
+            text.push_str(encoded);
+        };
+        for (name, value) in [("acting", &acting), ("client", &client)] {
+            if let Some(value) = value {
+                add(name, &encode_string(value));
+            }
+        }
+        for (name, value) in attributes.iter() {
+            if !Self::RESERVED.contains(&&*name) {
+                add(&name, value.encoded());
+            }
+        }
+        text.push('}');
+        let described = Members::read(text.as_bytes()).ok().flatten().unwrap_or_default();
+        let (name, granted, expires) = (None, Operations::ALL, None);
+        Self { id, name, roles, described, client, acting, granted, expires }
+    }
+
+    /// Returns `true` if it has a role.
+    #[must_use]
+    pub fn has_role(&self, role: &str) -> bool {
+        self.roles.iter().any(|own| **own == *role)
+    }
+}
+
+/// An operation on the items of a collection that a caller may be permitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Operation {
+    /// Items are shown as they are now.
+    Read,
+    /// Items are shown as they were.
+    History,
+    /// Items are made.
+    Create,
+    /// All members of items are replaced.
+    Replace,
+    /// Merge patches are applied to items.
+    Patch,
+    /// Items are removed.
+    Delete,
+}
+
+impl Operation {
+    /// All there are.
+    pub const ALL: [Self; 6] =
+        [Self::Read, Self::History, Self::Create, Self::Replace, Self::Patch, Self::Delete];
+
+    /// The word for it, such as `create`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::History => "history",
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// The operation of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+impl From<WriteOperation> for Operation {
+    fn from(operation: WriteOperation) -> Self {
+        match operation {
+            WriteOperation::Create => Self::Create,
+            WriteOperation::Replace => Self::Replace,
+            WriteOperation::Patch => Self::Patch,
+            WriteOperation::Delete => Self::Delete,
+        }
+    }
+}
+
+/// A set of operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Operations(u8);
+
+impl Operations {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+    /// All there are.
+    pub const ALL: Self = Self((1 << Operation::ALL.len()) - 1);
+
+    /// Returns `true` if an operation is among them.
+    #[must_use]
+    pub const fn contains(self, operation: Operation) -> bool {
+        self.0 & operation.bit() != 0
+    }
+
+    /// Returns `true` if there are none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// These and those of another set.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Those that are in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// These without those of another set.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The operations, in the order of [`Operation::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Operation> {
+        Operation::ALL.into_iter().filter(move |operation| self.contains(*operation))
+    }
+}
+
+impl FromIterator<Operation> for Operations {
+    fn from_iter<T: IntoIterator<Item = Operation>>(operations: T) -> Self {
+        Self(operations.into_iter().fold(0, |bits, operation| bits | operation.bit()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Operation, Operations, Principal};
+    use crate::Members;
+
+    #[test]
+    fn expressions_see_the_id_the_roles_and_the_attributes() {
+        let attributes =
+            Members::read(br#"{"id":"x","agency":"A \"1\"","level":3}"#).unwrap().unwrap();
+        let (id, roles) = ("agency:1".into(), Box::from(["reviewer".into()]));
+        let principal = Principal::with(id, roles, &attributes, (Some("agency:2".into()), None));
+        assert_eq!(
+            principal.described.encoded(),
+            r#"{"id":"agency:1","roles":["reviewer"],"acting":"agency:2","agency":"A \"1\"","level":3}"#
+        );
+        assert!(principal.has_role("reviewer") && !principal.has_role("agency"));
+    }
+
+    #[test]
+    fn a_set_has_what_was_put_in() {
+        let set: Operations = [Operation::Read, Operation::Delete].into_iter().collect();
+        assert_eq!(set.iter().collect::<Vec<_>>(), [Operation::Read, Operation::Delete]);
+        assert!(Operations::ALL.without(set).intersection(set).is_empty());
+        assert_eq!(Operations::ALL.without(set).union(set), Operations::ALL);
+        assert_eq!(Operations::ALL.iter().count(), Operation::ALL.len());
+    }
+}
