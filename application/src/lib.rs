@@ -29,10 +29,10 @@ pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstratio
 pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
-    Access, Answered, BookRule, CaseReport, ChangeLog, Clock, CollectionContent, CollectionWrite,
-    History, IdGenerator, Identity, ItemChange, ItemChangeKind, ItemContent, ItemRepository, Links,
-    ListedItem, ListedPage, LogPage, LoggedChange, MemberCounts, NewItem, NoPolicies,
-    PastPageQuery, PastVersion, Policies, Ports, PublishedIdentity, PublishedIssuer,
+    Access, Answered, BookRule, CaseReport, ChangeAuthor, ChangeLog, Clock, CollectionContent,
+    CollectionWrite, History, IdGenerator, Identity, ItemChange, ItemChangeKind, ItemContent,
+    ItemRepository, Links, ListedItem, ListedPage, LogPage, LoggedChange, MemberCounts, NewItem,
+    NoPolicies, PastPageQuery, PastVersion, Policies, Ports, PublishedIdentity, PublishedIssuer,
     PublishedPolicy, Reach, ReadDependency, Readiness, Replacement, RepositoryError, Revision,
     RuleBook, RuleFiles, RuleTrial, RuleTrials, Rules, Scope, Sequence, ShownItem, Totals,
     TracedExpression, TrialError, TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict,

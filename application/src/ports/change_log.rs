@@ -12,6 +12,19 @@ use super::Result;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sequence(pub i64);
 
+/// The author of a change, as the log keeps it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangeAuthor {
+    /// The id of the caller; `None` for an anonymous one.
+    pub caller: Option<String>,
+    /// The id of who acted for the caller, if somebody did.
+    pub acting: Option<String>,
+    /// The program that was used, if it is known.
+    pub client: Option<String>,
+    /// The id of the request, if it is known.
+    pub request_id: Option<String>,
+}
+
 /// A change as the log keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedChange {
@@ -27,8 +40,8 @@ pub struct LoggedChange {
     pub kind: WriteOperation,
     /// When.
     pub time: Timestamp,
-    /// By whom; `None` for an anonymous caller.
-    pub caller: Option<String>,
+    /// By whom.
+    pub author: ChangeAuthor,
 }
 
 impl LoggedChange {

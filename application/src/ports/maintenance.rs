@@ -9,7 +9,7 @@ use domain::{Collection, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
 use thiserror::Error;
 
-use super::{RepositoryError, Sequence};
+use super::{ChangeAuthor, RepositoryError, Sequence};
 
 /// Maintains one store, which every method reaches by itself.
 #[async_trait]
@@ -124,14 +124,8 @@ pub struct ChangeRecord {
     pub kind: WriteOperation,
     /// The time of the write.
     pub time: Timestamp,
-    /// The caller; `None` for an anonymous one.
-    pub caller: Option<String>,
-    /// Who acted on the caller's behalf, if anybody did.
-    pub acting: Option<String>,
-    /// The client program, if it is known.
-    pub client: Option<String>,
-    /// The identifier of the request, if it is known.
-    pub request_id: Option<String>,
+    /// By whom.
+    pub author: ChangeAuthor,
     /// The item it belongs to.
     pub parent: Option<ItemId>,
     /// The item it continues.

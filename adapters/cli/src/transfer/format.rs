@@ -1,8 +1,8 @@
 //! The form of an export, as `docs/backup.md` describes it: a header, a line for each change, a
 //! trailer. Here its lines are written and read; the order of changes is not checked here.
 
-use application::Sequence;
 use application::maintenance::ChangeRecord;
+use application::{ChangeAuthor, Sequence};
 use domain::json::{self, MAX_DEPTH, Read, encode_string};
 use domain::{Collection, ItemId, Members, Value, Version, WriteOperation, nearest};
 use jiff::Timestamp;
@@ -78,6 +78,7 @@ pub fn checksum(digest: Sha256) -> String {
 pub fn change(change: &ChangeRecord) -> String {
     let string = |text: Option<String>| text.map_or("null".into(), |text| encode_string(&text));
     let id = |id: Option<ItemId>| string(id.map(|id| id.to_string()));
+    let author = change.author.clone();
     format!(
         "{{\"sequence\":{},\"group\":\"{}\",\"item_id\":\"{}\",\"version\":{},\"kind\":\"{}\",\"time\":\"{}\",\
          \"caller\":{},\"acting\":{},\"client\":{},\"request_id\":{},\"parent\":{},\"continues\":{},\"members\":{}}}\n",
@@ -87,10 +88,10 @@ pub fn change(change: &ChangeRecord) -> String {
         change.version,
         change.kind.change_name(),
         TIME.timestamp_to_string(&change.time),
-        string(change.caller.clone()),
-        string(change.acting.clone()),
-        string(change.client.clone()),
-        string(change.request_id.clone()),
+        string(author.caller),
+        string(author.acting),
+        string(author.client),
+        string(author.request_id),
         id(change.parent),
         id(change.continues),
         change.members.as_deref().unwrap_or("null")
@@ -155,10 +156,12 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
         version: Version::from_number(version.read(positive)?),
         kind,
         time: time.read(|value| exact_time(&value.as_string()?))?,
-        caller: caller.read_unless_null(name)?,
-        acting: acting.read_unless_null(name)?,
-        client: client.read_unless_null(name)?,
-        request_id: request_id.read_unless_null(name)?,
+        author: ChangeAuthor {
+            caller: caller.read_unless_null(name)?,
+            acting: acting.read_unless_null(name)?,
+            client: client.read_unless_null(name)?,
+            request_id: request_id.read_unless_null(name)?,
+        },
         parent: parent.read_unless_null(id)?,
         continues: continues.read_unless_null(id)?,
         members: if kind == WriteOperation::Delete {

@@ -205,7 +205,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use application::{ChangeLog, RepositoryError};
+    use application::{ChangeAuthor, ChangeLog, RepositoryError};
     use async_trait::async_trait;
     use domain::{Collection, ItemId, Version, WriteOperation};
     use jiff::Timestamp;
@@ -247,7 +247,7 @@ mod tests {
             version: Version::FIRST,
             kind: WriteOperation::Create,
             time: Timestamp::UNIX_EPOCH,
-            caller: None,
+            author: ChangeAuthor::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The page of the change log: the latest changes, which a script keeps up with.
 
-use application::{Caller, LoggedChange, Sequence};
+use application::{Caller, ChangeAuthor, LoggedChange, Sequence};
 use askama::Template;
 use domain::{Collection, WriteOperation};
 use poem::Request;
@@ -37,7 +37,16 @@ pub struct ChangeRow {
     pub item: String,
     pub href: String,
     pub version: i64,
-    pub caller: String,
+    pub author: String,
+}
+
+/// Who made a change, as a sentence goes on after "by".
+pub(super) fn author(ChangeAuthor { caller, acting, .. }: &ChangeAuthor) -> String {
+    let caller = caller.as_deref().unwrap_or("anonymous");
+    match acting {
+        Some(acting) => format!("{acting} for {caller}"),
+        None => caller.to_owned(),
+    }
 }
 
 impl Explorer {
@@ -96,7 +105,7 @@ impl Explorer {
             item: change.item.to_string(),
             href: if is_removal { format!("{own}/history") } else { own },
             version: change.version.number(),
-            caller: change.caller.clone().unwrap_or_else(|| "anonymous".to_owned()),
+            author: author(&change.author),
         }
     }
 }

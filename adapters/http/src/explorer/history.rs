@@ -5,6 +5,7 @@ use askama::Template;
 use domain::WriteOperation;
 use poem::Request;
 
+use super::changes::author;
 use super::links::escaped;
 use super::page::{Layout, render};
 use super::{Explorer, query_of, target};
@@ -33,7 +34,7 @@ struct VersionRow {
     number: i64,
     operation: &'static str,
     time: String,
-    caller: String,
+    author: String,
     /// The item as this version left it; `None` for a removal.
     view: Option<String>,
     /// The difference to the version before, if there was one.
@@ -102,7 +103,7 @@ fn row(change: &LoggedChange, own: &str, latest: i64) -> VersionRow {
         difference: previous
             .map(|before| format!("{own}/diff?from={}&to={number}", before.number())),
         time,
-        caller: change.caller.clone().unwrap_or_else(|| "anonymous".to_owned()),
+        author: author(&change.author),
         is_latest: number == latest,
     }
 }

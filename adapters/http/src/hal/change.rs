@@ -1,6 +1,6 @@
 //! The representations of changes: values of the types that the document describes.
 
-use application::{LogPage, LoggedChange};
+use application::{ChangeAuthor, LogPage, LoggedChange};
 use poem_openapi::Object;
 
 use crate::base_url::BaseUrl;
@@ -53,6 +53,12 @@ pub struct Change {
     time: DateTime,
     /// Who did it; `null` for an anonymous caller.
     caller: StringOrNull,
+    /// Who acted for the caller; `null` if nobody did.
+    acting: StringOrNull,
+    /// The program that was used; `null` if it is not known.
+    client: StringOrNull,
+    /// The `X-Request-Id` of the request; `null` if it is not known.
+    request_id: StringOrNull,
     /// The cursor with which `after` continues behind it.
     cursor: String,
     #[oai(rename = "_links")]
@@ -99,13 +105,17 @@ impl Change {
     /// Represents a change.
     pub fn of(change: &LoggedChange, history: History, base_url: &BaseUrl) -> Self {
         let item = links::item(base_url, GroupSpec::of(change.collection), None, change.item);
+        let ChangeAuthor { caller, acting, client, request_id } = change.author.clone();
         Self {
             group: GroupName(change.collection.name().into()),
             item_id: Uuid(change.item.to_string().into()),
             version: Number(change.version.number().into()),
             kind: Kind(change.kind.change_name().into()),
             time: DateTime(TIME.timestamp_to_string(&change.time).into()),
-            caller: StringOrNull(change.caller.clone().into()),
+            caller: StringOrNull(caller.into()),
+            acting: StringOrNull(acting.into()),
+            client: StringOrNull(client.into()),
+            request_id: StringOrNull(request_id.into()),
             cursor: change_cursor::write(LogPosition { history, sequence: change.sequence }),
             links: ChangeLinks {
                 version: Link::to(format!("{item}/versions/{}", change.version)),

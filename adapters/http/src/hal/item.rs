@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use application::{Embedded, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions};
+use application::{
+    ChangeAuthor, Embedded, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions,
+};
 use domain::json::push_string;
 use domain::{Item, ItemId, RelationKind, Version, Violations};
 
@@ -222,12 +224,18 @@ fn push_own_links(out: &mut String, collection: &str, id: &str, view: ItemView<'
     }
 }
 
-/// Appends the kind and the caller of the write that made a version.
+/// Appends the kind and the author of the write that made a version.
 fn push_change(out: &mut String, change: &LoggedChange) {
-    let _ = write!(out, ",\"kind\":\"{}\",\"caller\":", change.kind.change_name());
-    match &change.caller {
-        Some(caller) => push_string(out, caller),
-        None => out.push_str("null"),
+    let _ = write!(out, ",\"kind\":\"{}\"", change.kind.change_name());
+    let ChangeAuthor { caller, acting, client, request_id } = &change.author;
+    for (name, value) in
+        [("caller", caller), ("acting", acting), ("client", client), ("request_id", request_id)]
+    {
+        let _ = write!(out, ",\"{name}\":");
+        match value {
+            Some(value) => push_string(out, value),
+            None => out.push_str("null"),
+        }
     }
 }
 

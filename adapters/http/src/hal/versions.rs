@@ -1,6 +1,6 @@
 //! The versions of an item as HAL: values of the types that the document describes.
 
-use application::{LoggedChange, VersionPage};
+use application::{ChangeAuthor, LoggedChange, VersionPage};
 use domain::WriteOperation;
 use poem_openapi::Object;
 
@@ -43,6 +43,12 @@ pub struct VersionEntry {
     kind: Kind,
     /// Who did it; `null` for an anonymous caller.
     caller: StringOrNull,
+    /// Who acted for the caller; `null` if nobody did.
+    acting: StringOrNull,
+    /// The program that was used; `null` if it is not known.
+    client: StringOrNull,
+    /// The `X-Request-Id` of the request; `null` if it is not known.
+    request_id: StringOrNull,
     #[oai(rename = "_links")]
     links: VersionLinks,
 }
@@ -97,11 +103,15 @@ impl VersionEntry {
         let own = format!("{url}/{}", version.version);
         let previous = version.previous_version();
         let diff = previous.filter(|_| version.kind != WriteOperation::Delete);
+        let ChangeAuthor { caller, acting, client, request_id } = version.author.clone();
         Self {
             version: Number(version.version.number().into()),
             time: DateTime(TIME.timestamp_to_string(&version.time).into()),
             kind: Kind(version.kind.change_name().into()),
-            caller: StringOrNull(version.caller.clone().into()),
+            caller: StringOrNull(caller.into()),
+            acting: StringOrNull(acting.into()),
+            client: StringOrNull(client.into()),
+            request_id: StringOrNull(request_id.into()),
             links: VersionLinks {
                 previous: previous.map(|number| Link::to(format!("{url}/{number}"))),
                 diff: diff.map(|from| Link::to(format!("{own}/diff?from={from}"))),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use application::query::{Total, tokenizer};
 use application::{
-    Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange, PastVersion, Revision,
-    Sequence, ShownItem, VersionPage,
+    ChangeAuthor, Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange, PastVersion,
+    Revision, Sequence, ShownItem, VersionPage,
 };
 use domain::{Item, ItemId, Members, Proposal, Resource, Version, WriteOperation};
 use jiff::Timestamp;
@@ -86,7 +86,7 @@ fn change(group: Group, shown: &ShownItem) -> LoggedChange {
         version: shown.item.version,
         kind: WriteOperation::Create,
         time: shown.item.updated_at,
-        caller: None,
+        author: ChangeAuthor::default(),
     }
 }
 

@@ -64,6 +64,15 @@ pub struct Meta {
     /// Who made the version. Only in a version of its own.
     #[oai(nullable)]
     caller: Option<String>,
+    /// Who acted for the caller. Only in a version of its own.
+    #[oai(nullable)]
+    acting: Option<String>,
+    /// The program that was used. Only in a version of its own.
+    #[oai(nullable)]
+    client: Option<String>,
+    /// The `X-Request-Id` of the request. Only in a version of its own.
+    #[oai(nullable)]
+    request_id: Option<String>,
 }
 
 /// A remark of a business rule.

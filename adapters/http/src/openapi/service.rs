@@ -168,7 +168,8 @@ pub fn register(registry: &mut Registry) {
     let item = "http://127.0.0.1:8080/v1/proposals/01890a5d-ac96-774b-bcce-b302099a8050";
     let change = json!({
         "group": "proposals", "item_id": "01890a5d-ac96-774b-bcce-b302099a8050", "version": 2, "kind": "patched",
-        "time": "2026-02-16T00:00:00.000000Z", "caller": null, "cursor": change_cursor::example(7),
+        "time": "2026-02-16T00:00:00.000000Z", "caller": "agency:1f0c", "acting": null,
+        "client": "portal", "request_id": "0198b7d1-6f2e-7c31-9d44-2b1f6f0a7e55", "cursor": change_cursor::example(7),
         "_links": { "item": { "href": item }, "version": { "href": format!("{item}/versions/2") } },
     });
     let event = json!({

@@ -22,6 +22,7 @@ use crate::sql::dialect::POSTGRES;
 use crate::sql::indexed_columns::{self, Keys};
 use crate::sql::statements::{parent_collection, shown_columns};
 use crate::sql::{references, row_mapping};
+use crate::write::author;
 use crate::write::command::{Answer, Written};
 use crate::write::condition::{self, Conditions};
 use crate::write::read_set::CurrentReads;
@@ -110,9 +111,13 @@ fn statement(text: &str, writes: &[RowWrite<'_>], current_reads: &CurrentReads) 
         column(&|write| write.row.scope.collection.name().to_owned()),
         column(&|write| id_text(write.row.scope.parent)),
         column(&|write| write.row.members.to_string()),
-        column(&|write| write.metadata.warrant.caller().unwrap_or_default().to_owned()),
-        booleans(writes.iter().map(|write| current_reads.holds(write.metadata))),
     ];
+    values.extend((0..author::COLUMNS.len()).map(|index| {
+        column(&|write| {
+            author::values(&write.metadata.warrant)[index].unwrap_or_default().to_owned()
+        })
+    }));
+    values.push(booleans(writes.iter().map(|write| current_reads.holds(write.metadata))));
     values.extend(
         (0..references::COLUMNS.len()).map(|index| {
             column(&|write| id_text(write.row.references.get(index).copied().flatten()))
@@ -168,14 +173,25 @@ fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     Ok(Err(refusal.map_or(RepositoryError::AnsweredBefore, error)))
 }
 
-/// The columns of every write, before references and keys.
-const COLUMNS: [&str; 6] = ["id", "collection", "parent", "members", "caller", "reads_hold"];
+/// The columns of every write, before those of who makes it.
+const COLUMNS: [&str; 4] = ["id", "collection", "parent", "members"];
+
+/// The column of whether the read set of a write holds, before references and keys.
+const READS_HOLD: [&str; 1] = ["reads_hold"];
 
 /// The fence and the time of the statement, and the writes as rows; each of their columns is a
 /// parameter, an array.
 fn given(kind: &Kind, key_columns: &[&str]) -> String {
-    let columns = [&COLUMNS, &references::COLUMNS[..], &indexed_columns::COLUMNS, &kind.columns];
-    let columns = [columns.concat(), key_columns.to_vec()].concat();
+    let columns: [&[&str]; 7] = [
+        &COLUMNS,
+        &author::COLUMNS,
+        &READS_HOLD,
+        &references::COLUMNS,
+        &indexed_columns::COLUMNS,
+        &kind.columns,
+        key_columns,
+    ];
+    let columns = columns.concat();
     let arrays = (1..=columns.len()).map(|number| format!("${number}")).collect::<Vec<_>>();
     let keys = indexed_columns::each(|name| {
         format!("CASE WHEN {name} <> '' THEN substr({name}, 2) END AS {name}, ")
@@ -183,9 +199,10 @@ fn given(kind: &Kind, key_columns: &[&str]) -> String {
     let [name, number_or_id] = kind.columns;
     format!(
         "{fence}, given AS (SELECT id::uuid, collection, NULLIF(parent, '')::uuid AS parent, \
-         members::json AS members, NULLIF(caller, '') AS caller, reads_hold, {links}{keys}{name}, \
+         members::json AS members, {author}reads_hold, {links}{keys}{name}, \
          {converted} AS {number_or_id}{key_columns}, clock.time FROM clock, unnest({arrays}) AS g ({columns}))",
         fence = fence::shared(),
+        author = author::each(|name| format!("NULLIF({name}, '') AS {name}, ")),
         links = references::each(|name| format!("NULLIF({name}, '')::uuid AS {name}, ")),
         converted = kind.converted,
         key_columns = listed(key_columns),
@@ -258,17 +275,23 @@ impl Texts {
         let text = |has_key, keys: &KeyParts| {
             let given = given(kind, keys.values);
             let refusal = kind.conditions.refusal(has_key);
-            let columns = [references::columns(), indexed_columns::columns(), listed(keys.values)];
+            let columns = [
+                listed(&author::COLUMNS),
+                references::columns(),
+                indexed_columns::columns(),
+                listed(keys.values),
+            ];
             let columns = columns.concat().replace(", ", ", g.");
             let (Kind { locked, joined, change, added, .. }, KeyParts { earlier, possible, .. }) =
                 (kind, keys);
             format!(
-                "WITH {given}, {locked}, judged AS (SELECT g.id, g.collection, g.members, g.caller{columns}, {change}, {refusal} AS refusal \
+                "WITH {given}, {locked}, judged AS (SELECT g.id, g.collection, g.members{columns}, {change}, {refusal} AS refusal \
                  FROM given g {joined} {earlier}), acceptable AS (SELECT * FROM judged WHERE refusal IS NULL), {possible}, {logged}, \
                  written AS ({stored} RETURNING {written}), {counted} \
                  SELECT j.id AS asked, j.refusal, {shown} FROM judged j LEFT JOIN written i ON i.id = j.id",
                 logged = logged_changes(
-                    "p.collection, p.id, p.version, p.kind, p.time, p.caller, p.parent, p.continues, p.members",
+                    "p.collection, p.id, p.version, p.kind, p.time, p.caller, p.acting, p.client, p.request_id, p.parent, \
+                     p.continues, p.members",
                     "possible p"
                 ),
                 stored = if *added == 0 { updated() } else { inserted() },

@@ -23,6 +23,7 @@ use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 use crate::sql::statements::{REVISION, listed, parent};
+use crate::write::author;
 use crate::write::batch::together;
 use crate::write::command::{
     Answer, Change, ContentChange, Deletion, RowOfMany, Write, Written, counted_with, removed_by,
@@ -52,9 +53,10 @@ const ROWS_AT_A_TIME: usize = 250;
 
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
 
-/// The texts of the writes, made once. Both deletions take `$1` caller; then that of one item takes
-/// `$2` id, `$3` collection, `$4` parent, `$5` expected version and `$6` whether the read set holds,
-/// that of many `$2` collection and `$3` ids, a JSON array.
+/// The texts of the writes, made once. Both deletions take who deletes as `$1` to `$4`
+/// (`write/author.rs`); then that of one item takes `$5` id, `$6` collection, `$7` parent, `$8` expected
+/// version and `$9` whether the read set holds, that of many `$5` collection and `$6` ids, a JSON
+/// array.
 #[derive(Debug)]
 pub(crate) struct PostgresWrites {
     rows: PostgresRowWrites,
@@ -219,15 +221,14 @@ impl PostgresWrites {
         metadata: &WriteMetadata,
         current_reads: &CurrentReads,
     ) -> Result<Answer, DbErr> {
-        let values: [Value; 6] = [
-            caller(metadata),
+        let values: [Value; 5] = [
             id.uuid().into(),
             scope.collection.name().into(),
             parent(scope).into(),
             expected.number().into(),
             current_reads.holds(metadata).into(),
         ];
-        let rows = run(connection, &self.delete, values).await?;
+        let rows = run(connection, &self.delete, author(metadata).chain(values)).await?;
         let refusal = rows.first().map(|row| row_mapping::get(row, "refusal")).transpose()?;
         let refusal = refusal.flatten().map(|refusal| condition::UPDATE_OR_DELETE.error(refusal));
         Ok(refusal.map_or(Ok(Written::Nothing), Err))
@@ -293,7 +294,7 @@ impl PostgresWrites {
         }
         if !removed.is_empty() {
             let ids = listed(removed.iter().map(|(id, _)| *id));
-            let values = [caller(metadata), collection.name().into(), ids];
+            let values = author(metadata).chain([collection.name().into(), ids]);
             run(transaction, &self.delete_all, values).await?;
         }
         let revision = Revision(revision_of(transaction, collection).await?);
@@ -302,9 +303,9 @@ impl PostgresWrites {
     }
 }
 
-/// The parameter that every deletion begins with.
-fn caller(metadata: &WriteMetadata) -> Value {
-    metadata.warrant.caller().map(str::to_owned).into()
+/// The parameters that every deletion begins with.
+fn author(metadata: &WriteMetadata) -> impl Iterator<Item = Value> {
+    author::values(&metadata.warrant).into_iter().map(|value| value.map(str::to_owned).into())
 }
 
 /// The revision of a whole collection, with the writes to those it refers to.
@@ -385,9 +386,9 @@ async fn run(
 
 fn delete() -> String {
     format!(
-        "WITH {fence}, found AS (SELECT i.id, i.collection, i.parent, i.version FROM items i WHERE i.id = $2 FOR UPDATE OF i), \
+        "WITH {fence}, found AS (SELECT i.id, i.collection, i.parent, i.version FROM items i WHERE i.id = $5 FOR UPDATE OF i), \
          judged AS (SELECT g.id, {refusal} AS refusal \
-         FROM (SELECT $2 AS id, $3 AS collection, $4::uuid AS parent, $5::bigint AS expected, $6::boolean AS reads_hold) g \
+         FROM (SELECT $5 AS id, $6 AS collection, $7::uuid AS parent, $8::bigint AS expected, $9::boolean AS reads_hold) g \
          LEFT JOIN found i ON i.id = g.id), \
          target AS (SELECT id FROM judged WHERE refusal IS NULL), {removed} SELECT refusal FROM judged",
         fence = fence::shared(),
@@ -398,8 +399,8 @@ fn delete() -> String {
 
 fn delete_all() -> String {
     format!(
-        "WITH {fence}, target AS (SELECT i.id FROM items i WHERE i.collection = $2 \
-         AND i.id IN (SELECT value::uuid FROM json_array_elements_text($3::json))), {removed} SELECT 1",
+        "WITH {fence}, target AS (SELECT i.id FROM items i WHERE i.collection = $5 \
+         AND i.id IN (SELECT value::uuid FROM json_array_elements_text($6::json))), {removed} SELECT 1",
         fence = fence::shared(),
         removed = removed(),
     )
@@ -413,7 +414,7 @@ fn removed() -> String {
          RETURNING i.id, i.collection, i.parent, i.version + 1 AS version, i.updated_at, i.continues), \
          removal AS (SELECT greatest((SELECT time FROM clock), MAX(updated_at) + 1) AS time FROM written), {}, {}",
         logged_changes(
-            "w.collection, w.id, w.version, 'deleted', (SELECT time FROM removal), $1, w.parent, w.continues, NULL::json",
+            "w.collection, w.id, w.version, 'deleted', (SELECT time FROM removal), $1, $2, $3, $4, w.parent, w.continues, NULL::json",
             "written w"
         ),
         counted_writes(-1),

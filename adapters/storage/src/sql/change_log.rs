@@ -1,6 +1,6 @@
 //! Reading the change log, as both engines do.
 
-use application::{LogPage, LoggedChange, Sequence};
+use application::{ChangeAuthor, LogPage, LoggedChange, Sequence};
 use domain::{Collection, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
 use sea_orm::prelude::Uuid;
@@ -24,7 +24,7 @@ const LOOKED_THROUGH: i64 = 10_000;
 const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT *, sequence > $5 AND \
                        sequence - CASE WHEN previous > $5 THEN previous ELSE CAST($5 AS BIGINT) END > 1 AS is_after_hole \
                        FROM (SELECT *, COALESCE(LAG(sequence) OVER (ORDER BY sequence), $1) AS previous \
-                       FROM (SELECT sequence, collection, item_id, version, kind, time, caller FROM changes \
+                       FROM (SELECT sequence, collection, item_id, version, kind, time, caller, acting, client, request_id FROM changes \
                        WHERE sequence > $1 ORDER BY sequence LIMIT $2) f) l), \
                        t AS (SELECT MIN(CASE WHEN is_after_hole THEN sequence END) AS hole FROM looked), \
                        whole AS (SELECT l.* FROM looked l, t WHERE t.hole IS NULL OR l.sequence < t.hole) \
@@ -43,6 +43,9 @@ pub(crate) struct LoggedRow {
     kind: String,
     time: i64,
     caller: Option<String>,
+    acting: Option<String>,
+    client: Option<String>,
+    request_id: Option<String>,
 }
 
 /// The number of the last change as `last`, if there is one.
@@ -156,7 +159,12 @@ impl TryFrom<LoggedRow> for LoggedChange {
                 .ok_or_else(|| row_mapping::not_understood("kind", row.kind))?,
             time: Timestamp::from_microsecond(row.time)
                 .map_err(|error| row_mapping::not_understood("time", error))?,
-            caller: row.caller,
+            author: ChangeAuthor {
+                caller: row.caller,
+                acting: row.acting,
+                client: row.client,
+                request_id: row.request_id,
+            },
         })
     }
 }

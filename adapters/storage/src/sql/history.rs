@@ -22,7 +22,8 @@ use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::parent;
 
 /// The columns of the version that the change `c` made, with [`JOINS`].
-pub(crate) const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.parent, c.continues, \
+pub(crate) const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, \
+                                  c.client, c.request_id, c.parent, c.continues, \
                                   f.time AS created_at, i.version AS present, \
                                   (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, \
                                   CAST(c.members AS TEXT) AS members";

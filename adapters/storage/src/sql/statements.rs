@@ -14,8 +14,7 @@ use crate::sql::references;
 use crate::sql::sql_text::SqlText;
 
 /// The columns of `changes` that every write fills, in the order every write fills them.
-pub(crate) const CHANGE_COLUMNS: &str =
-    "collection, item_id, version, kind, time, caller, parent, continues, members";
+pub(crate) const CHANGE_COLUMNS: &str = "collection, item_id, version, kind, time, caller, acting, client, request_id, parent, continues, members";
 
 /// The columns that are shown of a row, all but its members.
 pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {

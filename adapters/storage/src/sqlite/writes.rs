@@ -23,6 +23,7 @@ use crate::sqlite::judgement::{Given, Judged, Judgement};
 use crate::sqlite::read_set;
 use crate::sqlite::rows::{row_values, shown, timestamp};
 use crate::sqlite::totals::Totals;
+use crate::write::author;
 use crate::write::command::{
     Answer, Change, ContentChange, Deletion, RowOfMany, Write, Written, counted_with, removed_by,
 };
@@ -73,7 +74,7 @@ impl SqliteWrites {
             deleting: Judgement::new(&condition::UPDATE_OR_DELETE, ""),
             links: format!("SELECT {shown} FROM items i WHERE i.id = ?1"),
             log: format!(
-                "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ),
             insert: format!(
                 "INSERT INTO items ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?{})",
@@ -89,7 +90,7 @@ impl SqliteWrites {
             update_with_keys: update(&indexed_columns::each(|name| format!(", {name} = ?"))),
             deleted: format!(
                 "INSERT INTO changes ({CHANGE_COLUMNS}) \
-                 SELECT collection, id, version + 1, ?2, ?3, ?4, parent, continues, NULL FROM items WHERE id = ?1 OR parent = ?1"
+                 SELECT collection, id, version + 1, ?2, ?3, ?4, ?5, ?6, ?7, parent, continues, NULL FROM items WHERE id = ?1 OR parent = ?1"
             ),
         }
     }
@@ -278,13 +279,17 @@ impl Performing<'_> {
         continues: Option<ItemId>,
     ) -> Outcome<i64> {
         let RowWrite { row: RowChange { scope, id, members, .. }, metadata } = write;
+        let [caller, acting, client, request_id] = author::values(&metadata.warrant);
         let change = params![
             scope.collection.name(),
             id.uuid(),
             version.number(),
             operation.change_name(),
             self.time.as_microsecond(),
-            metadata.warrant.caller(),
+            caller,
+            acting,
+            client,
+            request_id,
             parent.map(ItemId::uuid),
             continues.map(ItemId::uuid),
             members
@@ -356,11 +361,10 @@ impl Performing<'_> {
 
     /// Removes an item that is known to be there, and what belongs to it.
     fn remove(&mut self, id: ItemId, metadata: &WriteMetadata) -> Outcome<()> {
-        let kind = WriteOperation::Delete.change_name();
-        self.run(
-            &self.texts.deleted,
-            params![id.uuid(), kind, self.time.as_microsecond(), metadata.warrant.caller()],
-        )?;
+        let (kind, time) = (WriteOperation::Delete.change_name(), self.time.as_microsecond());
+        let [caller, acting, client, request_id] = author::values(&metadata.warrant);
+        let change = params![id.uuid(), kind, time, caller, acting, client, request_id];
+        self.run(&self.texts.deleted, change)?;
         for text in REMOVE {
             let mut statement = self.transaction.prepare_cached(text)?;
             let mut rows = statement.query([id.uuid()])?;

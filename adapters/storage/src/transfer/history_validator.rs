@@ -98,7 +98,7 @@ impl HistoryValidator for SqliteHistoryValidator {
             Ok(()) => self.check_links(&record).map_err(failed)?,
             Err(error) => Err(error),
         };
-        let first = || (record.time.as_microsecond(), record.caller.clone());
+        let first = || (record.time.as_microsecond(), record.author.caller.clone());
         let (since, created_by) = known.map_or_else(first, |known| (known.since, known.creator));
         self.items.keep(line, &record, (since, created_by.as_deref())).map_err(failed)?;
         self.last = self.last.max(record.sequence);
@@ -124,7 +124,7 @@ impl HistoryValidator for SqliteHistoryValidator {
 
 #[cfg(test)]
 mod tests {
-    use application::Sequence;
+    use application::{ChangeAuthor, Sequence};
     use domain::{Collection, ItemId, Version, WriteOperation};
     use jiff::Timestamp;
     use uuid::Uuid;
@@ -145,10 +145,7 @@ mod tests {
             version: Version::from_number(version),
             kind,
             time: Timestamp::from_microsecond(TIME + sequence).unwrap(),
-            caller: None,
-            acting: None,
-            client: None,
-            request_id: None,
+            author: ChangeAuthor::default(),
             parent: None,
             continues: None,
             members: (kind != WriteOperation::Delete).then(|| "{}".into()),

@@ -115,6 +115,7 @@ impl Import {
         insert.into_table(change::Entity).columns(change::Column::iter());
         for CheckedChange { record, .. } in changes {
             let members = Expr::value(record.members.as_deref().map(str::to_owned));
+            let author = record.author.clone();
             let values = [
                 record.sequence.0.into(),
                 record.collection.name().into(),
@@ -122,10 +123,10 @@ impl Import {
                 record.version.number().into(),
                 record.kind.change_name().into(),
                 record.time.as_microsecond().into(),
-                Expr::value(record.caller.clone()),
-                Expr::value(record.acting.clone()),
-                Expr::value(record.client.clone()),
-                Expr::value(record.request_id.clone()),
+                Expr::value(author.caller),
+                Expr::value(author.acting),
+                Expr::value(author.client),
+                Expr::value(author.request_id),
                 Expr::value(record.parent.map(ItemId::uuid)),
                 Expr::value(record.continues.map(ItemId::uuid)),
                 members.cast_as(self.dialect.json),

@@ -154,7 +154,7 @@ fn changes(after: i64, last: i64) -> Select<change::Entity> {
 
 fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
     let failed = TransferError::at("understand the change log");
-    let LoggedChange { sequence, collection, item, version, kind, time, caller } =
+    let LoggedChange { sequence, collection, item, version, kind, time, author } =
         change_log::change(row).map_err(&failed)?;
     let change = change::Model::from_query_result(row, "").map_err(&failed)?;
     let incomplete = |version| TransferError::Incomplete { item: item.to_string(), version };
@@ -171,10 +171,7 @@ fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
         version,
         kind,
         time,
-        caller,
-        acting: change.acting,
-        client: change.client,
-        request_id: change.request_id,
+        author,
         parent: change.parent.map(ItemId::from_uuid),
         continues: change.continues.map(ItemId::from_uuid),
         members: change.members.map(Into::into),

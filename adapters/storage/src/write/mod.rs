@@ -1,5 +1,6 @@
 //! Writes as data, in a queue, with the reads they were decided on.
 
+pub(crate) mod author;
 pub(crate) mod batch;
 pub(crate) mod command;
 pub(crate) mod condition;

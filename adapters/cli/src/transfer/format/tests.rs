@@ -1,7 +1,7 @@
 //! Lines that are read and refused.
 
-use application::Sequence;
 use application::maintenance::ChangeRecord;
+use application::{ChangeAuthor, Sequence};
 use domain::json::encode_string;
 use domain::{Collection, ItemId, Version, WriteOperation};
 use sha2::{Digest as _, Sha256};
@@ -56,20 +56,19 @@ fn a_line_is_read_as_it_was_written() {
         version: Version::from_number(9),
         kind: WriteOperation::Patch,
         time: "-000044-03-15T12:00:00.5Z".parse().unwrap(),
-        caller: Some("Ana \"the\"\nfirst".to_owned()),
-        acting: Some("Ben".to_owned()),
-        client: Some("desk".to_owned()),
-        request_id: Some("é 1".to_owned()),
+        author: ChangeAuthor {
+            caller: Some("Ana \"the\"\nfirst".to_owned()),
+            acting: Some("Ben".to_owned()),
+            client: Some("desk".to_owned()),
+            request_id: Some("é 1".to_owned()),
+        },
         parent: ItemId::parse(ID),
         continues: ItemId::parse(ID),
         members: Some(odd.into()),
     };
     let deleted = ChangeRecord {
         kind: WriteOperation::Delete,
-        caller: None,
-        acting: None,
-        client: None,
-        request_id: None,
+        author: ChangeAuthor::default(),
         parent: None,
         continues: None,
         members: None,
@@ -86,8 +85,8 @@ fn a_line_is_read_as_it_was_written() {
 fn a_line_of_the_first_version_names_the_caller_alone() {
     let first = line("caller", "\"Ana\"");
     assert!(!first.contains("request_id"), "{first}");
-    let read = change(&first);
-    assert_eq!((read.caller.as_deref(), read.acting, read.client), (Some("Ana"), None, None));
+    let named = ChangeAuthor { caller: Some("Ana".to_owned()), ..ChangeAuthor::default() };
+    assert_eq!(change(&first).author, named);
     assert_eq!(read_header(header().replace('2', "1").as_bytes()), Ok(()));
 }
 
