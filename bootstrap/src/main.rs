@@ -88,6 +88,7 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, time_zone: TimeZone) -> Por
         items: store.items(),
         history: store.history(),
         changes: store.change_log(),
+        callers: store.callers(),
         readiness: store.readiness(),
         ids: Arc::new(UuidV7Generator),
         clock: Arc::new(SystemClock::in_zone(time_zone)),

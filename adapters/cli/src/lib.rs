@@ -6,10 +6,11 @@
 //! - [`options`] defines the command line, [`quantities`] parses sizes and times, [`usage`] and
 //!   [`error`] are what is printed when a command fails;
 //! - [`seed`] fills a store with made-up data, [`transfer`] backs up, exports and imports whole
-//!   stores, [`rules`] checks, tests and audits business rules in files;
+//!   stores, [`rules`] checks, tests and audits business rules in files, [`callers`] erases names;
 //! - [`shell`] prints completions and manual pages;
 //! - [`log_filter`], [`logging`], [`signals`] and [`progress`] serve all commands.
 
+mod callers;
 mod error;
 mod load;
 mod log_filter;
@@ -111,6 +112,7 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
         Command::Export(options) => within_runtime(transfer::export(&options, wiring)),
         Command::Import(options) => within_runtime(transfer::import(&options, wiring)),
         Command::Load(options) => load::load(&options),
+        Command::Callers(command) => within_runtime(callers::run(command, wiring)),
         Command::Rules(RulesCommand::Check(options)) => rules::check(&options, wiring),
         Command::Rules(RulesCommand::Test(options)) => rules::test(&options, wiring),
         Command::Rules(RulesCommand::Audit(options)) => {

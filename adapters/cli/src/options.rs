@@ -54,6 +54,9 @@ pub enum Command {
     Import(ImportOptions),
     /// Send a file of items, such as a spreadsheet, to a running service, and exit
     Load(LoadOptions),
+    /// Erase what is kept of a caller beside the history, and exit
+    #[command(subcommand)]
+    Callers(CallersCommand),
     /// Check, test or audit business rules in files, and exit
     #[command(subcommand)]
     Rules(RulesCommand),
@@ -234,6 +237,18 @@ pub struct TimeZoneOptions {
     /// The time zone in which rules ask for today, such as Asia/Manila
     #[arg(long = "time-zone", env = "PROPOSAL_SERVICE_TIME_ZONE", value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
     pub zone: TimeZone,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CallersCommand {
+    /// Erase the display name of a caller, also while the database is served, and never keep one again
+    Erase {
+        /// The caller's id, as the history shows it
+        #[arg(value_name = "ID")]
+        id: String,
+        #[command(flatten)]
+        database: DatabaseOptions,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -98,8 +98,13 @@ pub(crate) trait Engine: Send + Sync {
     /// Makes sure that what is committed from now on has a time after this one.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError>;
 
-    /// Forgets at most so many requests that had expired by a time; how many there were.
-    async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError>;
+    /// Runs a statement that writes something beside the items and their history; how many rows it
+    /// wrote. Its parameters are strings and whole numbers.
+    async fn execute(
+        &self,
+        step: &'static str,
+        statement: Statement,
+    ) -> Result<u64, RepositoryError>;
 
     /// A transaction that no other process preparing this database is in at the same time.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr>;

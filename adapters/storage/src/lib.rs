@@ -38,6 +38,7 @@
 //! `write/condition.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
 mod cache;
+mod callers;
 mod engine;
 mod entities;
 mod error;

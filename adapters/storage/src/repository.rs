@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use application::query::{MemberNames, PageQuery};
 use application::{
-    Answered, CollectionContent, CollectionWrite, ItemChange, ItemRepository, ListedPage, NewItem,
-    Reach, Readiness, Replacement, RepositoryError, Scope, Sequence, ShownItem, Totals,
+    Answered, CollectionContent, CollectionWrite, Creator, ItemChange, ItemRepository, ListedPage,
+    NewItem, Reach, Readiness, Replacement, RepositoryError, Scope, Sequence, ShownItem, Totals,
     ValueCounts, WriteMetadata,
 };
 use async_trait::async_trait;
@@ -28,6 +28,10 @@ pub(crate) struct SqlItemRepository {
 impl ItemRepository for SqlItemRepository {
     async fn find(&self, reach: &Reach, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
         self.cached.item(reach.scope(), id).await
+    }
+
+    async fn creator(&self, reach: &Reach, id: ItemId) -> Result<Option<Creator>, RepositoryError> {
+        self.reads.creator(reach.scope(), id).await
     }
 
     async fn find_many(

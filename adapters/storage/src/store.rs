@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use application::{ChangeLog, History, ItemRepository, Readiness, RepositoryError};
+use application::{
+    CallerDirectory, ChangeLog, History, ItemRepository, Readiness, RepositoryError,
+};
 use jiff::Timestamp;
 use sea_orm_migration::MigratorTrait;
 
 use crate::cache::cached_reads::CachedReads;
+use crate::callers::directory::SqlCallerDirectory;
 use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::migration::schema_version::{self, Access};
@@ -29,6 +32,7 @@ pub struct Store {
     engine: Arc<dyn Engine>,
     items: Arc<SqlItemRepository>,
     past: Arc<PastReads>,
+    callers: Arc<SqlCallerDirectory>,
     indexer: Arc<Indexer>,
 }
 
@@ -76,7 +80,8 @@ impl Store {
             reads: Arc::clone(&reads),
         });
         let past = Arc::new(PastReads::new(reads, high_water_mark));
-        Self { engine, items, past, indexer }
+        let callers = Arc::new(SqlCallerDirectory::new(Arc::clone(&engine)));
+        Self { engine, items, past, callers, indexer }
     }
 
     /// Brings the schema up to date. Any number of instances may do so at once: one works, the
@@ -135,6 +140,12 @@ impl Store {
     #[must_use]
     pub fn history(&self) -> Arc<dyn History> {
         Arc::<PastReads>::clone(&self.past)
+    }
+
+    /// The display names of callers.
+    #[must_use]
+    pub fn callers(&self) -> Arc<dyn CallerDirectory> {
+        Arc::<SqlCallerDirectory>::clone(&self.callers)
     }
 
     /// Forgets the requests with a key that had expired by a time; how many there were.

@@ -285,6 +285,13 @@ pub struct Answered {
     pub remarks: Box<str>,
 }
 
+/// The creator of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Creator {
+    /// The id of the caller; `None` for an anonymous one.
+    pub caller: Option<Box<str>>,
+}
+
 /// Keeps the items. Every method is ONE atomic step: it happens whole or not at all, and when it
 /// has returned `Ok` it survives a crash of the process or the machine.
 ///
@@ -306,6 +313,10 @@ pub struct Answered {
 pub trait ItemRepository: Send + Sync {
     /// The item, if the scope holds it.
     async fn find(&self, reach: &Reach, id: ItemId) -> Result<Option<ShownItem>>;
+
+    /// Returns who created an item that the scope holds: the caller of its first version, also after it
+    /// was removed and restored. MUST be one read, and MUST NOT read the members.
+    async fn creator(&self, reach: &Reach, id: ItemId) -> Result<Option<Creator>>;
 
     /// The items of `ids` that the scope holds, in any order.
     async fn find_many(&self, reach: &Reach, ids: &[ItemId]) -> Result<Vec<ShownItem>>;

@@ -1,5 +1,5 @@
-//! Maintenance of a store as a whole: migration, backup, and the transfer of its history into
-//! another store.
+//! Maintenance of a store as a whole: migration, backup, erasures, and the transfer of its history
+//! into another store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +23,11 @@ pub trait Maintenance: Send + Sync {
     /// # Errors
     /// Where there is no file to copy, it cannot be read, or the copy cannot be written.
     fn back_up(&self, to: &Path, report: &dyn Fn(BackupProgress)) -> Result<(), MaintenanceError>;
+
+    /// Erases the display name of a caller, and keeps none from now on, also while another process
+    /// serves the store; that one MUST NOT return the name a minute later. Returns whether a name was
+    /// known until now.
+    async fn erase_caller(&self, id: &str, time: Timestamp) -> Result<bool, MaintenanceError>;
 
     /// Reads the history of the store, which MUST be left as it is.
     async fn read_history(&self) -> Result<Box<dyn HistoryReader>, MaintenanceError>;

@@ -4,6 +4,7 @@
 //! NOT; `tests/tests/repository` holds both stores to them.
 
 mod access;
+mod caller_directory;
 mod change_log;
 mod clock;
 mod error;
@@ -21,6 +22,7 @@ mod rules;
 use std::sync::Arc;
 
 pub use access::*;
+pub use caller_directory::*;
 pub use change_log::*;
 pub use clock::*;
 pub use error::{RepositoryError, Result};
@@ -43,6 +45,8 @@ pub struct Ports {
     pub history: Arc<dyn History>,
     /// The change log.
     pub changes: Arc<dyn ChangeLog>,
+    /// The display names of callers.
+    pub callers: Arc<dyn CallerDirectory>,
     /// The state of the store.
     pub readiness: Arc<dyn Readiness>,
     /// The source of identifiers, of items and of requests.

@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::{ReplacementBody, ResourceService};
 use crate::ports::{
-    Answered, MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository,
-    MockReadiness, MockRuleBook, MockRuleTrials,
+    Answered, MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
+    MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
 };
 use crate::query::{PageStart, SortPosition, Subject, Total};
 use crate::{
@@ -99,6 +99,7 @@ fn ruled_service<R: domain::Resource>(
         clock: Arc::new(clock),
         rules,
         changes: Arc::new(MockChangeLog::new()),
+        callers: Arc::new(MockCallerDirectory::new()),
         readiness: Arc::new(MockReadiness::new()),
         trials: Arc::new(MockRuleTrials::new()),
     };

@@ -40,7 +40,6 @@ use crate::postgres::writes::PostgresWrites;
 use crate::search_index::progress::Step;
 use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, POSTGRES};
-use crate::sql::idempotency::FORGET;
 use crate::sql::row_mapping;
 use crate::write::command::{Answer, Change, Write};
 use crate::write::queue::{WriteQueue, Writer};
@@ -273,11 +272,13 @@ impl Engine for Postgres {
         .await
     }
 
-    async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
-        let forget = POSTGRES.statement(FORGET, [now.as_microsecond().into(), limit.into()]);
-        let forgotten =
-            async { Session::open(&self.writers, LOCK).await?.execute_raw(forget).await };
-        forgotten.await.map(|done| done.rows_affected()).map_err(|error| logged(&error, "forget"))
+    async fn execute(
+        &self,
+        step: &'static str,
+        statement: Statement,
+    ) -> Result<u64, RepositoryError> {
+        let done = async { Session::open(&self.writers, LOCK).await?.execute_raw(statement).await };
+        done.await.map(|done| done.rows_affected()).map_err(|error| logged(&error, step))
     }
 
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use application::query::{MemberNames, PageQuery, PageStart};
 use application::{
-    Answered, ListedPage, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
+    Answered, Creator, ListedPage, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
     ValueCounts,
 };
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};
@@ -112,6 +112,15 @@ impl Reads {
             rows.first().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
         };
         self.read("find_fields", statement, understand).await
+    }
+
+    pub async fn creator(
+        &self,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<Creator>, RepositoryError> {
+        let statement = self.statements.creator(scope, id);
+        self.read("creator", statement, row_mapping::creator).await
     }
 
     /// A collection may have many values, so it may take long.

@@ -52,6 +52,7 @@ pub(crate) struct Statements {
     shown: String,
     find: String,
     find_many: String,
+    creator: String,
     belonging_to: String,
 }
 
@@ -69,6 +70,7 @@ impl Statements {
         Self {
             dialect,
             find: format!("SELECT {columns} FROM {ITEMS} WHERE i.id = $1 AND {IN_SCOPE}"),
+            creator: format!("SELECT i.created_by FROM items i WHERE i.id = $1 AND {IN_SCOPE}"),
             find_many: format!("SELECT {columns} FROM {ITEMS} WHERE {is_listed} AND {IN_SCOPE}"),
             belonging_to: format!(
                 "SELECT {columns} FROM {ITEMS} WHERE {has_listed_parent} AND i.collection = $2 ORDER BY i.id LIMIT $3"
@@ -83,10 +85,17 @@ impl Statements {
     }
 
     pub fn find(&self, scope: Scope, id: ItemId) -> Statement {
-        self.dialect.statement(
-            &self.find,
-            [id.uuid().into(), scope.collection.name().into(), parent(scope).into()],
-        )
+        self.of_one(&self.find, scope, id)
+    }
+
+    /// Looks for who created an item.
+    pub fn creator(&self, scope: Scope, id: ItemId) -> Statement {
+        self.of_one(&self.creator, scope, id)
+    }
+
+    fn of_one(&self, text: &str, scope: Scope, id: ItemId) -> Statement {
+        let values = [id.uuid().into(), scope.collection.name().into(), parent(scope).into()];
+        self.dialect.statement(text, values)
     }
 
     pub fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Statement {

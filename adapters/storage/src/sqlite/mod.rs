@@ -168,8 +168,13 @@ impl Engine for Sqlite {
         self.writer.close_timestamp(time).await
     }
 
-    async fn forget_requests(&self, now: Timestamp, limit: i64) -> Result<u64, RepositoryError> {
-        self.writer.forget_requests(now, limit).await
+    async fn execute(
+        &self,
+        step: &'static str,
+        statement: Statement,
+    ) -> Result<u64, RepositoryError> {
+        self.file.require_in_place()?;
+        self.writer.execute(step, statement).await
     }
 
     /// It has the write lock from the start, and this process alone has the file.

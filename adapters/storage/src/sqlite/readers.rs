@@ -84,7 +84,11 @@ impl Engine for SqliteReaders {
         Err(RepositoryError::Unavailable)
     }
 
-    async fn forget_requests(&self, _now: Timestamp, _limit: i64) -> Result<u64, RepositoryError> {
+    async fn execute(
+        &self,
+        _step: &'static str,
+        _statement: Statement,
+    ) -> Result<u64, RepositoryError> {
         Err(RepositoryError::Unavailable)
     }
 

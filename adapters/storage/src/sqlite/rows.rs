@@ -5,6 +5,7 @@ use std::sync::Arc;
 use application::{Links, ShownItem};
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
+use rusqlite::types::Value;
 use rusqlite::{Row, ToSql};
 use uuid::Uuid;
 
@@ -22,6 +23,17 @@ pub(crate) fn row_values<'a>(
     let references = references.iter().map(|id| id as &dyn ToSql);
     let keys = keys.iter().map(|key| key as &dyn ToSql);
     first.iter().copied().chain(references).chain(keys).chain(last.iter().copied()).collect()
+}
+
+/// A parameter of a statement that the query builder made.
+pub(crate) fn parameter(value: sea_orm::Value) -> Outcome<Value> {
+    match value {
+        sea_orm::Value::BigInt(number) => Ok(number.into()),
+        sea_orm::Value::String(text) => Ok(text.into()),
+        other => {
+            Err(rusqlite::Error::ToSqlConversionFailure(format!("no parameter: {other:?}").into()))
+        }
+    }
 }
 
 /// The time of so many microseconds.

@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior, params_from_iter};
+use sea_orm::Statement;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
@@ -22,8 +23,8 @@ use crate::cache::write_through_cache::WriteThroughCache;
 use crate::error::logged_sqlite;
 use crate::search_index::progress::Step;
 use crate::sql::change_log;
-use crate::sql::idempotency::FORGET;
 use crate::sqlite::checkpoints::Checkpoints;
+use crate::sqlite::rows::parameter;
 use crate::sqlite::search_index;
 use crate::sqlite::totals::Totals;
 use crate::sqlite::writes::SqliteWrites;
@@ -98,17 +99,19 @@ impl SqliteWriter {
         self.between_writes("index", step, |step| step.changes).await
     }
 
-    /// Forgets some requests that have expired.
-    pub async fn forget_requests(
+    /// Runs a statement between two transactions; how many rows it wrote.
+    pub async fn execute(
         &self,
-        now: Timestamp,
-        limit: i64,
+        step: &'static str,
+        Statement { sql, values, .. }: Statement,
     ) -> Result<u64, RepositoryError> {
-        let forget = move |connection: &mut Connection| {
-            connection.execute(FORGET, [now.as_microsecond(), limit])
+        let execute = move |connection: &mut Connection| {
+            let values = values.into_iter().flatten().map(parameter);
+            let values = values.collect::<rusqlite::Result<Vec<_>>>()?;
+            connection.prepare_cached(&sql)?.execute(params_from_iter(values))
         };
-        let forgotten = self.between_writes("forget", forget, |forgotten| *forgotten).await?;
-        Ok(u64::try_from(forgotten).unwrap_or(u64::MAX))
+        let written = self.between_writes(step, execute, |written| *written).await?;
+        Ok(u64::try_from(written).unwrap_or(u64::MAX))
     }
 
     /// Waits for the transaction under way; those that follow have times after this one.

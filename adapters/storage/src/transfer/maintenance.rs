@@ -8,8 +8,10 @@ use application::maintenance::{
     OpenStore,
 };
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use super::backup::back_up;
+use super::erasure::erase;
 use super::history_validator::SqliteHistoryValidator;
 use super::import::{Import, check_is_empty};
 use super::log_reader::LogReader;
@@ -26,6 +28,10 @@ impl Maintenance for StoreOptions {
 
     fn back_up(&self, to: &Path, report: &dyn Fn(BackupProgress)) -> Result<(), MaintenanceError> {
         Ok(back_up(&self.url, to, report)?)
+    }
+
+    async fn erase_caller(&self, id: &str, time: Timestamp) -> Result<bool, MaintenanceError> {
+        Ok(erase(self, id, time).await?)
     }
 
     async fn read_history(&self) -> Result<Box<dyn HistoryReader>, MaintenanceError> {

@@ -1,14 +1,16 @@
-//! Backup and transfer of a whole store, beside the repository and on connections of their own:
-//! what is transferred was judged when it was written.
+//! Backup and transfer of a whole store, and erasures, beside the repository and on connections of
+//! their own: what is transferred was judged when it was written.
 //!
 //! - `log_reader.rs` reads all changes, each with the members that it left;
 //! - `history_validator.rs` checks that changes can follow each other, whatever they are to be
 //!   stored in;
 //! - `import.rs` stores them in an empty store;
 //! - `backup.rs` backs up an `SQLite` file page by page;
+//! - `erasure.rs` erases the name of a caller;
 //! - `maintenance.rs` offers all of it as the port `Maintenance`.
 
 mod backup;
+mod erasure;
 mod history_error;
 mod history_validator;
 mod import;

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::engine::Engine;
 use crate::search_index::indexer::Indexer;
-use crate::sql::change_log;
+use crate::sql::{change_log, idempotency};
 use crate::write::command::{Answer, Change, Write, Written};
 use crate::write::row::RowChange;
 
@@ -58,8 +58,10 @@ impl Writes {
     /// Forgets the requests that had expired by a time.
     pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
         let mut forgotten = 0;
+        let values = [now.as_microsecond().into(), FORGOTTEN_AT_A_TIME.into()];
+        let forget = self.engine.dialect().statement(idempotency::FORGET, values);
         loop {
-            let some = self.engine.forget_requests(now, FORGOTTEN_AT_A_TIME).await?;
+            let some = self.engine.execute("forget", forget.clone()).await?;
             forgotten += some;
             if some < FORGOTTEN_AT_A_TIME.unsigned_abs() {
                 return Ok(forgotten);

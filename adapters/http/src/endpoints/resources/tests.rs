@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::ports::{
-    MockChangeLog, MockClock, MockHistory, MockIdGenerator, MockItemRepository, MockReadiness,
-    MockRuleBook, MockRuleTrials,
+    MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
+    MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
 };
 use application::query::{PageQuery, Total};
 use application::{Links, ListedPage, Ports, Revision, ShownItem, Totals};
@@ -66,6 +66,7 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
         items: Arc::new(items),
         history: Arc::new(MockHistory::new()),
         changes: Arc::new(changes),
+        callers: Arc::new(MockCallerDirectory::new()),
         readiness: Arc::new(MockReadiness::new()),
         ids: Arc::new(ids),
         clock: Arc::new(MockClock::new()),

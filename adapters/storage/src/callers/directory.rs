@@ -1,0 +1,147 @@
+//! The port over an engine. Names that were read lately are kept in memory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use application::{CallerDirectory, RepositoryError};
+use async_trait::async_trait;
+use jiff::Timestamp;
+use quick_cache::sync::Cache;
+
+use crate::callers::statements;
+use crate::engine::Engine;
+use crate::error::logged;
+
+/// Callers whose names are cached.
+const CACHED: usize = 4_096;
+
+/// The time after which a name is read again: another process may have erased it.
+const MAX_AGE: Duration = Duration::from_secs(55);
+
+/// Characters of a name that are kept.
+const LONGEST_NAME: usize = 200;
+
+/// The names of callers in one database.
+pub(crate) struct SqlCallerDirectory {
+    engine: Arc<dyn Engine>,
+    cache: Cache<Box<str>, CachedName>,
+    /// The number of changes that this process made: what was read before the last is not cached.
+    edition: Mutex<u64>,
+}
+
+#[derive(Clone)]
+struct CachedName {
+    read_at: Instant,
+    /// `None` where none is known.
+    name: Option<Arc<str>>,
+}
+
+impl SqlCallerDirectory {
+    pub fn new(engine: Arc<dyn Engine>) -> Self {
+        Self { engine, cache: Cache::new(CACHED), edition: Mutex::default() }
+    }
+
+    fn cached(&self, id: &str) -> Option<Option<Arc<str>>> {
+        let cached = self.cache.get(id)?;
+        (cached.read_at.elapsed() < MAX_AGE).then_some(cached.name)
+    }
+
+    /// Keeps what was read of some callers, unless a name has changed since.
+    fn remember(
+        &self,
+        ids: &[&str],
+        found: &HashMap<Box<str>, Arc<str>>,
+        read_at: Instant,
+        edition: u64,
+    ) {
+        let current = self.edition();
+        if *current == edition {
+            for id in ids {
+                let name = found.get(*id).cloned();
+                self.cache.insert((*id).into(), CachedName { read_at, name });
+            }
+        }
+    }
+
+    /// Forgets what was read of a caller.
+    fn forget(&self, id: &str) {
+        let mut edition = self.edition();
+        *edition += 1;
+        drop(self.cache.remove(id));
+    }
+
+    fn edition(&self) -> MutexGuard<'_, u64> {
+        self.edition.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl CallerDirectory for SqlCallerDirectory {
+    async fn seen(&self, id: &str, name: &str, time: Timestamp) -> Result<(), RepositoryError> {
+        let name = displayed(name);
+        if name.is_empty() {
+            return Ok(());
+        }
+        let seen = statements::seen(self.engine.dialect(), id, &name, time);
+        self.engine.execute("seen", seen).await?;
+        self.forget(id);
+        Ok(())
+    }
+
+    async fn names(
+        &self,
+        ids: &[Box<str>],
+    ) -> Result<HashMap<Box<str>, Arc<str>>, RepositoryError> {
+        let (mut names, mut unknown) = (HashMap::new(), Vec::new());
+        for id in ids {
+            match self.cached(id) {
+                Some(Some(name)) => drop(names.insert(id.clone(), name)),
+                Some(None) => {}
+                None => unknown.push(&**id),
+            }
+        }
+        unknown.sort_unstable();
+        unknown.dedup();
+        if !unknown.is_empty() {
+            let (edition, read_at) = (*self.edition(), Instant::now());
+            let statement = statements::names(self.engine.dialect(), &unknown);
+            let rows = self.engine.read(statement).await;
+            let found = rows.and_then(|rows| statements::found(&rows));
+            let found = found.map_err(|error| logged(&error, "names"))?;
+            self.remember(&unknown, &found, read_at, edition);
+            names.extend(found);
+        }
+        Ok(names)
+    }
+
+    async fn erase(&self, id: &str, time: Timestamp) -> Result<bool, RepositoryError> {
+        let [mark, clear] = statements::erase(self.engine.dialect(), id, time);
+        self.engine.execute("erase", mark).await?;
+        let erased = self.engine.execute("erase", clear).await?;
+        self.forget(id);
+        Ok(erased > 0)
+    }
+}
+
+/// A name as it is kept.
+fn displayed(name: &str) -> String {
+    let name: String = name.chars().filter(|character| !character.is_control()).collect();
+    let name = name.trim();
+    name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| &name[..end]).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::displayed;
+
+    #[test]
+    fn a_name_is_a_line_that_a_store_can_keep() {
+        for (name, expected) in
+            [(" Ana Ñ \n", "Ana Ñ"), ("A\u{0}\u{7f}na", "Ana"), ("\u{1}", ""), ("", "")]
+        {
+            assert_eq!(displayed(name), expected);
+        }
+        assert_eq!(displayed(&"ñ".repeat(300)), "ñ".repeat(200));
+    }
+}

@@ -1,0 +1,4 @@
+//! The display names of callers, beside the change log.
+
+pub(crate) mod directory;
+pub(crate) mod statements;
