@@ -4,19 +4,26 @@ use std::sync::Arc;
 
 use domain::Collection;
 
-use crate::ports::{ChangeLog, LogPage, Sequence};
-use crate::{ApplicationError, Caller, Result};
+use crate::ports::{ChangeLog, LogPage, LoggedChange, Sequence};
+use crate::{AccessControl, ApplicationError, Caller, Result};
 
 /// Reads the change log.
 #[derive(Clone)]
 pub struct ChangeService {
     log: Arc<dyn ChangeLog>,
+    access: AccessControl,
 }
 
 impl ChangeService {
     /// The use cases over a log.
-    pub fn new(log: Arc<dyn ChangeLog>) -> Self {
-        Self { log }
+    pub fn new(log: Arc<dyn ChangeLog>, access: AccessControl) -> Self {
+        Self { log, access }
+    }
+
+    /// Returns `true` if a caller may be told of a change.
+    #[must_use]
+    pub fn is_visible(&self, caller: &Caller, change: &LoggedChange) -> bool {
+        self.access.may_read(caller, change.collection)
     }
 
     /// Returns the changes after one, of one collection or of all, at most `limit`.
@@ -33,23 +40,35 @@ impl ChangeService {
     ) -> Result<LogPage> {
         let page = self.follow(caller, after, collection, limit).await?;
         if page.changes.is_empty() && page.read_to == after && after > Sequence::default() {
-            self.require_within(caller, after).await?;
+            self.require_within(after).await?;
         }
         Ok(page)
     }
 
-    /// Returns the changes after one that the log is known to have.
+    /// Returns those of the changes after one that a caller may be told of. The log is known to have
+    /// the one.
     ///
     /// # Errors
     /// `Store`.
     pub async fn follow(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         after: Sequence,
         collection: Option<Collection>,
         limit: u64,
     ) -> Result<LogPage> {
-        Ok(self.log.changes(after, collection, limit).await?)
+        let mut page = self.log.changes(after, collection, limit).await?;
+        page.changes.retain(|change| self.is_visible(caller, change));
+        Ok(page)
+    }
+
+    /// Returns the changes after one for all listeners together, each of whom is told what
+    /// [`is_visible`](Self::is_visible).
+    ///
+    /// # Errors
+    /// `Store`.
+    pub async fn follow_for_all(&self, after: Sequence, limit: u64) -> Result<LogPage> {
+        Ok(self.log.changes(after, None, limit).await?)
     }
 
     /// Returns the history that versions, revisions and numbers of changes belong to now.
@@ -62,7 +81,7 @@ impl ChangeService {
     ///
     /// # Errors
     /// `Store`.
-    pub async fn last(&self, _caller: &Caller) -> Result<Sequence> {
+    pub async fn last(&self) -> Result<Sequence> {
         Ok(self.log.last().await?)
     }
 
@@ -71,14 +90,14 @@ impl ChangeService {
     ///
     /// # Errors
     /// As [`page`](Self::page).
-    pub async fn begin(&self, caller: &Caller, after: Option<Sequence>) -> Result<Sequence> {
+    pub async fn begin(&self, after: Option<Sequence>) -> Result<Sequence> {
         match after {
-            Some(after) => self.require_within(caller, after).await.map(|()| after),
-            None => self.last(caller).await,
+            Some(after) => self.require_within(after).await.map(|()| after),
+            None => self.last().await,
         }
     }
 
-    async fn require_within(&self, caller: &Caller, after: Sequence) -> Result<()> {
-        if after <= self.last(caller).await? { Ok(()) } else { Err(ApplicationError::BeyondLog) }
+    async fn require_within(&self, after: Sequence) -> Result<()> {
+        if after <= self.last().await? { Ok(()) } else { Err(ApplicationError::BeyondLog) }
     }
 }

@@ -1,6 +1,6 @@
 //! Why a use case did not do what it was asked.
 
-use domain::{Version, Violations};
+use domain::{Collection, Operation, Version, Violations};
 use jiff::Timestamp;
 use thiserror::Error;
 
@@ -61,6 +61,28 @@ pub enum ApplicationError {
     /// Another request was sent with the same key.
     #[error("the key was used for another request")]
     KeyReused,
+    /// Only a known caller may do this.
+    #[error("only a known caller may do this")]
+    CredentialsRequired,
+    /// The client was not granted the operation.
+    #[error("the client was not granted to {}", operation.name())]
+    InsufficientScope {
+        /// The operation.
+        operation: Operation,
+    },
+    /// The policies do not permit the operation.
+    #[error("the policies do not permit to {} items of `{}`", operation.name(), collection.name())]
+    NotPermitted {
+        /// The operation.
+        operation: Operation,
+        /// The collection.
+        collection: Collection,
+        /// The policies that deny it, if any do.
+        policies: Vec<Box<str>>,
+    },
+    /// The write is of the whole collection, of which the caller may write only some items.
+    #[error("the caller may not write all items of the collection")]
+    WholeCollectionNeeded,
     /// The body was read and is refused.
     #[error("the body is refused")]
     Invalid(Violations),

@@ -9,6 +9,7 @@
 //! refuses the write when another came in between; then the service starts over, unless the client
 //! had set a condition.
 
+mod access_control;
 mod caller;
 mod changes;
 mod context;
@@ -22,6 +23,7 @@ mod rule_catalog;
 mod rule_trial;
 pub mod table;
 
+pub use access_control::AccessControl;
 pub use caller::Caller;
 pub use changes::ChangeService;
 pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};

@@ -1,6 +1,7 @@
 //! The composition root: chooses the adapters and wires them together. The commands are in the
 //! command-line adapter; [`serve`] runs the server.
 
+mod access;
 mod identifiers;
 mod serve;
 mod sockets;
@@ -94,6 +95,7 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, time_zone: TimeZone) -> Por
         clock: Arc::new(SystemClock::in_zone(time_zone)),
         rules,
         trials: Arc::new(Trials),
+        identity: None,
         policies: Arc::new(NoPolicies::Open),
     }
 }

@@ -11,6 +11,7 @@ use storage_adapter::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::access;
 use crate::identifiers::SystemClock;
 use crate::sockets::{self, Port};
 use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
@@ -21,6 +22,7 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// Serves requests until a signal.
 pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), CommandError> {
+    access::require_safe(&options)?;
     let hang_ups = rules_adapter::hang_ups();
     let rules = open_rules(options.rules.rules.as_deref())?;
     let (listener, store) = tokio::select! {
@@ -36,6 +38,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
         None => BaseUrl::of_listener(address),
     };
     let ports = ports(&store, Arc::clone(&rules), options.rules.time_zone.zone.clone());
+    let ports = Ports { policies: access::policies(&options), ..ports };
     if options.demo {
         load_demo(&ports).await?;
     }
@@ -126,6 +129,7 @@ fn http_options(
         max_streams: options.max_streams.min(connections / 2).max(1),
         stream_max_age: options.stream_max_age,
         is_leaving,
+        is_open_to_all: options.access.allow_anonymous && options.access.identity.is_none(),
         // A lifetime that was accepted is far from the longest there is.
         key_lifetime: SignedDuration::try_from(options.idempotency_ttl)
             .unwrap_or(SignedDuration::MAX),

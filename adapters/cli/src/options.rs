@@ -105,6 +105,9 @@ pub struct ServeOptions {
     /// The business rules.
     #[command(flatten)]
     pub rules: RulesOptions,
+    /// Who may do what.
+    #[command(flatten)]
+    pub access: AccessOptions,
     /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody
     /// else wrote
     #[arg(long, env = "PROPOSAL_SERVICE_REQUIRE_IF_MATCH")]
@@ -142,6 +145,21 @@ pub struct ServeOptions {
     /// How long requests in flight may go on after that
     #[arg(long, env = "PROPOSAL_SERVICE_DRAIN_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = timeout, help_heading = "Limits")]
     pub drain_timeout: Duration,
+}
+
+/// Who callers are, and what they may do.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Access")]
+pub struct AccessOptions {
+    /// A file of issuers of access tokens and of keys; read again when it changes, and at SIGHUP
+    #[arg(long, env = "PROPOSAL_SERVICE_IDENTITY", value_name = "PATH")]
+    pub identity: Option<PathBuf>,
+    /// A file of policies, or a folder of them; read again when it changes, and at SIGHUP
+    #[arg(long, env = "PROPOSAL_SERVICE_POLICIES", value_name = "PATH")]
+    pub policies: Option<PathBuf>,
+    /// Serve others than this machine without asking callers who they are
+    #[arg(long, env = "PROPOSAL_SERVICE_ALLOW_ANONYMOUS")]
+    pub allow_anonymous: bool,
 }
 
 #[derive(Args, Debug)]

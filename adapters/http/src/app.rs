@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use application::table::FORMATS;
 use application::{
-    ChangeService, Clock, Ports, ResourceLimits, ResourceUseCases, RuleBook, RuleCatalog,
-    RuleTrialService, resource_use_cases,
+    AccessControl, ChangeService, Clock, Identity, NoPolicies, Ports, ResourceLimits,
+    ResourceUseCases, RuleBook, RuleCatalog, RuleTrialService, resource_use_cases,
 };
+use domain::{Collection, Operation as Permission};
 use jiff::SignedDuration;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method};
@@ -16,15 +17,18 @@ use poem::{Endpoint, EndpointExt, Response, Route};
 use tokio::sync::{Semaphore, watch};
 
 use crate::base_url::BaseUrl;
+use crate::endpoints::access::{Evaluation, OwnAccess};
 use crate::endpoints::change_feed::ChangeFeed;
 use crate::endpoints::change_stream::ChangeStream;
 use crate::endpoints::changes::Changes;
-use crate::endpoints::documentation::{Documentation, Served};
+use crate::endpoints::documentation::{Changing, Documentation, Served};
 use crate::endpoints::entry_point::EntryPoint;
 use crate::endpoints::exports::{EXPORTS_AT_WORK, ExportResources, Exports, MOST_EXPORTS};
 use crate::endpoints::health::{Health, Ready};
 use crate::endpoints::imports::{ImportResources, Imports};
+use crate::endpoints::policies::Policies;
 use crate::endpoints::problem_pages;
+use crate::endpoints::protected_resource::ProtectedResource;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
 use crate::endpoints::rule_trials::RuleTrials;
 use crate::endpoints::rules::Rules;
@@ -32,10 +36,11 @@ use crate::explorer::{Deployment, ExploredGroup, Explorer};
 use crate::groups::{GROUPS, Group, PathForm};
 use crate::headers::media_type::MediaType;
 use crate::links::{
-    CHANGE_STREAM, CHANGES, EXPORTS, HEALTH, IMPORTS, READINESS, RULE, RULE_SCHEMA, RULE_TRIAL,
-    RULES,
+    ACCESS, CHANGE_STREAM, CHANGES, EVALUATION, EXPORTS, HEALTH, IMPORTS, POLICIES, POLICY,
+    PROTECTED_RESOURCE, READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES,
 };
 use crate::middleware::cors::Cors;
+use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::request_context::RequestContext;
 use crate::request::body::BodyReader;
@@ -72,6 +77,8 @@ pub struct HttpOptions {
     pub stream_max_age: Duration,
     /// True when the service is about to stop: it still serves, and is not ready.
     pub is_leaving: watch::Receiver<bool>,
+    /// True if the operator wants that callers beyond this machine are not asked who they are.
+    pub is_open_to_all: bool,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<HeaderValue>,
     /// The JSON Schema of rule files.
@@ -84,9 +91,12 @@ pub struct HttpOptions {
 #[must_use]
 pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Response> + 'static {
     let base_url = Arc::new(options.base_url);
+    let gate = Arc::new(Gate::new(Arc::clone(&base_url), ports));
+    let access = AccessControl::new(Arc::clone(&ports.policies));
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(&base_url),
-        log: ChangeService::new(Arc::clone(&ports.changes)),
+        gate: Arc::clone(&gate),
+        log: ChangeService::new(Arc::clone(&ports.changes), access.clone()),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
         responses: MemoryBudget::of_mib(RESPONSE_BUDGET_MIB),
         comparisons: MemoryBudget::of_mib(COMPARISON_BUDGET_MIB),
@@ -95,9 +105,14 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     });
     let mut routes = Route::new();
     let limits = ResourceLimits { largest: options.max_body, key_lifetime: options.key_lifetime };
-    let ready = Ready { store: Arc::clone(&ports.readiness), is_leaving: options.is_leaving };
+    let ready = Ready {
+        store: Arc::clone(&ports.readiness),
+        is_leaving: options.is_leaving,
+        is_open_to_all: options.is_open_to_all,
+    };
     let stream = ChangeStream {
         feed: ChangeFeed::new(context.log.clone()),
+        gate: Arc::clone(&gate),
         base_url: Arc::clone(&base_url),
         permits: Arc::new(Semaphore::new(options.max_streams as usize)),
         max_age: options.stream_max_age,
@@ -106,11 +121,12 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     let bodies = BodyReader::new(options.max_import, options.body_timeout);
     let transfers =
         Transfers::new(&context, &ports.clock, bodies, (options.max_import, options.temp_dir));
-    let mut groups = Vec::new();
+    let (mut groups, mut services) = (Vec::new(), Vec::new());
     for group in GROUPS {
         let service = resource_use_cases(group.collection, ports, limits);
         if !group.is_nested() {
             groups.push(ExploredGroup { group, service: Arc::clone(&service) });
+            services.push((group.collection, Arc::clone(&service)));
             for (path, endpoint) in transfers.of(group, &service) {
                 routes = routes.at(path, endpoint);
             }
@@ -118,7 +134,7 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
         let endpoint = GroupEndpoint::new(group, service, Arc::clone(&context));
         for form in PathForm::ALL {
             let (types, methods) = (group.response_types(), endpoint.methods(form));
-            let by_method = MethodRouter::new(Arc::clone(&base_url), types, methods);
+            let by_method = MethodRouter::new(&gate, types, methods);
             routes = routes.at(group.path_of(form), by_method);
         }
     }
@@ -127,7 +143,9 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     let explorer =
         Explorer::new(Arc::clone(&context), groups, catalog.clone(), store, options.deployment);
     let trials = RuleTrialService::new(Arc::clone(&ports.trials), Arc::clone(&ports.clock));
-    let own_paths = OwnPaths { context: &context, catalog, explorer, trials };
+    let identity = ports.identity.clone();
+    let own_paths =
+        OwnPaths { context: &context, catalog, explorer, trials, access, identity, services };
     for (path, endpoint) in own_paths.all(stream, ready, options.rule_schema) {
         routes = routes.at(path, endpoint);
     }
@@ -162,23 +180,27 @@ impl Transfers {
     }
 
     fn of(&self, group: Group, service: &Arc<dyn ResourceUseCases>) -> Vec<(String, MethodRouter)> {
-        let base_url = || Arc::clone(&self.exports.context.base_url);
+        let gate = &self.exports.context.gate;
         let name = group.collection.name();
         let (service, resources) = (Arc::clone(service), Arc::clone(&self.imports));
         let imports = Imports { group, service: Arc::clone(&service), resources };
         let types = vec![MediaType::JSON, MediaType::HAL];
-        let imports = MethodRouter::new(base_url(), types, [(Method::POST, imports.boxed())]);
+        let asks = Asks::Operations(group, &[Permission::Create]);
+        let imports = MethodRouter::new(gate, types, [(Method::POST, asks, imports.boxed())]);
         let exports = FORMATS.iter().filter(|format| format.is_exported).map(|format| {
             let (service, resources) = (Arc::clone(&service), Arc::clone(&self.exports));
             let endpoint = Exports { group, service, format, resources }.boxed();
-            let methods = [(Method::GET, endpoint)];
-            let router =
-                MethodRouter::unnegotiated(base_url(), MediaType::of_file(format), methods);
+            let asks = Asks::Operations(group, &[Permission::Read]);
+            let methods = [(Method::GET, asks, endpoint)];
+            let router = MethodRouter::unnegotiated(gate, MediaType::of_file(format), methods);
             (format!("{EXPORTS}/{name}.{}", format.extension), router)
         });
         exports.chain([(format!("{IMPORTS}/{name}"), imports)]).collect()
     }
 }
+
+/// The types of the service's own representations.
+const HAL_TYPES: [MediaType; 2] = [MediaType::HAL, MediaType::JSON];
 
 /// The paths that belong to no group.
 struct OwnPaths<'a> {
@@ -186,6 +208,10 @@ struct OwnPaths<'a> {
     catalog: RuleCatalog,
     explorer: Arc<Explorer>,
     trials: RuleTrialService,
+    access: AccessControl,
+    identity: Option<Arc<dyn Identity>>,
+    /// The use cases of every group that shows a whole collection.
+    services: Vec<(Collection, Arc<dyn ResourceUseCases>)>,
 }
 
 impl OwnPaths<'_> {
@@ -195,38 +221,54 @@ impl OwnPaths<'_> {
         ready: Ready,
         rule_schema: String,
     ) -> Vec<(String, MethodRouter)> {
-        let Self { context, catalog, explorer, trials } = self;
-        let base_url = || Arc::clone(&context.base_url);
+        let Self { context, catalog, explorer, trials, access, identity, services } = self;
+        let (gate, base_url) = (&context.gate, || Arc::clone(&context.base_url));
         let service = context.log.clone();
         let changes = Changes { service, base_url: base_url(), time_limit: context.time_limit };
         let rules = || {
             let (catalog, explorer) = (catalog.clone(), Arc::clone(&explorer));
             Rules { catalog, base_url: base_url(), explorer }.boxed()
         };
+        let policies = || Policies { access: access.clone(), base_url: base_url() }.boxed();
+        let own_access = OwnAccess { access: access.clone(), context: Arc::clone(context) };
+        let evaluation =
+            Evaluation { access: access.clone(), services, context: Arc::clone(context) };
+        let protected =
+            ProtectedResource { identity: identity.clone(), base_url: base_url() };
         let trials = RuleTrials { service: trials, context: Arc::clone(context) };
         let post = |endpoint: BoxEndpoint<'static>| {
             let types = vec![MediaType::HAL, MediaType::JSON];
-            MethodRouter::new(base_url(), types, [(Method::POST, endpoint)])
+            MethodRouter::new(gate, types, [(Method::POST, Asks::SignedIn, endpoint)])
         };
-        let documentation = Arc::new(Documentation::new(base_url(), catalog.clone()));
-        let page_of = |endpoint| problem_pages::get(&context.base_url, endpoint);
-        let get = |types: &[MediaType], endpoint: BoxEndpoint<'static>| {
-            MethodRouter::new(base_url(), types.to_vec(), [(Method::GET, endpoint)])
+        let changing = Changing {
+            catalog: catalog.clone(),
+            access: access.clone(),
+            identity: identity.clone(),
+        };
+        let documentation = Arc::new(Documentation::new(base_url(), changing));
+        let page_of = |endpoint| problem_pages::get(gate, Asks::Anybody, endpoint);
+        let get = |types: &[MediaType], asks: Asks, endpoint: BoxEndpoint<'static>| {
+            MethodRouter::new(gate, types.to_vec(), [(Method::GET, asks, endpoint)])
         };
         // These have one representation each, so there is nothing to negotiate.
         let fixed = |kind: MediaType, endpoint: BoxEndpoint<'static>| {
-            MethodRouter::unnegotiated(base_url(), kind, [(Method::GET, endpoint)])
+            MethodRouter::unnegotiated(gate, kind, [(Method::GET, Asks::Nothing, endpoint)])
         };
         let entry_point = EntryPoint::new(&context.base_url, explorer.overview().boxed());
         let paths = [
             ("/", page_of(entry_point.boxed())),
-            (CHANGES, get(&[MediaType::HAL, MediaType::JSON], changes.boxed())),
-            (CHANGE_STREAM, get(&[MediaType::EVENT_STREAM], stream.boxed())),
-            (HEALTH, get(&[MediaType::JSON], Health.boxed())),
-            (READINESS, get(&[MediaType::JSON], ready.boxed())),
-            (RULES, get(&[MediaType::HAL, MediaType::JSON], rules())),
+            (CHANGES, get(&HAL_TYPES, Asks::SomeRead, changes.boxed())),
+            (CHANGE_STREAM, get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream.boxed())),
+            (HEALTH, get(&[MediaType::JSON], Asks::Nothing, Health.boxed())),
+            (READINESS, get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
+            (RULES, get(&HAL_TYPES, Asks::Nothing, rules())),
             (RULE, page_of(rules())),
             (RULE_TRIAL, post(trials.boxed())),
+            (POLICIES, get(&HAL_TYPES, Asks::Nothing, policies())),
+            (POLICY, get(&HAL_TYPES, Asks::Nothing, policies())),
+            (ACCESS, get(&HAL_TYPES, Asks::Anybody, own_access.boxed())),
+            (EVALUATION, post(evaluation.boxed())),
+            (PROTECTED_RESOURCE, get(&[MediaType::JSON], Asks::Nothing, protected.boxed())),
             (
                 "/openapi.json",
                 fixed(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation)).boxed()),
@@ -235,7 +277,7 @@ impl OwnPaths<'_> {
             ("/favicon.ico", fixed(MediaType::ICON, Served::Icon.boxed())),
         ];
         let paths = paths.into_iter().map(|(path, router)| (path.to_owned(), router));
-        let explained = problem_pages::all(&context.base_url, &explorer).unwrap_or_default();
+        let explained = problem_pages::all(gate, &explorer).unwrap_or_default();
         let pages = explorer.documentation(documentation.document()).unwrap_or_default();
         let pages = pages.into_iter().map(|page| {
             let served = Served::page(page.html, page.policy);
@@ -249,5 +291,7 @@ impl OwnPaths<'_> {
 /// serves it.
 #[must_use]
 pub fn openapi_document(base_url: BaseUrl, rules: Arc<dyn RuleBook>) -> String {
-    Documentation::new(Arc::new(base_url), RuleCatalog::new(rules)).openapi()
+    let access = AccessControl::new(Arc::new(NoPolicies::Open));
+    let changing = Changing { catalog: RuleCatalog::new(rules), access, identity: None };
+    Documentation::new(Arc::new(base_url), changing).openapi()
 }

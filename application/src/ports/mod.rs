@@ -57,6 +57,8 @@ pub struct Ports {
     pub rules: Arc<dyn RuleBook>,
     /// Trials of such rules.
     pub trials: Arc<dyn RuleTrials>,
+    /// Who callers are; without it, nobody is asked.
+    pub identity: Option<Arc<dyn Identity>>,
     /// The policies, which decide what callers may do.
     pub policies: Arc<dyn Policies>,
 }

@@ -27,12 +27,12 @@ pub trait ExportUseCases: Send + Sync {
 
 #[async_trait]
 impl<R: Resource> ExportUseCases for ResourceService<R> {
-    async fn select(&self, _caller: &Caller, request: &PageRequest) -> Result<Vec<Sequence>> {
+    async fn select(&self, caller: &Caller, request: &PageRequest) -> Result<Vec<Sequence>> {
         let query = request.query(self.collection);
-        Ok(self.repository.select(&self.reach(None), &query).await?)
+        Ok(self.repository.select(&self.reach(caller, None)?, &query).await?)
     }
 
-    async fn selected(&self, _caller: &Caller, changes: &[Sequence]) -> Result<Vec<ItemContent>> {
-        Ok(self.history.contents(&self.reach(None), changes).await?)
+    async fn selected(&self, caller: &Caller, changes: &[Sequence]) -> Result<Vec<ItemContent>> {
+        Ok(self.history.contents(&self.reach(caller, None)?, changes).await?)
     }
 }

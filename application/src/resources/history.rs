@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Item, ItemId, Members, Resource, Version, WriteOperation};
+use domain::{Item, ItemId, Members, Operation, Resource, Version, WriteOperation};
 use jiff::Timestamp;
 
 use super::listing::{Embedded, Listing, cut, require_within};
@@ -15,6 +15,9 @@ use super::{ResourceService, Written};
 use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Reach, Scope, ShownItem};
 use crate::query::{MemberNames, PageRequest, PageStart};
 use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Result};
+
+/// The operations that a restoration needs whatever the item is now.
+const RESTORES: &[Operation] = &[Operation::Read, Operation::History];
 
 /// Some versions of an item, the newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,12 +118,13 @@ pub trait HistoryUseCases: Send + Sync {
 impl<R: Resource> HistoryUseCases for ResourceService<R> {
     async fn versions(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         item: ItemAddress,
         page: u64,
         page_size: u64,
     ) -> Result<VersionPage> {
-        let newest = self.newest_change(item).await?;
+        let reach = self.past_reach(caller, item.parent)?;
+        let newest = self.newest_change(&reach, item.id).await?;
         let latest = newest.version;
         let skipped = i64::try_from((page - 1).saturating_mul(page_size)).unwrap_or(i64::MAX);
         let first = latest.number().saturating_sub(skipped);
@@ -128,20 +132,21 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
             let page_count = Some(latest.number().unsigned_abs().div_ceil(page_size));
             return Err(ApplicationError::PageOutOfRange { page, page_count });
         }
-        let (reach, first) = (self.reach(item.parent), Version::from_number(first));
+        let first = Version::from_number(first);
         let versions = self.history.versions(&reach, item.id, first, page_size).await?;
         Ok(VersionPage { versions, latest, exists: newest.kind != WriteOperation::Delete })
     }
 
     async fn version(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         item: ItemAddress,
         version: Version,
     ) -> Result<(PastVersion, Item)> {
-        let found = self.history.version(&self.reach(item.parent), item.id, version).await?;
+        let reach = self.past_reach(caller, item.parent)?;
+        let found = self.history.version(&reach, item.id, version).await?;
         let Some(found) = found else {
-            let latest = self.newest_change(item).await?.version;
+            let latest = self.newest_change(&reach, item.id).await?.version;
             return Err(ApplicationError::VersionNotFound { latest });
         };
         match found.item.clone() {
@@ -167,13 +172,14 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
 
     async fn get_at(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         item: ItemAddress,
         time: Timestamp,
         fields: Option<&MemberNames>,
     ) -> Result<(PastVersion, Item)> {
+        let reach = self.past_reach(caller, item.parent)?;
         self.require_past(time).await?;
-        let found = self.history.version_at(&self.reach(item.parent), item.id, time).await?;
+        let found = self.history.version_at(&reach, item.id, time).await?;
         let found = found.ok_or(ApplicationError::ItemNotFound)?;
         let mut item = found.item.clone().ok_or(ApplicationError::ItemNotFound)?;
         cut(&mut item, fields);
@@ -182,19 +188,19 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
 
     async fn list_at(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         parent: Option<ItemId>,
         time: Timestamp,
         request: &PageRequest,
     ) -> Result<Listing> {
+        let reach = self.past_reach(caller, parent)?;
         self.require_past(time).await?;
         if let Some(parent) = parent {
             let collection = self.collection.parent().ok_or(ApplicationError::ParentNotFound)?;
-            let reach = Reach::of_the_service(Scope::of(collection));
-            let found = self.history.version_at(&reach, parent, time).await?;
+            let of_parent = Reach::of_the_service(Scope::of(collection));
+            let found = self.history.version_at(&of_parent, parent, time).await?;
             found.and_then(|found| found.item).ok_or(ApplicationError::ParentNotFound)?;
         }
-        let reach = self.reach(parent);
         let query = PastPageQuery {
             position: request.query(self.collection).position,
             limit: request.page_size,
@@ -209,22 +215,27 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         require_within(request, &content, has_items).await?;
         for listed in &mut content.items {
             cut(&mut listed.shown.item, request.view.fields.as_ref());
+            self.access.cut_links(caller, self.collection, &mut listed.shown.links);
         }
         Ok(Listing::new(request, content.into(), Embedded::default()))
     }
 
     async fn restore(&self, write: &ItemWrite<'_>, version: Version) -> Result<Restored> {
         let ItemWrite { options, item, .. } = *write;
+        let caller = &options.caller;
+        self.access.require(caller, self.collection, RESTORES)?;
         let _in_flight = self.in_flight.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
             let is_created = answered.kind == WriteOperation::Create;
-            return Ok(Restored { is_created, written: answered.into() });
+            let written = self.written_by(caller, answered.into());
+            return Ok(Restored { is_created, written });
         }
         let (_, past) = self.version(&options.caller, item, version).await?;
         require_memory(write, &past)?;
         let body = stored_members(&past)?;
         for _ in 0..MAX_ATTEMPTS {
-            if self.repository.find(&self.reach(item.parent), item.id).await?.is_some() {
+            let reach = self.reach(caller, item.parent)?;
+            if self.repository.find(&reach, item.id).await?.is_some() {
                 match self.change(write, WriteOperation::Replace, &body).await {
                     // It was removed just now.
                     Err(ApplicationError::ItemNotFound) => {}
@@ -240,9 +251,9 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
 
 impl<R: Resource> ResourceService<R> {
     /// The last change of an item that exists or did.
-    async fn newest_change(&self, item: ItemAddress) -> Result<LoggedChange> {
-        let (reach, newest) = (self.reach(item.parent), Version::from_number(i64::MAX));
-        let changes = self.history.versions(&reach, item.id, newest, 1).await?;
+    async fn newest_change(&self, reach: &Reach, item: ItemId) -> Result<LoggedChange> {
+        let newest = Version::from_number(i64::MAX);
+        let changes = self.history.versions(reach, item, newest, 1).await?;
         changes.into_iter().next().ok_or(ApplicationError::ItemNotFound)
     }
 
@@ -257,6 +268,7 @@ impl<R: Resource> ResourceService<R> {
         if precondition.is.is_some() {
             return Err(ApplicationError::ItemDeleted);
         }
+        self.access.require(&options.caller, self.collection, &[Operation::Create])?;
         self.require_parent(past.parent).await?;
         let draft = Draft::<R>::of(body, Some(past.id));
         let own = ItemAddress::of(past);
@@ -266,19 +278,20 @@ impl<R: Resource> ResourceService<R> {
         let stored = if options.is_dry_run {
             Ok(self.would_be_restored(past, item).await?)
         } else {
-            let metadata = self.metadata(options, read_set, &warnings);
+            let metadata = self.metadata(options, &[Operation::Create], read_set, &warnings)?;
             self.repository.restore(self.scope(past.parent), item, metadata).await
         };
         self.written(options, stored, warnings).await
     }
 
     async fn would_be_restored(&self, past: &Item, item: NewItem) -> Result<ShownItem> {
-        let newest = self.newest_change(ItemAddress::of(past)).await?;
+        let reach = Reach::of_the_service(self.scope(past.parent));
+        let newest = self.newest_change(&reach, past.id).await?;
         let mut shown = self.would_be_inserted(past.parent, item).await?;
         shown.item.version = newest.version.next();
         shown.item.created_at = past.created_at;
         if let Some(continued) = past.continues {
-            let found = self.repository.find(&self.reach(None), continued).await?;
+            let found = self.repository.find(&self.everything(), continued).await?;
             shown.links.continues = found.map(|found| found.item.id);
         }
         Ok(shown)

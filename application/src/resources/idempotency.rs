@@ -6,12 +6,12 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use domain::{Resource, Violations};
+use domain::{Operation, Resource, Violations};
 use jiff::Timestamp;
 
 use super::ResourceService;
 use super::result::{Written, remarks};
-use crate::ports::{Answered, ReadDependency, Warrant, WriteMetadata};
+use crate::ports::{Answered, ReadDependency, WriteMetadata};
 use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
 
 /// The identities of the keys whose requests are at work.
@@ -53,24 +53,25 @@ fn key(options: &WriteOptions) -> Option<&IdempotencyKey> {
 }
 
 impl<R: Resource> ResourceService<R> {
-    /// Returns the record of a write that was decided on `read_set`, for the change log and the
-    /// store of idempotency keys.
+    /// Returns the record of a write that performs some operations and was decided on `read_set`, for
+    /// the change log and the store of idempotency keys.
     pub(super) fn metadata(
         &self,
         options: &WriteOptions,
+        operations: &[Operation],
         read_set: Vec<ReadDependency>,
         warnings: &Violations,
-    ) -> WriteMetadata {
+    ) -> Result<WriteMetadata> {
         let time = self.clock.now();
         let lifetime = self.limits.key_lifetime;
-        let warrant = Warrant::of_the_service(&options.caller, options.request_id.as_deref());
-        WriteMetadata {
+        let warrant = self.access.warrant(options, self.collection, operations)?;
+        Ok(WriteMetadata {
             key: key(options).cloned(),
             key_expires: time.checked_add(lifetime).unwrap_or(Timestamp::MAX),
             remarks: remarks(warnings),
             read_set,
             ..WriteMetadata::under(warrant, time)
-        }
+        })
     }
 
     /// Returns the outcome of a request, or the response that it got when it was sent before: that
@@ -92,7 +93,7 @@ impl<R: Resource> ResourceService<R> {
     /// Returns the response that the request got when it was sent before, if any.
     pub(super) async fn answered(&self, options: &WriteOptions) -> Result<Option<Answered>> {
         let Some(sent) = key(options) else { return Ok(None) };
-        let metadata = self.metadata(options, Vec::new(), &Violations::default());
+        let metadata = self.metadata(options, &[], Vec::new(), &Violations::default())?;
         match self.repository.answered(&metadata).await? {
             Some(answered) if *answered.fingerprint != *sent.fingerprint => {
                 Err(ApplicationError::KeyReused)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use domain::{Item, ItemId, Members, Relation, RelationKind};
 
-use crate::ports::{ItemRepository, ListedItem, ListedPage, Reach, Scope, ShownItem};
+use crate::ports::{ItemRepository, ListedItem, ListedPage, Reach, ShownItem};
 use crate::query::{MemberNames, PageRequest, PageStart, Search, SortPosition, Total};
 use crate::{ApplicationError, Result};
 
@@ -51,19 +51,6 @@ impl Embedded {
         }
         self.0.push((relation, by_id));
         self
-    }
-
-    /// Finds the related items, with one query for each relation, however many items there are.
-    pub(crate) async fn find(
-        repository: &dyn ItemRepository,
-        embed: &[Relation],
-        items: &[&ShownItem],
-    ) -> Result<Self> {
-        let mut embedded = Self::default();
-        for relation in embed {
-            embedded = embedded.with(*relation, related(repository, *relation, items).await?);
-        }
-        Ok(embedded)
     }
 }
 
@@ -198,18 +185,19 @@ pub(crate) fn cut(item: &mut Item, fields: Option<&MemberNames>) {
     }
 }
 
-async fn related(
+/// Finds the items of a relation, with one query, however many items there are.
+pub(super) async fn related(
     repository: &dyn ItemRepository,
+    reach: &Reach,
     relation: Relation,
     items: &[&ShownItem],
 ) -> Result<Vec<ShownItem>> {
-    let reach = Reach::of_the_service(Scope::of(relation.to));
     if relation.kind == RelationKind::Children {
         let parents: Vec<_> = items.iter().map(|shown| shown.item.id).collect();
         if parents.is_empty() {
             return Ok(Vec::new());
         }
-        let found = repository.belonging_to(&reach, &parents, MOST_EMBEDDED + 1).await?;
+        let found = repository.belonging_to(reach, &parents, MOST_EMBEDDED + 1).await?;
         if found.len() as u64 > MOST_EMBEDDED {
             return Err(ApplicationError::TooMuchEmbedded);
         }
@@ -218,5 +206,5 @@ async fn related(
     let mut ids: Vec<_> = items.iter().filter_map(|shown| related_id(relation, shown)).collect();
     ids.sort_unstable();
     ids.dedup();
-    Ok(repository.find_many(&reach, &ids).await?)
+    Ok(repository.find_many(reach, &ids).await?)
 }

@@ -24,13 +24,13 @@ mod write;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use domain::{Collection, Document, Fields, ItemId, Proposal, Resource};
+use domain::{Collection, Document, Fields, ItemId, Operation, Proposal, Resource};
 use jiff::SignedDuration;
 
 use crate::ports::{
     Clock, History, IdGenerator, ItemRepository, Ports, Reach, RuleBook, Scope, ShownItem,
 };
-use crate::{ApplicationError, ItemAddress, Result};
+use crate::{AccessControl, ApplicationError, Caller, ItemAddress, Result};
 
 pub use audit::{AuditUseCases, Audited, audited_operation};
 pub use export::ExportUseCases;
@@ -85,6 +85,7 @@ pub struct ResourceService<R> {
     ids: Arc<dyn IdGenerator>,
     clock: Arc<dyn Clock>,
     rules: Arc<dyn RuleBook>,
+    access: AccessControl,
     limits: ResourceLimits,
     in_flight: InFlightKeys,
     resource: PhantomData<fn() -> R>,
@@ -94,7 +95,7 @@ impl<R: Resource> ResourceService<R> {
     /// The use cases of `collection`.
     #[must_use]
     pub fn new(collection: Collection, ports: &Ports, limits: ResourceLimits) -> Self {
-        let Ports { items, history, ids, clock, rules, .. } = ports.clone();
+        let Ports { items, history, ids, clock, rules, policies, .. } = ports.clone();
         Self {
             collection,
             repository: items,
@@ -102,6 +103,7 @@ impl<R: Resource> ResourceService<R> {
             ids,
             clock,
             rules,
+            access: AccessControl::new(policies),
             limits,
             in_flight: InFlightKeys::default(),
             resource: PhantomData,
@@ -112,14 +114,36 @@ impl<R: Resource> ResourceService<R> {
         Scope { collection: self.collection, parent }
     }
 
-    /// The part of the store that is read for a caller.
-    fn reach(&self, parent: Option<ItemId>) -> Reach {
-        Reach::of_the_service(self.scope(parent))
+    /// The part of the store that a caller reads.
+    fn reach(&self, caller: &Caller, parent: Option<ItemId>) -> Result<Reach> {
+        self.access.reach(caller, self.scope(parent), &[Operation::Read])
     }
 
-    async fn find(&self, item: ItemAddress) -> Result<ShownItem> {
-        let found = self.repository.find(&self.reach(item.parent), item.id).await?;
+    /// The part of the store whose past a caller reads.
+    fn past_reach(&self, caller: &Caller, parent: Option<ItemId>) -> Result<Reach> {
+        self.access.reach(caller, self.scope(parent), &[Operation::Read, Operation::History])
+    }
+
+    /// The whole collection, for decisions that are the same whoever asks for them.
+    fn everything(&self) -> Reach {
+        Reach::of_the_service(self.scope(None))
+    }
+
+    /// Returns the item that a caller addresses, with all its links.
+    async fn find(&self, caller: &Caller, item: ItemAddress) -> Result<ShownItem> {
+        let found = self.repository.find(&self.reach(caller, item.parent)?, item.id).await?;
         found.ok_or(ApplicationError::ItemNotFound)
+    }
+
+    /// Returns an item as a caller may see it.
+    fn seen_by(&self, caller: &Caller, mut shown: ShownItem) -> ShownItem {
+        self.access.cut_links(caller, self.collection, &mut shown.links);
+        shown
+    }
+
+    /// Returns what was written as a caller may see it.
+    fn written_by(&self, caller: &Caller, written: Written) -> Written {
+        Written { shown: self.seen_by(caller, written.shown), ..written }
     }
 
     /// Reports an unknown parent before the body is judged; the store checks again when it writes.

@@ -1,12 +1,14 @@
 //! Reads of what there is now.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use domain::{ItemId, Resource, Verdict, WriteOperation};
+use domain::{ItemId, Operation, Relation, Resource, Verdict, WriteOperation};
 
 use super::ResourceService;
-use super::listing::{Embedded, Listing, require_within};
+use super::listing::{Embedded, Listing, related, require_within};
 use super::validate::{Draft, stored_members};
-use crate::ports::{Revision, ShownItem, ValueCounts};
+use crate::ports::{ListedPage, Revision, Scope, ShownItem, ValueCounts};
 use crate::query::{PageQuery, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, Result};
 
@@ -60,6 +62,17 @@ pub trait ReadUseCases: Send + Sync {
         view: &View,
     ) -> Result<(ShownItem, Embedded, Verdict)>;
 
+    /// Refuses a caller who may not perform an operation on an item, which the caller sees.
+    ///
+    /// # Errors
+    /// `CredentialsRequired`; `InsufficientScope`; `NotPermitted`; `ItemNotFound`; `Store`.
+    async fn require_permission(
+        &self,
+        caller: &Caller,
+        item: ItemAddress,
+        operation: Operation,
+    ) -> Result<()>;
+
     /// The values that most items of the collection have for a member that is
     /// [counted](domain::collection::CollectionSpec::counted), at most `limit`, and the time of the counts.
     ///
@@ -72,11 +85,11 @@ pub trait ReadUseCases: Send + Sync {
 impl<R: Resource> ReadUseCases for ResourceService<R> {
     async fn list(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         parent: Option<ItemId>,
         request: &PageRequest,
     ) -> Result<Listing> {
-        let (reach, query) = (self.reach(parent), request.query(self.collection));
+        let (reach, query) = (self.reach(caller, parent)?, request.query(self.collection));
         let content = self.repository.page(&reach, &query).await?;
         let has_items = async {
             let position = PageStart::Offset(0);
@@ -85,19 +98,19 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         };
         require_within(request, &content, has_items).await?;
         let shown: Vec<_> = content.items.iter().map(|listed| &listed.shown).collect();
-        let embedded =
-            Embedded::find(self.repository.as_ref(), &request.view.embed, &shown).await?;
+        let embedded = self.embedded(caller, &request.view.embed, &shown).await?;
+        let content = self.page_seen_by(caller, content);
         Ok(Listing::new(request, content, embedded))
     }
 
     async fn revision(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         parent: Option<ItemId>,
         request: &PageRequest,
     ) -> Result<Option<Revision>> {
         let related = request.view.related(self.collection);
-        let totals = self.repository.totals(&self.reach(parent), &related).await?;
+        let totals = self.repository.totals(&self.reach(caller, parent)?, &related).await?;
         let is_there = request.page == 1
             || request.position.is_some()
             || (request.selection.is_everything()
@@ -107,20 +120,20 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
 
     async fn get(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         item: ItemAddress,
         view: &View,
     ) -> Result<(ShownItem, Embedded)> {
         let shown = match &view.fields {
-            None => self.find(item).await?,
+            None => self.find(caller, item).await?,
             Some(fields) => {
-                let reach = self.reach(item.parent);
+                let reach = self.reach(caller, item.parent)?;
                 let found = self.repository.find_fields(&reach, item.id, fields).await?;
                 found.ok_or(ApplicationError::ItemNotFound)?
             }
         };
-        let embedded = Embedded::find(self.repository.as_ref(), &view.embed, &[&shown]).await?;
-        Ok((shown, embedded))
+        let embedded = self.embedded(caller, &view.embed, &[&shown]).await?;
+        Ok((self.seen_by(caller, shown), embedded))
     }
 
     async fn examine(
@@ -139,12 +152,60 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         Ok((shown, embedded, verdict))
     }
 
-    async fn value_counts(
+    async fn require_permission(
         &self,
-        _caller: &Caller,
-        member: &str,
-        limit: u64,
-    ) -> Result<ValueCounts> {
-        Ok(self.repository.value_counts(&self.reach(None), member, limit).await?)
+        caller: &Caller,
+        item: ItemAddress,
+        operation: Operation,
+    ) -> Result<()> {
+        let operations = &[Operation::Read, operation];
+        let access = self.access.require(caller, self.collection, operations)?;
+        self.find(caller, item).await?;
+        self.require_on(access, caller, operation, item).await
+    }
+
+    async fn value_counts(&self, caller: &Caller, member: &str, limit: u64) -> Result<ValueCounts> {
+        Ok(self.repository.value_counts(&self.reach(caller, None)?, member, limit).await?)
+    }
+}
+
+impl<R: Resource> ResourceService<R> {
+    /// Finds the items that are shown beside others, with one query for each relation. Those that the
+    /// caller may not see are left out.
+    async fn embedded(
+        &self,
+        caller: &Caller,
+        relations: &[Relation],
+        items: &[&ShownItem],
+    ) -> Result<Embedded> {
+        let mut embedded = Embedded::default();
+        for relation in relations {
+            let scope = Scope::of(relation.to);
+            let related = match self.access.reach(caller, scope, &[Operation::Read]) {
+                Ok(reach) => {
+                    let mut found =
+                        related(self.repository.as_ref(), &reach, *relation, items).await?;
+                    for shown in &mut found {
+                        self.access.cut_links(caller, relation.to, &mut shown.links);
+                    }
+                    found
+                }
+                Err(_) => Vec::new(),
+            };
+            embedded = embedded.with(*relation, related);
+        }
+        Ok(embedded)
+    }
+
+    /// Returns a page as a caller may see it.
+    pub(super) fn page_seen_by(&self, caller: &Caller, page: Arc<ListedPage>) -> Arc<ListedPage> {
+        if !self.access.cuts_links(caller, self.collection) {
+            return page;
+        }
+        let mut page = Arc::unwrap_or_clone(page);
+        for listed in &mut page.items {
+            self.access.cut_links(caller, self.collection, &mut listed.shown.links);
+        }
+        Arc::new(page)
     }
 }

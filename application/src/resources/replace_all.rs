@@ -113,7 +113,7 @@ impl<R: Resource> ResourceService<R> {
         body: &ReplacementBody,
         named: &[ItemId],
     ) -> Result<Vec<Result<ProposedItem<R>, Violation>>> {
-        let known = self.repository.find_many(&self.reach(None), named).await?;
+        let known = self.repository.find_many(&self.everything(), named).await?;
         let mut known: HashMap<_, _> =
             known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
         let mut elements = Vec::with_capacity(body.elements.len());

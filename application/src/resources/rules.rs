@@ -104,11 +104,11 @@ impl<R: Resource> ResourceService<R> {
         decision: &mut DecisionContext,
     ) -> Result<Revision> {
         let revision =
-            self.repository.totals(&self.reach(None), &self.referenced()).await?.revision;
+            self.repository.totals(&self.everything(), &self.referenced()).await?.revision;
         let kept: HashSet<_> = kept.iter().copied().collect();
         let mut query = PageQuery::all(self.collection, REMOVALS_AT_A_TIME);
         loop {
-            let page = self.repository.page(&self.reach(None), &query).await?;
+            let page = self.repository.page(&self.everything(), &query).await?;
             let items = page.items.iter().map(|listed| &listed.shown);
             for removed in items.filter(|shown| !kept.contains(&shown.item.id)) {
                 let own = ItemAddress::of(&removed.item);

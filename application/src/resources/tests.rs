@@ -92,6 +92,7 @@ fn ruled_service<R: domain::Resource>(
     rules.expect_rules().returning(move |_| book.clone());
     let (history, rules) = (Arc::new(MockHistory::new()), Arc::new(rules));
     let ports = Ports {
+        identity: None,
         policies: Arc::new(crate::NoPolicies::Open),
         items: Arc::new(repository),
         history,

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use domain::{
-    Item, ItemId, Members, Pointer, Resource, Version, Violation, Violations, WriteOperation,
+    Item, ItemId, Members, Operation, Pointer, Resource, Version, Violation, Violations,
+    WriteOperation,
 };
 
 use super::ResourceService;
@@ -10,13 +11,17 @@ use super::replace_all::{Judged, ReplacementBody};
 use super::result::{Replaced, Written};
 use super::rules::Decision;
 use super::validate::{Draft, refused};
-use crate::ports::{CollectionWrite, NewItem, RepositoryError, Revision, ShownItem};
+use crate::ports::{Access, CollectionWrite, NewItem, RepositoryError, Revision, ShownItem};
 use crate::query::PageRequest;
-use crate::{ApplicationError, ItemAddress, ItemWrite, Precondition, Result, WriteOptions};
+use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Precondition, Result, WriteOptions};
 
 /// How often a write without a condition starts over when others write the same item, before it
 /// gives up.
 pub(super) const MAX_ATTEMPTS: usize = 200;
+
+/// The operations of a replacement of a whole collection.
+const REPLACES_ALL: &[Operation] =
+    &[Operation::Read, Operation::Create, Operation::Replace, Operation::Delete];
 
 /// The writes.
 #[async_trait]
@@ -80,42 +85,56 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         parent: Option<ItemId>,
         body: Members,
     ) -> Result<Written> {
+        let caller = &options.caller;
+        self.access.require(caller, self.collection, &[Operation::Create])?;
+        if parent.is_some() {
+            self.reach(caller, parent)?;
+        }
         let _in_flight = self.in_flight.begin(options)?;
         let created = async {
             self.require_parent(parent).await?;
             self.insert(options, parent, &body, None).await
         };
-        self.unless_answered(options, created.await).await
+        let written = self.unless_answered(options, created.await).await?;
+        Ok(self.written_by(caller, written))
     }
 
     async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
         let ItemWrite { options, item, precondition, .. } = *write;
+        let caller = &options.caller;
+        self.access.require(caller, self.collection, &[Operation::Read, Operation::Create])?;
         let _in_flight = self.in_flight.begin(options)?;
         let continued = async {
-            check(precondition, &self.find(item).await?)?;
+            check(precondition, &self.find(caller, item).await?)?;
             self.insert(options, item.parent, &body, Some(item.id)).await
         };
-        self.unless_answered(options, continued.await).await
+        let written = self.unless_answered(options, continued.await).await?;
+        Ok(self.written_by(caller, written))
     }
 
     async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        self.change(write, WriteOperation::Replace, &body).await
+        let written = self.change(write, WriteOperation::Replace, &body).await?;
+        Ok(self.written_by(&write.options.caller, written))
     }
 
     async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written> {
-        self.change(write, WriteOperation::Patch, &patch).await
+        let written = self.change(write, WriteOperation::Patch, &patch).await?;
+        Ok(self.written_by(&write.options.caller, written))
     }
 
     async fn delete(&self, write: &ItemWrite<'_>) -> Result<()> {
         let ItemWrite { options, item, precondition, .. } = *write;
+        let access = self.require_write(options, Operation::Delete)?;
         for _ in 0..MAX_ATTEMPTS {
-            let shown = self.find(item).await?;
+            let shown = self.find(&options.caller, item).await?;
+            self.require_on(access, &options.caller, Operation::Delete, item).await?;
             check(precondition, &shown)?;
             let read_set = self.decide_removal(options, &shown).await?;
             if options.is_dry_run {
                 return Ok(());
             }
-            let metadata = self.metadata(options, read_set, &Violations::default());
+            let operations = &[Operation::Delete];
+            let metadata = self.metadata(options, operations, read_set, &Violations::default())?;
             let (scope, version) = (self.scope(item.parent), shown.item.version);
             match self.repository.delete(scope, item.id, version, metadata).await {
                 Err(RepositoryError::VersionConflict) => {}
@@ -132,6 +151,7 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         body: &ReplacementBody,
         first: &PageRequest,
     ) -> Result<Replaced> {
+        self.access.require_whole(&options.caller, self.collection, REPLACES_ALL)?;
         for _ in 0..MAX_ATTEMPTS {
             let expected = self.expected_revision(precondition).await?;
             let Judged { content, items, warnings, read_set } =
@@ -139,13 +159,14 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
             let written = if options.is_dry_run {
                 Ok(CollectionWrite { time: self.clock.now(), revision: Revision(0) })
             } else {
-                let metadata = self.metadata(options, read_set, &warnings);
+                let metadata = self.metadata(options, REPLACES_ALL, read_set, &warnings)?;
                 self.repository.replace_all(self.collection, content, metadata).await
             };
             match written {
                 Err(RepositoryError::VersionConflict) => {}
                 written => {
-                    let listing = self.first_page_of(items, written?, first).await?;
+                    let mut listing = self.first_page_of(items, written?, first).await?;
+                    listing.content = self.page_seen_by(&options.caller, listing.content);
                     return Ok(Replaced { listing, warnings });
                 }
             }
@@ -173,7 +194,7 @@ impl<R: Resource> ResourceService<R> {
             let stored = if options.is_dry_run {
                 Ok(self.would_be_inserted(parent, addition).await?)
             } else {
-                let metadata = self.metadata(options, read_set, &warnings);
+                let metadata = self.metadata(options, &[Operation::Create], read_set, &warnings)?;
                 self.repository.insert(self.scope(parent), addition, metadata).await
             };
             if let Some(written) = self.written(options, stored, warnings).await? {
@@ -181,6 +202,36 @@ impl<R: Resource> ResourceService<R> {
             }
         }
         Err(ApplicationError::TooManyConflicts)
+    }
+
+    /// Refuses a caller who may perform an operation on no item.
+    pub(super) fn require_write(
+        &self,
+        options: &WriteOptions,
+        operation: Operation,
+    ) -> Result<Access> {
+        self.access.require(&options.caller, self.collection, &[Operation::Read, operation])
+    }
+
+    /// Refuses a caller who may perform an operation on some items, and not on this one.
+    pub(super) async fn require_on(
+        &self,
+        access: Access,
+        caller: &Caller,
+        operation: Operation,
+        item: ItemAddress,
+    ) -> Result<()> {
+        if access.has_all(operation) {
+            return Ok(());
+        }
+        let creator = self.repository.creator(&self.reach(caller, item.parent)?, item.id).await?;
+        let creator = creator.ok_or(ApplicationError::ItemNotFound)?.caller;
+        let is_own = creator.is_some() && creator.as_deref() == caller.id();
+        let operations = if is_own { access.own } else { access.others };
+        if operations.contains(operation) {
+            return Ok(());
+        }
+        Err(self.access.refusal(caller, self.collection, operation))
     }
 
     /// The read-modify-write that replace and patch share.
@@ -191,8 +242,10 @@ impl<R: Resource> ResourceService<R> {
         body: &Members,
     ) -> Result<Written> {
         let ItemWrite { options, item, precondition, .. } = *write;
+        let access = self.require_write(options, operation.into())?;
         for _ in 0..MAX_ATTEMPTS {
-            let shown = self.find(item).await?;
+            let shown = self.find(&options.caller, item).await?;
+            self.require_on(access, &options.caller, operation.into(), item).await?;
             check(precondition, &shown)?;
             if operation == WriteOperation::Patch {
                 require_memory(write, &shown.item)?;
@@ -209,7 +262,8 @@ impl<R: Resource> ResourceService<R> {
             let stored = if options.is_dry_run {
                 Ok(self.would_be_updated(shown, replacement).await?)
             } else {
-                let metadata = self.metadata(options, read_set, &warnings);
+                let operations = &[operation.into()];
+                let metadata = self.metadata(options, operations, read_set, &warnings)?;
                 let scope = self.scope(item.parent);
                 self.repository.update(scope, replacement, operation, metadata).await
             };
@@ -257,7 +311,8 @@ impl<R: Resource> ResourceService<R> {
         if !precondition.is_conditional() {
             return Ok(None);
         }
-        let current = self.repository.totals(&self.reach(None), &self.referenced()).await?.revision;
+        let totals = self.repository.totals(&self.everything(), &self.referenced()).await?;
+        let current = totals.revision;
         if precondition.excludes(&current) {
             Err(ApplicationError::CollectionChanged { current })
         } else {

@@ -32,8 +32,6 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct ChangeFeed {
     service: ChangeService,
-    /// On whose behalf the log is read for all listeners together.
-    own: Caller,
     /// Present while there are listeners.
     live: Arc<Mutex<Option<Live>>>,
 }
@@ -71,7 +69,7 @@ pub fn require_own(after: Option<LogPosition>, history: History) -> Result<(), P
 
 impl ChangeFeed {
     pub fn new(service: ChangeService) -> Self {
-        Self { service, own: Caller::service("feed"), live: Arc::default() }
+        Self { service, live: Arc::default() }
     }
 
     /// The history of the log now.
@@ -86,13 +84,13 @@ impl ChangeFeed {
         caller: Caller,
         after: Option<Sequence>,
     ) -> Result<Listener, ApplicationError> {
-        let sent = self.service.begin(&caller, after).await?;
+        let sent = self.service.begin(after).await?;
         Ok(Listener { feed: self.clone(), caller, sent, ready: VecDeque::new(), live: None })
     }
 
     /// The changes after a place in the log, which is near its end.
     async fn subscribe(&self) -> Result<(Receiver<Arc<LoggedChange>>, Sequence), ApplicationError> {
-        let last = self.service.last(&self.own).await?;
+        let last = self.service.last().await?;
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Live { sender, read_to }) = live.as_ref() {
             return Ok((sender.subscribe(), *read_to));
@@ -106,7 +104,7 @@ impl ChangeFeed {
     /// Sends new changes to all listeners, until there are none.
     async fn follow(self, mut read_to: Sequence) {
         loop {
-            match self.service.follow(&self.own, read_to, None, AT_A_TIME).await {
+            match self.service.follow_for_all(read_to, AT_A_TIME).await {
                 Ok(page) => {
                     read_to = page.read_to;
                     let was_all = page.changes.is_empty();
@@ -147,13 +145,16 @@ impl Listener {
         self.sent
     }
 
-    /// Waits for the next change, or until the listener is cut off. Nothing is lost if the future is
+    /// Waits for the next change that the caller may be told of, or until the listener is cut off. Nothing is lost if the future is
     /// dropped.
     pub async fn next(&mut self) -> Result<LoggedChange, TooSlow> {
         loop {
             if let Some(change) = self.ready.pop_front() {
                 self.sent = change.sequence;
-                return Ok(change);
+                if self.feed.service.is_visible(&self.caller, &change) {
+                    return Ok(change);
+                }
+                continue;
             }
             // A stream that waits keeps no memory for changes.
             self.ready = VecDeque::new();
@@ -167,7 +168,9 @@ impl Listener {
                 Some(live) => match live.recv().await {
                     Ok(change) if change.sequence > self.sent => {
                         self.sent = change.sequence;
-                        return Ok(LoggedChange::clone(&change));
+                        if self.feed.service.is_visible(&self.caller, &change) {
+                            return Ok(LoggedChange::clone(&change));
+                        }
                     }
                     // The log had it already.
                     Ok(_) => {}
@@ -196,7 +199,7 @@ impl Listener {
     }
 
     async fn read(&self) -> Result<LogPage, ApplicationError> {
-        self.feed.service.follow(&self.caller, self.sent, None, AT_A_TIME).await
+        self.feed.service.follow_for_all(self.sent, AT_A_TIME).await
     }
 }
 
@@ -205,13 +208,17 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use application::{ChangeAuthor, ChangeLog, RepositoryError};
+    use application::{AccessControl, ChangeAuthor, ChangeLog, NoPolicies, RepositoryError};
     use async_trait::async_trait;
     use domain::{Collection, ItemId, Version, WriteOperation};
     use jiff::Timestamp;
     use uuid::Uuid;
 
     use super::*;
+
+    fn access() -> AccessControl {
+        AccessControl::new(Arc::new(NoPolicies::Open))
+    }
 
     /// A log that has so many changes.
     struct Counter(AtomicI64);
@@ -253,7 +260,7 @@ mod tests {
 
     fn feed(changes: i64) -> (ChangeFeed, Arc<Counter>) {
         let log = Arc::new(Counter(AtomicI64::new(changes)));
-        (ChangeFeed::new(ChangeService::new(Arc::<Counter>::clone(&log))), log)
+        (ChangeFeed::new(ChangeService::new(Arc::<Counter>::clone(&log), access())), log)
     }
 
     #[tokio::test(start_paused = true)]

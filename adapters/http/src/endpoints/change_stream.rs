@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{LoggedChange, Sequence};
+use application::{Caller, LoggedChange, Sequence};
 use bytes::Bytes;
 use domain::Collection;
 use futures_util::stream;
@@ -25,14 +25,18 @@ use crate::groups::GroupSpec;
 use crate::hal::Change;
 use crate::headers::media_type::MediaType;
 use crate::links::CHANGES;
+use crate::middleware::gate::Gate;
 use crate::problem::Problem;
 use crate::query::change_cursor::{History, LogPosition};
 use crate::query::{ChangesQuery, change_cursor, invalid};
-use crate::request::caller::caller_of;
+use crate::request::caller::{PresentedToken, caller_of};
 use crate::time::TIME;
 
 /// The interval between comments, which show proxies that the connection is alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// The interval at which the credentials of a listener are looked at again.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How long a client waits before it connects again.
 const RETRY: u64 = 2_000;
@@ -48,6 +52,7 @@ const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 pub struct ChangeStream {
     pub feed: ChangeFeed,
     pub base_url: Arc<BaseUrl>,
+    pub gate: Arc<Gate>,
     /// One permit for each stream that may be open.
     pub permits: Arc<Semaphore>,
     /// How long a stream lasts; its client connects again.
@@ -64,6 +69,11 @@ struct Streaming {
     feed: ChangeFeed,
     base_url: Arc<BaseUrl>,
     ends: Instant,
+    /// Who listens, and by which token.
+    credentials: Option<(Caller, PresentedToken)>,
+    /// When the token is looked at again.
+    next_look: Instant,
+    gate: Arc<Gate>,
     _permit: OwnedSemaphorePermit,
     /// The number of the current event; the first two are no changes.
     event: u8,
@@ -80,9 +90,10 @@ impl Endpoint for ChangeStream {
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return Err(Problem::unavailable("As many streams are open as may be.").into());
         };
+        let caller = caller_of(&request).clone();
         let listening = timeout(
             self.time_limit,
-            self.feed.listen(caller_of(&request).clone(), after.map(|after| after.sequence)),
+            self.feed.listen(caller.clone(), after.map(|after| after.sequence)),
         )
         .await;
         let listener = listening
@@ -95,6 +106,9 @@ impl Endpoint for ChangeStream {
             feed: self.feed.clone(),
             base_url: Arc::clone(&self.base_url),
             ends: Instant::now() + self.max_age,
+            credentials: request.data::<PresentedToken>().map(|token| (caller, token.clone())),
+            next_look: Instant::now() + LOOK,
+            gate: Arc::clone(&self.gate),
             _permit: permit,
             event: 0,
         };
@@ -130,6 +144,12 @@ impl Streaming {
                 change = self.listener.next() => change,
                 () = heartbeat.as_mut() => return Some(Bytes::from_static(b":\n\n")),
                 () = sleep_until(self.ends) => return None,
+                () = sleep_until(self.next_look), if self.credentials.is_some() => {
+                    if !self.may_go_on().await {
+                        return None;
+                    }
+                    continue;
+                }
             };
             match change {
                 // The store has lost what was sent: the client is told when it connects again.
@@ -144,6 +164,17 @@ impl Streaming {
                 }
             }
         }
+    }
+
+    /// Returns whether the token, which was good when the stream began, still is.
+    async fn may_go_on(&mut self) -> bool {
+        self.next_look = Instant::now() + LOOK;
+        let Some((caller, token)) = &self.credentials else { return true };
+        let may_go_on = self.gate.is_still(caller, token).await;
+        if !may_go_on {
+            tracing::debug!("a stream of changes ended with its credentials");
+        }
+        may_go_on
     }
 
     fn cursor(&self, sequence: Sequence) -> String {

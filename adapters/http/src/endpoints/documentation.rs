@@ -1,10 +1,10 @@
-//! `/openapi.json`, which lists the business rules of each operation and so is made anew when those
-//! have changed. Beside it what is served as it is: the JSON Schema of rule files, the icon, and
+//! `/openapi.json`, which lists the business rules and policies of each operation and so is made anew
+//! when those have changed. Beside it what is served as it is: the JSON Schema of rule files, the icon, and
 //! pages that change only with the program.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use application::{Caller, RuleCatalog};
+use application::{AccessControl, Caller, Identity, PublishedIdentity, RuleCatalog};
 use bytes::Bytes;
 use poem::http::HeaderValue;
 use poem::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
@@ -18,9 +18,19 @@ use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::openapi::{self, Documented};
 
-/// The document without rules, and what of it is served now.
+/// What of the document changes while the service runs.
+pub struct Changing {
+    /// The rules in force.
+    pub catalog: RuleCatalog,
+    /// The policies in force.
+    pub access: AccessControl,
+    /// The issuers, where callers are asked who they are.
+    pub identity: Option<Arc<dyn Identity>>,
+}
+
+/// The document without what changes, and what of it is served now.
 pub struct Documentation {
-    catalog: RuleCatalog,
+    changing: Changing,
     /// On whose behalf the rules are listed: the document is the same for all callers.
     own: Caller,
     base_url: Arc<BaseUrl>,
@@ -28,12 +38,15 @@ pub struct Documentation {
     current: Mutex<Option<Edition>>,
 }
 
-/// The document with the rules of one edition.
+/// The document with all that changes, as it is in one edition.
 #[derive(Clone)]
 struct Edition {
-    number: u64,
+    of: EditionKey,
     openapi: CachedBody,
 }
+
+/// The editions of the rules and the policies, and what is published of identity.
+type EditionKey = (u64, u64, Option<Arc<PublishedIdentity>>);
 
 /// A body with its tag.
 #[derive(Clone)]
@@ -51,7 +64,7 @@ impl CachedBody {
 
 impl Documentation {
     /// The documentation of the service at `base_url`.
-    pub fn new(base_url: Arc<BaseUrl>, catalog: RuleCatalog) -> Self {
+    pub fn new(base_url: Arc<BaseUrl>, changing: Changing) -> Self {
         let service =
             OpenApiService::new(Documented, "Research Proposal Service", env!("CARGO_PKG_VERSION"))
                 .description(include_str!("../openapi/description.md"))
@@ -64,36 +77,47 @@ impl Documentation {
                 );
         let document = openapi::finish(&service.spec(), &base_url);
         let own = Caller::service("documentation");
-        Self { catalog, own, base_url, document, current: Mutex::new(None) }
+        Self { changing, own, base_url, document, current: Mutex::new(None) }
     }
 
-    /// The document without rules.
+    /// The document without what changes.
     pub const fn document(&self) -> &Value {
         &self.document
     }
 
     /// The document as it is served now.
     pub fn openapi(&self) -> String {
-        pretty(&self.document_with_rules())
+        pretty(&self.whole_document())
     }
 
-    fn document_with_rules(&self) -> Value {
+    fn whole_document(&self) -> Value {
+        let Changing { catalog, access, identity } = &self.changing;
         let mut document = self.document.clone();
-        openapi::add_rules(&mut document, &self.base_url, &self.catalog.list(&self.own));
+        openapi::add_rules(&mut document, &self.base_url, &catalog.list(&self.own));
+        if let Some(identity) = identity {
+            let (published, policies) = (identity.published(), access.published());
+            openapi::add_security(&mut document, &published, &policies);
+        }
         document
     }
 
+    fn key(&self) -> EditionKey {
+        let Changing { catalog, access, identity } = &self.changing;
+        let published = identity.as_ref().map(|identity| identity.published());
+        (catalog.edition(&self.own), access.edition(), published)
+    }
+
     fn current(&self) -> Edition {
-        let number = self.catalog.edition(&self.own);
+        let key = self.key();
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
-            Some(edition) if edition.number == number => edition.clone(),
-            _ => current.insert(self.edition(number)).clone(),
+            Some(edition) if edition.of == key => edition.clone(),
+            _ => current.insert(self.edition(key)).clone(),
         }
     }
 
-    fn edition(&self, number: u64) -> Edition {
-        Edition { number, openapi: CachedBody::new(self.openapi()) }
+    fn edition(&self, of: EditionKey) -> Edition {
+        Edition { of, openapi: CachedBody::new(self.openapi()) }
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Ready {
     pub store: Arc<dyn Readiness>,
     /// True when the service is about to stop.
     pub is_leaving: watch::Receiver<bool>,
+    /// True if nobody is asked who they are, as the operator wants it.
+    pub is_open_to_all: bool,
 }
 
 impl Endpoint for Ready {
@@ -39,6 +41,9 @@ impl Endpoint for Ready {
             return Err(Problem::unavailable("The service is about to stop.").into());
         }
         match timeout(PATIENCE, self.store.check()).await {
+            Ok(Ok(())) if self.is_open_to_all => {
+                Ok(json(r#"{"status":"ready","identity":"none"}"#.to_owned()))
+            }
             Ok(Ok(())) => Ok(status("ready")),
             _ => Err(Problem::unavailable("The store cannot be reached.").into()),
         }
@@ -46,7 +51,11 @@ impl Endpoint for Ready {
 }
 
 fn status(word: &str) -> Response {
-    Response::builder().content_type("application/json").body(format!("{{\"status\":\"{word}\"}}"))
+    json(format!("{{\"status\":\"{word}\"}}"))
+}
+
+fn json(body: String) -> Response {
+    Response::builder().content_type("application/json").body(body)
 }
 
 #[cfg(test)]
@@ -73,7 +82,8 @@ mod tests {
 
     async fn is_ready(hangs: bool, is_leaving: bool) -> bool {
         let (_, is_leaving) = watch::channel(is_leaving);
-        let ready = Ready { store: Arc::new(Store { hangs }), is_leaving };
+        let store = Arc::new(Store { hangs });
+        let ready = Ready { store, is_leaving, is_open_to_all: false };
         ready.call(Request::default()).await.is_ok()
     }
 

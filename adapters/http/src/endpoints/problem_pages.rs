@@ -12,6 +12,7 @@ use crate::endpoints::content;
 use crate::explorer::Explorer;
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links;
+use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::{MethodRouter, Negotiated};
 use crate::problem::{Problem, kinds};
 
@@ -34,18 +35,16 @@ impl Endpoint for Page {
 }
 
 /// A path that serves GET in the types of a page.
-pub fn get(base_url: &Arc<BaseUrl>, endpoint: BoxEndpoint<'static>) -> MethodRouter {
-    MethodRouter::new(Arc::clone(base_url), PAGE_TYPES.to_vec(), [(Method::GET, endpoint)])
+pub fn get(gate: &Arc<Gate>, asks: Asks, endpoint: BoxEndpoint<'static>) -> MethodRouter {
+    MethodRouter::new(gate, PAGE_TYPES.to_vec(), [(Method::GET, asks, endpoint)])
 }
 
 /// The pages of all problems and relations, with their paths.
 ///
 /// # Errors
 /// A page that cannot be rendered.
-pub fn all(
-    base_url: &Arc<BaseUrl>,
-    explorer: &Explorer,
-) -> Result<Vec<(String, MethodRouter)>, Problem> {
+pub fn all(gate: &Arc<Gate>, explorer: &Explorer) -> Result<Vec<(String, MethodRouter)>, Problem> {
+    let base_url = &gate.base_url;
     let mut pages = vec![(PROBLEMS.to_owned(), explorer.problems()?, list(base_url))];
     for kind in kinds::ALL {
         let path = format!("{PROBLEMS}/{}", kind.code);
@@ -62,7 +61,7 @@ pub fn all(
     }
     let route = |(path, html, hal): (String, String, Value)| {
         let page = Page { html, hal: hal.to_string() };
-        (path, get(base_url, page.boxed()))
+        (path, get(gate, Asks::Nothing, page.boxed()))
     };
     Ok(pages.into_iter().map(route).collect())
 }

@@ -75,7 +75,7 @@ impl Explorer {
         most: u64,
     ) -> Result<Vec<ChangeRow>, Problem> {
         let log = &self.context.log;
-        let last = log.last(caller).await?;
+        let last = log.last().await?;
         let begin = match collection {
             None => last.0 - i64::try_from(most).unwrap_or(i64::MAX),
             Some(_) => last.0 - LOOKED_THROUGH,

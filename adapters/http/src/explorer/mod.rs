@@ -35,6 +35,7 @@ use crate::endpoints::resources::HttpContext;
 use crate::groups::{GROUPS, Group};
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
+use crate::middleware::gate::Asks;
 use crate::middleware::method_router::MethodRouter;
 use crate::problem::Problem;
 use links::ExplorerLinks;
@@ -140,22 +141,21 @@ impl Explorer {
         }
         let page = |(path, page)| {
             let endpoint = PageEndpoint { explorer: Arc::clone(self), page };
-            (path, self.get(MediaType::HTML, endpoint.boxed()))
+            (path, self.get(MediaType::HTML, Asks::Anybody, endpoint.boxed()))
         };
-        let asset = |asset: &'static Asset| (asset.route(), self.get(asset.media, asset.boxed()));
+        let asset = |asset: &'static Asset| {
+            (asset.route(), self.get(asset.media, Asks::Nothing, asset.boxed()))
+        };
         pages.into_iter().map(page).chain(assets::ALL.iter().map(asset)).collect()
     }
 
     fn get(
         &self,
         media: MediaType,
+        asks: Asks,
         endpoint: poem::endpoint::BoxEndpoint<'static>,
     ) -> MethodRouter {
-        MethodRouter::unnegotiated(
-            Arc::clone(&self.context.base_url),
-            media,
-            [(Method::GET, endpoint)],
-        )
+        MethodRouter::unnegotiated(&self.context.gate, media, [(Method::GET, asks, endpoint)])
     }
 
     async fn show(&self, page: Page, request: &Request) -> Result<String, Problem> {

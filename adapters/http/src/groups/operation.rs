@@ -1,6 +1,6 @@
 //! The operations that groups offer, and where each is served.
 
-use domain::WriteOperation;
+use domain::{Operation as Permission, WriteOperation};
 use poem::http::Method;
 
 /// The name of the path parameter that names a version.
@@ -109,6 +109,24 @@ impl Operation {
             Self::Restore => &[Create, Replace],
             Self::ReplaceAll => &[Create, Replace, Delete],
             Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare => &[],
+        }
+    }
+
+    /// What callers are asked for before anything else. A restoration needs more, which depends on
+    /// whether the item is there.
+    pub const fn asks(self) -> &'static [Permission] {
+        use Permission::{Create, Delete, History, Patch, Read, Replace};
+        match self {
+            Self::List | Self::Get => &[Read],
+            Self::ListVersions | Self::GetVersion | Self::Compare | Self::Restore => {
+                &[Read, History]
+            }
+            Self::Create => &[Create],
+            Self::Continue => &[Read, Create],
+            Self::Replace => &[Read, Replace],
+            Self::Patch => &[Read, Patch],
+            Self::Delete => &[Read, Delete],
+            Self::ReplaceAll => &[Read, Create, Replace, Delete],
         }
     }
 

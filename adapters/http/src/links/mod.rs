@@ -34,6 +34,24 @@ pub const RULE_TRIAL: &str = "/rules/try";
 /// The ids that no rule can have, because its page would be at the path of something else.
 pub const RESERVED_RULE_IDS: [&str; 1] = ["try"];
 
+/// The policies.
+pub const POLICIES: &str = "/policies";
+
+/// One of them.
+pub const POLICY: &str = "/policies/:policy_id";
+
+/// The name of the path parameter that names a policy.
+pub const POLICY_PARAMETER: &str = "policy_id";
+
+/// What the caller may do.
+pub const ACCESS: &str = "/v1/access";
+
+/// Whether the caller may do one thing (OpenID `AuthZEN` Authorization API 1.0).
+pub const EVALUATION: &str = "/access/v1/evaluation";
+
+/// Where clients get tokens (RFC 9728).
+pub const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
+
 /// The root of all exports.
 pub const EXPORTS: &str = "/exports";
 
@@ -59,6 +77,11 @@ pub fn item(base_url: &BaseUrl, group: Group, parent: Option<ItemId>, id: ItemId
 /// The URL of a business rule's page.
 pub fn rule(base_url: &BaseUrl, id: &str) -> String {
     format!("{base_url}{RULES}/{id}")
+}
+
+/// The URL of a policy's page.
+pub fn policy(base_url: &BaseUrl, id: &str) -> String {
+    format!("{base_url}{POLICIES}/{id}")
 }
 
 /// A link from the items of a group to items they are related to, which may also be embedded.

@@ -9,9 +9,9 @@ use poem::http::header::{ALLOW, CONTENT_TYPE, VARY};
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Endpoint, Request, Response, Result};
 
-use crate::base_url::BaseUrl;
 use crate::headers::accept::negotiate;
 use crate::headers::media_type::MediaType;
+use crate::middleware::gate::{Asks, Gate};
 use crate::problem::{Problem, kinds};
 
 /// The media type a request is answered in, for the endpoint that answers it.
@@ -25,15 +25,18 @@ impl Negotiated {
     }
 }
 
-/// Dispatches on the method; answers OPTIONS, 405 and 406 itself; puts Allow and Content-Type on
-/// everything.
+/// Dispatches on the method; answers OPTIONS, 405, 401, 403 and 406 itself, in this order; puts Allow
+/// and Content-Type on everything.
 pub struct MethodRouter {
-    methods: Vec<(Method, BoxEndpoint<'static>)>,
+    methods: Vec<Served>,
     allow: HeaderValue,
     media_types: Vec<MediaType>,
     is_negotiated: bool,
-    base_url: Arc<BaseUrl>,
+    gate: Arc<Gate>,
 }
+
+/// A method that a path serves, what it asks of callers, and what answers it.
+pub type Served = (Method, Asks, BoxEndpoint<'static>);
 
 /// All methods, in the order in which Allow names them.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -41,12 +44,12 @@ const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OP
 impl MethodRouter {
     /// A path that serves `methods` in one of `media_types`, the preferred one first.
     pub fn new(
-        base_url: Arc<BaseUrl>,
+        gate: &Arc<Gate>,
         media_types: Vec<MediaType>,
-        methods: impl IntoIterator<Item = (Method, BoxEndpoint<'static>)>,
+        methods: impl IntoIterator<Item = Served>,
     ) -> Self {
         let methods: Vec<_> = methods.into_iter().collect();
-        let serves = |name: &str| methods.iter().any(|(method, _)| method == name);
+        let serves = |name: &str| methods.iter().any(|(method, ..)| method == name);
         let is_allowed = |name: &&str| match *name {
             "OPTIONS" => true,
             "HEAD" => serves("GET"),
@@ -55,16 +58,22 @@ impl MethodRouter {
         let allowed: Vec<_> = METHODS.into_iter().filter(is_allowed).collect();
         let allow = HeaderValue::from_str(&allowed.join(", "));
         let allow = allow.unwrap_or_else(|_| HeaderValue::from_static(""));
-        Self { methods, allow, media_types, is_negotiated: true, base_url }
+        Self { methods, allow, media_types, is_negotiated: true, gate: Arc::clone(gate) }
     }
 
     /// A path that has one representation and serves it whatever the client accepts.
     pub fn unnegotiated(
-        base_url: Arc<BaseUrl>,
+        gate: &Arc<Gate>,
         kind: MediaType,
-        methods: impl IntoIterator<Item = (Method, BoxEndpoint<'static>)>,
+        methods: impl IntoIterator<Item = Served>,
     ) -> Self {
-        Self { is_negotiated: false, ..Self::new(base_url, vec![kind], methods) }
+        Self { is_negotiated: false, ..Self::new(gate, vec![kind], methods) }
+    }
+
+    /// What answers a method; HEAD is answered as GET is.
+    fn served(&self, method: &Method) -> Option<&Served> {
+        let method = if method == Method::HEAD { &Method::GET } else { method };
+        self.methods.iter().find(|(served, ..)| served == method)
     }
 
     async fn answer(
@@ -72,15 +81,15 @@ impl MethodRouter {
         mut request: Request,
         negotiated: Option<MediaType>,
     ) -> Result<Response, Problem> {
-        let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
-        if method == Method::OPTIONS {
+        if request.method() == Method::OPTIONS {
             return Ok(StatusCode::NO_CONTENT.into());
         }
-        let Some((_, endpoint)) = self.methods.iter().find(|(served, _)| served == method) else {
+        let Some((_, asks, endpoint)) = self.served(request.method()) else {
             let allow = self.allow.to_str().unwrap_or_default();
             let detail = format!("This path serves {allow}.");
             return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, detail));
         };
+        self.gate.admit(*asks, &mut request).await?;
         let Some(media) = negotiated else {
             let served: Vec<_> = self.media_types.iter().map(|media| media.name()).collect();
             let served = served.join(", ");
@@ -111,15 +120,18 @@ impl Endpoint for MethodRouter {
             self.media_types.first().copied()
         };
         let uri = request.uri().clone();
+        let asks = self.served(request.method()).map_or(Asks::Nothing, |(_, asks, _)| *asks);
         let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
         let answer = AssertUnwindSafe(self.answer(request, negotiated)).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_| Err(failure("an endpoint panicked")));
-        let mut response = answer
-            .unwrap_or_else(|problem| problem.into_response(fallback, &self.base_url, uri.path()));
+        let mut response = answer.unwrap_or_else(|problem| {
+            problem.into_response(fallback, &self.gate.base_url, uri.path())
+        });
         let headers = response.headers_mut();
         headers.insert(ALLOW, self.allow.clone());
         headers.entry(CONTENT_TYPE).or_insert_with(|| self.media_types[0].header());
         headers.append(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+        self.gate.complete(asks, &mut response);
         Ok(response)
     }
 }

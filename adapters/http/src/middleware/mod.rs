@@ -2,5 +2,6 @@
 
 pub mod compression;
 pub mod cors;
+pub mod gate;
 pub mod method_router;
 pub mod request_context;

@@ -178,4 +178,6 @@ pub struct ValidationError {
 pub struct Health {
     /// `ok` or `ready`.
     status: String,
+    /// `none` where the operators let everybody in without asking who they are.
+    identity: Option<String>,
 }

@@ -15,6 +15,7 @@ mod operations;
 mod parameters;
 mod rule_trial;
 mod schemas;
+mod security;
 mod service;
 mod transfers;
 pub mod values;
@@ -27,6 +28,7 @@ use poem_openapi::OpenApi;
 use poem_openapi::registry::{MetaApi, MetaTag, Registry};
 
 pub use finish::{add_rules, finish};
+pub use security::add_security;
 
 use crate::groups::GROUPS;
 

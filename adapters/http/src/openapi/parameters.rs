@@ -14,7 +14,7 @@ use super::model::{
 };
 use crate::groups::{Group, Operation, VERSION_PARAMETER};
 use crate::headers::idempotency_key::IDEMPOTENCY_KEY;
-use crate::links::{ItemLink, RULE_PARAMETER};
+use crate::links::{ItemLink, POLICY_PARAMETER, RULE_PARAMETER};
 use crate::query::{
     self, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS, MOST_VALUE,
     SWITCH, TIMES, TOTALS, change_cursor,
@@ -241,12 +241,14 @@ fn arrangements(names: &[&str]) -> Vec<String> {
 pub fn of_service(name: &str) -> MetaOperationParam {
     use MetaParamIn::{Header, Path, Query};
     let rule = with_example(MetaSchema::new("string"), "dates_in_order");
+    let policy = with_example(MetaSchema::new("string"), "reviewers_read_proposals");
     let cursor = with_example(matching(CURSOR), change_cursor::example(0));
     let groups = one_of(Collection::names());
     let (place, description, schema) = match name {
         "after" => (Query, "Changes after this cursor; without it, from the first on.", cursor),
         "group" => (Query, "Changes of this group alone.", with_example(groups, "proposals")),
         "page_size" => (Query, "Most changes on a page.", with_example(page_size(), 100)),
+        POLICY_PARAMETER => (Path, "The policy's id.", policy),
         RULE_PARAMETER => (Path, "The rule: the `code` of its violations.", rule),
         _ => (Header, "The `id` of the last event that was received.", cursor),
     };

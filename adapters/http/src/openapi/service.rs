@@ -5,7 +5,7 @@ use poem::http::Method;
 use poem_openapi::registry::{MetaOperation, MetaPath, MetaRequest, MetaSchema, Registry};
 use serde_json::json;
 
-use super::model::{documented_path, inline, reference, with_example};
+use super::model::{documented_path, inline, object, reference, with_example};
 use super::operations::{content, header, operation, responses};
 use super::{parameters, rule_trial};
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
@@ -16,6 +16,7 @@ use crate::query::{CHANGES_PARAMETERS, STREAM_PARAMETERS, change_cursor};
 pub const TAG: &str = "service";
 
 const EVENTS: &str = "ChangeEvents";
+const EVALUATION: &str = "AccessEvaluation";
 
 /// An operation on a path of the service's own: a POST where it takes a body, else a GET.
 struct Row {
@@ -47,7 +48,7 @@ const PLAIN: Row = Row {
 
 const HAL: &[MediaType] = &[MediaType::HAL, MediaType::JSON];
 
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 14] = [
     Row {
         id: "getEntryPoint",
         summary: "The entry point: links every collection",
@@ -123,6 +124,48 @@ const ROWS: [Row; 9] = [
         ..PLAIN
     },
     Row {
+        path: links::POLICIES,
+        id: "listPolicies",
+        summary: "List the policies",
+        description: "Every policy that is in force, in the order of the operators' files. Policies decide what callers may do: what none allows is denied, and what one denies is denied whatever others allow. They may change while the service runs.",
+        types: HAL,
+        ..PLAIN
+    },
+    Row {
+        path: links::POLICY,
+        id: "getPolicy",
+        summary: "Read a policy",
+        types: HAL,
+        statuses: &[200, 304, 400, 404, 406, 414],
+        ..PLAIN
+    },
+    Row {
+        path: links::ACCESS,
+        id: "getAccess",
+        summary: "Who the caller is, and what the caller may do",
+        description: "For every group and operation the extent, `all`, `some` or `none`, and the policies that decide: those that deny it, or else those that allow it. `some` are the items that the caller created, or all others.",
+        types: HAL,
+        statuses: &[200, 400, 406, 414],
+        ..PLAIN
+    },
+    Row {
+        path: links::EVALUATION,
+        id: "evaluateAccess",
+        summary: "Whether the caller may do one thing",
+        description: "The access evaluation of the OpenID AuthZEN Authorization API 1.0. `resource.type` is a group, `resource.id` an item of it, which `create` does not need, and `action.name` an operation: `read`, `history`, `create`, `replace`, `patch` or `delete`. `subject` is left out, or is the caller. About an item that the caller does not see, the answer is the one for an item that is not there.",
+        types: HAL,
+        taken: Some(EVALUATION),
+        statuses: &[200, 400, 406, 408, 413, 414, 415, 422, 503],
+        ..PLAIN
+    },
+    Row {
+        path: links::PROTECTED_RESOURCE,
+        id: "getProtectedResource",
+        summary: "Where clients get access tokens",
+        description: "The metadata of the service as a protected resource (RFC 9728).",
+        ..PLAIN
+    },
+    Row {
         path: links::RULE_SCHEMA,
         id: "getRuleSchema",
         summary: "The JSON Schema of rule files",
@@ -163,8 +206,21 @@ fn request(schema: &str) -> MetaRequest {
     MetaRequest { description: None, content, required: true }
 }
 
-/// Registers the schema of the stream, and the example of a change.
+/// The schema of an access evaluation.
+fn evaluation() -> MetaSchema {
+    let string = || inline(MetaSchema::new("string"));
+    let resource = inline(object(&["type"], [("type", string()), ("id", string())]));
+    let action = inline(object(&["name"], [("name", string())]));
+    let subject = inline(object(&[], [("type", string()), ("id", string())]));
+    let members = [("resource", resource), ("action", action), ("subject", subject)];
+    let schema = object(&["resource", "action"], members);
+    let example = json!({ "resource": { "type": "proposals" }, "action": { "name": "create" } });
+    with_example(schema, example)
+}
+
+/// Registers the schemas of the stream and of an access evaluation, and the example of a change.
 pub fn register(registry: &mut Registry) {
+    registry.schemas.insert(EVALUATION.to_owned(), evaluation());
     let item = "http://127.0.0.1:8080/v1/proposals/01890a5d-ac96-774b-bcce-b302099a8050";
     let change = json!({
         "group": "proposals", "item_id": "01890a5d-ac96-774b-bcce-b302099a8050", "version": 2, "kind": "patched",

@@ -55,6 +55,25 @@ impl From<ApplicationError> for Problem {
                 return Self::new(&kinds::KEY_IN_USE, detail)
                     .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
+            Error::NotPermitted { operation, collection, policies } => {
+                let (operation, collection) = (operation.name(), collection.name());
+                let detail = format!(
+                    "The policies do not permit you the operation `{operation}` on `{collection}`, or not on this item."
+                );
+                return Self::not_permitted(detail, policies);
+            }
+            Error::CredentialsRequired => (
+                &kinds::CREDENTIALS_REQUIRED,
+                "Send an access token or a key in the Authorization header.".to_owned(),
+            ),
+            Error::InsufficientScope { operation } => (
+                &kinds::INSUFFICIENT_SCOPE,
+                format!("The token's scope does not grant the operation `{}`.", operation.name()),
+            ),
+            Error::WholeCollectionNeeded => (
+                &kinds::NEEDS_WHOLE_COLLECTION,
+                "You may write some items of this collection, and this writes all of them.".to_owned(),
+            ),
             Error::Invalid(violations) => return Self::invalid(violations),
             Error::TooManyConflicts => {
                 return Self::unavailable("Too many writers change this item at once.");

@@ -52,6 +52,18 @@ problem_kinds! {
         "The header takes one string in double quotes, as in `Idempotency-Key: \"8e03978e-40d5-43dd-bc93-6894a57f9324\"`. Make a new one, best a UUID, for everything that is to happen once.";
     INVALID_QUERY = "invalid-query" BAD_REQUEST "A query parameter is wrong":
         "`detail` names the parameter and the values it takes, and the nearest right name for one that is not known. Each parameter stands once; only filters may be several. Percent-encode what is not a letter, digit, `-`, `.`, `_` or `~`: a bare `+` is a space. A cursor comes from a link and goes with its query; when it is refused, start again from the collection or a page number.";
+    MALFORMED_CREDENTIALS = "malformed-credentials" BAD_REQUEST "The credentials cannot be read":
+        "A request has at most one Authorization header, which is `Bearer`, a space and a token of at most 8 KiB (RFC 6750 section 2.1). No other scheme is known.";
+    CREDENTIALS_REQUIRED = "credentials-required" UNAUTHORIZED "Credentials are required":
+        "The operation is for known callers. Send `Authorization: Bearer` with an access token of one of the issuers that `/.well-known/oauth-protected-resource` names, or with a key of this service.";
+    INVALID_TOKEN = "invalid-token" UNAUTHORIZED "The token is not accepted":
+        "`detail` says why: it has ended, is made for another audience, comes from an unknown issuer, was revoked, or is no token of this service. Get a new one from the issuer.";
+    INSUFFICIENT_SCOPE = "insufficient-scope" FORBIDDEN "The token's scope is too narrow":
+        "The caller may do this, and the program that is used was not granted it. The WWW-Authenticate header names the scopes that grant it; ask the issuer for a token with one of them.";
+    NOT_PERMITTED = "not-permitted" FORBIDDEN "The policies do not permit this":
+        "The caller is known and may not do this here. `policies` names those that deny it; without any, no policy allows it. `/v1/access` says what is permitted.";
+    NEEDS_WHOLE_COLLECTION = "needs-whole-collection" FORBIDDEN "The write is of the whole collection":
+        "The request writes all items of the collection, and the caller may write only some of them. Write these one by one.";
     NO_ROUTE = "no-route" NOT_FOUND "There is nothing at this path":
         "The path is none of this service's. Paths have no trailing slash; the entry point `/` links every collection.";
     ITEM_NOT_FOUND = "item-not-found" NOT_FOUND "There is no such item":
@@ -60,6 +72,8 @@ problem_kinds! {
         "The library asked for belongs to a proposal that does not exist. List `/v1/proposals` to find those that do.";
     RULE_NOT_FOUND = "rule-not-found" NOT_FOUND "There is no such rule":
         "No business rule of this name is in force. `/rules` lists those that are; rules may come and go while the service runs.";
+    POLICY_NOT_FOUND = "policy-not-found" NOT_FOUND "There is no such policy":
+        "No policy of this name is in force. `/policies` lists those that are; policies may come and go while the service runs.";
     METHOD_NOT_ALLOWED = "method-not-allowed" METHOD_NOT_ALLOWED "The path does not serve this method":
         "The Allow header lists the methods it serves.";
     NOT_ACCEPTABLE = "not-acceptable" NOT_ACCEPTABLE "No acceptable media type":

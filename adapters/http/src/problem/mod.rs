@@ -28,6 +28,8 @@ pub struct Problem {
     violations: Option<Violations>,
     /// The errors of the rows of a file.
     rows: Vec<(u64, Violation)>,
+    /// The policies that refuse.
+    policies: Vec<Box<str>>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -39,6 +41,7 @@ impl Problem {
             detail: detail.into(),
             violations: None,
             rows: Vec::new(),
+            policies: Vec::new(),
             headers: Vec::new(),
         }
     }
@@ -146,7 +149,16 @@ impl Problem {
             });
             members["errors"] = entries.collect();
         }
+        if !self.policies.is_empty() {
+            let entry = |id: &Box<str>| json!({ "id": id, "href": links::policy(base_url, id) });
+            members["policies"] = self.policies.iter().map(entry).collect();
+        }
         members
+    }
+
+    /// 403 for an operation that policies do not permit.
+    pub fn not_permitted(detail: String, policies: Vec<Box<str>>) -> Self {
+        Self { policies, ..Self::new(&kinds::NOT_PERMITTED, detail) }
     }
 
     /// 400: the body as a whole cannot be used. `errors` says so as well, so that one reader serves

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use domain::{Resource, Violations};
+use domain::{Operation, Resource, Violations};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 pub use row::{ImportRow, ImportedRow, RowContent, RowMembers, RowOutcome};
@@ -44,6 +44,17 @@ pub struct Import {
     pub rows: Vec<ImportRow>,
     /// Most bytes of stored members that the rows may change in one transaction.
     pub most_bytes: usize,
+}
+
+impl Import {
+    /// The operations that it performs.
+    const fn operations(&self) -> &'static [Operation] {
+        if self.is_upsert {
+            &[Operation::Read, Operation::Create, Operation::Replace]
+        } else {
+            &[Operation::Create]
+        }
+    }
 }
 
 /// How much of an import is done when rows are refused.
@@ -79,6 +90,11 @@ pub trait ImportUseCases: Send + Sync {
 #[async_trait]
 impl<R: Resource> ImportUseCases for ResourceService<R> {
     async fn import(&self, options: &WriteOptions, import: &Import) -> Result<Imported> {
+        let operations = import.operations();
+        self.access.require_whole(&options.caller, self.collection, operations)?;
+        if let Some(parents) = self.collection.parent() {
+            self.access.require(&options.caller, parents, &[Operation::Read])?;
+        }
         let _in_flight = self.in_flight.begin(options)?;
         for _ in 0..MAX_ATTEMPTS {
             let errors_left = AtomicUsize::new(MOST_ERRORS);
@@ -232,7 +248,9 @@ impl<R: Resource> ResourceService<R> {
             if judged.changes.is_empty() || batch.options.is_dry_run || is_refused {
                 return Ok(judged.rows);
             }
-            let metadata = self.metadata(batch.options, judged.read_set, &Violations::default());
+            let operations = batch.import.operations();
+            let metadata =
+                self.metadata(batch.options, operations, judged.read_set, &Violations::default())?;
             let metadata = WriteMetadata { key: None, ..metadata };
             match self.repository.write_all(self.collection, judged.changes, metadata).await {
                 Ok(()) => return Ok(judged.rows),

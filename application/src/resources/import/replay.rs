@@ -76,7 +76,7 @@ impl<R: Resource> ResourceService<R> {
         options: &WriteOptions,
         key: IdempotencyKey,
     ) -> Result<Option<Answered>> {
-        let metadata = self.metadata(options, Vec::new(), &Violations::default());
+        let metadata = self.metadata(options, &[], Vec::new(), &Violations::default())?;
         Ok(self.repository.answered(&WriteMetadata { key: Some(key), ..metadata }).await?)
     }
 }

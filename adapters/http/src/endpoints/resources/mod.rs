@@ -16,9 +16,8 @@ use std::time::Duration;
 use application::{ChangeService, ItemAddress, ReplacementBody, ResourceUseCases};
 use bytes::Bytes;
 use domain::{ItemId, Members};
-use poem::endpoint::BoxEndpoint;
 use poem::http::header::{CONTENT_TYPE, VARY};
-use poem::http::{HeaderValue, Method, StatusCode};
+use poem::http::{HeaderValue, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
 
 use crate::base_url::BaseUrl;
@@ -26,7 +25,8 @@ use crate::groups::{Group, Operation, PathForm, VERSION_PARAMETER};
 use crate::headers::history as tag_history;
 use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
 use crate::headers::media_type::has_content_type;
-use crate::middleware::method_router::Negotiated;
+use crate::middleware::gate::{Asks, Gate};
+use crate::middleware::method_router::{Negotiated, Served};
 use crate::problem::Problem;
 use crate::request::body::{
     self, BodyReader, ReservedBody, WorkMemory, is_encoded, may_have_body, unsupported,
@@ -36,6 +36,8 @@ use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
 /// The settings and resources that all groups share.
 pub struct HttpContext {
     pub base_url: Arc<BaseUrl>,
+    /// Admits requests.
+    pub gate: Arc<Gate>,
     /// Tells the history that entity tags belong to.
     pub log: ChangeService,
     pub bodies: BodyReader,
@@ -65,11 +67,12 @@ impl GroupEndpoint {
         Arc::new(Self { group, service, context })
     }
 
-    /// The endpoints of a form of path, by their methods.
-    pub fn methods(self: &Arc<Self>, form: PathForm) -> Vec<(Method, BoxEndpoint<'static>)> {
+    /// The endpoints of a form of path, by their methods, and what they ask of callers.
+    pub fn methods(self: &Arc<Self>, form: PathForm) -> Vec<Served> {
         let served = self.group.operations().filter(|operation| operation.form() == form);
         let endpoint = |operation| OperationEndpoint { group: Arc::clone(self), operation }.boxed();
-        served.map(|operation| (operation.method(), endpoint(operation))).collect()
+        let asks = |operation: Operation| Asks::Operations(self.group, operation.asks());
+        served.map(|operation| (operation.method(), asks(operation), endpoint(operation))).collect()
     }
 
     async fn answer(

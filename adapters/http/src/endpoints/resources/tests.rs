@@ -62,6 +62,7 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
     let mut rules = MockRuleBook::new();
     rules.expect_rules().returning(|_| [].into());
     let ports = Ports {
+        identity: None,
         policies: Arc::new(application::NoPolicies::Open),
         items: Arc::new(items),
         history: Arc::new(MockHistory::new()),
@@ -74,6 +75,7 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
         trials: Arc::new(MockRuleTrials::new()),
     };
     let options = HttpOptions {
+        is_open_to_all: false,
         base_url: "http://example.org".parse().unwrap(),
         max_body: 1024,
         max_import: 1 << 20,

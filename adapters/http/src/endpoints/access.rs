@@ -1,0 +1,206 @@
+//! What callers may do: `/v1/access` says it of the caller for every group, `/access/v1/evaluation`
+//! for one operation (OpenID `AuthZEN` Authorization API 1.0).
+
+use std::sync::Arc;
+
+use application::{Access, AccessControl, Caller, ItemAddress, ResourceUseCases};
+use domain::json::read;
+use domain::{Collection, ItemId, Operation, Pointer, Value, Violation, Violations};
+use poem::http::header::CONTENT_TYPE;
+use poem::{Endpoint, Request, Response, Result};
+use serde_json::{Map, json};
+
+use crate::endpoints::resources::HttpContext;
+use crate::groups::{GROUPS, Group};
+use crate::headers::media_type::{MediaType, has_content_type};
+use crate::links::{self, ACCESS};
+use crate::middleware::method_router::Negotiated;
+use crate::problem::Problem;
+use crate::query::refuse_parameters;
+use crate::request::body::{is_encoded, unsupported};
+use crate::request::caller::caller_of;
+use crate::time::TIME;
+
+/// Says what the caller may do with the items of every group.
+pub struct OwnAccess {
+    pub access: AccessControl,
+    pub context: Arc<HttpContext>,
+}
+
+impl Endpoint for OwnAccess {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        refuse_parameters(request.uri().query().unwrap_or_default())?;
+        let caller = caller_of(&request);
+        let groups = GROUPS.iter().filter(|group| !group.is_nested());
+        let groups: Map<_, _> = groups.map(|group| self.of_group(caller, group)).collect();
+        let base_url = &self.context.base_url;
+        let body = json!({
+            "caller": described(caller),
+            "groups": groups,
+            "_links": {
+                "self": { "href": format!("{base_url}{ACCESS}") },
+                "policies": { "href": format!("{base_url}{}", links::POLICIES) },
+            },
+        });
+        let media = Negotiated::of(&request).header();
+        Ok(Response::builder().header(CONTENT_TYPE, media).body(body.to_string()))
+    }
+}
+
+impl OwnAccess {
+    fn of_group(&self, caller: &Caller, group: Group) -> (String, serde_json::Value) {
+        let collection = group.collection;
+        let access = self.access.access(caller, collection);
+        let operations = Operation::ALL.map(|operation| {
+            let policies = self.access.deciding(caller, collection, operation);
+            let extent = json!({ "extent": extent(access, operation), "policies": policies });
+            (operation.name().to_owned(), extent)
+        });
+        (collection.name().to_owned(), operations.into_iter().collect::<Map<_, _>>().into())
+    }
+}
+
+/// On how many items an operation is permitted.
+const fn extent(access: Access, operation: Operation) -> &'static str {
+    match (access.has_all(operation), access.has_some(operation)) {
+        (true, _) => "all",
+        (false, true) => "some",
+        (false, false) => "none",
+    }
+}
+
+/// Who a caller is, as the service knows it; `null` for an anonymous one.
+fn described(caller: &Caller) -> serde_json::Value {
+    let Some(principal) = caller.principal() else { return serde_json::Value::Null };
+    json!({
+        "id": principal.id,
+        "name": principal.name,
+        "roles": principal.roles,
+        "client": principal.client,
+        "acting": principal.acting,
+        "expires": principal.expires.map(|time| TIME.timestamp_to_string(&time)),
+    })
+}
+
+/// Says whether the caller may do one thing.
+pub struct Evaluation {
+    pub access: AccessControl,
+    pub services: Vec<(Collection, Arc<dyn ResourceUseCases>)>,
+    pub context: Arc<HttpContext>,
+}
+
+/// A question: may the caller perform this operation on an item of this collection?
+struct Question {
+    collection: Collection,
+    operation: Operation,
+    item: Option<ItemId>,
+}
+
+impl Endpoint for Evaluation {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> Result<Response> {
+        Ok(self.answer(&mut request).await?)
+    }
+}
+
+impl Evaluation {
+    async fn answer(&self, request: &mut Request) -> Result<Response, Problem> {
+        let types = [MediaType::JSON];
+        if !has_content_type(request.headers(), &types) || is_encoded(request.headers()) {
+            return Err(unsupported(&types));
+        }
+        let (body, _memory) = self.context.bodies.read(request).await?;
+        let caller = caller_of(request);
+        let question = Question::read(&body, caller)?;
+        refuse_parameters(request.uri().query().unwrap_or_default())?;
+        let Question { collection, operation, .. } = question;
+        let (decision, reason) = self.decide(caller, &question).await?;
+        let policies = self.access.deciding(caller, collection, operation);
+        let body = json!({
+            "decision": decision,
+            "context": { "reason": reason, "policies": policies },
+        });
+        let media = Negotiated::of(request).header();
+        Ok(Response::builder().header(CONTENT_TYPE, media).body(body.to_string()))
+    }
+
+    /// Of an item that the caller may not see, nothing is said but that it is not there.
+    async fn decide(
+        &self,
+        caller: &Caller,
+        question: &Question,
+    ) -> Result<(bool, &'static str), Problem> {
+        let Question { collection, operation, item } = *question;
+        let access = self.access.access(caller, collection);
+        let Some(id) = item.filter(|_| operation != Operation::Create) else {
+            return Ok((access.has_some(operation), extent(access, operation)));
+        };
+        let known = self.services.iter().find(|(known, _)| *known == collection);
+        let (_, service) = known.ok_or_else(Problem::item_not_found)?;
+        let address = ItemAddress { parent: None, id };
+        let decided = service.require_permission(caller, address, operation);
+        let decided = tokio::time::timeout(self.context.time_limit, decided).await;
+        let decided = decided.map_err(|_| Problem::unavailable("The service took too long."))?;
+        match decided.map_err(Problem::from) {
+            Ok(()) => Ok((true, "item")),
+            Err(refusal) if refusal.kind().status.is_client_error() => {
+                Ok((false, refusal.kind().code))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+impl Question {
+    /// Reads a request. Its subject may be left out, and is the caller otherwise.
+    fn read(body: &[u8], caller: &Caller) -> Result<Self, Problem> {
+        let read = read(body)?;
+        let body = read.value();
+        let subject = body.member("subject").and_then(|subject| subject.member("id"));
+        if let Some(subject) = subject
+            && subject.as_string().as_deref() != caller.id()
+        {
+            let detail = "You may ask for yourself alone; leave `subject` out.";
+            return Err(Problem::not_permitted(detail.to_owned(), Vec::new()));
+        }
+        let mut violations = Violations::default();
+        let mut string = |holder: &str, name: &str| -> Option<String> {
+            let found = body.member(holder).and_then(|holder| holder.member(name));
+            let found = found.and_then(Value::as_string).map(std::borrow::Cow::into_owned);
+            if found.is_none() {
+                let detail = format!("`{holder}.{name}` is missing, or no string");
+                violations.push(Violation::new(at(holder, name), "required", detail));
+            }
+            found
+        };
+        let (group, action) = (string("resource", "type"), string("action", "name"));
+        let known = group.as_deref().map(Collection::named);
+        if known == Some(None) {
+            let names = Collection::names().join("`, `");
+            let detail = format!("there is no such group; there are `{names}`");
+            violations.push(Violation::new(at("resource", "type"), "unknown_group", detail));
+        }
+        let operation = action.as_deref().map(Operation::named);
+        if operation == Some(None) {
+            let names = Operation::ALL.map(Operation::name).join("`, `");
+            let detail = format!("there is no such operation; there are `{names}`");
+            violations.push(Violation::new(at("action", "name"), "unknown_operation", detail));
+        }
+        let id = body.member("resource").and_then(|resource| resource.member("id"));
+        let item = id.map(|id| id.as_string().and_then(|id| ItemId::parse(&id)));
+        match (known.flatten(), operation.flatten()) {
+            // An identifier that does not parse names nothing.
+            (Some(collection), Some(operation)) => {
+                Ok(Self { collection, operation, item: item.map(|id| id.unwrap_or(ItemId::NIL)) })
+            }
+            _ => Err(Problem::invalid(violations)),
+        }
+    }
+}
+
+fn at(holder: &str, name: &str) -> Pointer {
+    Pointer::to_member(holder).member(name)
+}

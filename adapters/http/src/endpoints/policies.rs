@@ -1,0 +1,76 @@
+//! `/policies`: the policies that are in force, and each of them.
+
+use std::sync::Arc;
+
+use application::{AccessControl, PublishedPolicy};
+use poem::{Endpoint, Request, Response, Result};
+use serde_json::{Value, json};
+
+use crate::base_url::BaseUrl;
+use crate::endpoints::content;
+use crate::links::{self, POLICIES, POLICY_PARAMETER};
+use crate::problem::{Problem, kinds};
+use crate::query::refuse_parameters;
+
+/// Serves the list, and each policy.
+pub struct Policies {
+    /// Knows the policies in force.
+    pub access: AccessControl,
+    /// The root of all links.
+    pub base_url: Arc<BaseUrl>,
+}
+
+impl Endpoint for Policies {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        refuse_parameters(request.uri().query().unwrap_or_default())?;
+        let policies = self.access.published();
+        let body = match request.raw_path_param(POLICY_PARAMETER) {
+            None => self.list(&policies),
+            Some(id) => {
+                let found = policies.iter().find(|policy| *policy.id == *id);
+                let found = found.ok_or_else(|| {
+                    let detail = "There is no policy of this name; see `/policies`.";
+                    Problem::new(&kinds::POLICY_NOT_FOUND, detail)
+                })?;
+                self.represent(found)
+            }
+        };
+        Ok(content::answer(&request, body.to_string())?)
+    }
+}
+
+impl Policies {
+    fn list(&self, policies: &[PublishedPolicy]) -> Value {
+        let base_url = &self.base_url;
+        let listed: Vec<_> = policies.iter().map(|policy| self.represent(policy)).collect();
+        json!({
+            "_links": {
+                "self": { "href": format!("{base_url}{POLICIES}") },
+                "up": { "href": format!("{base_url}/") },
+            },
+            "total_items": listed.len(),
+            "_embedded": { "policies": listed },
+        })
+    }
+
+    fn represent(&self, policy: &PublishedPolicy) -> Value {
+        let groups: Vec<_> = policy.collections.iter().map(|group| group.name()).collect();
+        let operations: Vec<_> = policy.operations.iter().map(|it| it.name()).collect();
+        json!({
+            "id": policy.id,
+            "groups": groups,
+            "effect": if policy.denies { "deny" } else { "allow" },
+            "operations": operations,
+            "to": policy.to,
+            "own_items_only": policy.is_about_own,
+            "description": policy.description,
+            "source": policy.source,
+            "_links": {
+                "self": { "href": links::policy(&self.base_url, &policy.id) },
+                "collection": { "href": format!("{}{POLICIES}", self.base_url) },
+            },
+        })
+    }
+}

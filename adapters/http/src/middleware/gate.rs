@@ -1,0 +1,244 @@
+//! The admission of requests: who the caller is, and whether such callers may do this at all.
+//!
+//! A path declares what it [`Asks`] when it is mounted. The use cases ask the policies again, for the
+//! items that they read and write.
+
+use std::sync::Arc;
+
+use application::{AccessControl, ApplicationError, Caller, Identity, Ports, Unrecognized};
+use domain::Operation;
+use poem::http::header::{AUTHORIZATION, CACHE_CONTROL, RETRY_AFTER, VARY, WWW_AUTHENTICATE};
+use poem::http::{HeaderMap, HeaderValue, StatusCode};
+use poem::{Request, Response};
+
+use crate::base_url::BaseUrl;
+use crate::groups::Group;
+use crate::links::PROTECTED_RESOURCE;
+use crate::problem::{Problem, kinds};
+use crate::request::caller::{NOBODY, PresentedToken};
+
+/// The longest token that is looked at, in bytes.
+const LONGEST_TOKEN: usize = 8 << 10;
+
+/// The protection space of the service (RFC 9110 section 11.5).
+const REALM: &str = "research proposals";
+
+/// What a path asks of callers.
+#[derive(Clone, Copy, Debug)]
+pub enum Asks {
+    /// Nothing: credentials are not looked at.
+    Nothing,
+    /// Who they are, and everybody may come in: the answer shows what they may see.
+    Anybody,
+    /// To be known, wherever callers can be.
+    SignedIn,
+    /// The right to read some items.
+    SomeRead,
+    /// The right to perform all of these operations on some items of a group.
+    Operations(Group, &'static [Operation]),
+}
+
+/// Admits requests.
+pub struct Gate {
+    /// The root of all links.
+    pub base_url: Arc<BaseUrl>,
+    identity: Option<Arc<dyn Identity>>,
+    access: AccessControl,
+}
+
+impl Gate {
+    pub fn new(base_url: Arc<BaseUrl>, ports: &Ports) -> Self {
+        let access = AccessControl::new(Arc::clone(&ports.policies));
+        Self { base_url, identity: ports.identity.clone(), access }
+    }
+
+    /// Finds out who the caller is, for all that look at the request later, and refuses those that may
+    /// not do this.
+    pub async fn admit(&self, asks: Asks, request: &mut Request) -> Result<(), Problem> {
+        if matches!(asks, Asks::Nothing) {
+            return Ok(());
+        }
+        let Some(identity) = &self.identity else {
+            return self.require(asks, &NOBODY);
+        };
+        let Some(token) = bearer_token(request.headers()).map_err(|()| self.malformed())? else {
+            return self.require(asks, &NOBODY);
+        };
+        let recognized = identity.recognize(token).await;
+        let token = PresentedToken::new(token);
+        let principal = recognized.map_err(|refusal| self.unrecognized(refusal))?;
+        let caller = Caller::Known(principal);
+        let required = self.require(asks, &caller);
+        request.set_data(caller);
+        request.set_data(token);
+        required
+    }
+
+    /// Returns whether a token still makes the same caller.
+    pub async fn is_still(&self, caller: &Caller, token: &PresentedToken) -> bool {
+        let Some(identity) = &self.identity else { return true };
+        match identity.recognize(token.as_str()).await {
+            Ok(principal) => Caller::Known(principal) == *caller,
+            // The issuer may be back at the next look; the end of the token is known.
+            Err(Unrecognized::Unavailable) => true,
+            Err(Unrecognized::Invalid(_)) => false,
+        }
+    }
+
+    fn require(&self, asks: Asks, caller: &Caller) -> Result<(), Problem> {
+        let required = match asks {
+            Asks::Nothing | Asks::Anybody => Ok(()),
+            Asks::SignedIn if caller.id().is_none() && self.identity.is_some() => {
+                Err(ApplicationError::CredentialsRequired)
+            }
+            Asks::SignedIn => Ok(()),
+            Asks::SomeRead => self.access.require_some_read(caller),
+            Asks::Operations(group, operations) => self.require_on(group, operations, caller),
+        };
+        required.map_err(|error| self.refused(error))
+    }
+
+    /// Below an item of another group, callers have to see that one.
+    fn require_on(
+        &self,
+        group: Group,
+        operations: &[Operation],
+        caller: &Caller,
+    ) -> Result<(), ApplicationError> {
+        self.access.require(caller, group.collection, operations)?;
+        match group.parent() {
+            Some(parent) => {
+                self.access.require(caller, parent.collection, &[Operation::Read]).map(|_| ())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn refused(&self, error: ApplicationError) -> Problem {
+        let ApplicationError::InsufficientScope { operation } = error else { return error.into() };
+        let scopes = self.scopes_for(operation);
+        let challenge = format!("error=\"insufficient_scope\", scope=\"{scopes}\"");
+        self.challenged(error.into(), &challenge)
+    }
+
+    /// The scopes that grant an operation, as a challenge names them.
+    fn scopes_for(&self, operation: Operation) -> String {
+        let published = self.identity.as_ref().map(|identity| identity.published());
+        let scopes = published.iter().flat_map(|published| &published.scopes);
+        let granting = scopes.filter(|(_, granted)| granted.contains(operation));
+        granting.map(|(name, _)| &**name).collect::<Vec<_>>().join(" ")
+    }
+
+    fn unrecognized(&self, refusal: Unrecognized) -> Problem {
+        match refusal {
+            Unrecognized::Invalid(reason) => {
+                tracing::debug!(%reason, "a token was refused");
+                let challenge = format!("error=\"invalid_token\", error_description=\"{reason}\"");
+                let detail = format!("The credentials are not accepted: {reason}.");
+                self.challenged(Problem::new(&kinds::INVALID_TOKEN, detail), &challenge)
+            }
+            Unrecognized::Unavailable => {
+                let detail = "The keys of the token's issuer cannot be had now.";
+                Problem::new(&kinds::UNAVAILABLE, detail)
+                    .with_header(RETRY_AFTER, HeaderValue::from_static("10"))
+            }
+        }
+    }
+
+    fn malformed(&self) -> Problem {
+        let detail = "Send one Authorization header: `Bearer`, a space and the token.";
+        let problem = Problem::new(&kinds::MALFORMED_CREDENTIALS, detail);
+        self.challenged(problem, "error=\"invalid_request\"")
+    }
+
+    fn challenged(&self, problem: Problem, parameters: &str) -> Problem {
+        match self.challenge(parameters) {
+            Some(challenge) => problem.with_header(WWW_AUTHENTICATE, challenge),
+            None => problem,
+        }
+    }
+
+    /// A challenge (RFC 6750 section 3) with these parameters beside those that all have.
+    fn challenge(&self, parameters: &str) -> Option<HeaderValue> {
+        let separator = if parameters.is_empty() { "" } else { ", " };
+        let base_url = &self.base_url;
+        let challenge = format!(
+            "Bearer realm=\"{REALM}\", resource_metadata=\"{base_url}{PROTECTED_RESOURCE}\"{separator}{parameters}"
+        );
+        HeaderValue::from_str(&challenge).ok()
+    }
+
+    /// Gives a response the headers of one that depends on who asks.
+    pub fn complete(&self, asks: Asks, response: &mut Response) {
+        let status = response.status();
+        if status == StatusCode::UNAUTHORIZED
+            && !response.headers().contains_key(WWW_AUTHENTICATE)
+            && let Some(challenge) = self.challenge("")
+        {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        if self.identity.is_some() && !matches!(asks, Asks::Nothing) {
+            let headers = response.headers_mut();
+            headers.append(VARY, HeaderValue::from_static("Authorization"));
+            headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-cache"));
+        }
+    }
+}
+
+/// Returns the token of a request, if it has one (RFC 6750 section 2.1).
+fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, ()> {
+    let mut lines = headers.get_all(AUTHORIZATION).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    if lines.next().is_some() {
+        return Err(());
+    }
+    let (scheme, token) = line.to_str().ok().and_then(|line| line.split_once(' ')).ok_or(())?;
+    let token = token.trim_start_matches(' ');
+    let is_sound =
+        scheme.eq_ignore_ascii_case("Bearer") && token.len() <= LONGEST_TOKEN && is_token68(token);
+    if is_sound { Ok(Some(token)) } else { Err(()) }
+}
+
+/// Returns `true` for the letters that a token may have (RFC 9110 section 11.2).
+fn is_token68(token: &str) -> bool {
+    let letters = token.trim_end_matches('=');
+    !letters.is_empty()
+        && letters.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use poem::http::header::AUTHORIZATION;
+    use poem::http::{HeaderMap, HeaderValue};
+
+    use super::{LONGEST_TOKEN, bearer_token};
+
+    #[test]
+    fn a_token_is_the_only_one_and_has_the_letters_of_one() {
+        let long = format!("Bearer {}", "a".repeat(LONGEST_TOKEN + 1));
+        for (lines, token) in [
+            (&[][..], Ok(None)),
+            (&["Bearer a.b-c_d~e+f/g=="], Ok(Some("a.b-c_d~e+f/g=="))),
+            (&["bEARER a"], Ok(Some("a"))),
+            (&["Bearer   a"], Ok(Some("a"))),
+            (&["Bearer a", "Bearer a"], Err(())),
+            (&["Bearer"], Err(())),
+            (&["Bearer "], Err(())),
+            (&["Bearer ="], Err(())),
+            (&["Bearer a b"], Err(())),
+            (&["Bearer a, b"], Err(())),
+            (&["Bearer a=b"], Err(())),
+            (&["Bearer\ta"], Err(())),
+            (&["Basic YTpi"], Err(())),
+            (&["a"], Err(())),
+            (&[""], Err(())),
+            (&[long.as_str()], Err(())),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(AUTHORIZATION, HeaderValue::from_str(line).unwrap());
+            }
+            assert_eq!(bearer_token(&headers), token, "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What the document says of callers: only where they are asked who they are.
+
+use application::{PublishedIdentity, PublishedPolicy};
+use serde_json::{Map, Value, json};
+
+use super::model::documented_path;
+use crate::groups::{GROUPS, Group, Operation};
+
+/// The scheme of a bearer token that is pasted.
+const TOKEN: &str = "token";
+
+/// The refusals of an operation that callers are asked for, and their meanings.
+const REFUSALS: [(&str, &str); 2] = [
+    (
+        "401",
+        "Unauthorized: the operation needs credentials, or those sent are not accepted; `WWW-Authenticate` says how to get some.",
+    ),
+    (
+        "403",
+        "Forbidden: the policies do not permit this to the caller, or the token's scope does not grant it.",
+    ),
+];
+
+/// Adds the security schemes, what each operation of a group requires, and the policies it may meet
+/// (`x-policies`).
+pub fn add_security(
+    document: &mut Value,
+    identity: &PublishedIdentity,
+    policies: &[PublishedPolicy],
+) {
+    let schemes = schemes(identity);
+    let is_open_id = schemes.keys().filter(|name| *name != TOKEN);
+    let open_id: Vec<_> = is_open_id.cloned().collect();
+    document["components"]["securitySchemes"] = schemes.into();
+    for group in GROUPS {
+        for operation in group.operations() {
+            let path = documented_path(&group.path_of(operation.form()));
+            let method = operation.method().as_str().to_lowercase();
+            let described = &mut document["paths"][path][method];
+            described["security"] = security(group, operation, identity, &open_id, policies);
+            for (status, meaning) in REFUSALS {
+                let problem = described["responses"]["404"]["content"].clone();
+                let problem = if problem.is_null() { json!({}) } else { problem };
+                described["responses"][status] =
+                    json!({ "description": meaning, "content": problem });
+            }
+            let met = policies.iter().filter(|policy| is_met(policy, group, operation));
+            let met: Vec<_> = met.map(|policy| &policy.id).collect();
+            if !met.is_empty() {
+                described["x-policies"] = json!(met);
+            }
+        }
+    }
+}
+
+fn schemes(identity: &PublishedIdentity) -> Map<String, Value> {
+    let pasted = json!({
+        "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+        "description": "An access token of one of the issuers, or a key of the service.",
+    });
+    let mut schemes = Map::from_iter([(TOKEN.to_owned(), pasted)]);
+    for (index, issuer) in identity.issuers.iter().enumerate() {
+        if let Some(configuration) = &issuer.configuration {
+            let name = if index == 0 { "oidc".to_owned() } else { format!("oidc_{}", index + 1) };
+            let scheme = json!({ "type": "openIdConnect", "openIdConnectUrl": configuration });
+            schemes.insert(name, scheme);
+        }
+    }
+    schemes
+}
+
+/// The alternatives of an operation: any scheme, or none where anyone may do it.
+fn security(
+    group: Group,
+    operation: Operation,
+    identity: &PublishedIdentity,
+    open_id: &[String],
+    policies: &[PublishedPolicy],
+) -> Value {
+    let grants = |granted: &domain::Operations| {
+        operation.asks().iter().all(|asked| granted.contains(*asked))
+    };
+    let scopes = identity.scopes.iter().filter(|(_, granted)| grants(granted));
+    let scopes: Vec<_> = scopes.map(|(name, _)| &**name).collect();
+    let mut alternatives: Vec<_> =
+        open_id.iter().map(|name| json!({ name.as_str(): scopes })).collect();
+    alternatives.push(json!({ TOKEN: [] }));
+    let allowed_to_anyone = |asked: &domain::Operation| {
+        policies.iter().any(|policy| {
+            !policy.denies
+                && policy.collections.contains(&group.collection)
+                && policy.operations.contains(*asked)
+                && policy.to.iter().any(|role| **role == *"anyone")
+        })
+    };
+    if operation.asks().iter().all(allowed_to_anyone) {
+        alternatives.push(json!({}));
+    }
+    alternatives.into()
+}
+
+fn is_met(policy: &PublishedPolicy, group: Group, operation: Operation) -> bool {
+    policy.collections.contains(&group.collection)
+        && operation.asks().iter().any(|asked| policy.operations.contains(*asked))
+}

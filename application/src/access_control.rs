@@ -1,0 +1,173 @@
+//! The decisions about what callers may do. Use cases are given their [`Reach`] and their [`Warrant`]
+//! here, after the policies were asked.
+
+use std::sync::Arc;
+
+use domain::{Collection, Operation};
+
+use crate::ports::{Access, Links, Policies, PublishedPolicy, Reach, Scope, Warrant};
+use crate::{ApplicationError, Caller, Result, WriteOptions};
+
+/// Asks the policies, and refuses what they do not permit.
+#[derive(Clone)]
+pub struct AccessControl {
+    policies: Arc<dyn Policies>,
+}
+
+impl AccessControl {
+    /// Access as the policies say.
+    #[must_use]
+    pub fn new(policies: Arc<dyn Policies>) -> Self {
+        Self { policies }
+    }
+
+    /// Returns what a caller may do, as far as the client was granted it.
+    #[must_use]
+    pub fn access(&self, caller: &Caller, collection: Collection) -> Access {
+        let access = self.policies.access(caller, collection);
+        caller.principal().map_or(access, |principal| access.limited_to(principal.granted))
+    }
+
+    /// Returns the ids of the policies that decide on an operation: those that deny it, or else those
+    /// that allow it.
+    #[must_use]
+    pub fn deciding(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+        operation: Operation,
+    ) -> Vec<Box<str>> {
+        self.policies.deciding(caller, collection, operation)
+    }
+
+    /// Returns the policies in force.
+    #[must_use]
+    pub fn published(&self) -> Vec<PublishedPolicy> {
+        self.policies.published()
+    }
+
+    /// Returns a number that other policies would not have.
+    #[must_use]
+    pub fn edition(&self) -> u64 {
+        self.policies.edition()
+    }
+
+    /// Returns `true` if a caller may see items of a collection.
+    #[must_use]
+    pub fn may_read(&self, caller: &Caller, collection: Collection) -> bool {
+        self.access(caller, collection).has_some(Operation::Read)
+    }
+
+    /// Refuses a caller who may not perform all of these operations on some items of a collection.
+    ///
+    /// # Errors
+    /// `CredentialsRequired`; `InsufficientScope`; `NotPermitted`.
+    pub fn require(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+        operations: &[Operation],
+    ) -> Result<Access> {
+        let access = self.access(caller, collection);
+        match operations.iter().find(|operation| !access.has_some(**operation)) {
+            None => Ok(access),
+            Some(operation) => Err(self.refusal(caller, collection, *operation)),
+        }
+    }
+
+    /// Refuses an anonymous caller, unless something may be read anonymously.
+    ///
+    /// # Errors
+    /// `CredentialsRequired`; `InsufficientScope`; `NotPermitted`.
+    pub fn require_some_read(&self, caller: &Caller) -> Result<()> {
+        let mut collections = Collection::all();
+        if collections.any(|collection| self.may_read(caller, collection)) {
+            return Ok(());
+        }
+        Err(match Collection::all().next() {
+            Some(first) => self.refusal(caller, first, Operation::Read),
+            None => ApplicationError::CredentialsRequired,
+        })
+    }
+
+    /// Refuses a caller who may not perform the operations on all items of a collection.
+    ///
+    /// # Errors
+    /// As [`require`](Self::require); `WholeCollectionNeeded` where some may be written alone.
+    pub(crate) fn require_whole(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+        operations: &[Operation],
+    ) -> Result<()> {
+        let access = self.require(caller, collection, operations)?;
+        let is_whole = operations.iter().all(|operation| access.has_all(*operation));
+        if is_whole { Ok(()) } else { Err(ApplicationError::WholeCollectionNeeded) }
+    }
+
+    /// Returns what a caller reads of a scope.
+    ///
+    /// # Errors
+    /// As [`require`](Self::require).
+    pub(crate) fn reach(
+        &self,
+        caller: &Caller,
+        scope: Scope,
+        operations: &[Operation],
+    ) -> Result<Reach> {
+        self.require(caller, scope.collection, operations)?;
+        // Whether there are items of a parent tells whether there is the parent.
+        if scope.parent.is_some()
+            && let Some(collection) = scope.collection.parent()
+        {
+            self.require(caller, collection, operations)?;
+        }
+        Ok(Reach::of_the_service(scope))
+    }
+
+    /// Returns the permission to write.
+    ///
+    /// # Errors
+    /// As [`require`](Self::require).
+    pub(crate) fn warrant(
+        &self,
+        options: &WriteOptions,
+        collection: Collection,
+        operations: &[Operation],
+    ) -> Result<Warrant> {
+        self.require(&options.caller, collection, operations)?;
+        Ok(Warrant::of_the_service(&options.caller, options.request_id.as_deref()))
+    }
+
+    /// Returns the error of a caller who may not perform an operation.
+    pub(crate) fn refusal(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+        operation: Operation,
+    ) -> ApplicationError {
+        let Some(principal) = caller.principal() else {
+            return ApplicationError::CredentialsRequired;
+        };
+        let is_granted = principal.granted.contains(operation);
+        if !is_granted && self.policies.access(caller, collection).has_some(operation) {
+            return ApplicationError::InsufficientScope { operation };
+        }
+        let policies = self.policies.deciding(caller, collection, operation);
+        ApplicationError::NotPermitted { operation, collection, policies }
+    }
+
+    /// Returns `true` if an item of a collection may refer to one that a caller may not see.
+    pub(crate) fn cuts_links(&self, caller: &Caller, collection: Collection) -> bool {
+        collection.referenced().any(|referenced| !self.may_read(caller, referenced))
+    }
+
+    /// Leaves an item of a collection those links alone that lead to what a caller may see.
+    pub(crate) fn cut_links(&self, caller: &Caller, collection: Collection, links: &mut Links) {
+        for (link, referenced) in links.references.iter_mut().zip(collection.referenced()) {
+            if link.is_some() && !self.may_read(caller, referenced) {
+                *link = None;
+            }
+        }
+    }
+}
