@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use application::{NoPolicies, Policies};
-use cli_adapter::{CommandError, ServeOptions};
+use cli_adapter::{AccessOptions, CommandError, RequestRate, ServeOptions};
+use http_adapter::{Network, Rate};
 
 use crate::base_url;
 
@@ -33,6 +34,17 @@ pub fn require_safe(options: &ServeOptions) -> Result<(), CommandError> {
     Err(CommandError::Usage(
         "others than this machine could reach the service, and nobody would be asked who they are: give --identity (or PROPOSAL_SERVICE_IDENTITY), or --allow-anonymous".to_owned(),
     ))
+}
+
+/// A rate, as the server takes it.
+pub const fn rate(rate: RequestRate) -> Rate {
+    Rate { interval: rate.interval, burst: rate.burst }
+}
+
+/// The proxies that are trusted.
+pub fn networks(options: &AccessOptions) -> Vec<Network> {
+    let networks = options.trusted_proxies.iter();
+    networks.map(|&(address, prefix)| Network { address, prefix }).collect()
 }
 
 /// The policies, or what holds without them.

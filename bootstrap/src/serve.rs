@@ -130,6 +130,9 @@ fn http_options(
         stream_max_age: options.stream_max_age,
         is_leaving,
         is_open_to_all: options.access.allow_anonymous && options.access.identity.is_none(),
+        caller_rate: options.access.rate.map(access::rate),
+        address_rate: options.access.address_rate.map(access::rate),
+        trusted_proxies: access::networks(&options.access),
         // A lifetime that was accepted is far from the longest there is.
         key_lifetime: SignedDuration::try_from(options.idempotency_ttl)
             .unwrap_or(SignedDuration::MAX),

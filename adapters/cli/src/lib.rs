@@ -41,9 +41,11 @@ use tokio::task::JoinHandle;
 
 pub use error::CommandError;
 pub use options::{
-    AuditOptions, DatabaseOptions, MigrateMode, OpenapiOptions, RulesOptions, ServeOptions,
+    AccessOptions, AuditOptions, DatabaseOptions, MigrateMode, OpenapiOptions, RulesOptions,
+    ServeOptions,
 };
 use options::{Command, LoggingOptions, RulesCommand};
+pub use quantities::RequestRate;
 pub use signals::Signals;
 
 /// How long a store may take to close.

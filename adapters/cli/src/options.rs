@@ -1,6 +1,6 @@
 //! The commands, their options, and the environment variables that can replace these.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::error::CommandError;
 use crate::log_filter;
-use crate::quantities::{byte_size, delay, lifetime, timeout};
+use crate::quantities::{RequestRate, byte_size, delay, lifetime, network, request_rate, timeout};
 use crate::usage;
 
 const EXAMPLES: &str = "\
@@ -157,6 +157,15 @@ pub struct AccessOptions {
     /// A file of policies, or a folder of them; read again when it changes, and at SIGHUP
     #[arg(long, env = "PROPOSAL_SERVICE_POLICIES", value_name = "PATH")]
     pub policies: Option<PathBuf>,
+    /// How fast the requests of one known caller may come, such as 100/s,burst=400 [default: no limit]
+    #[arg(long, env = "PROPOSAL_SERVICE_RATE", value_name = "RATE", value_parser = request_rate)]
+    pub rate: Option<RequestRate>,
+    /// How fast the requests from one address may come, such as 100/s,burst=400 [default: no limit]
+    #[arg(long, env = "PROPOSAL_SERVICE_ADDRESS_RATE", value_name = "RATE", value_parser = request_rate)]
+    pub address_rate: Option<RequestRate>,
+    /// The proxies whose X-Forwarded-For is believed: addresses or networks such as 10.0.0.0/8
+    #[arg(long, env = "PROPOSAL_SERVICE_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
+    pub trusted_proxies: Vec<(IpAddr, u8)>,
     /// Serve others than this machine without asking callers who they are
     #[arg(long, env = "PROPOSAL_SERVICE_ALLOW_ANONYMOUS")]
     pub allow_anonymous: bool,

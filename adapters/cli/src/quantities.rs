@@ -1,5 +1,6 @@
 //! Quantities as people write them: `8MiB`, `30s`.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -34,6 +35,56 @@ pub fn lifetime(text: &str) -> Result<Duration, &'static str> {
         .ok_or("give a time of at most 8784h, such as 24h or 30m")
 }
 
+/// A rate of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestRate {
+    /// The time between two requests that come evenly.
+    pub interval: Duration,
+    /// Requests that may come at once.
+    pub burst: u32,
+}
+
+/// Reads a rate of requests. Without `burst`, as many may come at once as in the time that it names.
+pub fn request_rate(text: &str) -> Result<RequestRate, &'static str> {
+    read_rate(text).ok_or("give a rate such as 100/s, 6000/m or 100/s,burst=400")
+}
+
+fn read_rate(text: &str) -> Option<RequestRate> {
+    let (rate, burst) = match text.split_once(",burst=") {
+        Some((rate, burst)) => (rate, Some(burst.parse::<u32>().ok()?)),
+        None => (text, None),
+    };
+    let (count, unit) = rate.split_once('/')?;
+    let count: u32 = count.parse().ok()?;
+    let period = match unit {
+        "s" => Duration::from_secs(1),
+        "m" => Duration::from_mins(1),
+        "h" => Duration::from_hours(1),
+        _ => return None,
+    };
+    let burst = burst.unwrap_or(count);
+    let interval = period.checked_div(count)?;
+    (burst > 0 && !interval.is_zero()).then_some(RequestRate { interval, burst })
+}
+
+/// Reads a network, as an address or in CIDR notation (RFC 4632), as its address and the length of
+/// its prefix.
+pub fn network(text: &str) -> Result<(IpAddr, u8), &'static str> {
+    read_network(text)
+        .ok_or("give an address or a network, such as 10.0.0.1, 10.0.0.0/8 or fd00::/8")
+}
+
+fn read_network(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, prefix) = match text.split_once('/') {
+        Some((address, prefix)) => (address, Some(prefix.parse::<u8>().ok()?)),
+        None => (text, None),
+    };
+    let address: IpAddr = address.parse().ok()?;
+    let longest = if address.is_ipv4() { 32 } else { 128 };
+    let prefix = prefix.unwrap_or(longest);
+    (prefix <= longest).then_some((address, prefix))
+}
+
 /// Reads a time above zero and up to `most`.
 fn period(text: &str, most: SignedDuration) -> Option<Duration> {
     let time: SignedDuration = text.parse().ok()?;
@@ -44,7 +95,44 @@ fn period(text: &str, most: SignedDuration) -> Option<Duration> {
 mod tests {
     use std::time::Duration;
 
-    use super::{byte_size, delay, lifetime, timeout};
+    use super::{byte_size, delay, lifetime, network, request_rate, timeout};
+
+    #[test]
+    fn rates_have_a_unit_and_perhaps_a_burst() {
+        for (text, expected) in [
+            ("100/s", Some((10_000_000, 100))),
+            ("100/s,burst=400", Some((10_000_000, 400))),
+            ("60/m", Some((1_000_000_000, 60))),
+            ("1/h,burst=2", Some((3_600_000_000_000, 2))),
+            ("0/s", None),
+            ("100", None),
+            ("100/d", None),
+            ("100/s,burst=0", None),
+            ("100/s burst=4", None),
+            ("-1/s", None),
+            ("", None),
+        ] {
+            let rate = request_rate(text).ok();
+            let found = rate.map(|rate| (rate.interval.as_nanos(), rate.burst));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn networks_are_addresses_with_or_without_a_prefix() {
+        for (text, prefix) in [
+            ("10.0.0.0/8", Some(8)),
+            ("10.0.0.1", Some(32)),
+            ("fd00::/8", Some(8)),
+            ("::1", Some(128)),
+            ("10.0.0.0/33", None),
+            ("10.0.0/8", None),
+            ("example.org", None),
+            ("", None),
+        ] {
+            assert_eq!(network(text).ok().map(|(_, prefix)| prefix), prefix, "{text}");
+        }
+    }
 
     #[test]
     fn sizes_are_numbers_with_or_without_a_unit() {

@@ -42,6 +42,7 @@ use crate::links::{
 use crate::middleware::cors::Cors;
 use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::MethodRouter;
+use crate::middleware::rate_limit::{Network, Rate, RateLimits};
 use crate::middleware::request_context::RequestContext;
 use crate::request::body::BodyReader;
 use crate::request::memory_budget::MemoryBudget;
@@ -79,6 +80,12 @@ pub struct HttpOptions {
     pub is_leaving: watch::Receiver<bool>,
     /// True if the operator wants that callers beyond this machine are not asked who they are.
     pub is_open_to_all: bool,
+    /// How fast requests of one known caller may come.
+    pub caller_rate: Option<Rate>,
+    /// How fast requests from one address may come.
+    pub address_rate: Option<Rate>,
+    /// The proxies that are believed when they name a client's address.
+    pub trusted_proxies: Vec<Network>,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<HeaderValue>,
     /// The JSON Schema of rule files.
@@ -91,7 +98,8 @@ pub struct HttpOptions {
 #[must_use]
 pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Response> + 'static {
     let base_url = Arc::new(options.base_url);
-    let gate = Arc::new(Gate::new(Arc::clone(&base_url), ports));
+    let rates = RateLimits::new(options.caller_rate, options.address_rate, options.trusted_proxies);
+    let gate = Arc::new(Gate::new(Arc::clone(&base_url), ports, rates));
     let access = AccessControl::new(Arc::clone(&ports.policies));
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(&base_url),
@@ -233,8 +241,7 @@ impl OwnPaths<'_> {
         let own_access = OwnAccess { access: access.clone(), context: Arc::clone(context) };
         let evaluation =
             Evaluation { access: access.clone(), services, context: Arc::clone(context) };
-        let protected =
-            ProtectedResource { identity: identity.clone(), base_url: base_url() };
+        let protected = ProtectedResource { identity: identity.clone(), base_url: base_url() };
         let trials = RuleTrials { service: trials, context: Arc::clone(context) };
         let post = |endpoint: BoxEndpoint<'static>| {
             let types = vec![MediaType::HAL, MediaType::JSON];

@@ -31,4 +31,5 @@ pub use base_url::{BaseUrl, InvalidBaseUrl};
 pub use demo::demonstration_items;
 pub use explorer::Deployment;
 pub use links::RESERVED_RULE_IDS;
+pub use middleware::rate_limit::{Network, Rate};
 pub use server::{Drained, RESERVED_CONNECTIONS, ServerLimits, serve};

@@ -4,16 +4,18 @@
 //! items that they read and write.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use application::{AccessControl, ApplicationError, Caller, Identity, Ports, Unrecognized};
 use domain::Operation;
 use poem::http::header::{AUTHORIZATION, CACHE_CONTROL, RETRY_AFTER, VARY, WWW_AUTHENTICATE};
-use poem::http::{HeaderMap, HeaderValue, StatusCode};
+use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use poem::{Request, Response};
 
 use crate::base_url::BaseUrl;
 use crate::groups::Group;
 use crate::links::PROTECTED_RESOURCE;
+use crate::middleware::rate_limit::{Rate, RateLimits, TooFast};
 use crate::problem::{Problem, kinds};
 use crate::request::caller::{NOBODY, PresentedToken};
 
@@ -22,6 +24,9 @@ const LONGEST_TOKEN: usize = 8 << 10;
 
 /// The protection space of the service (RFC 9110 section 11.5).
 const REALM: &str = "research proposals";
+
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 /// What a path asks of callers.
 #[derive(Clone, Copy, Debug)]
@@ -44,12 +49,13 @@ pub struct Gate {
     pub base_url: Arc<BaseUrl>,
     identity: Option<Arc<dyn Identity>>,
     access: AccessControl,
+    limits: RateLimits,
 }
 
 impl Gate {
-    pub fn new(base_url: Arc<BaseUrl>, ports: &Ports) -> Self {
+    pub fn new(base_url: Arc<BaseUrl>, ports: &Ports, limits: RateLimits) -> Self {
         let access = AccessControl::new(Arc::clone(&ports.policies));
-        Self { base_url, identity: ports.identity.clone(), access }
+        Self { base_url, identity: ports.identity.clone(), access, limits }
     }
 
     /// Finds out who the caller is, for all that look at the request later, and refuses those that may
@@ -58,6 +64,7 @@ impl Gate {
         if matches!(asks, Asks::Nothing) {
             return Ok(());
         }
+        self.limits.count_address(request).map_err(too_fast)?;
         let Some(identity) = &self.identity else {
             return self.require(asks, &NOBODY);
         };
@@ -67,6 +74,7 @@ impl Gate {
         let recognized = identity.recognize(token).await;
         let token = PresentedToken::new(token);
         let principal = recognized.map_err(|refusal| self.unrecognized(refusal))?;
+        self.limits.count_caller(&principal.id).map_err(too_fast)?;
         let caller = Caller::Known(principal);
         let required = self.require(asks, &caller);
         request.set_data(caller);
@@ -183,6 +191,25 @@ impl Gate {
             headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-cache"));
         }
     }
+}
+
+/// 429 (RFC 6585 section 4), with the limit and when the next request may come
+/// (draft-ietf-httpapi-ratelimit-headers-10).
+fn too_fast(refusal: TooFast) -> Problem {
+    let TooFast { party, rate: Rate { interval, burst }, wait } = refusal;
+    let seconds = |time: Duration| time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    let (wait, window) = (seconds(wait), seconds(interval.saturating_mul(burst)));
+    let detail = format!("Requests of this {party} come too fast; the next may come in {wait} s.");
+    let headers = [
+        (RETRY_AFTER, wait.to_string()),
+        (RATE_LIMIT_POLICY, format!("\"{party}\";q={burst};w={window}")),
+        (RATE_LIMIT, format!("\"{party}\";r=0;t={wait}")),
+    ];
+    let problem = Problem::new(&kinds::TOO_MANY_REQUESTS, detail);
+    headers.into_iter().fold(problem, |problem, (name, value)| match value.parse() {
+        Ok(value) => problem.with_header(name, value),
+        Err(_) => problem,
+    })
 }
 
 /// Returns the token of a request, if it has one (RFC 6750 section 2.1).

@@ -4,4 +4,5 @@ pub mod compression;
 pub mod cors;
 pub mod gate;
 pub mod method_router;
+pub mod rate_limit;
 pub mod request_context;

@@ -110,6 +110,8 @@ problem_kinds! {
         "A request with the same key and another body was sent to this path and done before. Make a new key for what is to happen beside it; send the same body to get the first answer again.";
     REQUEST_TIMEOUT = "request-timeout" REQUEST_TIMEOUT "The body did not arrive in time":
         "The body stopped arriving, or the connection broke. Send the request again; nothing was written.";
+    TOO_MANY_REQUESTS = "too-many-requests" TOO_MANY_REQUESTS "Requests come too fast":
+        "The operators limit how fast requests of one caller, or of one address, may come. The RateLimit-Policy header tells the limit; wait for the seconds in Retry-After, and spread requests.";
     INTERNAL = "internal" INTERNAL_SERVER_ERROR "The service failed":
         "The cause lies in the service, not in the request. Tell the operators the request id (header X-Request-Id).";
     UNAVAILABLE = "unavailable" SERVICE_UNAVAILABLE "The service cannot answer now":

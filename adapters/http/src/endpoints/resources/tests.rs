@@ -76,6 +76,9 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
     };
     let options = HttpOptions {
         is_open_to_all: false,
+        caller_rate: None,
+        address_rate: None,
+        trusted_proxies: Vec::new(),
         base_url: "http://example.org".parse().unwrap(),
         max_body: 1024,
         max_import: 1 << 20,

@@ -1,0 +1,273 @@
+//! Limits on how fast one party sends requests: the generic cell rate algorithm (ITU-T I.371), in
+//! bounded memory.
+//!
+//! A party that was not seen for long is forgotten and begins anew, so nobody is locked out.
+
+use std::convert::Infallible;
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use poem::Request;
+use poem::http::HeaderMap;
+use poem::web::RemoteAddr;
+use quick_cache::sync::Cache;
+use tokio::time::Instant;
+
+/// Parties that are remembered at a time.
+const REMEMBERED: usize = 65_536;
+
+/// The header in which proxies name the addresses that a request came through.
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// How fast requests may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// The time between two requests that come evenly.
+    pub interval: Duration,
+    /// Requests that may come at once.
+    pub burst: u32,
+}
+
+/// A network, by its first address and the length of its prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// An address of it.
+    pub address: IpAddr,
+    /// The bits that its addresses share.
+    pub prefix: u8,
+}
+
+/// The limits of a service; by default none.
+#[derive(Default)]
+pub struct RateLimits {
+    /// On each known caller, by the id.
+    callers: Option<RateLimiter<Box<str>>>,
+    /// On each address.
+    addresses: Option<RateLimiter<IpAddr>>,
+    /// Proxies that are believed when they name the address of a client.
+    trusted: Vec<Network>,
+}
+
+/// A party sends requests too fast.
+#[derive(Clone, Copy, Debug)]
+pub struct TooFast {
+    /// The kind of party: `caller` or `address`.
+    pub party: &'static str,
+    /// Its limit.
+    pub rate: Rate,
+    /// How long it has to wait.
+    pub wait: Duration,
+}
+
+impl RateLimits {
+    pub fn new(callers: Option<Rate>, addresses: Option<Rate>, trusted: Vec<Network>) -> Self {
+        let (callers, addresses) = (callers.map(RateLimiter::new), addresses.map(RateLimiter::new));
+        Self { callers, addresses, trusted }
+    }
+
+    /// Counts a request of the address that it comes from.
+    pub fn count_address(&self, request: &Request) -> Result<(), TooFast> {
+        let Some(limiter) = &self.addresses else { return Ok(()) };
+        // A peer without an address is on this machine.
+        let Some(address) = address_of(request, &self.trusted) else { return Ok(()) };
+        limiter.count_as("address", address)
+    }
+
+    /// Counts a request of a known caller.
+    pub fn count_caller(&self, id: &str) -> Result<(), TooFast> {
+        self.callers.as_ref().map_or(Ok(()), |limiter| limiter.count_as("caller", id.into()))
+    }
+}
+
+/// The outcome of a request that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// Requests that may still come at once.
+    pub remaining: u32,
+    /// How long until as many as ever may come at once.
+    pub reset: Duration,
+}
+
+/// Remembers when each party may send its next requests.
+pub struct RateLimiter<K> {
+    rate: Rate,
+    began: Instant,
+    /// For each party the nanoseconds since `began` at which all its requests would have come, had
+    /// they come evenly.
+    due: Cache<K, Arc<AtomicU64>>,
+}
+
+impl<K: Clone + Eq + Hash> RateLimiter<K> {
+    /// A limit on each party.
+    pub fn new(rate: Rate) -> Self {
+        Self { rate, began: Instant::now(), due: Cache::new(REMEMBERED) }
+    }
+
+    fn count_as(&self, kind: &'static str, party: K) -> Result<(), TooFast> {
+        let too_fast = |wait| TooFast { party: kind, rate: self.rate, wait };
+        self.count(party).map(|_| ()).map_err(too_fast)
+    }
+
+    /// Counts a request of a party, or returns how long it has to wait.
+    pub fn count(&self, party: K) -> Result<Allowance, Duration> {
+        let begin = || Ok::<_, Infallible>(Arc::default());
+        let Ok(due) = self.due.get_or_insert_with(&party, begin);
+        let now = nanos(self.began.elapsed());
+        let interval = nanos(self.rate.interval).max(1);
+        let burst = interval.saturating_mul(u64::from(self.rate.burst.max(1)));
+        let counted = due.fetch_update(Ordering::AcqRel, Ordering::Acquire, |due| {
+            let next = due.max(now).saturating_add(interval);
+            (next - now <= burst).then_some(next)
+        });
+        match counted {
+            Ok(due) => {
+                let reset = due.max(now) + interval - now;
+                let remaining = u32::try_from((burst - reset) / interval).unwrap_or(u32::MAX);
+                Ok(Allowance { remaining, reset: Duration::from_nanos(reset) })
+            }
+            Err(due) => Err(Duration::from_nanos(due.max(now) + interval - now - burst)),
+        }
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Network {
+    fn contains(self, address: IpAddr) -> bool {
+        let bits = |address: IpAddr| match address {
+            IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32),
+            IpAddr::V6(address) => (address.to_bits(), 128),
+        };
+        let ((own, width), (other, of)) = (bits(self.address), bits(address));
+        let prefix = u32::from(self.prefix.min(width));
+        width == of && (own ^ other).checked_shr(128 - prefix).unwrap_or(0) == 0
+    }
+}
+
+/// Returns the address that a request comes from: that of the peer, or where proxies that are trusted
+/// stand in between, the nearest one that is none of them. All addresses of an IPv6 network of 64 bits
+/// count as one, because one machine has as many.
+pub fn address_of(request: &Request, trusted: &[Network]) -> Option<IpAddr> {
+    let RemoteAddr(peer) = request.remote_addr();
+    let peer = peer.as_socket_addr()?.ip().to_canonical();
+    Some(counted(behind(peer, request.headers(), trusted)))
+}
+
+fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
+    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
+    if !is_trusted(peer) {
+        return peer;
+    }
+    let lines = headers.get_all(FORWARDED_FOR).iter().filter_map(|line| line.to_str().ok());
+    let named: Vec<_> = lines.flat_map(|line| line.split(',')).collect();
+    let mut nearest = peer;
+    for name in named.iter().rev() {
+        // What a proxy did not write as an address says nothing of what is behind it.
+        let Ok(address) = name.trim().parse::<IpAddr>() else { return nearest };
+        nearest = address.to_canonical();
+        if !is_trusted(nearest) {
+            return nearest;
+        }
+    }
+    nearest
+}
+
+const fn counted(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+    use std::time::Duration;
+
+    use poem::http::{HeaderMap, HeaderValue};
+    use tokio::time::advance;
+
+    use super::{Network, Rate, RateLimiter, behind, counted};
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn network(text: &str) -> Network {
+        let (address, prefix) = text.split_once('/').unwrap();
+        Network { address: address.parse().unwrap(), prefix: prefix.parse().unwrap() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn as_many_as_the_burst_come_at_once_and_then_one_in_an_interval() {
+        let rate = Rate { interval: Duration::from_millis(10), burst: 4 };
+        let limiter = RateLimiter::new(rate);
+        let remaining: Vec<_> = (0..4).map(|_| limiter.count("a").unwrap().remaining).collect();
+        assert_eq!(remaining, [3, 2, 1, 0]);
+        assert_eq!(limiter.count("a"), Err(Duration::from_millis(10)));
+        assert!(limiter.count("b").is_ok(), "others are not limited");
+        advance(Duration::from_millis(10)).await;
+        assert_eq!(limiter.count("a").unwrap().remaining, 0);
+        assert!(limiter.count("a").is_err());
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(limiter.count("a").unwrap().remaining, 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_parties_take_bounded_memory() {
+        let limiter = RateLimiter::new(Rate { interval: Duration::from_secs(1), burst: 1 });
+        for party in 0..200_000_u32 {
+            let _ = limiter.count(party);
+        }
+        assert!(limiter.due.len() <= super::REMEMBERED);
+    }
+
+    #[test]
+    fn the_nearest_address_that_is_no_trusted_proxy_counts() {
+        let trusted = [network("10.0.0.0/8"), network("fd00::/8")];
+        for (peer, forwarded, expected) in [
+            ("192.0.2.1", &["203.0.113.9"][..], "192.0.2.1"),
+            ("10.0.0.1", &["203.0.113.9"], "203.0.113.9"),
+            ("10.0.0.1", &["198.51.100.7, 203.0.113.9"], "203.0.113.9"),
+            ("10.0.0.1", &["198.51.100.7, 203.0.113.9, 10.1.1.1"], "203.0.113.9"),
+            ("10.0.0.1", &["198.51.100.7", "203.0.113.9,10.1.1.1"], "203.0.113.9"),
+            ("10.0.0.1", &["203.0.113.9, unknown"], "10.0.0.1"),
+            ("10.0.0.1", &[], "10.0.0.1"),
+            ("10.0.0.1", &["10.0.0.2"], "10.0.0.2"),
+            ("fd00::1", &["2001:db8::1"], "2001:db8::1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in forwarded {
+                headers.append(super::FORWARDED_FOR, HeaderValue::from_str(line).unwrap());
+            }
+            assert_eq!(
+                behind(address(peer), &headers, &trusted),
+                address(expected),
+                "{forwarded:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn networks_contain_their_addresses() {
+        for (net, ip, is_in) in [
+            ("0.0.0.0/0", "192.0.2.1", true),
+            ("192.0.2.0/24", "192.0.2.255", true),
+            ("192.0.2.0/24", "192.0.3.0", false),
+            ("192.0.2.1/32", "192.0.2.1", true),
+            ("192.0.2.1/32", "192.0.2.2", false),
+            ("::/0", "192.0.2.1", false),
+            ("2001:db8::/32", "2001:db8:1::1", true),
+            ("2001:db8::1/128", "2001:db8::2", false),
+        ] {
+            assert_eq!(network(net).contains(address(ip)), is_in, "{net} {ip}");
+        }
+        assert_eq!(counted(address("2001:db8::1:2:3:4")), address("2001:db8::"));
+        assert_eq!(counted(address("192.0.2.1")), address("192.0.2.1"));
+    }
+}
