@@ -91,6 +91,7 @@ impl<'a> Evaluation<'a> {
                 let known = context.caller.as_ref().map(|caller| caller.described.encoded());
                 Val::Map(Map::Json(Value::from_encoded(known.unwrap_or(ANONYMOUS))))
             }
+            Variable::Claims => Val::Map(Map::Json(Value::from_encoded(after.encoded()))),
             Variable::Now => Val::Timestamp(dates::of_timestamp(context.now)),
             Variable::Today => return Val::made_string(self.meter, &context.today.to_string()),
             Variable::Parent => match context.parent {
@@ -305,6 +306,7 @@ pub(super) fn described(node: &Node) -> Option<&str> {
         Node::Variable(Variable::Before) => Some("old"),
         Node::Variable(Variable::Caller) => Some("caller"),
         Node::Variable(Variable::Parent) => Some("parent"),
+        Node::Variable(Variable::Claims) => Some("claims"),
         _ => None,
     }
 }

@@ -58,7 +58,8 @@ pub struct Kinds(u16);
 pub(super) const NONE: Kinds = Kinds(0);
 /// All kinds.
 pub const ANY: Kinds = Kinds(u16::MAX);
-pub(super) const NULL: Kinds = Kinds::of(Kind::Null);
+/// The kind of null.
+pub const NULL: Kinds = Kinds::of(Kind::Null);
 /// The kind of a condition.
 pub const BOOLEAN: Kinds = Kinds::of(Kind::Boolean);
 pub(super) const INTEGER: Kinds = Kinds::of(Kind::Integer);
@@ -66,7 +67,8 @@ pub(super) const DOUBLE: Kinds = Kinds::of(Kind::Double);
 pub(super) const DECIMAL: Kinds = Kinds::of(Kind::Decimal);
 /// The kind of a text.
 pub const STRING: Kinds = Kinds::of(Kind::String);
-pub(super) const LIST: Kinds = Kinds::of(Kind::List);
+/// The kind of a list.
+pub const LIST: Kinds = Kinds::of(Kind::List);
 pub(super) const MAP: Kinds = Kinds::of(Kind::Map);
 pub(super) const TIMESTAMP: Kinds = Kinds::of(Kind::Timestamp);
 pub(super) const DURATION: Kinds = Kinds::of(Kind::Duration);
@@ -80,7 +82,9 @@ impl Kinds {
         Self(1 << kind as u16)
     }
 
-    pub(super) const fn or(self, other: Self) -> Self {
+    /// The kinds of either set.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 

@@ -32,15 +32,16 @@ mod trace;
 mod value;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use domain::{Found, Item, Lookup, Members, WriteContext};
+use domain::{Found, Item, Lookup, Members, WriteContext, WriteOperation};
 
-pub use compile::is_taken;
+pub use compile::{Variables, is_taken};
 pub use dates::date;
 use evaluate::Evaluation;
 pub use inspect::{DateUse, MemberRead};
-pub use kinds::{ANY, BOOLEAN, Kinds, STRING};
-use kinds::{INTEGER, NULL};
+use kinds::INTEGER;
+pub use kinds::{ANY, BOOLEAN, Kinds, LIST, NULL, STRING};
 pub use meter::{CostLimit, Meter};
 use node::Node;
 pub use node::Variable;
@@ -82,7 +83,7 @@ pub struct ExpressionError {
 /// The values of the variables in one evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
-    /// `self`.
+    /// `self`; or `claims`, in an expression about a token.
     pub after: &'a Members,
     /// `old`; `None` is null.
     pub before: Option<&'a Members>,
@@ -94,6 +95,19 @@ pub struct Scope<'a> {
     pub found: &'a [Found],
     /// Where the values of its parts are noted, if anybody asks for them.
     pub trace: Option<&'a Trace>,
+}
+
+/// The context of expressions about tokens, which name nothing of it.
+static NO_WRITE: LazyLock<WriteContext> =
+    LazyLock::new(|| WriteContext::any(WriteOperation::Create));
+
+impl<'a> Scope<'a> {
+    /// The variables of a token ([`Variables::OF_A_TOKEN`]).
+    #[must_use]
+    pub fn of_token(claims: &'a Members) -> Self {
+        let (lookups, found) = (&[], &[]);
+        Self { after: claims, before: None, context: &NO_WRITE, lookups, found, trace: None }
+    }
 }
 
 /// Reasons why an evaluation has no value.

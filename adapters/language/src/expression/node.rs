@@ -47,6 +47,8 @@ pub enum Variable {
     Today,
     /// `parent`
     Parent,
+    /// `claims`: the payload of a token.
+    Claims,
     /// The result of the lookup at this index.
     Lookup(usize),
 }

@@ -14,7 +14,7 @@ use super::node::{Macro, Node};
 use super::operator::Operator;
 use super::value::Val;
 use super::{Expression, ExpressionError, Shape, shorten};
-pub use names::is_taken;
+pub use names::{Variables, is_taken};
 
 const MOST_LEVELS: usize = 64;
 /// Most regular expressions of an expression: each takes time to read.
@@ -39,7 +39,7 @@ impl Typed {
 }
 
 impl Expression {
-    /// Reads and checks a source whose value is to be of these kinds.
+    /// Reads and checks a source about a write, whose value is to be of these kinds.
     ///
     /// # Errors
     /// The first error, and where it is.
@@ -48,9 +48,23 @@ impl Expression {
         wanted: Kinds,
         lookups: &[(String, Shape)],
     ) -> Result<Self, ExpressionError> {
+        Self::compile_with(Variables::OF_A_WRITE, source, wanted, lookups)
+    }
+
+    /// Reads and checks a source that knows these variables, and whose value is to be of these kinds.
+    ///
+    /// # Errors
+    /// The first error, and where it is.
+    pub fn compile_with(
+        variables: Variables,
+        source: &str,
+        wanted: Kinds,
+        lookups: &[(String, Shape)],
+    ) -> Result<Self, ExpressionError> {
         source::read(source, |root, places| {
             let mut compiler = Compiler {
                 places,
+                variables,
                 lookups,
                 locals: Vec::new(),
                 level: 0,
@@ -75,6 +89,7 @@ fn error(offset: usize, reason: String) -> ExpressionError {
 
 struct Compiler<'s> {
     places: &'s SourceInfo,
+    variables: Variables,
     lookups: &'s [(String, Shape)],
     /// The variables of the loops around, and the kinds of their values.
     locals: Vec<(String, Kinds)>,

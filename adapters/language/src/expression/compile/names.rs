@@ -9,8 +9,27 @@ use super::super::value::Val;
 use super::super::{Shape, shorten};
 use super::{Compiler, Outcome, Typed, constant_of, did_you_mean};
 
-/// The variables of every expression, and the kinds of their values.
-const VARIABLES: &[(&str, Variable, Kinds)] = &[
+/// The names that expressions know beside lookups, and the kinds of their values.
+#[derive(Clone, Copy, Debug)]
+pub struct Variables(&'static [(&'static str, Variable, Kinds)]);
+
+impl Variables {
+    /// The variables of a write.
+    pub const OF_A_WRITE: Self = Self(WRITE);
+    /// The variables of a token.
+    pub const OF_A_TOKEN: Self = Self(&[("claims", Variable::Claims, MAP)]);
+
+    fn find(self, name: &str) -> Option<(Variable, Kinds)> {
+        let known = self.0.iter().find(|(known, ..)| *known == name);
+        known.map(|(_, variable, kinds)| (*variable, *kinds))
+    }
+
+    fn names<'n>(self) -> impl Iterator<Item = &'n str> {
+        self.0.iter().map(|(name, ..)| *name)
+    }
+}
+
+const WRITE: &[(&str, Variable, Kinds)] = &[
     ("self", Variable::After, MAP),
     ("old", Variable::Before, MAP.or(NULL)),
     ("caller", Variable::Caller, MAP),
@@ -19,10 +38,10 @@ const VARIABLES: &[(&str, Variable, Kinds)] = &[
     ("parent", Variable::Parent, STRING.or(NULL)),
 ];
 
-/// Returns whether every expression knows a name, so that no lookup may have it.
+/// Returns whether every expression about a write knows a name, so that no lookup may have it.
 #[must_use]
 pub fn is_taken(name: &str) -> bool {
-    VARIABLES.iter().any(|(known, ..)| *known == name) || Kind::of_type(name).is_some()
+    Variables::OF_A_WRITE.find(name).is_some() || Kind::of_type(name).is_some()
 }
 
 impl Compiler<'_> {
@@ -39,16 +58,16 @@ impl Compiler<'_> {
             };
             return Ok(Typed { node: Node::Variable(Variable::Lookup(place)), kinds, elements });
         }
-        if let Some((_, variable, kinds)) = VARIABLES.iter().find(|(known, ..)| *known == name) {
-            let node = Node::Variable(*variable);
-            return Ok(Typed { node, kinds: *kinds, elements: STRING });
+        if let Some((variable, kinds)) = self.variables.find(name) {
+            let node = Node::Variable(variable);
+            return Ok(Typed { node, kinds, elements: STRING });
         }
         if let Some(kind) = Kind::of_type(name) {
             return Ok(constant_of(Val::Type(kind)));
         }
         let lookups = self.lookups.iter().map(|(name, _)| name.as_str());
         let locals = self.locals.iter().map(|(name, _)| name.as_str());
-        let known = VARIABLES.iter().map(|(name, ..)| *name).chain(lookups).chain(locals);
+        let known = self.variables.names().chain(lookups).chain(locals);
         let hint = did_you_mean(name, &known.collect::<Vec<_>>());
         self.refuse(at, format!("there is no variable `{}`; {hint}", shorten(name)))
     }

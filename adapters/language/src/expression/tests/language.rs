@@ -3,7 +3,9 @@
 use crate::expression::{CostLimit, Meter};
 use domain::Found;
 
-use super::super::{BOOLEAN, EvaluationError, Expression, KEY, STRING, Scope, Variable, is_taken};
+use super::super::{
+    ANY, BOOLEAN, EvaluationError, Expression, KEY, STRING, Scope, Variable, Variables, is_taken,
+};
 use super::{
     ID, ITEM, OTHER_ID, all_fail, all_hold, compile, context, item, judge, lookups, members, scope,
 };
@@ -244,4 +246,27 @@ fn names_that_json_escapes_are_found() {
         Ok(true)
     );
     assert_eq!(item("{}").members.as_ref(), "{}");
+}
+
+#[test]
+fn an_expression_about_a_token_knows_its_claims_and_nothing_of_a_write() {
+    let compile = |source| Expression::compile_with(Variables::OF_A_TOKEN, source, ANY, &[]);
+    let claims = members(r#"{"sub":"ana","groups":["a","b-1"],"org":{"id":7}}"#);
+    let scope = Scope::of_token(&claims);
+    for (source, value) in [
+        ("claims.sub", r#""ana""#),
+        ("claims.groups.filter(group, group.startsWith('b'))", r#"["b-1"]"#),
+        ("has(claims.name) ? claims.name : null", "null"),
+        ("claims.org.id + 1", "8"),
+    ] {
+        let compiled = compile(source).unwrap_or_else(|error| panic!("{source}: {error:?}"));
+        let (json, _) = compiled.json(&scope, &Meter::of(CostLimit::Verdict), 100).unwrap();
+        assert_eq!(json.text, value, "{source}");
+    }
+    for source in ["self.a", "caller.id", "now", "today", "old", "parent"] {
+        let error = compile(source).unwrap_err();
+        assert!(error.reason.contains("there is no variable"), "{source}: {}", error.reason);
+    }
+    let error = Expression::compile("claims.sub", ANY, &[]).unwrap_err();
+    assert!(error.reason.contains("there is no variable `claims`"), "{}", error.reason);
 }

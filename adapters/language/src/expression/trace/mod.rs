@@ -47,7 +47,8 @@ impl Trace {
 
     /// Notes the outcome of a part, whose own parts are those noted after the first `before`.
     ///
-    /// Literals say what they are, and `self`, `old` and `caller` by themselves are what was given.
+    /// Literals say what they are, and `self`, `old`, `caller` and `claims` by themselves are
+    /// what was given.
     /// An error is noted for the part that it arose in, not for those around.
     pub(super) fn note(
         &self,
@@ -56,8 +57,8 @@ impl Trace {
         before: usize,
         outcome: &Outcome<Val<'_>>,
     ) {
-        use Variable::{After, Before, Caller};
-        if matches!(node, Node::Constant(_) | Node::Variable(After | Before | Caller)) {
+        use Variable::{After, Before, Caller, Claims};
+        if matches!(node, Node::Constant(_) | Node::Variable(After | Before | Caller | Claims)) {
             return;
         }
         let mut parts = self.parts.borrow_mut();

@@ -119,6 +119,7 @@ impl Writer<'_> {
             Variable::Now => "now",
             Variable::Today => "today",
             Variable::Parent => "parent",
+            Variable::Claims => "claims",
             Variable::Lookup(index) => self.lookups.get(index).map_or("", |(name, _)| name),
         })
     }

@@ -1,0 +1,201 @@
+//! Keys of the service: what is printed once, and what is kept of it.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::json::encode_string;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// What keys begin with, which scanners for secrets find.
+pub(crate) const PREFIX: &str = "psk_";
+const SECRET_BYTES: usize = 32;
+/// The letters of [`SECRET_BYTES`] in base64url.
+const SECRET_LETTERS: usize = 43;
+/// The letters of the 32 bits of a CRC in base64url.
+const CHECKSUM_LETTERS: usize = 6;
+const LONGEST_NAME: usize = 63;
+
+/// A key that was made.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewKey {
+    /// The key itself. It is shown once and kept nowhere.
+    pub printed: String,
+    /// Its line for the list `keys` of the identity file.
+    pub line: String,
+}
+
+impl fmt::Debug for NewKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The key is a secret.
+        formatter.debug_struct("NewKey").field("line", &self.line).finish_non_exhaustive()
+    }
+}
+
+/// Reasons why a key cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewKeyError {
+    /// The name is none.
+    Name,
+    /// A role is empty.
+    Role,
+    /// The system has no random bits.
+    Random,
+}
+
+impl fmt::Display for NewKeyError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Name => {
+                "the name of a key has lower-case letters, digits and `-`, begins with a letter, and has at most 63 characters, as in `nightly-export`"
+            }
+            Self::Role => "a role is empty; name roles as in `--roles exporter,reader`",
+            Self::Random => "the system has no random bits for a key",
+        })
+    }
+}
+
+impl std::error::Error for NewKeyError {}
+
+/// Makes a key, whose caller will have these roles until the end of a day (UTC).
+///
+/// # Errors
+/// The name or a role cannot be one, or there are no random bits.
+pub fn new_key(
+    name: &str,
+    roles: &[String],
+    expires: Option<Date>,
+) -> Result<NewKey, NewKeyError> {
+    if !is_name(name) {
+        return Err(NewKeyError::Name);
+    }
+    if roles.iter().any(|role| role.trim().is_empty()) {
+        return Err(NewKeyError::Role);
+    }
+    let mut secret = [0; SECRET_BYTES];
+    getrandom::fill(&mut secret).map_err(|_| NewKeyError::Random)?;
+    let mut printed = format!("{PREFIX}{name}_{}", URL_SAFE_NO_PAD.encode(secret));
+    printed.push_str(&checksum(&printed));
+    // A string of JSON is one of YAML.
+    let roles: Vec<_> = roles.iter().map(|role| encode_string(role)).collect();
+    let expires = expires.map(|day| format!(", expires: {day}")).unwrap_or_default();
+    let line = format!(
+        "- {{name: {name}, sha256: \"{}\", roles: [{}]{expires}}}",
+        hexadecimal(&digest(&printed)),
+        roles.join(", ")
+    );
+    Ok(NewKey { printed, line })
+}
+
+/// Returns whether a key or an issuer can have this name.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST_NAME
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// A key as the identity file has it.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownKey {
+    pub name: Box<str>,
+    pub sha256: [u8; 32],
+    pub roles: Box<[Box<str>]>,
+    /// The first moment at which it is not accepted any more.
+    pub ends: Option<Timestamp>,
+    pub revoked: Option<Timestamp>,
+}
+
+impl KnownKey {
+    /// Returns whether a key that was sent is this one, in constant time.
+    pub fn is(&self, sent: &SentKey<'_>) -> bool {
+        digest(sent.0).ct_eq(&self.sha256).into()
+    }
+}
+
+/// A key that was sent, whose checksum is right.
+pub(crate) struct SentKey<'a>(&'a str);
+
+impl<'a> SentKey<'a> {
+    /// Reads what begins with [`PREFIX`]. `None` is a typing error: nobody makes such keys.
+    pub fn read(sent: &'a str) -> Option<Self> {
+        let (name, rest) = sent.strip_prefix(PREFIX)?.split_once('_')?;
+        let is_whole = is_name(name)
+            && rest.len() == SECRET_LETTERS + CHECKSUM_LETTERS
+            && rest.is_ascii()
+            && sent.ends_with(&checksum(&sent[..sent.len() - CHECKSUM_LETTERS]));
+        is_whole.then_some(Self(sent))
+    }
+
+    /// Returns the key's name.
+    pub fn name(&self) -> &'a str {
+        let name = self.0.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_'));
+        name.map_or("", |(name, _)| name)
+    }
+}
+
+/// A checksum finds typing errors and is no secret: CRC-32, as base64url.
+fn checksum(text: &str) -> String {
+    URL_SAFE_NO_PAD.encode(crc32fast::hash(text.as_bytes()).to_be_bytes())
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text).into()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NewKeyError, SentKey, digest, hexadecimal, is_name, new_key};
+
+    #[test]
+    fn a_key_has_its_form_and_its_line() {
+        let roles = ["exporter".to_owned(), "a \"b\"".to_owned()];
+        let made = new_key("nightly-export", &roles, Some(jiff::civil::date(2027, 3, 31))).unwrap();
+        let (name, rest) = made.printed.strip_prefix("psk_").unwrap().split_once('_').unwrap();
+        assert_eq!((name, rest.len()), ("nightly-export", 49));
+        let sha256 = hexadecimal(&digest(&made.printed));
+        assert_eq!(
+            made.line,
+            format!(
+                "- {{name: nightly-export, sha256: \"{sha256}\", roles: [\"exporter\", \"a \\\"b\\\"\"], expires: 2027-03-31}}"
+            )
+        );
+        assert!(!format!("{made:?}").contains(rest));
+        assert_ne!(made.printed, new_key("nightly-export", &[], None).unwrap().printed);
+        assert_eq!(SentKey::read(&made.printed).unwrap().name(), "nightly-export");
+    }
+
+    #[test]
+    fn a_typing_error_is_found_wherever_it_is() {
+        let printed = new_key("a", &[], None).unwrap().printed;
+        for at in 0..printed.len() {
+            let mut letters: Vec<_> = printed.bytes().collect();
+            letters[at] = if letters[at] == b'x' { b'y' } else { b'x' };
+            let sent = String::from_utf8(letters).unwrap();
+            assert!(SentKey::read(&sent).is_none(), "{at}");
+        }
+        for sent in ["psk_", "psk_a", "psk_a_", "psk__", &printed[..printed.len() - 1], "psk_é_é"] {
+            assert!(SentKey::read(sent).is_none(), "{sent}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_design() {
+        let longest = "a".repeat(63);
+        for name in ["a", "a-1", &longest] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", "A", "1a", "-a", "a_b", "a b", "é", &"a".repeat(64)] {
+            assert_eq!(new_key(name, &[], None), Err(NewKeyError::Name), "{name}");
+        }
+        assert_eq!(new_key("a", &[String::new()], None), Err(NewKeyError::Role));
+    }
+}

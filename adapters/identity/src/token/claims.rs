@@ -1,0 +1,240 @@
+//! The claims of a token (RFC 7519 section 4.1, RFC 9068 section 2.2): their types, the times, and for
+//! whom they are.
+
+use domain::{Members, Value, json};
+use jiff::{SignedDuration, Timestamp};
+
+use super::Reason;
+
+/// Most characters of a `sub`.
+pub(crate) const LONGEST_SUBJECT: usize = 255;
+
+/// The form of a claim.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    String,
+    /// A number of seconds since 1970.
+    Time,
+    /// A string, or a list of strings.
+    Strings,
+    Object,
+    /// A list of anything.
+    List,
+}
+
+/// The claims whose types are known, and those that must be there. A claim of a wrong type is not as
+/// good as none: another reader may take it for something.
+const CLAIMS: &[(&str, Form, bool)] = &[
+    ("iss", Form::String, true),
+    ("exp", Form::Time, true),
+    ("iat", Form::Time, true),
+    ("aud", Form::Strings, true),
+    ("sub", Form::String, false),
+    ("nbf", Form::Time, false),
+    ("jti", Form::String, false),
+    ("client_id", Form::String, false),
+    ("azp", Form::String, false),
+    ("scope", Form::String, false),
+    ("scp", Form::Strings, false),
+    ("act", Form::Object, false),
+    ("auth_time", Form::Time, false),
+    ("acr", Form::String, false),
+    ("amr", Form::List, false),
+];
+
+/// A time of a token.
+pub(crate) type NumericDate = Timestamp;
+
+/// The claims of a token that anything depends on, all of their types.
+pub(crate) struct Claims<'a> {
+    members: &'a Members,
+    pub issued: NumericDate,
+    expires: NumericDate,
+    not_before: Option<NumericDate>,
+    /// The program that the token was given to.
+    pub client: Option<String>,
+    /// The subject of `act`.
+    pub acting: Option<String>,
+}
+
+/// What an issuer's tokens have to fulfil.
+pub(crate) struct Rules<'a> {
+    pub audiences: &'a [Box<str>],
+    pub clients: Option<&'a [Box<str>]>,
+    pub leeway: SignedDuration,
+    pub longest_lifetime: SignedDuration,
+}
+
+impl Form {
+    const fn described(self) -> &'static str {
+        match self {
+            Self::String => "a string",
+            Self::Time => "a number of seconds since 1970",
+            Self::Strings => "a string or a list of strings",
+            Self::Object => "an object",
+            Self::List => "a list",
+        }
+    }
+
+    fn fits(self, value: Value<'_>) -> bool {
+        let is_string = |value: Value<'_>| value.kind() == json::Kind::String;
+        match self {
+            Self::String => is_string(value),
+            Self::Time => time(value).is_some(),
+            Self::Strings => {
+                is_string(value) || value.elements().is_some_and(|mut list| list.all(is_string))
+            }
+            Self::Object => value.kind() == json::Kind::Object,
+            Self::List => value.kind() == json::Kind::Array,
+        }
+    }
+}
+
+impl<'a> Claims<'a> {
+    /// Returns the issuer that a token says it is of, whatever its other claims are.
+    pub fn issuer(members: &Members) -> Result<String, Reason> {
+        let issuer = members.get("iss").ok_or("it has no `iss`")?;
+        let issuer = issuer.as_string().ok_or("its `iss` is not a string")?;
+        Ok(issuer.into_owned())
+    }
+
+    /// Checks the types of the claims, and those that no token may lack or have.
+    pub fn read(members: &'a Members) -> Result<Self, Reason> {
+        for (name, form, is_required) in CLAIMS {
+            match members.get(name) {
+                Some(value) if !form.fits(value) => {
+                    return Err(format!("its `{name}` is not {}", form.described()).into());
+                }
+                None if *is_required => return Err(format!("it has no `{name}`").into()),
+                _ => {}
+            }
+        }
+        if members.get("cnf").is_some() {
+            return Err("it is bound to a key (`cnf`) and cannot be used as a bearer token".into());
+        }
+        let string = |name| members.get(name).and_then(Value::as_string).map(Into::into);
+        let at = |name| members.get(name).and_then(time);
+        let subject: Option<String> = string("sub");
+        subject.as_deref().map_or(Ok(()), check_subject)?;
+        let client = client(string("client_id"), string("azp"))?;
+        if subject.is_none() && client.is_none() {
+            return Err("it has no `sub`".into());
+        }
+        let (Some(issued), Some(expires)) = (at("iat"), at("exp")) else {
+            return Err("it has no times".into());
+        };
+        let acting = acting(members)?;
+        Ok(Self { members, issued, expires, not_before: at("nbf"), client, acting })
+    }
+
+    /// Checks the times, for whom it is, and through which client; returns when it ends.
+    pub fn check(&self, rules: &Rules<'_>, now: Timestamp) -> Result<Timestamp, Reason> {
+        let leeway = rules.leeway;
+        let ends = self.expires.checked_add(leeway).unwrap_or(Timestamp::MAX);
+        if now >= ends {
+            return Err(format!("it expired {} ago", rounded(now.duration_since(self.expires))).into());
+        }
+        let soon = now.checked_add(leeway).unwrap_or(Timestamp::MAX);
+        if let Some(from) = self.not_before.filter(|from| *from > soon) {
+            let wait = rounded(from.duration_since(now));
+            return Err(format!("it is not valid yet, but in {wait}").into());
+        }
+        if self.issued > soon {
+            return Err("it was issued in the future; a clock is wrong".into());
+        }
+        if self.expires.duration_since(self.issued) > rules.longest_lifetime {
+            return Err("it is valid for longer than is accepted".into());
+        }
+        let accepts = |audience: &str| rules.audiences.iter().any(|own| **own == *audience);
+        if !self.strings("aud").iter().any(|audience| accepts(audience)) {
+            return Err("it was made for another audience".into());
+        }
+        if let Some(clients) = rules.clients {
+            let is_known = |client: &str| clients.iter().any(|own| **own == *client);
+            if !self.client.as_deref().is_some_and(is_known) {
+                return Err("its client is not accepted".into());
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Returns `true` if a refusal may be another one soon, as time goes by.
+    pub fn begins_later(&self, now: Timestamp) -> bool {
+        self.issued > now || self.not_before.is_some_and(|from| from > now)
+    }
+
+    /// Returns the scopes of the token: `scope` (RFC 8693), or the `scp` of some issuers.
+    pub fn scopes(&self) -> Vec<String> {
+        let separated = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        ["scope", "scp"].into_iter().flat_map(|name| self.strings(name)).flat_map(separated).collect()
+    }
+
+    fn strings(&self, name: &str) -> Vec<String> {
+        let Some(value) = self.members.get(name) else { return Vec::new() };
+        let list = value.elements().into_iter().flatten().filter_map(Value::as_string);
+        value.as_string().into_iter().chain(list).map(Into::into).collect()
+    }
+}
+
+/// Checks what becomes a part of an id.
+pub(crate) fn check_subject(subject: &str) -> Result<(), Reason> {
+    if subject.is_empty() {
+        Err("its subject is empty".into())
+    } else if subject.chars().count() > LONGEST_SUBJECT {
+        Err(format!("its subject has more than {LONGEST_SUBJECT} characters").into())
+    } else if subject.chars().any(char::is_control) {
+        Err("its subject has a control character in it".into())
+    } else {
+        Ok(())
+    }
+}
+
+/// The client by either name. Where both are there, they say the same.
+fn client(id: Option<String>, party: Option<String>) -> Result<Option<String>, Reason> {
+    match (id, party) {
+        (Some(id), Some(party)) if id != party => {
+            Err("its `client_id` and its `azp` are not the same".into())
+        }
+        (id, party) => match id.or(party) {
+            Some(client) if check_subject(&client).is_err() => {
+                Err("its client is empty, too long, or has a control character in it".into())
+            }
+            client => Ok(client),
+        },
+    }
+}
+
+/// The subject of `act` (RFC 8693 section 4.1), who must be of the same issuer: the name of another
+/// would be taken for one of its own.
+fn acting(members: &Members) -> Result<Option<String>, Reason> {
+    let Some(act) = members.get("act") else { return Ok(None) };
+    let subject = act.member("sub").and_then(Value::as_string);
+    let subject = subject.ok_or("its `act` has no `sub` that is a string")?;
+    check_subject(&subject)?;
+    match act.member("iss") {
+        Some(issuer) if Some(issuer) != members.get("iss") => {
+            Err("its `act` is of another issuer".into())
+        }
+        _ => Ok(Some(subject.into_owned())),
+    }
+}
+
+/// A number of seconds since 1970, which may be a decimal; `None` is no time.
+fn time(value: Value<'_>) -> Option<NumericDate> {
+    let seconds: f64 = value.as_number()?.parse().ok()?;
+    // Times before 1970 are no times of tokens.
+    let duration = (seconds >= 0.0).then(|| SignedDuration::try_from_secs_f64(seconds).ok())??;
+    Timestamp::from_duration(duration).ok()
+}
+
+/// A duration for people.
+fn rounded(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs();
+    let (count, unit) = match seconds {
+        ..120 => (seconds, "second"),
+        120..7_200 => (seconds / 60, "minute"),
+        7_200..172_800 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}

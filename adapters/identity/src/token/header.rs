@@ -1,0 +1,51 @@
+//! The header of a token (RFC 7515 section 4).
+
+use domain::{Members, Value};
+
+use super::{Algorithm, MOST_HEADER_BYTES, Reason, decode, unreadable};
+
+/// What a header says, as far as anything depends on it. Keys that a header names or has in it
+/// (`jku`, `jwk`, `x5u`, `x5c`) are never looked at.
+pub(crate) struct Header {
+    pub algorithm: Algorithm,
+    /// The type, in lower case and without `application/`.
+    pub token_type: Option<String>,
+    pub key_id: Option<String>,
+}
+
+/// Members that would change how a token is read.
+const REFUSED: [(&str, &str); 4] = [
+    ("crit", "its header has `crit`, of which no extension is understood"),
+    ("b64", "its header has `b64`, which is not understood"),
+    ("zip", "it is compressed, which is not understood"),
+    ("enc", "it is encrypted; send a signed token"),
+];
+
+impl Header {
+    pub(super) fn read(encoded: &str) -> Result<Self, Reason> {
+        let bytes = decode(encoded, MOST_HEADER_BYTES).ok_or_else(|| {
+            format!("its header is not base64url of at most {MOST_HEADER_BYTES} bytes")
+        })?;
+        let members = match Members::read(&bytes) {
+            Ok(Some(members)) => members,
+            Ok(None) => return Err("its header is not a JSON object".into()),
+            Err(error) => return Err(unreadable("header", error.kind)),
+        };
+        if let Some((_, reason)) = REFUSED.iter().find(|(name, _)| members.get(name).is_some()) {
+            return Err((*reason).into());
+        }
+        let string = |name: &'static str| match members.get(name).map(Value::as_string) {
+            Some(None) => Err(format!("the `{name}` of its header is not a string")),
+            Some(Some(string)) => Ok(Some(string.into_owned())),
+            None => Ok(None),
+        };
+        let algorithm = string("alg")?.ok_or("its header has no `alg`")?;
+        let algorithm = Algorithm::named(&algorithm)
+            .ok_or("it is signed with an algorithm that is not accepted")?;
+        let token_type = string("typ")?.map(|name| {
+            let name = name.to_ascii_lowercase();
+            name.strip_prefix("application/").map(str::to_owned).unwrap_or(name)
+        });
+        Ok(Self { algorithm, token_type, key_id: string("kid")? })
+    }
+}

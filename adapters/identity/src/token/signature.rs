@@ -1,0 +1,122 @@
+//! The verification of signatures: `jsonwebtoken` with the cryptography of ring.
+//!
+//! The library takes its cryptography from a provider. Its own are `aws-lc-rs`, which takes minutes to
+//! build and would be a second library of cryptography beside the one that TLS has, and crates with
+//! a known weakness (RUSTSEC-2023-0071). `docs/adr/0093-verification-of-access-tokens.md` says more.
+
+use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
+use jsonwebtoken::errors::{Error, ErrorKind, Result as LibraryResult};
+use jsonwebtoken::signature::{Error as SignatureError, Verifier};
+use jsonwebtoken::{Algorithm as Library, DecodingKey, DecodingKeyKind, Validation, decode};
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
+    RSA_PSS_2048_8192_SHA256, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey,
+    VerificationAlgorithm,
+};
+use serde::de::IgnoredAny;
+
+use super::Algorithm;
+
+/// A token is not what it was signed as, or was signed with another key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InvalidSignature {
+    /// The signature is wrong.
+    Signature,
+    /// The signature is right, and the library refuses what was signed.
+    Content,
+}
+
+/// Verifies a token by the library, which reads it anew: the algorithm, the signature, and that
+/// `iss` and `aud` are there and accepted. Times are compared elsewhere, by the port of the clock.
+pub(crate) fn verify(
+    token: &str,
+    key: &DecodingKey,
+    algorithm: Algorithm,
+    (issuer, audiences): (&str, &[Box<str>]),
+) -> Result<(), InvalidSignature> {
+    // Another provider cannot have been there before: the library is used here only.
+    let _ = PROVIDER.install_default();
+    let mut validation = Validation::new(algorithm.of_library());
+    validation.validate_exp = false;
+    validation.validate_nbf = false;
+    validation.set_required_spec_claims(&["iss", "aud"]);
+    validation.set_issuer(&[issuer]);
+    validation.set_audience(audiences);
+    match decode::<IgnoredAny>(token, key, &validation) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(match error.kind() {
+            ErrorKind::Json(_)
+            | ErrorKind::Utf8(_)
+            | ErrorKind::MissingRequiredClaim(_)
+            | ErrorKind::InvalidClaimFormat(_)
+            | ErrorKind::InvalidIssuer
+            | ErrorKind::InvalidAudience => InvalidSignature::Content,
+            _ => InvalidSignature::Signature,
+        }),
+    }
+}
+
+static PROVIDER: CryptoProvider = CryptoProvider {
+    signer_factory: |_, _| Err(unsupported()),
+    verifier_factory: verifier,
+    key_utils: KeyUtils {
+        rsa_pub_components_from_private_key: |_| Err(unsupported()),
+        rsa_pub_components_from_public_key: |_| Err(unsupported()),
+        ec_pub_components_from_private_key: |_, _| Err(unsupported()),
+        ed_pub_components_from_private_key: |_, _| Err(unsupported()),
+        compute_digest: |_, _| Err(unsupported()),
+    },
+};
+
+fn unsupported() -> Error {
+    ErrorKind::UnsupportedAlgorithm.into()
+}
+
+/// How ring verifies the signatures of an algorithm.
+#[derive(Clone, Copy)]
+enum Primitive {
+    Rsa(&'static RsaParameters),
+    Other(&'static dyn VerificationAlgorithm),
+}
+
+struct RingVerifier {
+    algorithm: Library,
+    primitive: Primitive,
+    key: DecodingKey,
+}
+
+fn verifier(algorithm: &Library, key: &DecodingKey) -> LibraryResult<Box<dyn JwtVerifier>> {
+    let primitive = match algorithm {
+        Library::RS256 => Primitive::Rsa(&RSA_PKCS1_2048_8192_SHA256),
+        Library::PS256 => Primitive::Rsa(&RSA_PSS_2048_8192_SHA256),
+        Library::ES256 => Primitive::Other(&ECDSA_P256_SHA256_FIXED),
+        Library::ES384 => Primitive::Other(&ECDSA_P384_SHA384_FIXED),
+        Library::EdDSA => Primitive::Other(&ED25519),
+        _ => return Err(unsupported()),
+    };
+    if key.family() != algorithm.family() {
+        return Err(ErrorKind::InvalidKeyFormat.into());
+    }
+    Ok(Box::new(RingVerifier { algorithm: *algorithm, primitive, key: key.clone() }))
+}
+
+impl Verifier<Vec<u8>> for RingVerifier {
+    fn verify(&self, message: &[u8], signature: &Vec<u8>) -> Result<(), SignatureError> {
+        let verified = match (self.primitive, self.key.kind()) {
+            (Primitive::Rsa(parameters), DecodingKeyKind::RsaModulusExponent { n, e }) => {
+                RsaPublicKeyComponents { n, e }.verify(parameters, message, signature)
+            }
+            (Primitive::Other(algorithm), DecodingKeyKind::SecretOrDer(key)) => {
+                UnparsedPublicKey::new(algorithm, key).verify(message, signature)
+            }
+            _ => return Err(SignatureError::new()),
+        };
+        verified.map_err(|_| SignatureError::new())
+    }
+}
+
+impl JwtVerifier for RingVerifier {
+    fn algorithm(&self) -> Library {
+        self.algorithm
+    }
+}
