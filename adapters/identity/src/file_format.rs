@@ -26,8 +26,7 @@ const ALGORITHM: Form = Form::Word(Word {
     known: || Algorithm::ALL.map(Algorithm::name).to_vec(),
 });
 
-pub(crate) static FILE: Table =
-    Table { name: "an identity file", keys: FILE_KEYS, is_open: false };
+pub(crate) static FILE: Table = Table { name: "an identity file", keys: FILE_KEYS, is_open: false };
 
 static FILE_KEYS: &[Key] = &[
     key("issuers", List(&Mapping(&ISSUER)), "The issuers whose access tokens are accepted."),

@@ -64,11 +64,7 @@ impl std::error::Error for NewKeyError {}
 ///
 /// # Errors
 /// The name or a role cannot be one, or there are no random bits.
-pub fn new_key(
-    name: &str,
-    roles: &[String],
-    expires: Option<Date>,
-) -> Result<NewKey, NewKeyError> {
+pub fn new_key(name: &str, roles: &[String], expires: Option<Date>) -> Result<NewKey, NewKeyError> {
     if !is_name(name) {
         return Err(NewKeyError::Name);
     }
@@ -182,7 +178,8 @@ mod tests {
             let sent = String::from_utf8(letters).unwrap();
             assert!(SentKey::read(&sent).is_none(), "{at}");
         }
-        for sent in ["psk_", "psk_a", "psk_a_", "psk__", &printed[..printed.len() - 1], "psk_é_é"] {
+        for sent in ["psk_", "psk_a", "psk_a_", "psk__", &printed[..printed.len() - 1], "psk_é_é"]
+        {
             assert!(SentKey::read(sent).is_none(), "{sent}");
         }
     }

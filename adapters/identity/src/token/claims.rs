@@ -42,15 +42,12 @@ const CLAIMS: &[(&str, Form, bool)] = &[
     ("amr", Form::List, false),
 ];
 
-/// A time of a token.
-pub(crate) type NumericDate = Timestamp;
-
 /// The claims of a token that anything depends on, all of their types.
 pub(crate) struct Claims<'a> {
     members: &'a Members,
-    pub issued: NumericDate,
-    expires: NumericDate,
-    not_before: Option<NumericDate>,
+    pub issued: Timestamp,
+    expires: Timestamp,
+    not_before: Option<Timestamp>,
     /// The program that the token was given to.
     pub client: Option<String>,
     /// The subject of `act`.
@@ -132,7 +129,9 @@ impl<'a> Claims<'a> {
         let leeway = rules.leeway;
         let ends = self.expires.checked_add(leeway).unwrap_or(Timestamp::MAX);
         if now >= ends {
-            return Err(format!("it expired {} ago", rounded(now.duration_since(self.expires))).into());
+            return Err(
+                format!("it expired {} ago", rounded(now.duration_since(self.expires))).into()
+            );
         }
         let soon = now.checked_add(leeway).unwrap_or(Timestamp::MAX);
         if let Some(from) = self.not_before.filter(|from| *from > soon) {
@@ -166,7 +165,11 @@ impl<'a> Claims<'a> {
     /// Returns the scopes of the token: `scope` (RFC 8693), or the `scp` of some issuers.
     pub fn scopes(&self) -> Vec<String> {
         let separated = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        ["scope", "scp"].into_iter().flat_map(|name| self.strings(name)).flat_map(separated).collect()
+        ["scope", "scp"]
+            .into_iter()
+            .flat_map(|name| self.strings(name))
+            .flat_map(separated)
+            .collect()
     }
 
     fn strings(&self, name: &str) -> Vec<String> {
@@ -220,7 +223,7 @@ fn acting(members: &Members) -> Result<Option<String>, Reason> {
 }
 
 /// A number of seconds since 1970, which may be a decimal; `None` is no time.
-fn time(value: Value<'_>) -> Option<NumericDate> {
+fn time(value: Value<'_>) -> Option<Timestamp> {
     let seconds: f64 = value.as_number()?.parse().ok()?;
     // Times before 1970 are no times of tokens.
     let duration = (seconds >= 0.0).then(|| SignedDuration::try_from_secs_f64(seconds).ok())??;

@@ -1,0 +1,114 @@
+//! Tokens that were verified, and tokens that were refused, by a digest of all their bytes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use application::Unrecognized;
+use domain::Principal;
+use jiff::{SignedDuration, Timestamp};
+use quick_cache::sync::Cache;
+use sha2::{Digest, Sha256};
+
+use crate::issuer_keys::IssuerKeys;
+use crate::token::Reason;
+
+const MOST_VERIFIED: usize = 10_000;
+const MOST_REFUSED: usize = 4_096;
+/// How long a refusal is kept: a client that repeats a dead token costs a digest.
+const REFUSAL: SignedDuration = SignedDuration::from_secs(10);
+
+/// The digest of a token. Nothing less may be a key: tokens that share a part would share a caller.
+pub(crate) type TokenDigest = [u8; 32];
+
+/// Returns the digest of all bytes of a token.
+pub(crate) fn digest(token: &str) -> TokenDigest {
+    Sha256::digest(token).into()
+}
+
+/// What is known of tokens that were sent before.
+pub(crate) struct TokenCache {
+    verified: Cache<TokenDigest, Verified>,
+    refused: Cache<TokenDigest, Refused>,
+}
+
+/// A token that was verified.
+#[derive(Clone)]
+pub(crate) struct Verified {
+    pub principal: Arc<Principal>,
+    pub ends: Timestamp,
+    /// The edition of the identity file, which has the revocations.
+    pub file: u64,
+    /// The keys of the issuer, and their edition.
+    pub keys: Arc<IssuerKeys>,
+    pub keys_edition: u64,
+}
+
+#[derive(Clone)]
+struct Refused {
+    reason: Reason,
+    since: Timestamp,
+    file: u64,
+    /// The keys that it was refused by, and their edition.
+    keys: Option<(Arc<IssuerKeys>, u64)>,
+}
+
+impl Default for TokenCache {
+    fn default() -> Self {
+        Self { verified: Cache::new(MOST_VERIFIED), refused: Cache::new(MOST_REFUSED) }
+    }
+}
+
+impl fmt::Debug for TokenCache {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Only counts: who is here is nobody's business.
+        let counts = (self.verified.len(), self.refused.len());
+        formatter.debug_tuple("TokenCache").field(&counts).finish()
+    }
+}
+
+impl TokenCache {
+    /// Returns what is known of a token, if it still holds: until it ends, the identity file is
+    /// another, or the keys of its issuer are.
+    pub fn find(
+        &self,
+        digest: &TokenDigest,
+        file: u64,
+        now: Timestamp,
+    ) -> Option<Result<Arc<Principal>, Unrecognized>> {
+        if let Some(known) = self.verified.get(digest) {
+            let holds = now < known.ends
+                && known.file == file
+                && known.keys.edition(now) == Some(known.keys_edition);
+            if holds {
+                return Some(Ok(known.principal));
+            }
+            self.verified.remove(digest);
+            return None;
+        }
+        let known = self.refused.get(digest)?;
+        let age = now.duration_since(known.since);
+        let is_by = |(keys, edition): &(Arc<IssuerKeys>, u64)| keys.edition(now) == Some(*edition);
+        let holds = known.file == file
+            && age < REFUSAL
+            && !age.is_negative()
+            && known.keys.as_ref().is_none_or(is_by);
+        holds.then(|| Err(Unrecognized::Invalid(known.reason)))
+    }
+
+    /// Keeps a token that was verified.
+    pub fn keep(&self, digest: TokenDigest, verified: Verified) {
+        self.verified.insert(digest, verified);
+    }
+
+    /// Keeps a refusal, which holds as long as the identity file is the same, and the keys that it
+    /// depends on are.
+    pub fn refuse(
+        &self,
+        digest: TokenDigest,
+        (reason, since): (Reason, Timestamp),
+        file: u64,
+        keys: Option<(Arc<IssuerKeys>, u64)>,
+    ) {
+        self.refused.insert(digest, Refused { reason, since, file, keys });
+    }
+}

@@ -1,0 +1,124 @@
+//! Reading documents of issuers over HTTP, within limits of time and size.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::Bytes;
+use hyper::header::{ACCEPT, CACHE_CONTROL, HeaderMap, USER_AGENT};
+use hyper::{Request, StatusCode, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
+
+/// Most bytes of a document.
+const MOST_BYTES: usize = 256 << 10;
+const LONGEST_CONNECT: Duration = Duration::from_secs(5);
+/// The longest that a document may take, from the connection to its last byte.
+const LONGEST_FETCH: Duration = Duration::from_secs(10);
+
+/// A client that reads documents of an issuer.
+pub(crate) struct Fetcher {
+    client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
+}
+
+/// A document that was read.
+pub(crate) struct Document {
+    pub bytes: Bytes,
+    /// How long it may be used, where it says so.
+    pub max_age: Option<Duration>,
+}
+
+impl Fetcher {
+    /// Makes a client that trusts the authorities of the system and these.
+    ///
+    /// # Errors
+    /// The cryptography of TLS cannot be set up.
+    pub fn new(authorities: &[CertificateDer<'static>]) -> Result<Self, rustls::Error> {
+        let mut roots = RootCertStore::empty();
+        // A system without certificates still reaches issuers on its own machine, or with their own.
+        let system = rustls_native_certs::load_native_certs().certs;
+        roots.add_parsable_certificates(system.into_iter().chain(authorities.iter().cloned()));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut tcp = HttpConnector::new();
+        tcp.set_connect_timeout(Some(LONGEST_CONNECT));
+        tcp.enforce_http(false);
+        let connector =
+            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+        // A connection that rests for minutes is closed by then.
+        let client = Client::builder(TokioExecutor::new())
+            .pool_max_idle_per_host(0)
+            .build(connector.wrap_connector(tcp));
+        Ok(Self { client })
+    }
+
+    /// Reads a document. Redirects are not followed: an issuer says where its keys are.
+    ///
+    /// # Errors
+    /// The reason, for the operator.
+    pub async fn get(&self, url: &str) -> Result<Document, String> {
+        let uri = address(url)?;
+        tokio::time::timeout(LONGEST_FETCH, self.get_at(uri))
+            .await
+            .map_err(|_| format!("{url} took longer than {} s", LONGEST_FETCH.as_secs()))?
+            .map_err(|reason| format!("{url} {reason}"))
+    }
+
+    async fn get_at(&self, uri: Uri) -> Result<Document, String> {
+        let request = Request::get(uri)
+            .header(ACCEPT, "application/json, application/jwk-set+json")
+            .header(USER_AGENT, "proposal-service")
+            .body(Empty::new())
+            .map_err(|error| format!("cannot be requested: {error}"))?;
+        let response = self.client.request(request).await;
+        let response =
+            response.map_err(|error| format!("cannot be reached: {}", causes(&error)))?;
+        let status = response.status();
+        if status != StatusCode::OK {
+            return Err(format!("answered {status}"));
+        }
+        let max_age = max_age(response.headers());
+        let body = Limited::new(response.into_body(), MOST_BYTES).collect().await;
+        let body = body.map_err(|error| format!("could not be read: {error}"))?;
+        Ok(Document { bytes: body.to_bytes(), max_age })
+    }
+}
+
+/// The address that a URL names, if keys may be fetched from it: whoever can change what is sent
+/// without TLS can sign tokens.
+///
+/// # Errors
+/// The reason, and what to write instead.
+pub(crate) fn address(url: &str) -> Result<Uri, String> {
+    let uri: Uri =
+        url.parse().map_err(|_| "is not a URL; write one such as https://id.example".to_owned())?;
+    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = host == "localhost"
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    match uri.scheme_str() {
+        Some("https") if !host.is_empty() => Ok(uri),
+        Some("http") if is_loopback => Ok(uri),
+        Some("http") => Err("is not safe against changes on the way; write https".to_owned()),
+        _ => Err("is not an https URL; write one such as https://id.example".to_owned()),
+    }
+}
+
+fn max_age(headers: &HeaderMap) -> Option<Duration> {
+    let header = headers.get(CACHE_CONTROL)?.to_str().ok()?;
+    let mut directives = header.split(',').filter_map(|directive| directive.split_once('='));
+    let (_, seconds) = directives.find(|(name, _)| name.trim().eq_ignore_ascii_case("max-age"))?;
+    Some(Duration::from_secs(seconds.trim().trim_matches('"').parse().ok()?))
+}
+
+/// An error with what caused it: of a connection, the first only says that there is none.
+fn causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,214 @@
+//! The content of identity files, all sound.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use application::{PublishedIdentity, PublishedIssuer};
+use domain::Operations;
+use jiff::Timestamp;
+use language::error::{ErrorCollector, FileErrors};
+use language::files::{Fingerprint, SourceFile};
+use language::keys::{Keys, known_words};
+use language::yaml::{self, Advice, MOST_VALUES, Node};
+
+use crate::file_format::{FILE, REVOKED};
+use crate::issuer::Issuer;
+use crate::machine_key::KnownKey;
+use crate::{issuer_definition, key_definition};
+
+/// Most issuers, and most keys of the service.
+const MOST_ISSUERS: usize = 50;
+const MOST_KEYS: usize = 10_000;
+
+const ADVICE: Advice = Advice {
+    of_empty_file: "write the list `issuers:`, the list `keys:`, or both",
+    of_line: |_| "; an expression that begins with one of `! & * [ ] { } > | @ % \" '` is written in quotes",
+};
+
+/// The issuers, keys and revocations of some files.
+#[derive(Debug, Default)]
+pub(crate) struct IdentityFile {
+    pub issuers: Vec<Arc<Issuer>>,
+    pub keys: HashMap<Box<str>, KnownKey>,
+    revoked: Vec<Revocation>,
+    edition: u64,
+}
+
+/// Tokens that are refused before they expire.
+#[derive(Debug)]
+struct Revocation {
+    whom: Whom,
+    before: Timestamp,
+}
+
+#[derive(Debug)]
+enum Whom {
+    /// The id of a caller.
+    Subject(Box<str>),
+    /// The name of an issuer.
+    Issuer(Box<str>),
+}
+
+impl IdentityFile {
+    /// Reads files, unless there are errors. `base_url` is the audience of issuers that name none.
+    pub fn read(
+        files: &[SourceFile],
+        errors: FileErrors,
+        base_url: &str,
+    ) -> Result<Self, FileErrors> {
+        let edition = Fingerprint::of(files, &errors).number();
+        let content = Self { edition, ..Self::default() };
+        let mut reader = Reader { base_url, errors, content, known: HashMap::new() };
+        let mut values_left = MOST_VALUES;
+        let mut trees = Vec::with_capacity(files.len());
+        for file in files {
+            let mut errors = ErrorCollector::new(&file.name, &mut reader.errors);
+            let Some(text) = file.text(&mut errors) else { continue };
+            let tree = yaml::parse(text, &ADVICE, &mut values_left, &mut errors);
+            trees.extend(tree.map(|tree| (&file.name, tree)));
+        }
+        let mut read = Vec::with_capacity(trees.len());
+        for (file, tree) in &trees {
+            let mut errors = ErrorCollector::new(file, &mut reader.errors);
+            let Some(keys) = Keys::of(tree, &FILE, Some(&[]), &mut errors) else { continue };
+            reader.issuers(file, &keys);
+            reader.keys(file, &keys);
+            read.push((*file, keys));
+        }
+        // After all issuers, which may stand in other files.
+        for (file, keys) in &read {
+            keys.elements("revoked").iter().for_each(|node| reader.revocation(file, node));
+        }
+        if reader.errors.is_empty() { Ok(reader.content) } else { Err(reader.errors.sorted()) }
+    }
+
+    /// Returns a number that other content would not have.
+    pub const fn edition(&self) -> u64 {
+        self.edition
+    }
+
+    /// Returns `true` if a token of a caller, which was issued at a time, is revoked.
+    pub fn is_revoked(&self, issuer: &Issuer, id: &str, issued: Timestamp) -> bool {
+        self.revoked.iter().any(|revocation| {
+            let is_meant = match &revocation.whom {
+                Whom::Subject(subject) => **subject == *id,
+                Whom::Issuer(name) => *name == issuer.name,
+            };
+            is_meant && issued < revocation.before
+        })
+    }
+
+    /// Returns what clients are told.
+    pub fn published(&self) -> PublishedIdentity {
+        let issuer = |issuer: &Arc<Issuer>| PublishedIssuer {
+            url: issuer.source.issuer.clone(),
+            configuration: issuer.source.configuration().map(Into::into),
+            client: issuer.swagger_client.clone(),
+        };
+        let mut scopes: Vec<(Box<str>, Operations)> = Vec::new();
+        for (scope, operations) in self.issuers.iter().filter_map(|it| it.scopes.as_ref()).flatten()
+        {
+            match scopes.iter_mut().find(|(known, _)| known == scope) {
+                Some((_, known)) => *known = known.union(*operations),
+                None => scopes.push((scope.clone(), *operations)),
+            }
+        }
+        PublishedIdentity { issuers: self.issuers.iter().map(issuer).collect(), scopes }
+    }
+}
+
+struct Reader<'a> {
+    base_url: &'a str,
+    errors: FileErrors,
+    content: IdentityFile,
+    /// Where each name and each URL stands: `issuer agency`, `key nightly-export`.
+    known: HashMap<String, String>,
+}
+
+impl Reader<'_> {
+    fn issuers(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
+        let folder = Path::new(&**file).parent().unwrap_or(Path::new(""));
+        for node in keys.elements("issuers") {
+            let mut errors = ErrorCollector::new(file, &mut self.errors);
+            let read = issuer_definition::read(node, (self.base_url, folder), &mut errors);
+            let Some(issuer) = read else { continue };
+            let names = [
+                format!("issuer `{}`", issuer.name),
+                format!("issuer with the URL `{}`", issuer.source.issuer),
+            ];
+            if self.are_new(file, node, names) && self.has_room(file, node, MOST_ISSUERS) {
+                self.content.issuers.push(Arc::new(issuer));
+            }
+        }
+    }
+
+    fn keys(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
+        for node in keys.elements("keys") {
+            let mut errors = ErrorCollector::new(file, &mut self.errors);
+            let Some(key) = key_definition::read(node, &mut errors) else { continue };
+            let names = [format!("key `{}`", key.name)];
+            if self.are_new(file, node, names) && self.has_room(file, node, MOST_KEYS) {
+                self.content.keys.insert(key.name.clone(), key);
+            }
+        }
+    }
+
+    /// Notes names that nothing else may have; adds an error where something has.
+    fn are_new(
+        &mut self,
+        file: &Arc<str>,
+        node: &Node,
+        names: impl IntoIterator<Item = String>,
+    ) -> bool {
+        let mut are_new = true;
+        for name in names {
+            if let Some(at) = self.known.get(&name) {
+                let reason = format!("there is a {name} already, at {at}; change or remove one");
+                ErrorCollector::new(file, &mut self.errors).add(node.place, reason);
+                are_new = false;
+            } else {
+                self.known.insert(name, format!("{file}:{}", node.place.line));
+            }
+        }
+        are_new
+    }
+
+    fn has_room(&mut self, file: &Arc<str>, node: &Node, most: usize) -> bool {
+        let has_room =
+            self.content.issuers.len() < MOST_ISSUERS && self.content.keys.len() < MOST_KEYS;
+        if !has_room {
+            ErrorCollector::new(file, &mut self.errors)
+                .add(node.place, format!("there are more than {most} of these; remove some"));
+        }
+        has_room
+    }
+
+    fn revocation(&mut self, file: &Arc<str>, node: &Node) {
+        let mut errors = ErrorCollector::new(file, &mut self.errors);
+        let Some(keys) = Keys::of(node, &REVOKED, Some(&[]), &mut errors) else { return };
+        let named = keys.string("subject").or(keys.string("issuer"));
+        let (Some(named), Some(before)) = (named, keys.string("before")) else { return };
+        let subject = keys.scalar("subject").or(keys.scalar("issuer"));
+        let place = subject.map_or(node.place, |scalar| scalar.place);
+        let is_subject = keys.get("subject").is_some();
+        let issuer =
+            if is_subject { named.split_once(':').map_or(named, |(name, _)| name) } else { named };
+        if is_subject && issuer == "key" {
+            errors.add(place, "a key is revoked by `revoked: DAY` in its own element of `keys`");
+            return;
+        }
+        let names: Vec<_> = self.content.issuers.iter().map(|issuer| &*issuer.name).collect();
+        let is_id = !is_subject || named.split_once(':').is_some_and(|(_, id)| !id.is_empty());
+        if !names.contains(&issuer) || !is_id {
+            // A revocation of nobody would be taken for one that is in force.
+            let known = known_words(issuer, &names);
+            let form = if is_subject { "a subject is written ISSUER:ID; " } else { "" };
+            errors.add(place, format!("there is no issuer `{issuer}`; {form}{known}"));
+            return;
+        }
+        let Ok(before) = before.parse() else { return };
+        let whom = if is_subject { Whom::Subject } else { Whom::Issuer }(named.into());
+        self.content.revoked.push(Revocation { whom, before });
+    }
+}

@@ -1,0 +1,73 @@
+//! An issuer of access tokens, as the identity file describes it.
+
+use std::sync::Arc;
+
+use domain::Operations;
+use jiff::SignedDuration;
+
+use crate::issuer_keys::KeySource;
+use crate::mapping::ClaimMapping;
+use crate::token::{Algorithm, Header, Reason, Rules};
+
+/// An issuer whose access tokens are accepted.
+#[derive(Debug)]
+pub(crate) struct Issuer {
+    pub name: Box<str>,
+    pub audiences: Box<[Box<str>]>,
+    pub token_type: TokenType,
+    pub algorithms: Vec<Algorithm>,
+    pub leeway: SignedDuration,
+    pub longest_lifetime: SignedDuration,
+    pub clients: Option<Box<[Box<str>]>>,
+    pub swagger_client: Option<Box<str>>,
+    pub mapping: ClaimMapping,
+    /// The operations that each scope grants; without it, scopes limit nothing.
+    pub scopes: Option<Vec<(Box<str>, Operations)>>,
+    pub source: Arc<KeySource>,
+}
+
+/// The type that the header of an issuer's tokens has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenType {
+    /// `at+jwt` (RFC 9068): no other kind of token can be taken for it.
+    AccessToken,
+    /// `JWT` or none, of issuers that do not follow RFC 9068.
+    Jwt,
+}
+
+impl Issuer {
+    /// Checks the header of a token that says it is of this issuer.
+    pub fn check_header(&self, header: &Header) -> Result<(), Reason> {
+        let token_type = header.token_type.as_deref();
+        match self.token_type {
+            TokenType::AccessToken if token_type != Some("at+jwt") => {
+                return Err("it is not an access token: its `typ` is not `at+jwt`".into());
+            }
+            TokenType::Jwt if !matches!(token_type, None | Some("jwt" | "at+jwt")) => {
+                return Err("it is not an access token: its `typ` is not `JWT`".into());
+            }
+            _ => {}
+        }
+        if !self.algorithms.contains(&header.algorithm) {
+            return Err("it is signed with an algorithm that is not accepted".into());
+        }
+        Ok(())
+    }
+
+    /// Returns what its tokens have to fulfil.
+    pub fn rules(&self) -> Rules<'_> {
+        Rules {
+            audiences: &self.audiences,
+            clients: self.clients.as_deref(),
+            leeway: self.leeway,
+            longest_lifetime: self.longest_lifetime,
+        }
+    }
+
+    /// Returns the operations that a client was granted with these scopes.
+    pub fn granted(&self, scopes: &[String]) -> Operations {
+        let Some(known) = &self.scopes else { return Operations::ALL };
+        let granted = known.iter().filter(|(scope, _)| scopes.iter().any(|own| **own == **scope));
+        granted.fold(Operations::NONE, |granted, (_, operations)| granted.union(*operations))
+    }
+}

@@ -1,0 +1,232 @@
+//! The keys of an issuer: fetched beside requests, kept through outages, replaced when they change.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use application::Clock;
+use domain::{Value, json};
+use jiff::{SignedDuration, Timestamp};
+use rustls::pki_types::CertificateDer;
+use tokio::sync::watch;
+
+use crate::fetch::Fetcher;
+use crate::jwk::KeySet;
+
+/// How often keys are fetched where the issuer does not say, and the least and the most often.
+const PAUSE: SignedDuration = SignedDuration::from_mins(5);
+const SHORTEST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(60);
+/// The pause after a failure: while there are keys, and while there are none.
+const PAUSE_WITH_KEYS: SignedDuration = SignedDuration::from_mins(1);
+const PAUSE_WITHOUT_KEYS: SignedDuration = SignedDuration::from_secs(5);
+/// The shortest time between fetches that requests cause.
+pub(crate) const PAUSE_OF_REQUESTS: SignedDuration = SignedDuration::from_secs(30);
+/// The shortest time between warnings of failures.
+const PAUSE_OF_WARNINGS: SignedDuration = SignedDuration::from_mins(1);
+/// The longest that a request waits for a fetch that is under way.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Where the keys of an issuer come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeySource {
+    /// The URL of the issuer.
+    pub issuer: Box<str>,
+    /// The address of its keys, where it is not discovered.
+    pub jwks_uri: Option<Box<str>>,
+    /// Authorities beside those of the system.
+    pub authorities: Vec<CertificateDer<'static>>,
+    /// How long keys are used while the issuer cannot be reached.
+    pub hold: SignedDuration,
+}
+
+/// The keys of an issuer.
+pub(crate) struct IssuerKeys {
+    source: Arc<KeySource>,
+    fetcher: Fetcher,
+    clock: Arc<dyn Clock>,
+    state: RwLock<State>,
+    is_under_way: AtomicBool,
+    /// How many fetches have ended.
+    ended: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    keys: Option<Arc<KeySet>>,
+    /// Another number for each other set of keys.
+    edition: u64,
+    answered: Option<Timestamp>,
+    attempted: Option<Timestamp>,
+    /// When they are fetched again; without it, at once.
+    due: Option<Timestamp>,
+    warned: Option<Timestamp>,
+}
+
+impl fmt::Debug for IssuerKeys {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("IssuerKeys").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+impl KeySource {
+    /// Returns the address of the issuer's `OpenID` configuration, unless its keys need none.
+    pub fn configuration(&self) -> Option<String> {
+        let issuer = self.issuer.trim_end_matches('/');
+        self.jwks_uri.is_none().then(|| format!("{issuer}/.well-known/openid-configuration"))
+    }
+}
+
+impl IssuerKeys {
+    /// No keys yet.
+    ///
+    /// # Errors
+    /// The cryptography of TLS cannot be set up.
+    pub fn new(source: Arc<KeySource>, clock: Arc<dyn Clock>) -> Result<Self, rustls::Error> {
+        Ok(Self {
+            fetcher: Fetcher::new(&source.authorities)?,
+            source,
+            clock,
+            state: RwLock::default(),
+            is_under_way: AtomicBool::new(false),
+            ended: watch::Sender::new(0),
+        })
+    }
+
+    /// Returns where the keys come from.
+    pub const fn source(&self) -> &Arc<KeySource> {
+        &self.source
+    }
+
+    /// Returns the keys and their edition, unless the issuer has not answered for too long.
+    pub fn current(&self, now: Timestamp) -> Option<(Arc<KeySet>, u64)> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let is_held = now.duration_since(state.answered?) < self.source.hold;
+        state.keys.clone().filter(|_| is_held).map(|keys| (keys, state.edition))
+    }
+
+    /// Returns the edition of the keys, as [`current`](Self::current) does.
+    pub fn edition(&self, now: Timestamp) -> Option<u64> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let is_held = now.duration_since(state.answered?) < self.source.hold;
+        is_held.then_some(state.edition)
+    }
+
+    /// Fetches the keys aside if it is time to.
+    pub fn fetch_if_due(self: &Arc<Self>) {
+        let now = self.clock.now();
+        let due = self.state.read().unwrap_or_else(PoisonError::into_inner).due;
+        if due.is_none_or(|due| due <= now) {
+            self.begin(|_| true);
+        }
+    }
+
+    /// Returns a watcher for [`renewed`](Self::renewed), made before the keys are looked at.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.ended.subscribe()
+    }
+
+    /// Fetches the keys aside because a request misses one, at most twice a minute, and waits for a
+    /// fetch that is under way. Returns `true` if one has ended since the watcher was made.
+    pub async fn renewed(self: &Arc<Self>, mut watcher: watch::Receiver<u64>) -> bool {
+        let now = self.clock.now();
+        let is_rested =
+            |last: Timestamp| now.duration_since(last) >= PAUSE_OF_REQUESTS || now < last;
+        if !watcher.has_changed().unwrap_or(false) {
+            self.begin(|state| state.attempted.is_none_or(is_rested));
+            if !self.is_under_way.load(Ordering::Acquire) {
+                return watcher.has_changed().unwrap_or(false);
+            }
+        }
+        tokio::time::timeout(LONGEST_WAIT, watcher.changed()).await.is_ok()
+    }
+
+    /// Begins a fetch, unless one is under way or the state does not permit it.
+    fn begin(self: &Arc<Self>, may: impl FnOnce(&State) -> bool) {
+        let now = self.clock.now();
+        {
+            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            if self.is_under_way.load(Ordering::Acquire) || !may(&state) {
+                return;
+            }
+            state.attempted = Some(now);
+            self.is_under_way.store(true, Ordering::Release);
+        }
+        let flight = Flight(self.clone());
+        tokio::spawn(async move {
+            let fetched = flight.0.fetch().await;
+            flight.0.put(fetched);
+        });
+    }
+
+    async fn fetch(&self) -> Result<(KeySet, Option<Duration>), String> {
+        let address = match (&self.source.jwks_uri, self.source.configuration()) {
+            (None, Some(url)) => self.discover(&url).await?,
+            (address, _) => address.as_deref().unwrap_or_default().to_owned(),
+        };
+        let document = self.fetcher.get(&address).await?;
+        let keys =
+            KeySet::read(&document.bytes).map_err(|reason| format!("{address}: {reason}"))?;
+        Ok((keys, document.max_age))
+    }
+
+    /// Returns the address of the keys, by the issuer's configuration (OpenID Connect Discovery 1.0).
+    async fn discover(&self, url: &str) -> Result<String, String> {
+        let document = self.fetcher.get(url).await?;
+        let read = json::read(&document.bytes).map_err(|error| format!("{url}: {error}"))?;
+        let string = |name| {
+            let member = read.value().member(name).and_then(Value::as_string);
+            member.ok_or_else(|| format!("{url} has no string `{name}`"))
+        };
+        // Whoever runs one issuer must not speak for another.
+        if string("issuer")? != *self.source.issuer {
+            return Err(format!(
+                "{url} is the configuration of another issuer; write its `issuer` in the identity file exactly as it stands there"
+            ));
+        }
+        string("jwks_uri").map(Into::into)
+    }
+
+    fn put(&self, fetched: Result<(KeySet, Option<Duration>), String>) {
+        let now = self.clock.now();
+        let issuer = &self.source.issuer;
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let pause = match fetched {
+            Ok((keys, max_age)) => {
+                state.answered = Some(now);
+                state.warned = None;
+                if !state.keys.as_ref().is_some_and(|known| known.is_same(&keys)) {
+                    for warning in &keys.warnings {
+                        tracing::warn!(%issuer, warning, "a key of an issuer is not used");
+                    }
+                    tracing::info!(%issuer, keys = keys.len(), "the keys of an issuer are in force");
+                    state.keys = Some(Arc::new(keys));
+                    state.edition += 1;
+                }
+                let asked = max_age.and_then(|age| SignedDuration::try_from(age).ok());
+                asked.unwrap_or(PAUSE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
+            }
+            Err(reason) => {
+                let is_told = |last: Timestamp| now.duration_since(last) < PAUSE_OF_WARNINGS;
+                if !state.warned.is_some_and(is_told) {
+                    state.warned = Some(now);
+                    let has_keys = state.keys.is_some();
+                    tracing::warn!(%issuer, reason, has_keys, "the keys of an issuer could not be fetched");
+                }
+                if state.keys.is_some() { PAUSE_WITH_KEYS } else { PAUSE_WITHOUT_KEYS }
+            }
+        };
+        state.due = Some(now.checked_add(pause).unwrap_or(now));
+    }
+}
+
+/// A fetch that is under way; when it is dropped, it has ended, whatever became of it.
+struct Flight(Arc<IssuerKeys>);
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.0.is_under_way.store(false, Ordering::Release);
+        self.0.ended.send_modify(|ended| *ended += 1);
+    }
+}

@@ -1,0 +1,76 @@
+//! From an element of `keys:` to a key of the service.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use language::error::ErrorCollector;
+use language::keys::{self, Keys};
+use language::yaml::Node;
+
+use crate::file_format::KEY;
+use crate::machine_key::{KnownKey, is_name};
+
+/// Reads an element of `keys`.
+pub(crate) fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<KnownKey> {
+    let before = errors.count();
+    let keys = Keys::of(node, &KEY, Some(&[]), errors)?;
+    if let Some(name) = keys.scalar("name").filter(|name| !is_name(&name.text)) {
+        errors.add(name.place, misnamed("key", &name.text));
+    }
+    let digest = keys.scalar("sha256");
+    let sha256 = digest.and_then(|digest| digest_of(&digest.text));
+    if let Some(digest) = digest.filter(|_| sha256.is_none()) {
+        errors.add(
+            digest.place,
+            "`sha256` has 64 hexadecimal digits; copy the line that `proposal-service keys new NAME` prints",
+        );
+    }
+    // A day is accepted to its end, and revoked from its beginning.
+    let ends = time(&keys, "expires", |day| day.tomorrow().ok(), errors);
+    let revoked = time(&keys, "revoked", Some, errors);
+    let roles = keys.elements("roles").iter().filter_map(|role| role.scalar());
+    let roles = roles.map(|role| role.text.as_str().into()).collect();
+    let (name, sha256) = (keys.string("name")?.into(), sha256?);
+    (errors.count() == before).then_some(KnownKey { name, sha256, roles, ends, revoked })
+}
+
+/// Returns why a thing cannot have a name.
+pub(crate) fn misnamed(of: &str, name: &str) -> String {
+    format!(
+        "`{name}` cannot name {} {of}: it has lower-case letters, digits and `-`, begins with a letter, and has at most 63 characters",
+        if of.starts_with('i') { "an" } else { "a" }
+    )
+}
+
+fn digest_of(text: &str) -> Option<[u8; 32]> {
+    let mut digest = [0; 32];
+    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (byte, at) in digest.iter_mut().zip((0..64).step_by(2)) {
+        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
+    }
+    Some(digest)
+}
+
+/// The time of a key, of which a day stands for the beginning of another one (UTC).
+fn time(
+    keys: &Keys<'_>,
+    key: &str,
+    of_day: fn(Date) -> Option<Date>,
+    errors: &mut ErrorCollector<'_>,
+) -> Option<Timestamp> {
+    let node = keys.get(key)?;
+    let text = &errors.take(keys::string(node, key))?.text;
+    let of_date = |day| of_day(day)?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
+    let time = match language::expression::date(text) {
+        Some(day) => of_date(day),
+        None => text.parse().ok(),
+    };
+    if time.is_none() {
+        let reason =
+            format!("`{key}` is a date as YYYY-MM-DD or a time such as 2026-01-31T12:00:00Z");
+        errors.add(node.place, reason);
+    }
+    time
+}

@@ -1,0 +1,134 @@
+//! From the claims of a token to a caller, by expressions of the identity file.
+
+use domain::json::{Kind, encode_string};
+use domain::{Members, Operations, Principal, Value};
+use language::evaluation;
+use language::expression::{CostLimit, Expression, Meter, Outcome, Scope};
+
+use crate::token::{Reason, check_subject};
+
+/// Most bytes of what an expression may make of a token.
+const MOST_BYTES: usize = 32 << 10;
+
+/// The expressions of an issuer. All of them see `claims`.
+#[derive(Debug, Default)]
+pub(crate) struct ClaimMapping {
+    /// Without it, `claims.sub`.
+    pub id: Option<Expression>,
+    pub name: Option<Expression>,
+    pub roles: Option<Expression>,
+    pub attributes: Vec<(Box<str>, Expression)>,
+    pub require: Vec<Requirement>,
+}
+
+/// A condition on claims.
+#[derive(Debug)]
+pub(crate) struct Requirement {
+    pub check: Expression,
+    pub message: Box<str>,
+}
+
+/// Who a token is of, before the issuer's name is added.
+#[derive(Debug)]
+pub(crate) struct Mapped {
+    id: Box<str>,
+    name: Option<Box<str>>,
+    roles: Box<[Box<str>]>,
+    attributes: Members,
+}
+
+/// Reasons why claims make no caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum MappingError {
+    /// A condition is not met, or the id is none: a reason for the client.
+    Refused(Reason),
+    /// The expression of this key has no value, or not one of the kind that is needed.
+    Failed(Box<str>),
+}
+
+impl ClaimMapping {
+    /// Evaluates the expressions within the limit of a rule.
+    pub async fn map(&self, claims: &Members) -> Result<Mapped, MappingError> {
+        evaluation::run(CostLimit::Verdict, |meter| self.evaluate(claims, meter)).await
+    }
+
+    fn evaluate(&self, claims: &Members, meter: &Meter) -> Result<Mapped, MappingError> {
+        let scope = Scope::of_token(claims);
+        for Requirement { check, message } in &self.require {
+            // A condition that cannot be decided is not met.
+            if check.boolean(&scope, meter) != Ok(true) {
+                return Err(MappingError::Refused(message.to_string().into()));
+            }
+        }
+        let id = self.id(claims, &scope, meter)?;
+        // Nothing is decided by a name, so a token without one is still of somebody.
+        let name = self.name.as_ref().and_then(|name| name.string(&scope, meter).ok());
+        let roles = match &self.roles {
+            Some(roles) => strings(roles, &scope, meter).ok_or_else(|| failed("roles"))?,
+            None => Box::default(),
+        };
+        let mut attributes = Vec::with_capacity(self.attributes.len());
+        for (key, expression) in &self.attributes {
+            let value = json(expression, &scope, meter).ok().flatten();
+            let value = value.ok_or_else(|| failed(&format!("attributes.{key}")))?;
+            attributes.push(format!("{}:{value}", encode_string(key)));
+        }
+        let attributes = Members::read(format!("{{{}}}", attributes.join(",")).as_bytes());
+        let attributes = attributes.ok().flatten().ok_or_else(|| failed("attributes"))?;
+        Ok(Mapped { id, name: name.map(Into::into), roles, attributes })
+    }
+
+    fn id(
+        &self,
+        claims: &Members,
+        scope: &Scope<'_>,
+        meter: &Meter,
+    ) -> Result<Box<str>, MappingError> {
+        let id = match &self.id {
+            Some(id) => id.string(scope, meter).map_err(|_| failed("id"))?,
+            None => {
+                let subject = claims.get("sub").and_then(Value::as_string);
+                let none = || MappingError::Refused("it has no `sub`".into());
+                subject.ok_or_else(none)?.into_owned()
+            }
+        };
+        check_subject(&id).map_err(MappingError::Refused)?;
+        Ok(id.into())
+    }
+}
+
+impl Mapped {
+    /// Returns the caller of an issuer: ids of different issuers are never the same.
+    pub fn principal(
+        self,
+        issuer: &str,
+        (acting, client): (Option<&str>, Option<&str>),
+        granted: Operations,
+    ) -> Principal {
+        let of_issuer = |id: &str| format!("{issuer}:{id}").into();
+        let by = (acting.map(of_issuer), client.map(Into::into));
+        let principal = Principal::with(of_issuer(&self.id), self.roles, &self.attributes, by);
+        Principal { name: self.name, granted, ..principal }
+    }
+}
+
+fn failed(key: &str) -> MappingError {
+    MappingError::Failed(key.into())
+}
+
+/// The value of an expression as JSON; `None` is one that is too long.
+fn json(expression: &Expression, scope: &Scope<'_>, meter: &Meter) -> Outcome<Option<String>> {
+    let (json, _) = expression.json(scope, meter, MOST_BYTES)?;
+    Ok((!json.is_cut).then_some(json.text))
+}
+
+/// The strings of a list that has nothing else in it.
+fn strings(expression: &Expression, scope: &Scope<'_>, meter: &Meter) -> Option<Box<[Box<str>]>> {
+    let json = json(expression, scope, meter).ok().flatten()?;
+    // Read anew: the text of an expression need not be in canonical escaping.
+    let read = domain::json::read(json.as_bytes()).ok()?;
+    let value = read.value();
+    let mut elements = value.elements()?;
+    elements.all(|element| element.kind() == Kind::String).then_some(())?;
+    Some(value.elements()?.filter_map(Value::as_string).map(Into::into).collect())
+}

@@ -1,0 +1,228 @@
+//! From credentials to a caller: the checks in their order, the cheapest first.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use application::{Identity, PublishedIdentity, Unrecognized};
+use async_trait::async_trait;
+use domain::{Members, Principal};
+use jiff::{SignedDuration, Timestamp};
+use jsonwebtoken::DecodingKey;
+use tokio::sync::Semaphore;
+
+use crate::cache::{self, TokenDigest, Verified};
+use crate::issuer::Issuer;
+use crate::issuer_keys::IssuerKeys;
+use crate::jwk::FoundKey;
+use crate::machine_key::{PREFIX, SentKey};
+use crate::mapping::MappingError;
+use crate::reloadable::{InForce, ReloadableIdentity};
+use crate::token::{Claims, InvalidSignature, Reason, Token, verify};
+
+/// The longest that a token waits until its signature is verified.
+const LONGEST_WAIT: Duration = Duration::from_millis(250);
+/// The shortest time between two lines of the log about mappings that fail.
+const PAUSE_OF_WARNINGS: SignedDuration = SignedDuration::from_mins(1);
+
+/// The signatures that are verified at once.
+#[derive(Debug)]
+pub(crate) struct Verifiers {
+    permits: Semaphore,
+    /// When a mapping that failed was last logged, in seconds since 1970.
+    warned: AtomicI64,
+}
+
+impl Default for Verifiers {
+    fn default() -> Self {
+        let cores = available_parallelism().map_or(1, Into::into);
+        Self { permits: Semaphore::new(2 * cores), warned: AtomicI64::new(i64::MIN) }
+    }
+}
+
+/// Reasons why a token is of nobody.
+enum Refusal {
+    /// It stays wrong, until the identity file is another.
+    Lasting(Reason),
+    /// It stays wrong, until these keys are of another edition.
+    ByKeys(Reason, Arc<IssuerKeys>, u64),
+    /// It may be right soon.
+    Passing(Reason),
+    /// Nobody can say.
+    Unavailable,
+}
+
+impl From<Reason> for Refusal {
+    fn from(reason: Reason) -> Self {
+        Self::Lasting(reason)
+    }
+}
+
+#[async_trait]
+impl Identity for ReloadableIdentity {
+    async fn recognize(&self, token: &str) -> Result<Arc<Principal>, Unrecognized> {
+        let now = self.clock.now();
+        let current = self.current();
+        if token.starts_with(PREFIX) {
+            return by_key(&current, token, now).map_err(Unrecognized::Invalid);
+        }
+        let digest = cache::digest(token);
+        if let Some(known) = self.cache.find(&digest, current.edition, now) {
+            return known;
+        }
+        match self.verify(&current, token, digest, now).await {
+            Ok(principal) => Ok(principal),
+            Err(Refusal::Unavailable) => Err(Unrecognized::Unavailable),
+            Err(Refusal::Passing(reason)) => Err(Unrecognized::Invalid(reason)),
+            Err(Refusal::Lasting(reason)) => {
+                self.cache.refuse(digest, (reason.clone(), now), current.edition, None);
+                Err(Unrecognized::Invalid(reason))
+            }
+            Err(Refusal::ByKeys(reason, keys, edition)) => {
+                let by = Some((keys, edition));
+                self.cache.refuse(digest, (reason.clone(), now), current.edition, by);
+                Err(Unrecognized::Invalid(reason))
+            }
+        }
+    }
+
+    fn published(&self) -> Arc<PublishedIdentity> {
+        self.published_now()
+    }
+}
+
+/// The caller of a key of the service.
+fn by_key(current: &InForce, sent: &str, now: Timestamp) -> Result<Arc<Principal>, Reason> {
+    let sent = SentKey::read(sent)
+        .ok_or("the key has a typing error: its checksum is wrong; copy it again as a whole")?;
+    let key = current.file.keys.get(sent.name()).filter(|key| key.is(&sent));
+    let key = key.ok_or("there is no such key")?;
+    if key.revoked.is_some_and(|revoked| revoked <= now) {
+        return Err("the key was revoked".into());
+    }
+    if key.ends.is_some_and(|ends| ends <= now) {
+        return Err("the key has expired; make another".into());
+    }
+    let id = format!("key:{}", key.name).into();
+    let principal = Principal::with(id, key.roles.clone(), &Members::default(), (None, None));
+    // Whichever comes first.
+    let expires = key.ends.into_iter().chain(key.revoked).min();
+    Ok(Arc::new(Principal { expires, ..principal }))
+}
+
+impl ReloadableIdentity {
+    async fn verify(
+        &self,
+        current: &InForce,
+        token: &str,
+        digest: TokenDigest,
+        now: Timestamp,
+    ) -> Result<Arc<Principal>, Refusal> {
+        let token = Token::read(token)?;
+        let url = Claims::issuer(&token.claims)?;
+        let (issuer, keys) = current
+            .issuer(&url)
+            .ok_or(Reason::from("its issuer is not one of those known here"))?;
+        issuer.check_header(&token.header)?;
+        let claims = Claims::read(&token.claims)?;
+        let ends = claims.check(&issuer.rules(), now).map_err(|reason| {
+            if claims.begins_later(now) {
+                Refusal::Passing(reason)
+            } else {
+                Refusal::Lasting(reason)
+            }
+        })?;
+        let keys_edition = self.check_signature(&token, issuer, keys, now).await?;
+        let mapped = issuer.mapping.map(&token.claims).await;
+        let mapped = mapped.map_err(|error| self.unmapped(issuer, error, now))?;
+        let by = (claims.acting.as_deref(), claims.client.as_deref());
+        let granted = issuer.granted(&claims.scopes());
+        let principal = mapped.principal(&issuer.name, by, granted);
+        if current.file.is_revoked(issuer, &principal.id, claims.issued) {
+            return Err(Refusal::Lasting("it was revoked".into()));
+        }
+        let principal = Arc::new(Principal { expires: Some(ends), ..principal });
+        let (keys, file) = (keys.clone(), current.edition);
+        let verified = Verified { principal: principal.clone(), ends, file, keys, keys_edition };
+        self.cache.keep(digest, verified);
+        Ok(principal)
+    }
+
+    /// Verifies the signature with the key of the issuer that the token names, and returns the edition
+    /// of the issuer's keys. A key that is not known is looked for once more after a fetch.
+    async fn check_signature(
+        &self,
+        token: &Token<'_>,
+        issuer: &Issuer,
+        keys: &Arc<IssuerKeys>,
+        now: Timestamp,
+    ) -> Result<u64, Refusal> {
+        let mut is_renewed = false;
+        loop {
+            let watcher = keys.watch();
+            let by_keys = |reason: Reason, edition| Refusal::ByKeys(reason, keys.clone(), edition);
+            let missing = match keys.current(now) {
+                None => Refusal::Unavailable,
+                Some((set, edition)) => match set.find(&token.header) {
+                    FoundKey::Key(key) => {
+                        let verified = self.check_by(token, issuer, key).await;
+                        return match verified.ok_or(Refusal::Unavailable)? {
+                            Ok(()) => Ok(edition),
+                            Err(reason) => Err(by_keys(reason, edition)),
+                        };
+                    }
+                    FoundKey::Unfit => {
+                        let reason = "it does not say with which key of its issuer it is signed";
+                        return Err(by_keys(reason.into(), edition));
+                    }
+                    FoundKey::Unknown => {
+                        let reason = "it is signed with a key that its issuer does not have";
+                        by_keys(reason.into(), edition)
+                    }
+                },
+            };
+            if is_renewed || !keys.renewed(watcher).await {
+                return Err(missing);
+            }
+            is_renewed = true;
+        }
+    }
+
+    /// Verifies the signature with a key; `None` where too many are being verified.
+    async fn check_by(
+        &self,
+        token: &Token<'_>,
+        issuer: &Issuer,
+        key: &DecodingKey,
+    ) -> Option<Result<(), Reason>> {
+        let permit = tokio::time::timeout(LONGEST_WAIT, self.verifiers.permits.acquire()).await;
+        let _permit = permit.ok()?.ok()?;
+        let meant = (&*issuer.source.issuer, &*issuer.audiences);
+        let verified = verify(token.text, key, token.header.algorithm, meant);
+        Some(verified.map_err(|error| match error {
+            InvalidSignature::Signature => "its signature is wrong".into(),
+            InvalidSignature::Content => "its claims are not those of an access token".into(),
+        }))
+    }
+
+    fn unmapped(&self, issuer: &Issuer, error: MappingError, now: Timestamp) -> Refusal {
+        let key = match error {
+            MappingError::Refused(reason) => return Refusal::Lasting(reason),
+            MappingError::Failed(key) => key,
+        };
+        let (last, seconds) = (&self.verifiers.warned, now.as_second());
+        let is_due = |last: i64| seconds.saturating_sub(last) >= PAUSE_OF_WARNINGS.as_secs();
+        if last
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
+                is_due(last).then_some(seconds)
+            })
+            .is_ok()
+        {
+            // Not the reason: it may have a claim in it.
+            let issuer = &*issuer.name;
+            tracing::warn!(issuer, %key, "an expression of the identity file failed for a token");
+        }
+        Refusal::Lasting(format!("the service cannot make `{key}` of its claims").into())
+    }
+}
