@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use application::{NoPolicies, Policies};
-use cli_adapter::{AccessOptions, CommandError, RequestRate, ServeOptions};
-use http_adapter::{Network, Rate};
+use application::{Clock, NoPolicies, Policies};
+use cli_adapter::{AccessOptions, CommandError, MadeKey, NewKeyOptions, RequestRate, ServeOptions};
+use http_adapter::{BaseUrl, Network, Rate};
+use identity_adapter::ReloadableIdentity;
 
-use crate::base_url;
+use crate::{base_url, failed};
 
 /// Refuses to serve others than this machine while nobody is asked who they are, unless the operator
 /// wants just that.
@@ -47,8 +48,32 @@ pub fn networks(options: &AccessOptions) -> Vec<Network> {
     networks.map(|&(address, prefix)| Network { address, prefix }).collect()
 }
 
+/// The callers that the identity file makes known, if there is one. Tokens are made for the service
+/// at `base_url` unless the file says otherwise.
+pub fn open_identity(
+    options: &AccessOptions,
+    clock: Arc<dyn Clock>,
+    base_url: &BaseUrl,
+) -> Result<Option<Arc<ReloadableIdentity>>, CommandError> {
+    let Some(path) = &options.identity else { return Ok(None) };
+    let identity = ReloadableIdentity::open(path, clock, base_url.as_str());
+    Ok(Some(Arc::new(identity.map_err(failed)?)))
+}
+
 /// The policies, or what holds without them.
-pub fn policies(options: &ServeOptions) -> Arc<dyn Policies> {
-    let is_known = options.access.identity.is_some();
-    Arc::new(if is_known { NoPolicies::SignedIn } else { NoPolicies::Open })
+pub fn policies(options: &AccessOptions) -> Arc<dyn Policies> {
+    if options.identity.is_none() {
+        return Arc::new(NoPolicies::Open);
+    }
+    tracing::info!(
+        "there are no policies: every known caller may do everything, and nobody else anything"
+    );
+    Arc::new(NoPolicies::SignedIn)
+}
+
+/// Makes a key for a machine.
+pub fn new_key(options: &NewKeyOptions) -> Result<MadeKey, CommandError> {
+    let made = identity_adapter::new_key(&options.name, &options.roles, options.expires);
+    let made = made.map_err(|error| CommandError::Usage(error.to_string()))?;
+    Ok(MadeKey { printed: made.printed, line: made.line })
 }

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
             let rules = RuleSet::load(path, &reserved()).map_err(failed)?;
             Ok(Box::new(rules) as Box<dyn RuleFiles>)
         },
+        new_key: access::new_key,
         clock: |zone| Arc::new(SystemClock::in_zone(zone)),
     })
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, Clock as _, DemonstrationError, Ports, load_demonstration};
+use application::{Caller, Clock as _, DemonstrationError, Identity, Ports, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{BaseUrl, Deployment, Drained, HttpOptions, ServerLimits};
 use jiff::SignedDuration;
 use storage_adapter::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::access;
 use crate::identifiers::SystemClock;
@@ -38,7 +39,12 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
         None => BaseUrl::of_listener(address),
     };
     let ports = ports(&store, Arc::clone(&rules), options.rules.time_zone.zone.clone());
-    let ports = Ports { policies: access::policies(&options), ..ports };
+    let identity = access::open_identity(&options.access, Arc::clone(&ports.clock), &base_url)?;
+    let ports = Ports {
+        policies: access::policies(&options.access),
+        identity: identity.clone().map(|identity| identity as Arc<dyn Identity>),
+        ..ports
+    };
     if options.demo {
         load_demo(&ports).await?;
     }
@@ -50,11 +56,16 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let endpoint = http_adapter::service(&ports, http_options);
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl));
-    let watching = tokio::spawn(rules_adapter::watch(rules, hang_ups));
+    let mut watching = JoinSet::new();
+    watching.spawn(rules_adapter::watch(rules, hang_ups));
+    if let Some(identity) = identity {
+        watching.spawn(Arc::clone(&identity).keep_keys());
+        watching.spawn(rules_adapter::watch(identity, rules_adapter::hang_ups()));
+    }
     let stopped = signals.stop(options.drain_delay, leaving);
     let drained = http_adapter::serve(listener, endpoint, limits, stopped).await;
     forgetting.abort();
-    watching.abort();
+    watching.abort_all();
     if let Drained::CutOff(connections) = drained {
         tracing::warn!(connections, "cut off requests that did not finish in time");
     }

@@ -12,6 +12,7 @@
 
 mod callers;
 mod error;
+mod keys;
 mod load;
 mod log_filter;
 mod logging;
@@ -41,10 +42,10 @@ use tokio::task::JoinHandle;
 
 pub use error::CommandError;
 pub use options::{
-    AccessOptions, AuditOptions, DatabaseOptions, MigrateMode, OpenapiOptions, RulesOptions,
-    ServeOptions,
+    AccessOptions, AuditOptions, DatabaseOptions, MigrateMode, NewKeyOptions, OpenapiOptions,
+    RulesOptions, ServeOptions,
 };
-use options::{Command, LoggingOptions, RulesCommand};
+use options::{Command, KeysCommand, LoggingOptions, RulesCommand};
 pub use quantities::RequestRate;
 pub use signals::Signals;
 
@@ -70,8 +71,18 @@ pub struct Wiring {
     pub open_to_audit: fn(&AuditOptions) -> Work<'_, Opened>,
     /// Reads rules in files.
     pub rules: fn(&Path) -> Result<Box<dyn RuleFiles>, CommandError>,
+    /// Makes a key for a machine.
+    pub new_key: fn(&NewKeyOptions) -> Result<MadeKey, CommandError>,
     /// Returns a clock in a time zone.
     pub clock: fn(TimeZone) -> Arc<dyn Clock>,
+}
+
+/// A key for a machine, as it is printed once.
+pub struct MadeKey {
+    /// The key.
+    pub printed: String,
+    /// Its line for the identity file.
+    pub line: String,
 }
 
 /// An open store, and the ports through which use cases see it.
@@ -115,6 +126,7 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
         Command::Import(options) => within_runtime(transfer::import(&options, wiring)),
         Command::Load(options) => load::load(&options),
         Command::Callers(command) => within_runtime(callers::run(command, wiring)),
+        Command::Keys(KeysCommand::New(options)) => keys::new(&options, wiring),
         Command::Rules(RulesCommand::Check(options)) => rules::check(&options, wiring),
         Command::Rules(RulesCommand::Test(options)) => rules::test(&options, wiring),
         Command::Rules(RulesCommand::Audit(options)) => {

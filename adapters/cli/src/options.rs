@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use url::Url;
 
@@ -57,6 +58,9 @@ pub enum Command {
     /// Erase what is kept of a caller beside the history, and exit
     #[command(subcommand)]
     Callers(CallersCommand),
+    /// Make a key with which a machine calls the service, and exit
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Check, test or audit business rules in files, and exit
     #[command(subcommand)]
     Rules(RulesCommand),
@@ -276,6 +280,26 @@ pub enum CallersCommand {
         #[command(flatten)]
         database: DatabaseOptions,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum KeysCommand {
+    /// Print a new key, once, and the line that makes it known for the identity file
+    New(NewKeyOptions),
+}
+
+/// Options of `keys new`.
+#[derive(Args, Debug)]
+pub struct NewKeyOptions {
+    /// The name of the key, such as `nightly-export`: its caller is `key:nightly-export`
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The roles of its caller
+    #[arg(long, value_name = "ROLES", value_delimiter = ',')]
+    pub roles: Vec<String>,
+    /// The last day (UTC) on which it is accepted [default: no end]
+    #[arg(long, value_name = "DATE")]
+    pub expires: Option<Date>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -120,7 +120,7 @@ impl ReloadableIdentity {
 }
 
 impl Reload for ReloadableIdentity {
-    const NAME: &'static str = "callers";
+    const NAME: &'static str = "identity settings";
 
     fn changed(&self) -> Option<Fingerprint> {
         self.files.changed()

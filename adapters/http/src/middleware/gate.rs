@@ -16,6 +16,7 @@ use crate::base_url::BaseUrl;
 use crate::groups::Group;
 use crate::links::PROTECTED_RESOURCE;
 use crate::middleware::rate_limit::{Rate, RateLimits, TooFast};
+use crate::middleware::seen_callers::SeenCallers;
 use crate::problem::{Problem, kinds};
 use crate::request::caller::{NOBODY, PresentedToken};
 
@@ -50,12 +51,14 @@ pub struct Gate {
     identity: Option<Arc<dyn Identity>>,
     access: AccessControl,
     limits: RateLimits,
+    seen: SeenCallers,
 }
 
 impl Gate {
     pub fn new(base_url: Arc<BaseUrl>, ports: &Ports, limits: RateLimits) -> Self {
         let access = AccessControl::new(Arc::clone(&ports.policies));
-        Self { base_url, identity: ports.identity.clone(), access, limits }
+        let seen = SeenCallers::new(Arc::clone(&ports.callers), Arc::clone(&ports.clock));
+        Self { base_url, identity: ports.identity.clone(), access, limits, seen }
     }
 
     /// Finds out who the caller is, for all that look at the request later, and refuses those that may
@@ -75,6 +78,7 @@ impl Gate {
         let token = PresentedToken::new(token);
         let principal = recognized.map_err(|refusal| self.unrecognized(refusal))?;
         self.limits.count_caller(&principal.id).map_err(too_fast)?;
+        self.seen.note(&principal);
         let caller = Caller::Known(principal);
         let required = self.require(asks, &caller);
         request.set_data(caller);

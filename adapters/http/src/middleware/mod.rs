@@ -6,3 +6,4 @@ pub mod gate;
 pub mod method_router;
 pub mod rate_limit;
 pub mod request_context;
+mod seen_callers;

@@ -1,0 +1,50 @@
+//! Takes note of the display names of callers, beside their requests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::{CallerDirectory, Clock};
+use domain::Principal;
+use quick_cache::sync::Cache;
+use tokio::time::Instant;
+
+/// Callers that are remembered as noted.
+const REMEMBERED: usize = 4_096;
+
+/// How long until the same name of the same caller is noted again.
+const PAUSE: Duration = Duration::from_mins(10);
+
+/// Notes each caller's name at most once in a while, unless it is another than before.
+pub struct SeenCallers {
+    directory: Arc<dyn CallerDirectory>,
+    clock: Arc<dyn Clock>,
+    noted: Cache<Box<str>, (Box<str>, Instant)>,
+}
+
+impl SeenCallers {
+    pub fn new(directory: Arc<dyn CallerDirectory>, clock: Arc<dyn Clock>) -> Self {
+        Self { directory, clock, noted: Cache::new(REMEMBERED) }
+    }
+
+    /// Notes the name of a caller. Nobody waits for it, and a name that could not be kept is noted
+    /// with a later request.
+    pub fn note(&self, principal: &Principal) {
+        let Some(name) = &principal.name else { return };
+        let now = Instant::now();
+        let is_noted = self
+            .noted
+            .get(&principal.id)
+            .is_some_and(|(noted, since)| noted == *name && now.duration_since(since) < PAUSE);
+        if is_noted {
+            return;
+        }
+        self.noted.insert(principal.id.clone(), (name.clone(), now));
+        let (directory, time) = (Arc::clone(&self.directory), self.clock.now());
+        let (id, name) = (principal.id.clone(), name.clone());
+        tokio::spawn(async move {
+            if let Err(error) = directory.seen(&id, &name, time).await {
+                tracing::debug!(%error, "the name of a caller could not be kept");
+            }
+        });
+    }
+}
