@@ -1,15 +1,11 @@
 //! The change log: what every write leaves behind.
 
-use application::WriteMetadata;
 use domain::{Collection, WriteOperation};
-
-use tests::callers::warrant_of;
 
 use crate::store::{NOW, TestStore, all, at, content, lib_of, new_item, replacement};
 
 on_both_stores! {
     every_write_is_logged_with_the_members_it_left
-    the_log_names_the_caller
     items_removed_with_their_parent_are_logged_each
     a_replacement_logs_every_item_it_wrote
     every_version_of_an_item_is_kept_once
@@ -49,21 +45,6 @@ async fn every_write_is_logged_with_the_members_it_left(store: &TestStore) {
         assert_eq!(times, (NOW..NOW + 4).collect::<Vec<_>>());
     }
     assert!(when.iter().all(|row| row[1].as_deref() == Some("files")));
-}
-
-async fn the_log_names_the_caller(store: &TestStore) {
-    let by = |name: &str| WriteMetadata { warrant: warrant_of(Some(name)), ..at(NOW) };
-    let scope = all(Collection::known("files"));
-    let shown = store.items.insert(scope, new_item("{}"), by("ana")).await.unwrap();
-    let shown = store
-        .items
-        .update(scope, replacement(&shown, "{}"), WriteOperation::Replace, by("ben"))
-        .await
-        .unwrap();
-    store.items.delete(scope, shown.item.id, shown.item.version, by("carla")).await.unwrap();
-    let callers: Vec<_> =
-        store.changes().into_iter().filter_map(|mut change| change.remove(2)).collect();
-    assert_eq!(callers, ["ana", "ben", "carla"]);
 }
 
 async fn items_removed_with_their_parent_are_logged_each(store: &TestStore) {

@@ -23,6 +23,7 @@ macro_rules! on_both_stores {
     };
 }
 
+mod callers;
 mod change_log;
 mod concurrency;
 mod counts;

@@ -181,14 +181,18 @@ pub fn ids<'a>(items: impl IntoIterator<Item = &'a ShownItem>) -> Vec<ItemId> {
     items.into_iter().map(|shown| shown.item.id).collect()
 }
 
-/// Opens a database, which may have no schema yet.
-pub async fn connect(database: &TestDatabase) -> Store {
-    let options = StoreOptions {
+/// The options that name a database.
+pub fn options(database: &TestDatabase) -> StoreOptions {
+    StoreOptions {
         url: database.url().to_owned(),
         connections: 8,
         acquire_timeout: Duration::from_secs(10),
-    };
-    Store::connect(&options).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// Opens a database, which may have no schema yet.
+pub async fn connect(database: &TestDatabase) -> Store {
+    Store::connect(&options(database)).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// All changes, page by page.

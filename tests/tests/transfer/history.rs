@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ItemRepository, NewItem, Reach, Replacement, Scope, ShownItem, WriteMetadata};
+use application::{
+    ChangeAuthor, ItemRepository, NewItem, Reach, Replacement, Scope, ShownItem, WriteMetadata,
+};
 use domain::{Collection, ItemId, Members, WriteOperation};
 use jiff::Timestamp;
 use storage_adapter::{Store, StoreOptions};
-use tests::callers::warrant_of;
+use tests::callers::warrant_by;
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -254,11 +256,16 @@ fn all(collection: Collection) -> Scope {
     Scope { collection, parent: None }
 }
 
-/// Two of three writes have a caller.
+/// Two of three writes have a caller, for whom somebody acts now and then.
 fn by(number: usize) -> WriteMetadata {
     let caller = (!number.is_multiple_of(3)).then(|| format!("Ana \"{}\" Ñ\\", number % 10));
+    let sometimes = |every, text: &str| {
+        (caller.is_some() && number.is_multiple_of(every)).then(|| format!("{text} {number}"))
+    };
+    let (acting, client) = (sometimes(4, "Ben \"Ñ\""), sometimes(5, "desk,{}'"));
+    let request_id = (!number.is_multiple_of(7)).then(|| format!("request-{number}"));
     let time = Timestamp::from_microsecond(BEGINNING + i64::try_from(number).unwrap()).unwrap();
-    WriteMetadata::under(warrant_of(caller.as_deref()), time)
+    WriteMetadata::under(warrant_by(&ChangeAuthor { caller, acting, client, request_id }), time)
 }
 
 /// Rows of a store that must be the same in every copy of it.
@@ -299,7 +306,18 @@ pub fn content(database: &TestDatabase) -> [Rows; 3] {
     );
     let changes = columns(
         &["item_id", "parent", "continues"],
-        &["sequence", "collection", "version", "kind", "time", "caller", "members"],
+        &[
+            "sequence",
+            "collection",
+            "version",
+            "kind",
+            "time",
+            "members",
+            "caller",
+            "acting",
+            "client",
+            "request_id",
+        ],
     );
     let totals = columns(&["parent"], &["collection", "SUM(items)", "SUM(writes)"]);
     let mut content = [

@@ -76,6 +76,8 @@ impl History<'_> {
         let (scope, id) = self.some_item();
         let found = self.items().find(&reach(scope), id).await.unwrap();
         assert_eq!(found, self.model.shown(scope, id), "{id} in {scope:?}");
+        let creator = self.items().creator(&reach(scope), id).await.unwrap();
+        assert_eq!(creator, self.model.creator(scope, id), "{id} in {scope:?}");
     }
 
     async fn compare_many(&mut self) {

@@ -1,7 +1,9 @@
 //! The writes that the model refuses, and the versions that it makes of the others.
 
-use application::{CollectionContent, NewItem, Replacement, RepositoryError, Scope};
+use application::{ChangeAuthor, CollectionContent, NewItem, Replacement, RepositoryError, Scope};
 use domain::{Collection, ItemId, Version, WriteOperation};
+
+use tests::callers::author_of;
 
 use super::state::{Effect, Model};
 use super::write::{Change, Write};
@@ -95,8 +97,8 @@ impl Model {
             Change::Delete(_, id, _) => self.deleted(*id),
             Change::ReplaceAll(collection, content) => self.replaced(*collection, content),
         };
-        let caller = write.metadata.warrant.caller();
-        let by = |effect| Effect { caller: caller.map(str::to_owned), ..effect };
+        let author = author_of(&write.metadata.warrant);
+        let by = |effect| Effect { author: author.clone(), ..effect };
         effects.into_iter().map(by).collect()
     }
 
@@ -109,7 +111,7 @@ impl Model {
             parent: scope.parent,
             continues: item.continues,
             members: Some(item.members.clone()),
-            caller: None,
+            author: ChangeAuthor::default(),
         }
     }
 
@@ -124,7 +126,7 @@ impl Model {
             parent: record.parent,
             continues: record.continues,
             members: None,
-            caller: None,
+            author: ChangeAuthor::default(),
         }
     }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use application::{
-    CollectionContent, IdempotencyKey, NewItem, ReadDependency, Replacement, Revision, Scope,
-    WriteMetadata,
+    ChangeAuthor, CollectionContent, IdempotencyKey, NewItem, ReadDependency, Replacement,
+    Revision, Scope, WriteMetadata,
 };
 use domain::{Collection, ItemId, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
 use jiff::{SignedDuration, Timestamp};
-use tests::callers::warrant_of;
+use tests::callers::warrant_by;
 use tests::random_query::one;
 
 use super::body::Body;
@@ -280,7 +280,13 @@ impl RandomWrites<'_> {
         // Clocks of other instances are late.
         let time = self.now - SignedDuration::from_micros(self.random.i64(0..2_000_000));
         let caller = one(self.random, &["", "", "ana", "ben"]);
-        let warrant = warrant_of((!caller.is_empty()).then_some(caller));
+        let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let caller = known(caller);
+        // Nobody acts for a caller who is not known.
+        let mut beside = |texts| known(one(self.random, texts)).filter(|_| caller.is_some());
+        let (acting, client) = (beside(&["", "", "dora"]), beside(&["", "portal", "importer"]));
+        let request_id = known(one(self.random, &["", "r1", "r2"]));
+        let warrant = warrant_by(&ChangeAuthor { caller, acting, client, request_id });
         let (scope, id) = match change {
             Change::Insert(scope, item) | Change::Restore(scope, item) => (*scope, item.id),
             Change::Update(scope, replacement, _) => (*scope, replacement.id),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use application::{
-    Answered, Links, LoggedChange, PastVersion, ReadDependency, Revision, Scope, Sequence,
-    ShownItem, WriteMetadata,
+    Answered, ChangeAuthor, Creator, Links, LoggedChange, PastVersion, ReadDependency, Revision,
+    Scope, Sequence, ShownItem, WriteMetadata,
 };
 use domain::{Collection, Item, ItemId, Lookup, LookupKey, Version, WriteOperation};
 use jiff::Timestamp;
@@ -80,14 +80,14 @@ pub struct Effect {
     pub parent: Option<ItemId>,
     pub continues: Option<ItemId>,
     pub members: Option<Arc<str>>,
-    pub caller: Option<String>,
+    pub author: ChangeAuthor,
 }
 
 impl Effect {
     /// Tells whether this is the change that the log shows.
     pub fn is(&self, change: &LoggedChange) -> bool {
-        (self.item, self.collection, self.version, self.kind, &self.caller)
-            == (change.item, change.collection, change.version, change.kind, &change.caller)
+        (self.item, self.collection, self.version, self.kind, &self.author)
+            == (change.item, change.collection, change.version, change.kind, &change.author)
     }
 }
 
@@ -120,6 +120,13 @@ impl Model {
     pub fn find(&self, scope: Scope, id: ItemId) -> Option<Item> {
         let record = self.record(scope, id)?;
         record.item(record.versions.len() - 1)
+    }
+
+    /// Who created an item that the scope holds.
+    pub fn creator(&self, scope: Scope, id: ItemId) -> Option<Creator> {
+        self.find(scope, id)?;
+        let (first, _) = self.record(scope, id)?.versions.first()?;
+        Some(Creator { caller: first.author.caller.as_deref().map(Into::into) })
     }
 
     /// The members of an item that exists.
