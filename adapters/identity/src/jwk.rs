@@ -10,6 +10,9 @@ use crate::token::{Algorithm, Header, KeyType};
 /// Most keys of an issuer.
 const MOST_KEYS: usize = 64;
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2_048..=8_192;
+/// The primes that the form of weak keys shows in.
+const ROCA_PRIMES: [u32; 16] =
+    [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151];
 /// The members of private and of symmetric keys, which nobody may publish.
 const SECRET_MEMBERS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 
@@ -176,7 +179,20 @@ fn rsa(modulus: &[u8], exponent: &[u8]) -> Result<DecodingKey, &'static str> {
     if !is_sound {
         return Err("its exponent is not an odd number from 3 on");
     }
+    if has_known_primes(modulus) {
+        return Err("it was made by hardware whose keys can be computed (CVE-2017-15361)");
+    }
     Ok(DecodingKey::from_rsa_raw_components(modulus, exponent))
+}
+
+/// Returns whether a modulus has the form of keys of a library whose primes are too few (ROCA,
+/// CVE-2017-15361): modulo each small prime it is a power of 65537. Of other keys one in 2^27 has.
+fn has_known_primes(modulus: &[u8]) -> bool {
+    ROCA_PRIMES.into_iter().all(|prime| {
+        let residue = modulus.iter().fold(0, |rest, byte| (rest * 256 + u32::from(*byte)) % prime);
+        let next = |power: &u32| Some(power * (65_537 % prime) % prime);
+        std::iter::successors(Some(1), next).take(prime as usize).any(|power| power == residue)
+    })
 }
 
 /// An uncompressed point (SEC 1 section 2.3.3). That it is on the curve is checked with each

@@ -15,6 +15,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("application", &["domain"]),
     ("cli-adapter", &["application", "domain"]),
     ("http-adapter", &["application", "domain"]),
+    ("identity-adapter", &["application", "domain", "language"]),
     ("rules-adapter", &["application", "domain", "language"]),
     ("storage-adapter", &["application", "domain"]),
     (
@@ -34,7 +35,8 @@ const FLOORS: &[(&str, &[&str])] = &[
 /// thus stay free of all.
 const OWNERS: &[(&str, &[&str])] = &[
     ("storage-adapter", &["rusqlite", "sea-orm", "sea-orm-migration", "sqlx"]),
-    ("http-adapter", &["poem", "poem-openapi", "hyper", "hyper-util"]),
+    ("http-adapter", &["poem", "poem-openapi"]),
+    ("identity-adapter", &["hyper-rustls", "jsonwebtoken"]),
     ("language", &["cel", "granit-parser", "regex-automata", "rust_decimal"]),
     ("cli-adapter", &["clap", "indicatif", "tracing-subscriber"]),
 ];

@@ -1,0 +1,189 @@
+//! Callers of tokens that are accepted, and how long they are.
+
+use domain::{Operation, Operations};
+use language::Reload;
+use serde_json::json;
+
+use crate::support::{Issuer, NOW, Signer, World, jwks, until};
+
+const MAPPING: &str = r#"  claims:
+    id: claims.sub
+    name: "has(claims.name) ? claims.name : null"
+    roles: "has(claims.groups) ? claims.groups.filter(group, group.startsWith('p-')) : []"
+    attributes: {agency: "has(claims.org) ? claims.org : 'none'", level: 1 + 2}
+  require:
+  - check: "!has(claims.blocked)"
+    message: you are blocked
+  scopes:
+    proposals.read: [read, history]
+    proposals.write: [create, patch]
+"#;
+
+#[tokio::test]
+async fn each_algorithm_is_verified() {
+    for algorithm in ["RS256", "PS256", "ES256", "ES384", "EdDSA"] {
+        let signer = Signer::new(algorithm, "k");
+        let issuer = Issuer::start(&[&signer]).await;
+        let world = World::new(&issuer.file(""));
+        let token = issuer.token(&signer);
+        let caller = world.caller(&token).await;
+        assert_eq!(&*caller.id, "agency:ana", "{algorithm}");
+        assert!(std::sync::Arc::ptr_eq(&caller, &world.caller(&token).await), "{algorithm}");
+        let other = Signer::new(algorithm, "k");
+        if !algorithm.starts_with(['R', 'P']) {
+            assert_eq!(world.refusal(&issuer.token(&other)).await, "its signature is wrong");
+        }
+        assert_eq!(issuer.key_fetches(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_is_made_of_claims() {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let world = World::new(&issuer.file(MAPPING));
+    let mut payload = issuer.payload();
+    payload["groups"] = json!(["p-reviewer", "other"]);
+    payload["name"] = "Ana \"A\"".into();
+    payload["act"] = json!({"sub": "robot"});
+    payload["scope"] = "proposals.read openid".into();
+    let token = |payload: &serde_json::Value| {
+        signer.token(&signer.header().to_string(), &payload.to_string())
+    };
+    let caller = world.caller(&token(&payload)).await;
+    assert_eq!((&*caller.id, caller.name.as_deref()), ("agency:ana", Some("Ana \"A\"")));
+    assert_eq!(
+        (caller.acting.as_deref(), caller.client.as_deref()),
+        (Some("agency:robot"), Some("portal"))
+    );
+    assert_eq!(
+        caller.described.encoded(),
+        r#"{"id":"agency:ana","roles":["p-reviewer"],"acting":"agency:robot","client":"portal","agency":"none","level":3}"#
+    );
+    let granted: Operations = [Operation::Read, Operation::History].into_iter().collect();
+    assert_eq!(caller.granted, granted);
+    assert_eq!(caller.expires.map(jiff::Timestamp::as_second), Some(NOW + 600 + 30));
+    payload["scope"] = "openid".into();
+    assert!(world.caller(&token(&payload)).await.granted.is_empty());
+    payload["blocked"] = true.into();
+    assert_eq!(world.refusal(&token(&payload)).await, "you are blocked");
+    payload.as_object_mut().unwrap().remove("blocked");
+    payload["groups"] = json!(["p-a", 5]);
+    assert_eq!(
+        world.refusal(&token(&payload)).await,
+        "the service cannot make `roles` of its claims"
+    );
+    payload["groups"] = json!("p-a");
+    assert_eq!(
+        world.refusal(&token(&payload)).await,
+        "the service cannot make `roles` of its claims"
+    );
+}
+
+#[tokio::test]
+async fn clients_are_told_of_issuers_and_scopes() {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let file = issuer.file(&format!("  swagger_client: explorer\n{MAPPING}"));
+    let published = application::Identity::published(&*World::new(&file).identity);
+    let [told] = &published.issuers[..] else { panic!("{published:?}") };
+    let configuration = format!("{}/.well-known/openid-configuration", issuer.url);
+    assert_eq!((&*told.url, told.configuration.as_deref()), (&*issuer.url, Some(&*configuration)));
+    assert_eq!(told.client.as_deref(), Some("explorer"));
+    let scopes: Vec<_> = published.scopes.iter().map(|(scope, _)| &**scope).collect();
+    assert_eq!(scopes, ["proposals.read", "proposals.write"]);
+}
+
+#[tokio::test]
+async fn a_token_that_expires_is_refused_although_it_was_accepted() {
+    let signer = Signer::new("EdDSA", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let world = World::new(&issuer.file(""));
+    let token = issuer.token(&signer);
+    world.caller(&token).await;
+    world.advance(600 + 29);
+    world.caller(&token).await;
+    world.advance(1);
+    assert_eq!(world.refusal(&token).await, "it expired 30 seconds ago");
+    // The refusal is kept for seconds, and what follows says the time of then.
+    world.advance(3_600);
+    assert_eq!(world.refusal(&token).await, "it expired 60 minutes ago");
+}
+
+#[tokio::test]
+async fn a_token_of_a_key_that_is_removed_is_refused() {
+    let (old, new) = (Signer::new("ES256", "old"), Signer::new("ES256", "new"));
+    let issuer = Issuer::start(&[&old]).await;
+    let world = World::new(&issuer.file(""));
+    let keeping = tokio::spawn(world.identity.clone().keep_keys());
+    let token = issuer.token(&old);
+    until("the first fetch", || issuer.key_fetches() == 1).await;
+    world.caller(&token).await;
+    issuer.set_keys(jwks(&[&new]));
+    world.caller(&token).await;
+    world.advance(301);
+    until("a fetch", || issuer.key_fetches() == 2).await;
+    let mut refusal = world.refusal(&token).await;
+    for _ in 0..100 {
+        if refusal.starts_with("it is signed with a key") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        refusal = world.refusal(&token).await;
+    }
+    assert_eq!(refusal, "it is signed with a key that its issuer does not have");
+    assert_eq!(&*world.caller(&issuer.token(&new)).await.id, "agency:ana");
+    keeping.abort();
+}
+
+#[tokio::test]
+async fn a_revocation_is_in_force_when_the_file_is_read_again() {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let file = issuer.file("");
+    let world = World::new(&file);
+    let token = issuer.token(&signer);
+    world.caller(&token).await;
+    // The token was issued at 2027-01-15T08:00:00Z.
+    for (revoked, is_refused) in [
+        ("{subject: agency:ana, before: 2027-01-15T08:00:01Z}", true),
+        ("{subject: agency:ana, before: 2027-01-15T08:00:00Z}", false),
+        ("{subject: agency:bob, before: 2027-01-15T08:00:01Z}", false),
+        ("{issuer: agency, before: 2027-01-15T08:00:01Z}", true),
+        ("{issuer: agency, before: 2027-01-15T07:00:00Z}", false),
+    ] {
+        world.rewrite(&format!("{file}revoked: [{revoked}]\n"));
+        assert_eq!(world.identity.reload(), Ok(true), "{revoked}");
+        let refusal = world.refusal(&token).await;
+        let expected = if is_refused { "it was revoked" } else { "accepted as agency:ana" };
+        assert_eq!(refusal, expected, "{revoked}");
+    }
+    world.rewrite("issuers: [");
+    assert!(world.identity.changed().is_some() && world.identity.reload().is_err());
+    assert_eq!(world.refusal(&token).await, "accepted as agency:ana");
+    world.rewrite(&file.replace("agency", "other"));
+    assert_eq!(world.identity.reload(), Ok(true));
+    assert_eq!(world.refusal(&token).await, "accepted as other:ana");
+    assert_eq!(issuer.key_fetches(), 1, "the keys of an issuer outlast the file");
+    world.rewrite("keys: []");
+    assert_eq!(world.identity.reload(), Ok(true));
+    assert_eq!(world.refusal(&token).await, "its issuer is not one of those known here");
+}
+
+#[tokio::test]
+async fn a_refusal_costs_no_second_verification_and_does_not_last() {
+    let (signer, other) = (Signer::new("ES256", "k"), Signer::new("ES256", "k"));
+    let issuer = Issuer::start(&[&other]).await;
+    let world = World::new(&issuer.file(""));
+    let token = issuer.token(&signer);
+    for _ in 0..2 {
+        assert_eq!(world.refusal(&token).await, "its signature is wrong");
+    }
+    // The issuer puts another key under the same name.
+    issuer.set_keys(jwks(&[&signer]));
+    world.advance(31);
+    assert!(
+        world.refusal(&issuer.token(&Signer::new("ES256", "x"))).await.contains("does not have")
+    );
+    assert_eq!(&*world.caller(&token).await.id, "agency:ana");
+}

@@ -1,0 +1,282 @@
+//! Issuers that are slow, wrong, or gone.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::{Answer, Issuer, Signer, World, jwks, until};
+
+const UNKNOWN: &str = "it is signed with a key that its issuer does not have";
+
+#[tokio::test]
+async fn an_issuer_that_was_never_reached_makes_its_tokens_unavailable() {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let key = identity_adapter::new_key("a", &[], None).unwrap();
+    let key_line = format!("keys:\n{}\n", key.line);
+    let evil = "https://evil.example";
+    let slow = Duration::from_secs(60);
+    let answers = [
+        ("down", Answer::of(503), None),
+        (
+            "redirecting",
+            Answer { headers: vec![("location", issuer.url.clone())], ..Answer::of(302) },
+            None,
+        ),
+        ("no JSON", Answer { body: b"<html>".to_vec(), ..Answer::of(200) }, None),
+        ("another issuer", Answer::json(&json!({"issuer": evil, "jwks_uri": issuer.url})), None),
+        ("no issuer", Answer::json(&json!({"jwks_uri": issuer.url})), None),
+        ("issuer with a slash", Answer::json(&json!({"issuer": format!("{}/", issuer.url)})), None),
+        ("no address of keys", Answer::json(&json!({"issuer": issuer.url})), None),
+        ("wrong types", Answer::json(&json!({"issuer": issuer.url, "jwks_uri": [1]})), None),
+        (
+            "keys without TLS",
+            Answer::json(&json!({"issuer": issuer.url, "jwks_uri": "http://192.0.2.1/"})),
+            None,
+        ),
+        (
+            "keys in a file",
+            Answer::json(&json!({"issuer": issuer.url, "jwks_uri": "file:///etc/passwd"})),
+            None,
+        ),
+        (
+            "duplicate issuer",
+            Answer {
+                body: format!("{{\"issuer\":\"{evil}\",\"issuer\":\"{}\"}}", issuer.url)
+                    .into_bytes(),
+                ..Answer::of(200)
+            },
+            None,
+        ),
+        ("slow", Answer { delay: slow, ..Answer::of(200) }, None),
+        ("huge", Answer { body: vec![b' '; 300 << 10], ..Answer::of(200) }, None),
+        ("keys gone", Answer::of(404), Some(())),
+        (
+            "keys redirecting",
+            Answer { headers: vec![("location", issuer.url.clone())], ..Answer::of(301) },
+            Some(()),
+        ),
+        ("keys of no type", Answer::json(&json!([])), Some(())),
+        ("keys no list", Answer::json(&json!({"keys": {}})), Some(())),
+        ("keys huge", Answer { body: vec![b' '; 300 << 10], ..Answer::of(200) }, Some(())),
+        ("many keys", Answer::json(&json!({"keys": vec![signer.jwk(); 65]})), Some(())),
+    ];
+    for (name, answer, of_keys) in answers {
+        let issuer = Issuer::start(&[&signer]).await;
+        // The answers name the first issuer; where that matters, this one is put in its place.
+        let body = String::from_utf8(answer.body).unwrap_or_default();
+        let is_wrong = ["another issuer", "issuer with a slash"].contains(&name);
+        let body = if is_wrong { body } else { body.replace(evil, &issuer.url) };
+        let answer = Answer { body: body.into_bytes(), ..answer };
+        match of_keys {
+            None => issuer.set_configuration(answer),
+            Some(()) => issuer.set_keys(answer),
+        }
+        let world = World::new(&format!("{}{key_line}", issuer.file("")));
+        assert_eq!(world.refusal(&issuer.token(&signer)).await, "unavailable", "{name}");
+        assert_eq!(&*world.caller(&key.printed).await.id, "key:a", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_waits_a_second_for_a_slow_issuer_and_not_longer() {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    issuer.set_keys(Answer { delay: Duration::from_millis(300), ..jwks(&[&signer]) });
+    let world = World::new(&issuer.file(""));
+    world.caller(&issuer.token(&signer)).await;
+    let slow = Issuer::start(&[&signer]).await;
+    slow.set_keys(Answer { delay: Duration::from_secs(30), ..jwks(&[&signer]) });
+    let world = World::new(&slow.file(""));
+    let begin = std::time::Instant::now();
+    assert_eq!(world.refusal(&slow.token(&signer)).await, "unavailable");
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rotated_keys_are_found_by_one_fetch_for_all_clients() {
+    let (old, new) = (Signer::new("ES256", "old"), Signer::new("ES256", "new"));
+    let issuer = Issuer::start(&[&old]).await;
+    let world = std::sync::Arc::new(World::new(&issuer.file("")));
+    world.caller(&issuer.token(&old)).await;
+    assert_eq!((issuer.key_fetches(), issuer.configuration_fetches()), (1, 1));
+    issuer.set_keys(Answer { delay: Duration::from_millis(100), ..jwks(&[&old, &new]) });
+    world.advance(30);
+    let clients: Vec<_> = (0..64)
+        .map(|number| {
+            let mut payload = issuer.payload();
+            payload["jti"] = format!("{number}").into();
+            let token = new.token(&new.header().to_string(), &payload.to_string());
+            let world = world.clone();
+            tokio::spawn(async move { world.refusal(&token).await })
+        })
+        .collect();
+    for client in clients {
+        assert_eq!(client.await.unwrap(), "accepted as agency:ana");
+    }
+    assert_eq!((issuer.key_fetches(), issuer.configuration_fetches()), (2, 2));
+}
+
+#[tokio::test]
+async fn unknown_keys_cause_a_fetch_every_half_minute_and_evict_nothing() {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let world = World::new(&issuer.file(""));
+    let token = issuer.token(&signer);
+    world.caller(&token).await;
+    let payload = issuer.payload().to_string();
+    let unknown = |number: usize| {
+        let header = json!({"alg": "ES256", "typ": "at+jwt", "kid": format!("x{number}")});
+        signer.token(&header.to_string(), &payload)
+    };
+    for number in 0..500 {
+        assert_eq!(world.refusal(&unknown(number)).await, UNKNOWN);
+    }
+    assert_eq!(issuer.key_fetches(), 1, "the first fetch was a moment ago");
+    for round in 1..=3 {
+        world.advance(30);
+        for number in 0..300 {
+            assert_eq!(world.refusal(&unknown(round * 1_000 + number)).await, UNKNOWN);
+        }
+        assert_eq!(issuer.key_fetches(), 1 + round);
+        world.caller(&token).await;
+    }
+}
+
+#[tokio::test]
+async fn an_outage_leaves_the_last_keys_for_a_day() {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let world = World::new(&issuer.file("  longest_lifetime: 96h\n"));
+    let mut payload = issuer.payload();
+    payload["exp"] = (crate::support::NOW + 3 * 86_400).into();
+    let token = signer.token(&signer.header().to_string(), &payload.to_string());
+    world.caller(&token).await;
+    issuer.set_configuration(Answer::of(500));
+    world.advance(86_399);
+    let keeping = tokio::spawn(world.identity.clone().keep_keys());
+    until("a fetch", || issuer.configuration_fetches() == 2).await;
+    world.caller(&token).await;
+    world.advance(1);
+    assert_eq!(world.refusal(&token).await, "unavailable");
+    // It is there again.
+    let url = &issuer.url;
+    issuer.set_configuration(Answer::json(
+        &json!({"issuer": url, "jwks_uri": format!("{url}/keys")}),
+    ));
+    world.advance(60);
+    until("a fetch", || issuer.key_fetches() == 2).await;
+    for _ in 0..100 {
+        if world.refusal(&token).await.starts_with("accepted") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    world.caller(&token).await;
+    keeping.abort();
+}
+
+#[tokio::test]
+async fn keys_are_fetched_again_when_the_issuer_says() {
+    let signer = Signer::new("ES256", "k");
+    for (header, pause) in [
+        (None, 300),
+        (Some("max-age=600"), 600),
+        (Some("public, Max-Age=\"120\""), 120),
+        (Some("max-age=1"), 60),
+        (Some("max-age=100000"), 3_600),
+        (Some("no-store"), 300),
+    ] {
+        let issuer = Issuer::start(&[&signer]).await;
+        let headers = header.map(|value| ("cache-control", value.to_owned())).into_iter().collect();
+        issuer.set_keys(Answer { headers, ..jwks(&[&signer]) });
+        let world = World::new(&issuer.file(""));
+        world.caller(&issuer.token(&signer)).await;
+        let keeping = tokio::spawn(world.identity.clone().keep_keys());
+        world.advance(pause - 1);
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        assert_eq!(issuer.key_fetches(), 1, "{header:?}");
+        world.advance(1);
+        until("a fetch", || issuer.key_fetches() == 2).await;
+        keeping.abort();
+    }
+}
+
+/// Keys that are no keys for signatures are left out, and the others are used.
+#[tokio::test]
+async fn only_keys_for_signatures_are_used() {
+    let signer = Signer::new("ES256", "k");
+    let good = signer.jwk();
+    let with = |name: &str, value: serde_json::Value| {
+        let mut jwk = good.clone();
+        jwk[name] = value;
+        jwk
+    };
+    let without = |name: &str| {
+        let mut jwk = good.clone();
+        jwk.as_object_mut().unwrap().remove(name);
+        jwk
+    };
+    for (name, jwk, is_used) in [
+        ("as it is", good.clone(), true),
+        ("without a purpose", without("use"), true),
+        ("without an algorithm", without("alg"), true),
+        ("to verify", with("key_ops", json!(["verify", "sign"])), true),
+        ("for encryption", with("use", json!("enc")), false),
+        ("purpose of another type", with("use", json!(["sig"])), false),
+        ("to sign", with("key_ops", json!(["sign"])), false),
+        ("operations as a string", with("key_ops", json!("verify")), false),
+        ("another algorithm", with("alg", json!("ES384")), false),
+        ("an unknown algorithm", with("alg", json!("ES256K")), false),
+        ("private", with("d", json!("AA")), false),
+        ("symmetric", json!({"kty": "oct", "k": "AAAA", "kid": "k"}), false),
+        ("another curve", with("crv", json!("P-521")), false),
+        ("short", with("x", json!("AAAA")), false),
+        ("not base64url", with("x", json!("====")), false),
+        ("no type", without("kty"), false),
+        ("no coordinate", without("y"), false),
+        ("name of another type", with("kid", json!(["k"])), false),
+        ("no object", json!("k"), false),
+    ] {
+        let issuer = Issuer::start(&[]).await;
+        let other = Signer::new("ES256", "other");
+        issuer.set_keys(Answer::json(&json!({"keys": [other.jwk(), jwk]})));
+        let world = World::new(&issuer.file(""));
+        let refusal = world.refusal(&issuer.token(&signer)).await;
+        let expected = if is_used { "accepted as agency:ana" } else { UNKNOWN };
+        assert_eq!(refusal, expected, "{name}");
+        assert_eq!(world.refusal(&issuer.token(&other)).await, "accepted as agency:ana", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn keys_of_the_same_name_are_both_left_out() {
+    let (first, second) = (Signer::new("ES256", "k"), Signer::new("ES256", "k"));
+    let issuer = Issuer::start(&[&first, &second]).await;
+    let world = World::new(&issuer.file(""));
+    for signer in [&first, &second] {
+        assert_eq!(world.refusal(&issuer.token(signer)).await, UNKNOWN);
+    }
+}
+
+#[tokio::test]
+async fn weak_rsa_keys_are_left_out() {
+    let signer = Signer::new("RS256", "k");
+    let jwk = signer.jwk();
+    let modulus = jwk["n"].as_str().unwrap().to_owned();
+    for (name, n, e) in [
+        ("short", &modulus[..170], "AQAB"),
+        ("long", &modulus.repeat(5)[..], "AQAB"),
+        ("exponent 1", &modulus[..], "AQ"),
+        ("even exponent", &modulus[..], "Ag"),
+        ("exponent zero", &modulus[..], "AA"),
+        ("no exponent", &modulus[..], ""),
+    ] {
+        let issuer = Issuer::start(&[]).await;
+        let mut weak = jwk.clone();
+        (weak["n"], weak["e"]) = (n.into(), e.into());
+        issuer.set_keys(Answer::json(&json!({"keys": [weak]})));
+        let world = World::new(&issuer.file(""));
+        assert_eq!(world.refusal(&issuer.token(&signer)).await, UNKNOWN, "{name}");
+    }
+}

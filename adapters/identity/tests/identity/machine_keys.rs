@@ -1,0 +1,70 @@
+//! Keys of the service, from the command that makes them to their end.
+
+use identity_adapter::new_key;
+use language::Reload;
+
+use crate::support::World;
+
+#[tokio::test]
+async fn a_key_is_somebody_until_it_ends() {
+    let roles = ["exporter".to_owned()];
+    // The tests begin on 2027-01-15 at 08:00.
+    let last = jiff::civil::date(2027, 1, 16);
+    let key = new_key("nightly-export", &roles, Some(last)).unwrap();
+    let world = World::new(&format!("keys:\n{}\n", key.line));
+    let caller = world.caller(&key.printed).await;
+    assert_eq!(&*caller.id, "key:nightly-export");
+    assert!(caller.has_role("exporter") && caller.client.is_none());
+    assert_eq!(caller.expires.map(|at| at.to_string()).as_deref(), Some("2027-01-17T00:00:00Z"));
+    world.advance(40 * 3_600 - 1);
+    world.caller(&key.printed).await;
+    world.advance(1);
+    assert_eq!(world.refusal(&key.printed).await, "the key has expired; make another");
+}
+
+#[tokio::test]
+async fn a_typing_error_is_told_apart_from_a_wrong_key() {
+    let key = new_key("a", &[], None).unwrap();
+    let other = new_key("a", &[], None).unwrap();
+    let unknown = new_key("b", &[], None).unwrap();
+    let world = World::new(&format!("keys:\n{}\n", key.line));
+    assert_eq!(&*world.caller(&key.printed).await.id, "key:a");
+    for (sent, reason) in [
+        (other.printed.clone(), "there is no such key"),
+        (unknown.printed, "there is no such key"),
+        (key.printed[..key.printed.len() - 1].to_owned(), "typing error"),
+        (key.printed.replace("psk_a", "psk_c"), "typing error"),
+        (format!("{}x", key.printed), "typing error"),
+        ("psk_".to_owned(), "typing error"),
+        (key.printed.replace("psk_", "PSK_"), "a JSON Web Token of three parts"),
+    ] {
+        let refusal = world.refusal(&sent).await;
+        assert!(refusal.contains(reason), "{sent}: {refusal}");
+        let secret = key.printed.split('_').next_back().unwrap();
+        assert!(!refusal.contains(secret));
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_revoked_at_its_time() {
+    let key = new_key("a", &[], None).unwrap();
+    let line = |revoked: &str| {
+        format!("keys:\n{}\n", key.line.replace('}', &format!(", revoked: {revoked}}}")))
+    };
+    for (revoked, is_refused) in [
+        ("2027-01-15", true),
+        ("2027-01-16", false),
+        ("2027-01-15T08:00:00Z", true),
+        ("2027-01-15T08:00:01Z", false),
+    ] {
+        let world = World::new(&line(revoked));
+        let refusal = world.refusal(&key.printed).await;
+        let expected = if is_refused { "the key was revoked" } else { "accepted as key:a" };
+        assert_eq!(refusal, expected, "{revoked}");
+    }
+    let world = World::new(&format!("keys:\n{}\n", key.line));
+    world.caller(&key.printed).await;
+    world.rewrite("keys: []\n");
+    assert_eq!(world.identity.reload(), Ok(true));
+    assert_eq!(world.refusal(&key.printed).await, "there is no such key");
+}

@@ -1,0 +1,9 @@
+//! Callers are recognized by tokens of issuers and by keys of the service, and by nothing else.
+
+mod attacks;
+mod callers;
+mod hostile_issuer;
+mod machine_keys;
+mod mutations;
+mod reading;
+mod support;

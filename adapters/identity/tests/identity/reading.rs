@@ -1,0 +1,173 @@
+//! All errors of identity files are reported at once, each with its location and its fix.
+
+use std::sync::Arc;
+
+use identity_adapter::ReloadableIdentity;
+
+use crate::support::{AUDIENCE, TestClock};
+
+fn errors(text: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("identity.yaml");
+    std::fs::write(&path, text).unwrap();
+    let clock: Arc<TestClock> = Arc::new(TestClock::start());
+    let Err(errors) = ReloadableIdentity::open(&path, clock, AUDIENCE) else { return Vec::new() };
+    let prefix = format!("{}:", path.display());
+    let lines = errors.to_string();
+    lines
+        .lines()
+        .map(|line| line.strip_prefix(&prefix).unwrap_or(line).trim_start().to_owned())
+        .collect()
+}
+
+/// A sound issuer with some lines more, which begin in line 4.
+fn with(lines: &str) -> String {
+    format!("issuers:\n- name: agency\n  issuer: https://id.example\n{lines}")
+}
+
+fn key(more: &str) -> String {
+    format!("keys:\n- {{name: a, sha256: \"{}\"{more}}}", "0f".repeat(32))
+}
+
+#[test]
+fn sound_files_are_read() {
+    for text in [
+        "keys: []".to_owned(),
+        with(""),
+        with(
+            "  token_type: jwt\n  leeway: 0s\n  longest_lifetime: 1h 30m\n  jwks_uri: https://id.example/keys\n",
+        ),
+        key(", expires: 2027-03-31, note: someone"),
+        key(", revoked: 2026-11-20T08:00:00Z, roles: [a, b]"),
+        with("revoked: [{subject: 'agency:1', before: 2026-11-20T08:00:00Z}]"),
+        "issuers: [{name: a, issuer: 'http://[::1]:8080/realm'}]".to_owned(),
+    ] {
+        assert_eq!(errors(&text), [] as [String; 0], "{text}");
+    }
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
+fn each_error_has_its_location_and_fix() {
+    let table: &[(String, &str, &str)] = &[
+        ("issuers: [".into(), "1:", "this is not YAML"),
+        ("- a".into(), "1:1:", "an identity file is a mapping of keys to values, not a list"),
+        ("issuer: 1".into(), "1:1:", "did you mean `issuers`?"),
+        ("issuers: 5".into(), "1:10:", "`issuers` is a list, not a number"),
+        ("issuers: [{name: a}]".into(), "1:11:", "an issuer needs the key `issuer`; add one"),
+        ("issuers: [{issuer: 'https://a.example'}]".into(), "1:11:", "needs the key `name`"),
+        (with("  audience: x"), "4:3:", "did you mean `audiences`?"),
+        (with("  audiences: []"), "4:14:", "every token would be refused"),
+        (with("  algorithms: []"), "4:15:", "every token would be refused"),
+        (
+            with("  algorithms: [HS256]"),
+            "4:16:",
+            "there is no signature algorithm for access tokens: `HS256`",
+        ),
+        (with("  algorithms: [none]"), "4:16:", "`RS256`, `PS256`, `ES256`, `ES384`, `EdDSA`"),
+        (with("  token_type: id"), "4:15:", "there are `at+jwt`, `jwt`"),
+        (with("  leeway: 30"), "4:11:", "`leeway` is a string"),
+        (with("  leeway: soon"), "4:11:", "`leeway` is a duration such as 30s, 5m or 24h"),
+        (with("  leeway: 10m"), "4:11:", "`leeway` is from 0s to 5m"),
+        (with("  leeway: -1s"), "4:11:", "`leeway` is from 0s to 5m"),
+        (with("  longest_lifetime: 1s"), "4:21:", "`longest_lifetime` is from 1m to"),
+        (with("  keys_hold: 1000h"), "4:14:", "`keys_hold` is from 10m to"),
+        (with("  ca: nowhere.pem"), "4:7:", "`ca` names a file that cannot be read"),
+        (with("  ca: identity.yaml"), "4:7:", "a file without certificates"),
+        (with("  jwks_uri: http://id.example/keys"), "4:13:", "write https"),
+        (with("  jwks_uri: keys"), "4:13:", "is not an https URL"),
+        (with("  claims: [id]"), "4:11:", "`claims` is a mapping"),
+        (with("  claims: {id: claims.sub +}"), "4:16:", "the expression cannot be read"),
+        (with("  claims: {id: claim.sub}"), "4:16:", "did you mean `claims`?"),
+        (with("  claims: {id: self.sub}"), "4:16:", "there is no variable `self`"),
+        (with("  claims: {id: 1 + 1}"), "4:16:", "must be a string, and is"),
+        (with("  claims: {roles: size(claims)}"), "4:19:", "must be a list"),
+        (
+            with("  claims: {attributes: {id: claims.sub}}"),
+            "4:25:",
+            "every caller has `id` already",
+        ),
+        (with("  claims: {attributes: {org: claim.org}}"), "4:30:", "did you mean `claims`?"),
+        (with("  require: [{check: claims.ok}]"), "4:13:", "needs the key `message`"),
+        (with("  require: [{check: \"'a'\", message: no}]"), "4:22:", "must be a boolean"),
+        (with("  scopes: {a: [reed]}"), "4:16:", "did you mean `read`?"),
+        (with("  scopes: {a b: [read]}"), "4:12:", "a scope has printable ASCII letters"),
+        (with("  scopes: {a: read}"), "4:15:", "`a` is a list, not a string"),
+        (
+            with("- {name: agency, issuer: 'https://b.example'}"),
+            "4:3:",
+            "the issuer `agency` is there already, at",
+        ),
+        (
+            with("- {name: b, issuer: 'https://id.example'}"),
+            "4:3:",
+            "with the URL `https://id.example` is there already, at",
+        ),
+        (
+            "issuers: [{name: Agency, issuer: 'https://a.example'}]".into(),
+            "1:18:",
+            "`Agency` cannot name an issuer",
+        ),
+        (
+            "issuers: [{name: key, issuer: 'https://a.example'}]".into(),
+            "1:18:",
+            "choose another name",
+        ),
+        ("issuers: [{name: a, issuer: 'http://a.example'}]".into(), "1:29:", "write https"),
+        ("issuers: [{name: a, issuer: 'https://a.example?b'}]".into(), "1:29:", "has no `?`"),
+        ("keys: [{name: a}]".into(), "1:8:", "a key needs the key `sha256`"),
+        (
+            "keys: [{name: a, sha256: abc}]".into(),
+            "1:26:",
+            "has 64 hexadecimal digits; copy the line",
+        ),
+        (key(", expires: 2027-02-30"), "2:", "`expires` is a date as YYYY-MM-DD or a time"),
+        (key(", revoked: yesterday"), "2:", "`revoked` is a date as YYYY-MM-DD or a time"),
+        (key(", role: a"), "2:", "did you mean `roles`?"),
+        (key("").replace("name: a", "name: a_b"), "2:10:", "`a_b` cannot name a key"),
+        (
+            format!("{}\n- {{name: a, sha256: \"{}\"}}", key(""), "00".repeat(32)),
+            "3:3:",
+            "the key `a` is there already, at",
+        ),
+        (
+            with("revoked: [{subject: 'other:1', before: 2026-11-20T08:00:00Z}]"),
+            "4:21:",
+            "there is no issuer `other`",
+        ),
+        (
+            with("revoked: [{subject: agency, before: 2026-11-20T08:00:00Z}]"),
+            "4:21:",
+            "a subject is written ISSUER:ID",
+        ),
+        (
+            with("revoked: [{issuer: agenzy, before: 2026-11-20T08:00:00Z}]"),
+            "4:20:",
+            "did you mean `agency`?",
+        ),
+        (
+            with("revoked: [{subject: 'key:a', before: 2026-11-20T08:00:00Z}]"),
+            "4:21:",
+            "in its own element of `keys`",
+        ),
+        (with("revoked: [{subject: 'agency:1', before: today}]"), "4:", "a time such as"),
+        (with("revoked: [{subject: 'agency:1'}]"), "4:11:", "needs the key `before`"),
+        (
+            with("revoked: [{before: 2026-11-20T08:00:00Z}]"),
+            "4:11:",
+            "needs a `subject` or a `issuer`",
+        ),
+    ];
+    for (text, place, reason) in table {
+        let errors = errors(text);
+        let is_that_one =
+            matches!(&errors[..], [error] if error.starts_with(place) && error.contains(reason));
+        assert!(is_that_one, "{text}\n{place} {reason}\n{errors:#?}");
+    }
+}
+
+#[test]
+fn all_errors_are_told_at_once() {
+    let text = with("  leeway: soon\n  token_type: id\nkeys: [{name: A, sha256: b}]\n");
+    assert_eq!(errors(&text).len(), 4, "{:#?}", errors(&text));
+}

@@ -1,0 +1,314 @@
+//! A clock that is moved by hand, keys that sign, and an issuer that does what it is told.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use application::{Clock, Identity, Unrecognized};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::Principal;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use identity_adapter::ReloadableIdentity;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair,
+    KeyPair, RSA_PKCS1_SHA256, RSA_PSS_SHA256, RsaKeyPair,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The time of all tests, in seconds since 1970.
+pub const NOW: i64 = 1_800_000_000;
+/// The base URL of the service.
+pub const AUDIENCE: &str = "https://proposals.example";
+
+/// A clock that stands still until it is moved.
+pub struct TestClock(Mutex<Timestamp>);
+
+impl TestClock {
+    pub fn start() -> Self {
+        Self(Mutex::new(Timestamp::from_second(NOW).unwrap()))
+    }
+
+    pub fn advance(&self, by: SignedDuration) {
+        let mut now = self.0.lock().unwrap();
+        *now = now.checked_add(by).unwrap();
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+
+    fn day_of(&self, time: Timestamp) -> Date {
+        time.to_zoned(TimeZone::UTC).date()
+    }
+}
+
+enum Key {
+    Rsa(Box<RsaKeyPair>),
+    Ec(EcdsaKeyPair),
+    Ed(Ed25519KeyPair),
+}
+
+/// A key that signs by one algorithm.
+pub struct Signer {
+    pub algorithm: &'static str,
+    pub id: String,
+    key: Key,
+}
+
+impl Signer {
+    pub fn new(algorithm: &'static str, id: &str) -> Self {
+        let random = SystemRandom::new();
+        let key = match algorithm {
+            "RS256" | "PS256" => {
+                Key::Rsa(Box::new(RsaKeyPair::from_pkcs8(include_bytes!("rsa.pk8")).unwrap()))
+            }
+            "ES256" | "ES384" => {
+                let curve = if algorithm == "ES256" {
+                    &ECDSA_P256_SHA256_FIXED_SIGNING
+                } else {
+                    &ECDSA_P384_SHA384_FIXED_SIGNING
+                };
+                let document = EcdsaKeyPair::generate_pkcs8(curve, &random).unwrap();
+                Key::Ec(EcdsaKeyPair::from_pkcs8(curve, document.as_ref(), &random).unwrap())
+            }
+            _ => {
+                let document = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+                Key::Ed(Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap())
+            }
+        };
+        Self { algorithm, id: id.to_owned(), key }
+    }
+
+    /// The key as it is published, for this algorithm only.
+    pub fn jwk(&self) -> Value {
+        let mut jwk = match &self.key {
+            Key::Rsa(key) => {
+                let public = ring::rsa::PublicKeyComponents::<Vec<u8>>::from(key.public());
+                json!({
+                    "kty": "RSA",
+                    "n": encode(public.n),
+                    "e": encode(public.e),
+                })
+            }
+            Key::Ec(key) => {
+                let (x, y) =
+                    key.public_key().as_ref()[1..].split_at(key.public_key().as_ref().len() / 2);
+                let curve = if x.len() == 32 { "P-256" } else { "P-384" };
+                json!({"kty": "EC", "crv": curve, "x": encode(x), "y": encode(y)})
+            }
+            Key::Ed(key) => {
+                json!({"kty": "OKP", "crv": "Ed25519", "x": encode(key.public_key().as_ref())})
+            }
+        };
+        for (name, value) in [("alg", self.algorithm), ("kid", self.id.as_str()), ("use", "sig")] {
+            jwk[name] = value.into();
+        }
+        jwk
+    }
+
+    pub fn sign(&self, message: &[u8]) -> Vec<u8> {
+        let random = SystemRandom::new();
+        match &self.key {
+            Key::Rsa(key) => {
+                let mut signature = vec![0; key.public().modulus_len()];
+                let padding: &dyn ring::signature::RsaEncoding =
+                    if self.algorithm == "RS256" { &RSA_PKCS1_SHA256 } else { &RSA_PSS_SHA256 };
+                key.sign(padding, &random, message, &mut signature).unwrap();
+                signature
+            }
+            Key::Ec(key) => key.sign(&random, message).unwrap().as_ref().to_vec(),
+            Key::Ed(key) => key.sign(message).as_ref().to_vec(),
+        }
+    }
+
+    /// A token with this header and payload.
+    pub fn token(&self, header: &str, payload: &str) -> String {
+        let message = format!("{}.{}", encode(header), encode(payload));
+        format!("{message}.{}", encode(self.sign(message.as_bytes())))
+    }
+
+    /// A header by RFC 9068.
+    pub fn header(&self) -> Value {
+        json!({"alg": self.algorithm, "typ": "at+jwt", "kid": self.id})
+    }
+}
+
+pub fn encode(bytes: impl AsRef<[u8]>) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// One answer of an issuer.
+#[derive(Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Vec<u8>,
+    pub delay: Duration,
+}
+
+impl Answer {
+    pub fn json(value: &Value) -> Self {
+        let body = value.to_string().into_bytes();
+        Self { status: 200, headers: Vec::new(), body, delay: Duration::ZERO }
+    }
+
+    pub fn of(status: u16) -> Self {
+        Self { status, ..Self::json(&json!({})) }
+    }
+}
+
+/// An issuer on this machine.
+pub struct Issuer {
+    pub url: String,
+    configuration: Arc<Mutex<Answer>>,
+    keys: Arc<Mutex<Answer>>,
+    /// How often its keys were fetched, and its configuration.
+    fetches: Arc<[AtomicUsize; 2]>,
+}
+
+impl Issuer {
+    pub async fn start(signers: &[&Signer]) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let document = json!({"issuer": url, "jwks_uri": format!("{url}/keys")});
+        let configuration = Arc::new(Mutex::new(Answer::json(&document)));
+        let keys = Arc::new(Mutex::new(jwks(signers)));
+        let fetches = Arc::<[AtomicUsize; 2]>::default();
+        let issuer = Self { url, configuration, keys, fetches };
+        let shared = (issuer.configuration.clone(), issuer.keys.clone(), issuer.fetches.clone());
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let shared = shared.clone();
+                let service = service_fn(move |request: Request<Incoming>| {
+                    let (configuration, keys, fetches) = shared.clone();
+                    async move {
+                        let is_keys = request.uri().path() == "/keys";
+                        fetches[usize::from(!is_keys)].fetch_add(1, Ordering::SeqCst);
+                        let answer = if is_keys { keys } else { configuration };
+                        let answer = answer.lock().unwrap().clone();
+                        tokio::time::sleep(answer.delay).await;
+                        let mut response = Response::builder().status(answer.status);
+                        for (name, value) in answer.headers {
+                            response = response.header(name, value);
+                        }
+                        Ok::<_, Infallible>(
+                            response.body(Full::new(Bytes::from(answer.body))).unwrap(),
+                        )
+                    }
+                });
+                let connection = hyper::server::conn::http1::Builder::new();
+                tokio::spawn(connection.serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        issuer
+    }
+
+    pub fn set_configuration(&self, answer: Answer) {
+        *self.configuration.lock().unwrap() = answer;
+    }
+
+    pub fn set_keys(&self, answer: Answer) {
+        *self.keys.lock().unwrap() = answer;
+    }
+
+    /// How often its keys were fetched.
+    pub fn key_fetches(&self) -> usize {
+        self.fetches[0].load(Ordering::SeqCst)
+    }
+
+    /// How often its configuration was fetched.
+    pub fn configuration_fetches(&self) -> usize {
+        self.fetches[1].load(Ordering::SeqCst)
+    }
+
+    /// The payload of a token that is accepted.
+    pub fn payload(&self) -> Value {
+        json!({
+            "iss": self.url, "sub": "ana", "aud": AUDIENCE, "exp": NOW + 600, "iat": NOW,
+            "client_id": "portal", "scope": "proposals.read",
+        })
+    }
+
+    /// A token that is accepted.
+    pub fn token(&self, signer: &Signer) -> String {
+        signer.token(&signer.header().to_string(), &self.payload().to_string())
+    }
+
+    /// The element of `issuers` for it, with some lines more.
+    pub fn file(&self, lines: &str) -> String {
+        format!("issuers:\n- name: agency\n  issuer: {}\n{lines}", self.url)
+    }
+}
+
+pub fn jwks(signers: &[&Signer]) -> Answer {
+    let keys: Vec<_> = signers.iter().map(|signer| signer.jwk()).collect();
+    Answer::json(&json!({"keys": keys}))
+}
+
+/// A service with an identity file of its own.
+pub struct World {
+    pub clock: Arc<TestClock>,
+    pub identity: Arc<ReloadableIdentity>,
+    pub path: PathBuf,
+    _folder: TempDir,
+}
+
+impl World {
+    pub fn new(file: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("identity.yaml");
+        std::fs::write(&path, file).unwrap();
+        let clock = Arc::new(TestClock::start());
+        let identity = ReloadableIdentity::open(&path, clock.clone(), AUDIENCE);
+        let identity = Arc::new(identity.unwrap_or_else(|errors| panic!("{errors}")));
+        Self { clock, identity, path, _folder: folder }
+    }
+
+    pub fn rewrite(&self, file: &str) {
+        std::fs::write(&self.path, file).unwrap();
+    }
+
+    pub async fn caller(&self, token: &str) -> Arc<Principal> {
+        let caller = self.identity.recognize(token).await;
+        caller.unwrap_or_else(|refused| panic!("{refused:?}"))
+    }
+
+    /// The reason why a token is refused.
+    pub async fn refusal(&self, token: &str) -> String {
+        match self.identity.recognize(token).await {
+            Err(Unrecognized::Invalid(reason)) => reason.into_owned(),
+            Err(Unrecognized::Unavailable) => "unavailable".to_owned(),
+            Ok(caller) => format!("accepted as {}", caller.id),
+        }
+    }
+
+    pub fn advance(&self, seconds: i64) {
+        self.clock.advance(SignedDuration::from_secs(seconds));
+    }
+}
+
+/// Waits for something that happens beside the test.
+pub async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..500 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what} did not happen");
+}
