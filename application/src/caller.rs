@@ -14,6 +14,13 @@ pub enum Caller {
     Known(Arc<Principal>),
 }
 
+impl From<Option<Arc<Principal>>> for Caller {
+    /// The caller who is known to be a principal; nobody in particular without one.
+    fn from(principal: Option<Arc<Principal>>) -> Self {
+        principal.map_or(Self::Anonymous, Self::Known)
+    }
+}
+
 impl Caller {
     /// The service itself at a task of this name, such as `seed`.
     #[must_use]

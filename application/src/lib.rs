@@ -31,15 +31,15 @@ pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstratio
 pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
-    Access, Answered, BookRule, CallerDirectory, CaseReport, ChangeAuthor, ChangeLog, Clock,
-    CollectionContent, CollectionWrite, Creator, History, IdGenerator, Identity, ItemChange,
+    Access, Answered, BookRule, CallerDirectory, CaseFiles, CaseReport, ChangeAuthor, ChangeLog,
+    Clock, CollectionContent, CollectionWrite, Creator, History, IdGenerator, Identity, ItemChange,
     ItemChangeKind, ItemContent, ItemRepository, Links, ListedItem, ListedPage, LogPage,
-    LoggedChange, MemberCounts, NewItem, NoPolicies, PastPageQuery, PastVersion, Policies, Ports,
-    PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach, ReadDependency, Readiness,
-    Replacement, RepositoryError, Revision, RuleBook, RuleFiles, RuleTrial, RuleTrials, Rules,
-    Scope, Sequence, ShownItem, Totals, TracedExpression, TrialError, TrialLookup, TrialReport,
-    TrialSubject, TrialValue, TrialVerdict, Unrecognized, ValueCount, ValueCounts, Warrant,
-    WriteMetadata, WrittenCase, WrittenRule,
+    LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PastPageQuery, PastVersion,
+    Policies, PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach,
+    ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial,
+    RuleTrials, Rules, Scope, Sequence, ShownItem, Totals, TracedExpression, TrialError,
+    TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict, Unrecognized, ValueCount,
+    ValueCounts, Warrant, WriteMetadata, WrittenCase, WrittenRule,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};

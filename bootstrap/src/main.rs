@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use application::{NoPolicies, Ports, RuleFiles};
+use application::{CaseFiles, NoPolicies, Ports};
 use cli_adapter::{AuditOptions, CommandError, DatabaseOptions, OpenapiOptions, Opened, Wiring};
 use domain::{Document, Proposal, Resource as _};
 use http_adapter::BaseUrl;
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         open_to_audit: |options| Box::pin(open_to_audit(options)),
         rules: |path| {
             let rules = RuleSet::load(path, &reserved()).map_err(failed)?;
-            Ok(Box::new(rules) as Box<dyn RuleFiles>)
+            Ok(Box::new(rules) as Box<dyn CaseFiles>)
         },
         new_key: access::new_key,
         clock: |zone| Arc::new(SystemClock::in_zone(zone)),

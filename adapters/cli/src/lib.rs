@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::maintenance::{Maintenance, OpenStore};
-use application::{Clock, Ports, RuleFiles};
+use application::{CaseFiles, Clock, Ports};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::runtime::Runtime;
@@ -69,10 +69,10 @@ pub struct Wiring {
     pub open_to_seed: fn(&DatabaseOptions) -> Work<'_, Opened>,
     /// Opens a store that is only read, with the rules it is audited by.
     pub open_to_audit: fn(&AuditOptions) -> Work<'_, Opened>,
-    /// Reads rules in files.
-    pub rules: fn(&Path) -> Result<Box<dyn RuleFiles>, CommandError>,
     /// Makes a key for a machine.
     pub new_key: fn(&NewKeyOptions) -> Result<MadeKey, CommandError>,
+    /// Reads rules in files.
+    pub rules: fn(&Path) -> Result<Box<dyn CaseFiles>, CommandError>,
     /// Returns a clock in a time zone.
     pub clock: fn(TimeZone) -> Arc<dyn Clock>,
 }

@@ -164,7 +164,9 @@ impl Reader<'_> {
         let mut are_new = true;
         for name in names {
             if let Some(at) = self.known.get(&name) {
-                let reason = format!("the {name} is there already, at {at}; change or remove one of the two");
+                let reason = format!(
+                    "the {name} is there already, at {at}; change or remove one of the two"
+                );
                 ErrorCollector::new(file, &mut self.errors).add(node.place, reason);
                 are_new = false;
             } else {

@@ -13,6 +13,7 @@
 //! Reading files and compiling expressions block: call them aside from a runtime's workers.
 
 pub mod caller;
+pub mod effective;
 pub mod error;
 pub mod evaluation;
 pub mod expression;

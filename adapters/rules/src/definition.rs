@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use domain::{Collection, Lookup, Severity, WriteOperation};
-use jiff::civil::Date;
+use language::effective::Effective;
 use language::error::ErrorCollector;
 use language::expression::{BOOLEAN, Expression, STRING, Shape, is_taken};
 use language::keys::{self, Keys, LONGEST_NAME};
 use language::yaml::{Entry, Node};
 
-use crate::file_format::{EFFECTIVE, RULE};
+use crate::file_format::RULE;
 use crate::file_rule::{Field, FileRule, Message};
 use crate::lookup_target::LookupTarget;
 use crate::notes::Notes;
@@ -50,7 +50,7 @@ pub(crate) fn read(
         None => keys.string("message").map(|message| Message::Fixed(message.trim_end().into())),
     };
     let operations = operations(&keys, errors);
-    let effective = effective(&keys, errors);
+    let effective = Effective::read(&keys, "rule", errors);
     let field = keys.scalar("field").map(|scalar| Field {
         pointer: keys.pointer("field").unwrap_or_default(),
         written: scalar.text.as_str().into(),
@@ -102,18 +102,6 @@ fn operations(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<WriteOper
         operations.push(operation);
     }
     operations
-}
-
-fn effective(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> (Option<Date>, Option<Date>) {
-    let Some(node) = keys.get("effective") else { return (None, None) };
-    let Some(dates) = Keys::of(node, &EFFECTIVE, Some(&[]), errors) else { return (None, None) };
-    let (from, until) = (dates.date("from"), dates.date("until"));
-    if let (Some(first), Some(last)) = (from, until)
-        && last < first
-    {
-        errors.add(node.place, format!("the rule would end on {last}, before it begins on {first}; correct one of the two dates"));
-    }
-    (from, until)
 }
 
 /// The variables of the lookups, also of those that have an error, so that expressions may name

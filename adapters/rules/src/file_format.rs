@@ -1,6 +1,7 @@
 //! The format of rule files: the tables that the reader and the JSON Schema follow.
 
 use domain::{Collection, Severity, WriteOperation};
+use language::effective::EFFECTIVE;
 use language::keys::Form::{
     self, Date, Expression, Id, Item, List, Mapping, Named, Null, OneOf, Pointer, Time,
 };
@@ -81,12 +82,6 @@ static RULE_KEYS: &[Key] = &[
         "Other items that it needs to know, each under the name of a variable: 'COLLECTION[ID]', 'COLLECTION[MEMBER = VALUE]' or 'COLLECTION[parent = ID]'.",
     ),
 ];
-
-pub(crate) static EFFECTIVE: Table =
-    Table { name: "`effective`", keys: EFFECTIVE_KEYS, is_open: false };
-
-static EFFECTIVE_KEYS: &[Key] =
-    &[key("from", Date, "The first day."), key("until", Date, "The last day.")];
 
 /// An element of `cases`. What lookups find may stand in it under their names.
 pub(crate) static CASE: Table = Table { name: "a case", keys: CASE_KEYS, is_open: true };

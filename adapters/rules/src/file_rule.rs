@@ -9,6 +9,7 @@ use domain::{
     Violation, WriteOperation,
 };
 use jiff::civil::Date;
+use language::effective::Effective;
 use language::error::Location;
 use language::evaluation;
 use language::expression::{
@@ -32,7 +33,7 @@ pub struct FileRule {
     pub(crate) collection: Collection,
     pub(crate) operations: Vec<WriteOperation>,
     pub(crate) severity: Severity,
-    pub(crate) effective: (Option<Date>, Option<Date>),
+    pub(crate) effective: Effective,
     pub(crate) when: Option<Expression>,
     pub(crate) check: Expression,
     pub(crate) message: Message,
@@ -264,8 +265,7 @@ impl Rule<Members> for FileRule {
     }
 
     fn is_in_force(&self, today: Date) -> bool {
-        let (from, until) = self.effective;
-        from.is_none_or(|from| from <= today) && until.is_none_or(|until| today <= until)
+        self.effective.contains(today)
     }
 
     /// Returns a lookup per target, in their order. Where the guard says that the rule does not
@@ -291,7 +291,7 @@ impl Rule<Members> for FileRule {
             pointer: self.field.as_ref().map(|field| &*field.written),
             description: self.description.as_deref(),
             source: self.source.as_deref(),
-            effective: self.effective,
+            effective: (self.effective.from, self.effective.until),
         }
     }
 }

@@ -7,7 +7,7 @@
 //! ```
 //! use std::path::Path;
 //!
-//! use application::{RuleBook, RuleFiles};
+//! use application::{RuleBook, CaseFiles};
 //! use domain::Collection;
 //! use language::Reload;
 //! use rules_adapter::{ReloadableRules, RuleSet};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{BookRule, CaseReport, RuleFiles, Rules, WrittenRule};
+use application::{BookRule, CaseFiles, CaseReport, Rules, WrittenRule};
 use domain::Collection;
 use jiff::civil::Date;
 use language::error::{ErrorCollector, FileError, FileErrors};
@@ -124,7 +124,7 @@ impl RuleSet {
     }
 }
 
-impl RuleFiles for RuleSet {
+impl CaseFiles for RuleSet {
     fn ids(&self) -> Vec<String> {
         self.rules.iter().map(|rule| rule.id.to_string()).collect()
     }

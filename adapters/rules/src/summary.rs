@@ -18,14 +18,8 @@ impl FileRule {
         let operations: Vec<_> = self.operations.iter().map(|operation| operation.name()).collect();
         add("judges", &format!("{} of {}", operations.join(", "), self.collection.name()));
         add("severity", self.severity.name());
-        let effective = match self.effective {
-            (None, None) => "always".to_owned(),
-            (Some(from), None) => format!("from {from}"),
-            (None, Some(until)) => format!("until {until}"),
-            (Some(from), Some(until)) => format!("from {from} until {until}"),
-        };
         let not = if self.is_in_force(today) { "" } else { "not " };
-        add("effective", &format!("{effective}, {not}in force today"));
+        add("effective", &format!("{}, {not}in force today", self.effective));
         let pointer = about.pointer.filter(|pointer| !pointer.is_empty());
         add("field", pointer.unwrap_or("the item as a whole"));
         let lookups = self.variables.iter().enumerate();

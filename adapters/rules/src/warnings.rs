@@ -91,7 +91,7 @@ fn without_effect(rule: &FileRule, today: Date) -> Option<Located> {
         (true, _) => None,
         (false, _) => Some(true),
     };
-    let reason = if let (_, Some(until)) = rule.effective
+    let reason = if let Some(until) = rule.effective.until
         && until < today
     {
         format!("the rule never applies again: it was in force until {until}")

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use application::{CaseReport, RuleFiles};
+use application::{CaseFiles, CaseReport};
 use rules_adapter::RuleSet;
 
 fn run(text: &str) -> Vec<CaseReport> {

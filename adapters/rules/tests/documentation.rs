@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use application::RuleFiles;
+use application::CaseFiles;
 use domain::Collection;
 use rules_adapter::RuleSet;
 

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use application::RuleFiles;
+use application::CaseFiles;
 use domain::Rule;
 use domain::proposal::rules::RULES;
 use rules_adapter::RuleSet;
@@ -36,7 +36,7 @@ fn every_rule_has_a_case_that_passes_and_one_that_fails() {
         // Every case has the verdict that it expects.
         for verdict in ["pass", "fail"] {
             let has_one = reports.iter().any(|report| {
-                report.rule == rule.code() && verdict_of(&report.line).starts_with(verdict)
+                report.decided_by == [rule.code()] && verdict_of(&report.line).starts_with(verdict)
             });
             assert!(has_one, "`{}` has no case that is to {verdict}", rule.code());
         }

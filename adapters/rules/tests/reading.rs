@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use application::RuleFiles;
+use application::CaseFiles;
 use language::error::FileErrors;
 use rules_adapter::RuleSet;
 use tempfile::TempDir;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use application::RuleFiles;
+use application::CaseFiles;
 use jiff::civil::date;
 use rules_adapter::RuleSet;
 

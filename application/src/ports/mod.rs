@@ -5,6 +5,7 @@
 
 mod access;
 mod caller_directory;
+mod case_files;
 mod change_log;
 mod clock;
 mod error;
@@ -14,8 +15,8 @@ mod ids;
 mod items;
 pub mod maintenance;
 mod policies;
+mod policy_files;
 mod readiness;
-mod rule_files;
 mod rule_trials;
 mod rules;
 
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 pub use access::*;
 pub use caller_directory::*;
+pub use case_files::*;
 pub use change_log::*;
 pub use clock::*;
 pub use error::{RepositoryError, Result};
@@ -31,8 +33,8 @@ pub use identity::*;
 pub use ids::*;
 pub use items::*;
 pub use policies::*;
+pub use policy_files::*;
 pub use readiness::*;
-pub use rule_files::*;
 pub use rule_trials::*;
 pub use rules::*;
 

@@ -11,8 +11,8 @@ pub trait Policies: Send + Sync {
     /// It is asked in every request, so it MUST NOT cost more than a few lookups in memory.
     fn access(&self, caller: &Caller, collection: Collection) -> Access;
 
-    /// Returns the ids of the policies that decide on an operation: those that deny it, or else those
-    /// that allow it.
+    /// Returns the ids of the policies that decide on an operation, in the order of their files: those
+    /// that deny it, or else those that allow it, on the items that the caller created and on others.
     fn deciding(
         &self,
         caller: &Caller,
@@ -25,6 +25,20 @@ pub trait Policies: Send + Sync {
 
     /// A number that other content of the files would not have; 0 without files.
     fn edition(&self) -> u64;
+}
+
+/// The relation of a caller to an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ownership {
+    /// The caller created the item.
+    Own,
+    /// Somebody else did, or nobody knows who.
+    Others,
+}
+
+impl Ownership {
+    /// Both there are.
+    pub const ALL: [Self; 2] = [Self::Own, Self::Others];
 }
 
 /// The operations that a caller may perform on the items of a collection.
@@ -41,6 +55,15 @@ impl Access {
     pub const NONE: Self = Self { own: Operations::NONE, others: Operations::NONE };
     /// Everything.
     pub const ALL: Self = Self { own: Operations::ALL, others: Operations::ALL };
+
+    /// The operations on items of one ownership.
+    #[must_use]
+    pub const fn on(self, ownership: Ownership) -> Operations {
+        match ownership {
+            Ownership::Own => self.own,
+            Ownership::Others => self.others,
+        }
+    }
 
     /// Returns `true` if an operation is permitted on some items.
     #[must_use]

@@ -16,6 +16,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("cli-adapter", &["application", "domain"]),
     ("http-adapter", &["application", "domain"]),
     ("identity-adapter", &["application", "domain", "language"]),
+    ("policies-adapter", &["application", "domain", "language"]),
     ("rules-adapter", &["application", "domain", "language"]),
     ("storage-adapter", &["application", "domain"]),
     (
@@ -25,6 +26,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "cli-adapter",
             "domain",
             "http-adapter",
+            "policies-adapter",
             "rules-adapter",
             "storage-adapter",
         ],
@@ -63,7 +65,7 @@ fn each_crate_depends_on_the_floors_below_it_only() {
     }
     let wired: Vec<_> =
         dependencies["bootstrap"].iter().filter(|name| ours.contains(name.as_str())).collect();
-    assert_eq!(wired.len(), 6, "bootstrap wires all floors: {wired:?}");
+    assert_eq!(wired.len(), 7, "bootstrap wires all floors: {wired:?}");
 }
 
 #[test]

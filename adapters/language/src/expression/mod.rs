@@ -36,7 +36,7 @@ use std::sync::LazyLock;
 
 use domain::{Found, Item, Lookup, Members, WriteContext, WriteOperation};
 
-pub use compile::{Variables, is_taken};
+pub use compile::{Variables, equal_names, is_taken};
 pub use dates::date;
 use evaluate::Evaluation;
 pub use inspect::{DateUse, MemberRead};

@@ -47,7 +47,7 @@ impl Case {
         if let Err(message) = judged {
             let _ = write!(line, ": {message}");
         }
-        CaseReport { rule: rule.id.to_string(), passed, line }
+        CaseReport { decided_by: vec![rule.id.to_string()], passed, line }
     }
 
     /// The case as people read it.

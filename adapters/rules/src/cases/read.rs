@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 use language::caller;
+use language::effective::Effective;
 use language::error::ErrorCollector;
 use language::keys::{Keys, did_you_mean};
 use language::yaml::{Content, JsonError, Node};
@@ -133,10 +134,10 @@ impl CaseReader<'_, '_, '_> {
     /// `now` and `today`: each that is not written follows from the other, or from the rule.
     fn time(&self) -> (Timestamp, Date) {
         let now = self.keys.string("now").and_then(|now| now.parse::<Timestamp>().ok());
-        let today = self.keys.date("today").unwrap_or_else(|| match (now, self.rule.effective) {
-            (Some(now), _) => TimeZone::UTC.to_datetime(now).date(),
-            (None, (Some(day), _) | (None, Some(day))) => day,
-            (None, (None, None)) => SOME_DAY,
+        let Effective { from, until } = self.rule.effective;
+        let today = self.keys.date("today").unwrap_or_else(|| match now {
+            Some(now) => TimeZone::UTC.to_datetime(now).date(),
+            None => from.or(until).unwrap_or(SOME_DAY),
         });
         let midnight =
             || TimeZone::UTC.to_timestamp(today.at(0, 0, 0, 0)).unwrap_or(Timestamp::UNIX_EPOCH);

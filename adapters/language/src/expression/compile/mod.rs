@@ -2,6 +2,7 @@
 //! checked here.
 
 mod calls;
+mod equality;
 mod names;
 mod operators;
 mod source;
@@ -14,6 +15,7 @@ use super::node::{Macro, Node};
 use super::operator::Operator;
 use super::value::Val;
 use super::{Expression, ExpressionError, Shape, shorten};
+pub use equality::equal_names;
 pub use names::{Variables, is_taken};
 
 const MOST_LEVELS: usize = 64;

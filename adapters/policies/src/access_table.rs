@@ -1,0 +1,102 @@
+//! The answers of policies by collection, ready before anybody asks.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use application::{Access, Caller};
+use domain::Collection;
+use jiff::civil::Date;
+
+use crate::policy::Policy;
+
+/// The rights in the items of one collection.
+///
+/// Rights are sets of bits, and a union of policies is a union of the bits. So the policies of a
+/// role are one entry, however many they are, and an answer costs a lookup for each role of the
+/// caller.
+#[derive(Debug, Default)]
+pub(crate) struct AccessTable {
+    anyone: Rights,
+    signed_in: Rights,
+    by_role: HashMap<Box<str>, Rights>,
+    /// The policies that count on some days only.
+    dated: Vec<Arc<Policy>>,
+}
+
+/// The operations that policies allow and deny.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rights {
+    allowed: Access,
+    denied: Access,
+}
+
+impl Rights {
+    fn of(policy: &Policy) -> Self {
+        let access = policy.access();
+        if policy.denies {
+            Self { denied: access, ..Self::default() }
+        } else {
+            Self { allowed: access, ..Self::default() }
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        let union = |left: Access, right: Access| Access {
+            own: left.own.union(right.own),
+            others: left.others.union(right.others),
+        };
+        self.allowed = union(self.allowed, other.allowed);
+        self.denied = union(self.denied, other.denied);
+    }
+
+    /// The operations that are left: whatever denies wins.
+    const fn access(self) -> Access {
+        let Self { allowed, denied } = self;
+        Access {
+            own: allowed.own.without(denied.own),
+            others: allowed.others.without(denied.others),
+        }
+    }
+}
+
+impl AccessTable {
+    /// The table of a collection.
+    pub fn of(collection: Collection, policies: &[Arc<Policy>]) -> Self {
+        let mut table = Self::default();
+        for policy in policies.iter().filter(|policy| policy.collections.contains(&collection)) {
+            if !policy.effective.is_always() {
+                table.dated.push(Arc::clone(policy));
+                continue;
+            }
+            let (rights, audience) = (Rights::of(policy), &policy.audience);
+            if audience.is_anyone() {
+                table.anyone.add(rights);
+            }
+            if audience.is_signed_in() {
+                table.signed_in.add(rights);
+            }
+            for role in audience.roles() {
+                table.by_role.entry(role.into()).or_default().add(rights);
+            }
+        }
+        table
+    }
+
+    /// Returns what a caller may do. `today` is asked for the day if that matters.
+    pub fn access(&self, caller: &Caller, today: impl FnOnce() -> Date) -> Access {
+        let mut rights = self.anyone;
+        if let Some(principal) = caller.principal() {
+            rights.add(self.signed_in);
+            for found in principal.roles.iter().filter_map(|role| self.by_role.get(role)) {
+                rights.add(*found);
+            }
+        }
+        if !self.dated.is_empty() {
+            let today = today();
+            for policy in self.dated.iter().filter(|policy| policy.concerns(caller, today)) {
+                rights.add(Rights::of(policy));
+            }
+        }
+        rights.access()
+    }
+}

@@ -1,0 +1,107 @@
+//! From `matrix:` to the cases that are its cells.
+
+use std::sync::Arc;
+
+use application::Caller;
+use language::error::ErrorCollector;
+use language::keys::{self, Keys};
+use language::yaml::Node;
+
+use super::sample::SampleItem;
+use super::{Case, CaseReader};
+use crate::file_format::{ITEM, LATER_OF_CASE, MATRIX, NAMED};
+use crate::reading::{keys_of, operations};
+
+/// The names of a matrix and what they stand for; `None` where it has an error.
+type ByName<'a, T> = Vec<(&'a str, Option<T>)>;
+
+impl CaseReader {
+    /// Reads the matrix of a file, if it has one.
+    pub fn matrix(&mut self, file: &Arc<str>, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
+        let Some(node) = keys.get("matrix") else { return };
+        let Some(keys) = Keys::of(node, &MATRIX, Some(&[]), errors) else { return };
+        let callers = by_name(&keys, "callers", errors, |node, errors| self.caller(node, errors));
+        let items = by_name(&keys, "items", errors, |node, errors| {
+            let keys = keys_of(node, &ITEM, LATER_OF_CASE, errors)?;
+            SampleItem::read(&keys, errors)
+        });
+        let (Some(callers), Some(items)) = (callers, items) else { return };
+        if !self.has_space_for(callers.len().saturating_mul(items.len()), node, errors) {
+            return;
+        }
+        let Some(expect) = keys.get("expect") else { return };
+        let names: Vec<_> = callers.iter().map(|(name, _)| *name).collect();
+        let Some(rows) = Keys::of(expect, &NAMED, Some(&names), errors) else { return };
+        let today = Self::day(&keys);
+        for (name, caller) in &callers {
+            let Some(row) = rows.get(name) else {
+                let cells: Vec<_> = items.iter().map(|(item, _)| format!("{item}: []")).collect();
+                let reason = format!(
+                    "`expect` does not say what `{name}` may do; add `{name}: {{{}}}` with the operations that are permitted",
+                    cells.join(", ")
+                );
+                errors.add(expect.place, reason);
+                continue;
+            };
+            let cells = Cells { file, today, caller_name: name, caller: caller.as_ref() };
+            cells.read(row, &items, errors, &mut self.cases);
+        }
+    }
+}
+
+/// A row of a matrix.
+struct Cells<'a> {
+    file: &'a Arc<str>,
+    today: jiff::civil::Date,
+    caller_name: &'a str,
+    caller: Option<&'a Caller>,
+}
+
+impl Cells<'_> {
+    fn read(
+        &self,
+        row: &Node,
+        items: &ByName<'_, SampleItem>,
+        errors: &mut ErrorCollector<'_>,
+        cases: &mut Vec<Case>,
+    ) {
+        let names: Vec<_> = items.iter().map(|(name, _)| *name).collect();
+        let Some(cells) = Keys::of(row, &NAMED, Some(&names), errors) else { return };
+        let caller_name = self.caller_name;
+        for (name, item) in items {
+            let Some(cell) = cells.get(name) else {
+                let reason = format!(
+                    "`expect` does not say what `{caller_name}` may do with `{name}`; add `{name}: []` with the operations that are permitted"
+                );
+                errors.add(row.place, reason);
+                continue;
+            };
+            let expected = operations(cell, name, errors);
+            let (Some(caller), Some(item)) = (self.caller, item) else { continue };
+            cases.push(Case {
+                file: self.file.clone(),
+                place: cell.place,
+                name: format!("{caller_name}, {name}").into(),
+                caller: caller.clone(),
+                collection: item.collection,
+                ownership: item.ownership_of(caller),
+                today: self.today,
+                operation: None,
+                expected,
+            });
+        }
+    }
+}
+
+/// Reads the mapping of a key; `None` without it. A value that cannot be read keeps its name, so that
+/// the table may name it.
+fn by_name<'a, T>(
+    keys: &Keys<'a>,
+    key: &str,
+    errors: &mut ErrorCollector<'_>,
+    mut read: impl FnMut(&Node, &mut ErrorCollector<'_>) -> Option<T>,
+) -> Option<ByName<'a, T>> {
+    let node = keys.get(key)?;
+    let entries = errors.take(keys::entries(node, &format!("`{key}`")))?;
+    Some(entries.iter().map(|entry| (entry.key.as_str(), read(&entry.value, errors))).collect())
+}

@@ -1,0 +1,89 @@
+//! Cases: requests that are written down with the decision that is expected.
+
+mod matrix;
+mod read;
+mod sample;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use application::{Caller, CaseReport, Ownership, PolicyFiles as _};
+use domain::{Collection, Operation, Operations};
+use jiff::civil::Date;
+use language::error::Location;
+
+use crate::file_format::{ALLOW, DENY};
+use crate::policy_set::PolicySet;
+use crate::summary::listed;
+
+pub(crate) use read::CaseReader;
+pub(crate) use sample::caller;
+
+/// A caller and an item, and what the caller is expected to be permitted: an element of `cases`, or a
+/// cell of a matrix.
+#[derive(Debug)]
+pub(crate) struct Case {
+    file: Arc<str>,
+    place: Location,
+    name: Box<str>,
+    caller: Caller,
+    collection: Collection,
+    ownership: Ownership,
+    today: Date,
+    /// The operation of a case; `None` in a cell, which is about all of them.
+    operation: Option<Operation>,
+    /// The operations that are expected to be permitted.
+    expected: Operations,
+}
+
+impl Case {
+    /// Decides it as the service would decide on the request.
+    pub fn run(&self, policies: &PolicySet) -> CaseReport {
+        let Self { file, place, name, caller, collection, ownership, today, .. } = self;
+        let asked: Operations =
+            self.operation.map_or(Operations::ALL, |operation| [operation].into_iter().collect());
+        let access = policies.access_on(*today, caller, *collection);
+        let permitted = access.on(*ownership).intersection(asked);
+        let deciding = |operations: Operations| {
+            let mut ids = Vec::new();
+            for operation in operations.iter() {
+                ids.extend(policies.deciding_on(
+                    *today,
+                    caller,
+                    *collection,
+                    operation,
+                    *ownership,
+                ));
+            }
+            ids.sort();
+            ids.dedup();
+            ids.into_iter().map(String::from).collect::<Vec<_>>()
+        };
+        let passed = permitted == self.expected;
+        let outcome = if passed { "ok" } else { "WRONG" };
+        let mut line =
+            format!("{outcome} {file}:{}: {name}: {}", place.line, self.described(permitted));
+        if !passed {
+            let differing =
+                permitted.union(self.expected).without(permitted.intersection(self.expected));
+            let ids = deciding(differing);
+            let by = if ids.is_empty() {
+                "no policy is about it".to_owned()
+            } else {
+                format!("decided by {}", listed(&ids, "and"))
+            };
+            // Writing to a String cannot fail.
+            let _ = write!(line, " where {} was expected; {by}", self.described(self.expected));
+        }
+        CaseReport { decided_by: deciding(asked), passed, line }
+    }
+
+    /// What is permitted, in the words of the file.
+    fn described(&self, permitted: Operations) -> String {
+        if self.operation.is_some() {
+            return if permitted.is_empty() { DENY } else { ALLOW }.to_owned();
+        }
+        let names: Vec<_> = permitted.iter().map(Operation::name).collect();
+        format!("[{}]", names.join(", "))
+    }
+}

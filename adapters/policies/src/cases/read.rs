@@ -1,0 +1,104 @@
+//! From an element of `cases:` to a case.
+
+use std::sync::Arc;
+
+use application::Caller;
+use domain::{Operation, Operations};
+use jiff::civil::{Date, date};
+use language::error::ErrorCollector;
+use language::keys::Keys;
+use language::yaml::Node;
+
+use super::Case;
+use super::sample::{self, SampleItem};
+use crate::file_format::{ALLOW, CASE, LATER_OF_CASE};
+use crate::reading::keys_of;
+
+/// Most cases, and cells of matrices, of all files.
+const MOST_CASES: usize = 10_000;
+/// Most bytes of the callers of all cases together: aliases let a short file stand for long ones.
+const MOST_BYTES: usize = 16 << 20;
+/// The day of a case that names none.
+const SOME_DAY: Date = date(2026, 1, 1);
+
+/// Reads the cases of all files, within limits of all together.
+#[derive(Debug, Default)]
+pub(crate) struct CaseReader {
+    pub cases: Vec<Case>,
+    bytes: usize,
+}
+
+impl CaseReader {
+    /// Returns `true` if so many cases more can be read; adds an error at a node otherwise.
+    pub(super) fn has_space_for(
+        &self,
+        count: usize,
+        node: &Node,
+        errors: &mut ErrorCollector<'_>,
+    ) -> bool {
+        let has_space = self.cases.len().saturating_add(count) <= MOST_CASES;
+        if !has_space {
+            let reason = format!(
+                "there are more than {MOST_CASES} cases and cells of matrices; remove some"
+            );
+            errors.add(node.place, reason);
+        }
+        has_space
+    }
+
+    pub(super) fn caller(
+        &mut self,
+        node: &Node,
+        errors: &mut ErrorCollector<'_>,
+    ) -> Option<Caller> {
+        let caller = sample::caller(node, errors)?;
+        self.bytes += caller.principal().map_or(0, |caller| caller.described.encoded().len());
+        if self.bytes > MOST_BYTES {
+            let reason =
+                format!("the callers of all cases together are larger than {MOST_BYTES} bytes");
+            errors.add(node.place, reason);
+            return None;
+        }
+        Some(caller)
+    }
+
+    pub(super) fn day(keys: &Keys<'_>) -> Date {
+        keys.date("today").unwrap_or(SOME_DAY)
+    }
+
+    /// Reads the cases of a file.
+    pub fn cases(&mut self, file: &Arc<str>, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
+        for node in keys.elements("cases") {
+            if !self.has_space_for(1, node, errors) {
+                return;
+            }
+            let case = self.case(file, node, errors);
+            self.cases.extend(case);
+        }
+    }
+
+    fn case(
+        &mut self,
+        file: &Arc<str>,
+        node: &Node,
+        errors: &mut ErrorCollector<'_>,
+    ) -> Option<Case> {
+        let keys = keys_of(node, &CASE, LATER_OF_CASE, errors)?;
+        let caller = keys.get("caller").and_then(|node| self.caller(node, errors));
+        let item = SampleItem::read(&keys, errors);
+        let (caller, item) = (caller?, item?);
+        let operation = Operation::named(keys.string("operation")?)?;
+        let is_allowed = keys.string("expect")? == ALLOW;
+        Some(Case {
+            file: file.clone(),
+            place: node.place,
+            name: keys.string("name")?.into(),
+            ownership: item.ownership_of(&caller),
+            caller,
+            collection: item.collection,
+            today: Self::day(&keys),
+            operation: Some(operation),
+            expected: if is_allowed { [operation].into_iter().collect() } else { Operations::NONE },
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! Callers and items that are written in files.
+
+use application::{Caller, Ownership};
+use domain::Collection;
+use language::error::ErrorCollector;
+use language::keys::{self, Keys};
+use language::yaml::{Content, Node};
+
+use crate::file_format::{ANONYMOUS, META};
+
+/// Reads a caller: the word `anonymous`, or null, for nobody; an identifier; or a mapping with one.
+pub(crate) fn caller(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Caller> {
+    if node.scalar().is_some_and(|scalar| scalar.text == ANONYMOUS) {
+        return Some(None.into());
+    }
+    let principal = language::caller::read(node, errors)?;
+    if principal.is_none() && matches!(node.content, Content::Mapping(_)) {
+        // Somebody with roles and without an identifier would be nobody, who has no roles.
+        let reason = format!(
+            "a caller needs an `id`, such as `id: 'agency:1'`; write `{ANONYMOUS}` for nobody"
+        );
+        errors.add(node.place, reason);
+        return None;
+    }
+    Some(principal.into())
+}
+
+/// An item of a case or of a matrix.
+#[derive(Clone, Debug)]
+pub(super) struct SampleItem {
+    pub collection: Collection,
+    created_by: Option<Box<str>>,
+}
+
+impl SampleItem {
+    /// Reads the keys `group` and `meta` of a mapping.
+    pub fn read(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Option<Self> {
+        let created_by = match keys.get("meta") {
+            Some(meta) => {
+                let meta = Keys::of(meta, &META, Some(&[]), errors)?;
+                match meta.get("created_by").filter(|node| !node.is_null()) {
+                    Some(node) => {
+                        let id = errors.take(keys::string(node, "created_by"))?;
+                        Some(id.text.as_str().into())
+                    }
+                    None => None,
+                }
+            }
+            None => None,
+        };
+        Some(Self { collection: Collection::named(keys.string("group")?)?, created_by })
+    }
+
+    /// The relation of a caller to the item. Where nobody knows who created it, it is nobody's own:
+    /// an anonymous caller has no identifier that could be equal to none.
+    pub fn ownership_of(&self, caller: &Caller) -> Ownership {
+        match (caller.id(), self.created_by.as_deref()) {
+            (Some(caller), Some(creator)) if caller == creator => Ownership::Own,
+            _ => Ownership::Others,
+        }
+    }
+}

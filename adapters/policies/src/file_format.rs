@@ -1,0 +1,145 @@
+//! The format of policy files: the tables that the reader and the JSON Schema follow.
+
+use domain::{Collection, Operation};
+use language::caller::CALLER;
+use language::effective::EFFECTIVE;
+use language::keys::Form::{self, Date, Id, List, Mapping, Named, Null, OneOf};
+use language::keys::{Key, Table, Word, key};
+
+/// Most characters of a description or of a source.
+const LONGEST_STRING: usize = 2_000;
+
+/// The files in messages.
+pub(crate) const KIND_OF_FILES: &str = "policy files";
+
+/// The callers who are nobody, in cases.
+pub(crate) const ANONYMOUS: &str = "anonymous";
+/// All callers, in `to`.
+pub(crate) const ANYONE: &str = "anyone";
+/// All callers who are known, in `to`.
+pub(crate) const SIGNED_IN: &str = "signed_in";
+
+/// Words that stand for several operations.
+pub(crate) const SEVERAL: [(&str, &[Operation]); 2] = [
+    ("update", &[Operation::Replace, Operation::Patch]),
+    ("write", &[Operation::Create, Operation::Replace, Operation::Patch, Operation::Delete]),
+];
+
+/// The decisions that a case may expect.
+pub(crate) const ALLOW: &str = "allow";
+pub(crate) const DENY: &str = "deny";
+
+const STRING: Form = Form::String(LONGEST_STRING);
+const EXPRESSION: Form = Form::Expression;
+pub(crate) const GROUP_NAME: Word = Word { of: "group", known: Collection::names };
+const GROUP: Form = Form::Word(GROUP_NAME);
+const GROUPS: Form = OneOf(&[GROUP, List(&GROUP)]);
+const OPERATION: Form =
+    Form::Word(Word { of: "operation", known: || Operation::ALL.map(Operation::name).to_vec() });
+/// Operations, and the words for several of them.
+pub(crate) const OPERATION_WORDS: Word = Word {
+    of: "operation",
+    known: || {
+        let several = SEVERAL.map(|(word, _)| word);
+        Operation::ALL.map(Operation::name).into_iter().chain(several).collect()
+    },
+};
+const OPERATIONS: Form = List(&Form::Word(OPERATION_WORDS));
+const DECISION: Form = Form::Word(Word { of: "decision", known: || vec![ALLOW, DENY] });
+const SAMPLE_CALLER: Form = OneOf(&[Null, STRING, Mapping(&CALLER)]);
+
+/// Keys that these files are going to have. Who writes one is told so, rather than to remove a
+/// typing error.
+pub(crate) const LATER_OF_FILE: &[&str] = &["roles", "open"];
+pub(crate) const LATER_OF_POLICY: &[&str] = &["show", "hide", "write", "change", "lookup"];
+pub(crate) const LATER_OF_CASE: &[&str] = &["self", "lookup"];
+
+pub(crate) static FILE: Table = Table { name: "a policy file", keys: FILE_KEYS, is_open: false };
+
+static FILE_KEYS: &[Key] = &[
+    key("policies", List(&Mapping(&POLICY)), "The policies."),
+    key(
+        "cases",
+        List(&Mapping(&CASE)),
+        "The cases: requests with the decision that is expected, run by `policies test`.",
+    ),
+    key(
+        "matrix",
+        Mapping(&MATRIX),
+        "A table of callers and items with all operations that are permitted.",
+    ),
+];
+
+pub(crate) static POLICY: Table = Table { name: "a policy", keys: POLICY_KEYS, is_open: false };
+
+static POLICY_KEYS: &[Key] = &[
+    key("id", Id, "The policy's name, which no other policy has.").required("staff_reads"),
+    key("description", STRING, "What the policy is for."),
+    key("source", STRING, "Where it comes from: a guideline, a memo."),
+    key("effective", Mapping(&EFFECTIVE), "The days on which it counts. Without it, always."),
+    key("group", GROUPS, "The group, or a list of groups, whose items it is about.")
+        .required("proposals"),
+    key("allow", OPERATIONS, "The operations that it allows.").alternative(),
+    key("deny", OPERATIONS, "The operations that it denies, whatever other policies allow.")
+        .alternative(),
+    key(
+        "to",
+        List(&STRING),
+        "The roles that it is about: callers with one of them. `signed_in` is every known caller, `anyone` everybody.",
+    )
+    .required("[reviewer]"),
+    key(
+        "when",
+        EXPRESSION,
+        "The items that it is about: `meta.created_by == caller.id`, those that the caller created. Without it, all.",
+    ),
+];
+
+/// An element of `cases`.
+pub(crate) static CASE: Table = Table { name: "a case", keys: CASE_KEYS, is_open: false };
+
+static CASE_KEYS: &[Key] = &[
+    key("name", STRING, "What the case shows.").required("a stranger changes nothing"),
+    key("caller", SAMPLE_CALLER, "The caller; `anonymous` for nobody.")
+        .required("{id: 'agency:1', roles: [reviewer]}"),
+    key("operation", OPERATION, "The operation.").required("read"),
+    key("group", GROUP, "The group of the item.").required("proposals"),
+    key("meta", Mapping(&META), "What is known of the item."),
+    key("today", Date, "The day; without it 2026-01-01."),
+    key("expect", DECISION, "The decision.").required("deny"),
+];
+
+pub(crate) static META: Table = Table { name: "`meta`", keys: META_KEYS, is_open: false };
+
+static META_KEYS: &[Key] = &[key(
+    "created_by",
+    OneOf(&[Null, STRING]),
+    "The identifier of who created the item; null where nobody knows.",
+)];
+
+pub(crate) static MATRIX: Table = Table { name: "`matrix`", keys: MATRIX_KEYS, is_open: false };
+
+static MATRIX_KEYS: &[Key] = &[
+    key("callers", Named(None, &SAMPLE_CALLER), "The callers by name; `anonymous` is nobody.")
+        .required("{nobody: anonymous}"),
+    key("items", Named(None, &Mapping(&ITEM)), "The items by name.")
+        .required("{draft: {group: proposals}}"),
+    key("today", Date, "The day; without it 2026-01-01."),
+    key(
+        "expect",
+        Named(None, &Named(None, &OPERATIONS)),
+        "By caller and item, all operations that are permitted.",
+    )
+    .required("{nobody: {draft: []}}"),
+];
+
+/// An item of a matrix.
+pub(crate) static ITEM: Table = Table { name: "an item", keys: ITEM_KEYS, is_open: false };
+
+static ITEM_KEYS: &[Key] = &[
+    key("group", GROUP, "Its group.").required("proposals"),
+    key("meta", Mapping(&META), "What is known of it."),
+];
+
+/// The table of the callers of one row of `expect`, whose keys are the names of the matrix.
+pub(crate) static NAMED: Table = Table { name: "`expect`", keys: &[], is_open: true };

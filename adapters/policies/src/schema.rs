@@ -1,0 +1,9 @@
+//! The JSON Schema of policy files, for editors and checks before a release.
+
+use crate::file_format::FILE;
+
+/// The JSON Schema of a policy file.
+#[must_use]
+pub fn schema() -> String {
+    language::schema("Policies in files", &FILE)
+}

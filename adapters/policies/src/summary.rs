@@ -1,0 +1,54 @@
+//! The summary of a policy that `policies check` shows.
+
+use domain::{Collection, Operation};
+use jiff::civil::Date;
+
+use crate::policy::{Audience, Policy};
+
+impl Policy {
+    /// Returns one sentence that says what the policy does, and whether it counts on `today`.
+    pub fn summary(&self, today: Date) -> String {
+        let operations: Vec<_> = self.operations.iter().map(Operation::name).collect();
+        let groups: Vec<_> = self.collections.iter().copied().map(Collection::name).collect();
+        let may = if self.denies { "may not" } else { "may" };
+        let own = if self.is_about_own { " that they created" } else { "" };
+        let days = match (self.effective.is_always(), self.effective.contains(today)) {
+            (true, _) => String::new(),
+            (false, true) => format!(", {}", self.effective),
+            (false, false) => format!(", {}, which is not today", self.effective),
+        };
+        format!(
+            "{} ({}:{}): {} {may} {} items of {}{own}{days}.",
+            self.id,
+            self.file,
+            self.place.line,
+            self.audience.described(),
+            listed(&operations, "and"),
+            listed(&groups, "and"),
+        )
+    }
+}
+
+impl Audience {
+    fn described(&self) -> String {
+        if self.is_anyone() {
+            return "Anyone".to_owned();
+        }
+        if self.is_signed_in() {
+            return "Every known caller".to_owned();
+        }
+        let roles: Vec<_> = self.roles().map(|role| format!("`{role}`")).collect();
+        format!("Callers with the role {}", listed(&roles, "or"))
+    }
+}
+
+/// The words as a sentence lists them: "a, b and c".
+pub(crate) fn listed<T: AsRef<str>>(words: &[T], conjunction: &str) -> String {
+    let words: Vec<_> = words.iter().map(AsRef::as_ref).collect();
+    match words.split_last() {
+        Some((last, before)) if !before.is_empty() => {
+            format!("{} {conjunction} {last}", before.join(", "))
+        }
+        _ => words.concat(),
+    }
+}

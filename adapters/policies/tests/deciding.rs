@@ -1,0 +1,286 @@
+//! Decisions: a literal table, and a naive evaluator that agrees with them on everything.
+
+use std::fs;
+use std::sync::Arc;
+
+use application::{Access, Caller, Ownership, PolicyFiles, PublishedPolicy};
+use domain::{Collection, Members, Operation, Operations, Principal};
+use jiff::civil::{Date, date};
+use policies_adapter::PolicySet;
+use proptest::prelude::*;
+
+fn load(text: &str) -> PolicySet {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.yaml");
+    fs::write(&path, text).expect("a file");
+    PolicySet::load(&path).unwrap_or_else(|errors| panic!("{text}\n{errors}"))
+}
+
+fn known(id: &str, roles: &[&str]) -> Caller {
+    let roles = roles.iter().map(|role| (*role).into()).collect();
+    let principal = Principal::with(id.into(), roles, &Members::default(), (None, None));
+    Caller::Known(Arc::new(principal))
+}
+
+const TODAY: Date = date(2026, 6, 1);
+
+const POLICIES: &str = "
+policies:
+- {id: public, group: proposedprograms, allow: [read], to: [anyone]}
+- {id: members_read, group: [proposals, files], allow: [read], to: [signed_in]}
+- {id: authors_create, group: proposals, allow: [create], to: [author]}
+- {id: authors_own, group: proposals, allow: [update, delete], to: [author], when: meta.created_by == caller.id}
+- {id: staff, group: [proposals, files], allow: [history, write], to: [staff, chief]}
+- {id: none_delete_own, group: files, deny: [delete], to: [staff], when: caller.id == meta.created_by}
+- {id: suspended, group: proposals, deny: [write], to: [suspended]}
+- {id: guests, group: status, allow: [read], to: [guest], effective: {from: 2026-06-01, until: 2026-06-30}}
+- {id: frozen, group: proposals, deny: [create], to: [author], effective: {from: 2026-07-01}}
+";
+
+/// Callers, groups, and what they may do with items of their own and of others.
+#[test]
+fn roles_decide_operations_by_group() {
+    let (author, staff, chief) =
+        (known("a:1", &["author"]), known("a:2", &["staff"]), known("a:3", &["chief"]));
+    let (nobody, stranger) = (Caller::Anonymous, known("a:4", &[]));
+    let suspended = known("a:5", &["suspended", "staff"]);
+    let guest = known("a:6", &["guest"]);
+    // Roles of tokens that are called like words of the policies.
+    let sly = known("a:7", &["anyone", "signed_in", "Staff"]);
+    let table: &[(&str, &Caller, &str, &[&str], &[&str])] = &[
+        ("nobody", &nobody, "proposedprograms", &["read"], &["read"]),
+        ("nobody", &nobody, "proposals", &[], &[]),
+        ("nobody", &nobody, "files", &[], &[]),
+        ("stranger", &stranger, "proposedprograms", &["read"], &["read"]),
+        ("stranger", &stranger, "proposals", &["read"], &["read"]),
+        ("stranger", &stranger, "lib", &[], &[]),
+        ("stranger", &stranger, "status", &[], &[]),
+        (
+            "author",
+            &author,
+            "proposals",
+            &["read", "create", "replace", "patch", "delete"],
+            &["read", "create"],
+        ),
+        ("author", &author, "files", &["read"], &["read"]),
+        (
+            "staff",
+            &staff,
+            "proposals",
+            &["read", "history", "create", "replace", "patch", "delete"],
+            &["read", "history", "create", "replace", "patch", "delete"],
+        ),
+        (
+            "staff",
+            &staff,
+            "files",
+            &["read", "history", "create", "replace", "patch"],
+            &["read", "history", "create", "replace", "patch", "delete"],
+        ),
+        (
+            "chief",
+            &chief,
+            "files",
+            &["read", "history", "create", "replace", "patch", "delete"],
+            &["read", "history", "create", "replace", "patch", "delete"],
+        ),
+        ("suspended", &suspended, "proposals", &["read", "history"], &["read", "history"]),
+        ("guest", &guest, "status", &["read"], &["read"]),
+        ("sly", &sly, "proposals", &["read"], &["read"]),
+        ("sly", &sly, "status", &[], &[]),
+    ];
+    let policies = load(POLICIES);
+    let names = |operations: Operations| operations.iter().map(Operation::name).collect::<Vec<_>>();
+    for (name, caller, group, own, others) in table {
+        let access = policies.access_on(TODAY, caller, Collection::named(group).expect("a group"));
+        assert_eq!(
+            (names(access.own), names(access.others)),
+            (own.to_vec(), others.to_vec()),
+            "{name} {group}"
+        );
+    }
+}
+
+#[test]
+fn a_policy_counts_on_its_days() {
+    let policies = load(POLICIES);
+    let (guest, author) = (known("a:1", &["guest"]), known("a:2", &["author"]));
+    let is_permitted = |caller: &Caller, group: &'static str, operation, day| {
+        policies
+            .access_on(day, caller, Collection::named(group).expect("a group"))
+            .has_all(operation)
+    };
+    for (day, reads, creates) in [
+        (date(2026, 5, 31), false, true),
+        (date(2026, 6, 1), true, true),
+        (date(2026, 6, 30), true, true),
+        (date(2026, 7, 1), false, false),
+    ] {
+        assert_eq!(is_permitted(&guest, "status", Operation::Read, day), reads, "{day}");
+        assert_eq!(is_permitted(&author, "proposals", Operation::Create, day), creates, "{day}");
+    }
+}
+
+#[test]
+fn the_day_is_asked_for_where_it_matters_only() {
+    let policies = load(POLICIES);
+    let caller = known("a:1", &["staff"]);
+    let files = policies.access(&caller, Collection::known("files"), || panic!("the day"));
+    assert!(files.has_some(Operation::Delete) && !files.has_all(Operation::Delete));
+}
+
+#[test]
+fn those_that_deny_decide_or_else_those_that_allow() {
+    let policies = load(POLICIES);
+    let (own, others) = (Ownership::Own, Ownership::Others);
+    let staff = known("a:1", &["staff", "author", "suspended"]);
+    for (group, operation, ownership, ids) in [
+        ("files", Operation::Delete, own, &["none_delete_own"][..]),
+        ("files", Operation::Delete, others, &["staff"]),
+        ("proposals", Operation::Read, others, &["members_read"]),
+        ("proposals", Operation::Patch, own, &["suspended"]),
+        ("proposals", Operation::History, own, &["staff"]),
+        ("lib", Operation::Read, own, &[]),
+    ] {
+        let of = Collection::named(group).expect("a group");
+        let found = policies.deciding_on(TODAY, &staff, of, operation, ownership);
+        assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>(), ids, "{group} {operation:?}");
+    }
+    let both = known("a:1", &["staff", "author"]);
+    let found =
+        policies.deciding_on(TODAY, &both, Collection::known("proposals"), Operation::Patch, own);
+    assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>(), ["authors_own", "staff"]);
+}
+
+#[test]
+fn policies_are_published_as_they_are_written() {
+    let published = load(POLICIES).published();
+    assert_eq!(published.len(), 9);
+    assert_eq!(
+        published[5],
+        PublishedPolicy {
+            id: "none_delete_own".into(),
+            collections: vec![Collection::known("files")],
+            denies: true,
+            operations: [Operation::Delete].into_iter().collect(),
+            to: vec!["staff".into()],
+            is_about_own: true,
+            description: None,
+            source: None,
+        }
+    );
+}
+
+const GROUPS: [&str; 3] = ["proposals", "files", "status"];
+const AUDIENCE: [&str; 5] = ["anyone", "signed_in", "r0", "r1", "r2"];
+
+/// A policy as the naive evaluator sees it.
+#[derive(Clone, Debug)]
+struct Plain {
+    groups: Vec<&'static str>,
+    denies: bool,
+    operations: Vec<Operation>,
+    to: Vec<&'static str>,
+    is_own: bool,
+    from: Option<u8>,
+    until: Option<u8>,
+}
+
+impl Plain {
+    fn yaml(&self, index: usize) -> String {
+        let verb = if self.denies { "deny" } else { "allow" };
+        let operations: Vec<_> = self.operations.iter().map(|operation| operation.name()).collect();
+        let day = |name: &str, day: Option<u8>| {
+            day.map_or_else(String::new, |day| format!("{name}: 2026-06-{day:02}, "))
+        };
+        let (from, until) = (day("from", self.from), day("until", self.until));
+        let when = if self.is_own { ", when: caller.id == meta.created_by" } else { "" };
+        format!(
+            "- {{id: p{index}, group: [{}], {verb}: [{}], to: [{}], effective: {{{from}{until}}}{when}}}\n",
+            self.groups.join(", "),
+            operations.join(", "),
+            self.to.join(", "),
+        )
+    }
+
+    fn concerns(
+        &self,
+        caller: &Caller,
+        group: &str,
+        operation: Operation,
+        is_own: bool,
+        day: u8,
+    ) -> bool {
+        let is_meant = self.to.iter().any(|to| match (*to, caller) {
+            ("anyone", _) | ("signed_in", Caller::Known(_)) => true,
+            ("signed_in", Caller::Anonymous) | (_, Caller::Anonymous) => false,
+            (role, Caller::Known(principal)) => principal.roles.iter().any(|own| **own == *role),
+        });
+        is_meant
+            && self.groups.contains(&group)
+            && self.operations.contains(&operation)
+            && (is_own || !self.is_own)
+            && self.from.is_none_or(|from| from <= day)
+            && self.until.is_none_or(|until| day <= until)
+    }
+}
+
+fn plain() -> impl Strategy<Value = Plain> {
+    let some =
+        |words: &'static [&'static str]| proptest::sample::subsequence(words, 1..=words.len());
+    let operations = proptest::sample::subsequence(&Operation::ALL[..], 1..=3);
+    let days = (proptest::option::of(1_u8..15), proptest::option::of(15_u8..30));
+    (some(&GROUPS), any::<bool>(), operations, some(&AUDIENCE), any::<bool>(), days).prop_map(
+        |(groups, denies, operations, to, is_own, (from, until))| {
+            let of_one_item = [Operation::Replace, Operation::Patch, Operation::Delete];
+            let can_be_own = operations.iter().all(|operation| of_one_item.contains(operation));
+            let is_own = is_own && can_be_own && !to.contains(&"anyone");
+            Plain { groups, denies, operations, to, is_own, from, until }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn access_is_that_of_a_naive_evaluator(
+        policies in proptest::collection::vec(plain(), 0..8),
+        roles in proptest::option::of(proptest::sample::subsequence(&AUDIENCE[..], 0..4)),
+        day in 1_u8..30,
+    ) {
+        let yaml: String = policies.iter().enumerate().map(|(index, policy)| policy.yaml(index)).collect();
+        let set = load(&if yaml.is_empty() { "policies: []".to_owned() } else { format!("policies:\n{yaml}") });
+        // A token may call its roles as it likes.
+        let caller = roles.map_or(Caller::Anonymous, |roles| known("a:1", &roles));
+        let today = date(2026, 6, i8::try_from(day).expect("a day"));
+        for group in GROUPS {
+            let collection = Collection::named(group).expect("a group");
+            let access = set.access_on(today, &caller, collection);
+            let naive = |is_own: bool| {
+                let concerns = |policy: &Plain, operation| match &caller {
+                    Caller::Known(principal) => {
+                        // The words of policies are no roles.
+                        let roles: Vec<_> = principal.roles.iter().map(|role| &**role).filter(|role| role.starts_with('r')).collect();
+                        policy.concerns(&known("a:1", &roles), group, operation, is_own, day)
+                    }
+                    anonymous @ Caller::Anonymous => policy.concerns(anonymous, group, operation, is_own, day),
+                };
+                let matching = |denies: bool, operation| policies.iter().any(|policy| policy.denies == denies && concerns(policy, operation));
+                Operation::ALL.into_iter().filter(|operation| matching(false, *operation) && !matching(true, *operation)).collect::<Operations>()
+            };
+            // An anonymous caller has no items of their own, so no policy tells them apart.
+            prop_assert_eq!(access, Access { own: naive(true), others: naive(false) });
+            for operation in Operation::ALL {
+                for ownership in Ownership::ALL {
+                    let deciding = set.deciding_on(today, &caller, collection, operation, ownership);
+                    let is_permitted = access.on(ownership).contains(operation);
+                    let allows = deciding.iter().all(|id| {
+                        let index: usize = id[1..].parse().expect("a number");
+                        policies[index].denies != is_permitted
+                    });
+                    prop_assert!(allows && (!is_permitted || !deciding.is_empty()));
+                }
+            }
+        }
+    }
+}

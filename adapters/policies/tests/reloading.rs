@@ -1,0 +1,85 @@
+//! Policies that are read again: all or nothing, and only when their files changed.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use application::{Caller, Clock, Policies};
+use domain::{Collection, Operation};
+use jiff::Timestamp;
+use jiff::civil::{Date, date};
+use language::Reload;
+use policies_adapter::ReloadablePolicies;
+
+struct Noon(Date);
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+
+    fn day_of(&self, _: Timestamp) -> Date {
+        self.0
+    }
+}
+
+fn write(path: &Path, group: &str) {
+    let text = format!(
+        "policies:\n- {{id: public, group: {group}, allow: [read], to: [anyone], effective: {{from: 2026-06-01}}}}\n"
+    );
+    fs::write(path, text).expect("a file");
+}
+
+fn readable(policies: &dyn Policies) -> Vec<&'static str> {
+    let read = |of: &Collection| policies.access(&Caller::Anonymous, *of).has_all(Operation::Read);
+    Collection::all().filter(read).map(Collection::name).collect()
+}
+
+#[test]
+fn bad_policies_leave_the_old_ones_in_force() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.yaml");
+    write(&path, "files");
+    let clock = Arc::new(Noon(date(2026, 6, 1)));
+    let policies = ReloadablePolicies::open(folder.path(), clock).expect("sound policies");
+    let first = policies.edition();
+    assert!(policies.changed().is_none());
+    assert_eq!(policies.reload(), Ok(false));
+    for bad in ["policies: [", "policies: [{id: p}]", ""] {
+        fs::write(&path, bad).expect("a file");
+        assert!(policies.changed().is_some());
+        assert!(policies.reload().is_err());
+        assert!(policies.changed().is_none(), "a refused change is not told again");
+        assert_eq!((readable(&policies), policies.edition()), (vec!["files"], first));
+    }
+    write(&path, "lib");
+    assert!(policies.changed().is_some());
+    assert_eq!((policies.reload(), readable(&policies)), (Ok(true), vec!["lib"]));
+    assert_ne!(policies.edition(), first);
+    let deciding =
+        |of| policies.deciding(&Caller::Anonymous, Collection::known(of), Operation::Read);
+    assert_eq!((deciding("lib"), deciding("files")), (vec!["public".into()], Vec::new()));
+    assert_eq!(policies.published().len(), 1);
+    fs::remove_file(&path).expect("a removal");
+    assert!(policies.reload().is_err());
+    assert_eq!(readable(&policies), ["lib"]);
+}
+
+#[test]
+fn the_clock_tells_the_day() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.yaml");
+    write(&path, "files");
+    for (day, expected) in [(date(2026, 5, 31), vec![]), (date(2026, 6, 1), vec!["files"])] {
+        let policies =
+            ReloadablePolicies::open(&path, Arc::new(Noon(day))).expect("sound policies");
+        assert_eq!(readable(&policies), expected);
+    }
+}
+
+#[test]
+fn policies_with_errors_are_not_opened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let clock = Arc::new(Noon(date(2026, 6, 1)));
+    assert!(ReloadablePolicies::open(folder.path(), clock).is_err());
+}

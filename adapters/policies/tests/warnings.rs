@@ -1,0 +1,103 @@
+//! Summaries of policies, and warnings of likely mistakes.
+
+use std::fs;
+
+use application::CaseFiles;
+use jiff::civil::date;
+use policies_adapter::PolicySet;
+
+/// The summaries and the warnings of a file, which is called `p`.
+fn check(text: &str) -> (Vec<String>, Vec<String>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.yaml");
+    fs::write(&path, text).expect("a file");
+    let policies = PolicySet::load(&path).unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+    let (today, name) = (date(2026, 6, 1), path.display().to_string());
+    let plain = |lines: Vec<String>| lines.iter().map(|line| line.replace(&name, "p")).collect();
+    (plain(policies.summaries(today)), plain(policies.warnings(today)))
+}
+
+#[test]
+fn a_summary_is_one_sentence() {
+    for (keys, sentence) in [
+        ("group: files, allow: [read], to: [anyone]", "Anyone may read items of files."),
+        (
+            "group: [files, lib, status], deny: [write], to: [signed_in]",
+            "Every known caller may not create, replace, patch and delete items of files, lib and status.",
+        ),
+        (
+            "group: files, allow: [update], to: [a, b], when: meta.created_by == caller.id",
+            "Callers with the role `a` or `b` may replace and patch items of files that they created.",
+        ),
+        (
+            "group: files, allow: [read], to: [a], effective: {from: 2026-05-01}",
+            "Callers with the role `a` may read items of files, from 2026-05-01.",
+        ),
+        (
+            "group: files, allow: [read], to: [a], effective: {from: 2026-07-01, until: 2026-07-31}",
+            "Callers with the role `a` may read items of files, from 2026-07-01 until 2026-07-31, which is not today.",
+        ),
+    ] {
+        let (summaries, _) = check(&format!("policies:\n- {{id: p, {keys}}}\n"));
+        assert_eq!(summaries, [format!("p (p:2): {sentence}")]);
+    }
+}
+
+const SOUND: &str = "
+policies:
+- {id: reads, group: files, allow: [read], to: [signed_in]}
+- {id: writes, group: files, allow: [write], to: [author]}
+- {id: suspended, group: files, deny: [read], to: [suspended]}
+matrix:
+  callers: {author: {id: 'a:1', roles: [author]}, suspended: {id: 'a:2', roles: [suspended]}}
+  items: {file: {group: files}}
+  expect: {author: {file: [read, write]}, suspended: {file: []}}
+";
+
+#[test]
+fn sound_policies_are_not_warned_of() {
+    assert_eq!(check(SOUND).1, [""; 0]);
+}
+
+#[test]
+fn likely_mistakes_are_warned_of() {
+    for (policy, reasons) in [
+        (
+            "{id: x, group: lib, allow: [read], to: [author]}",
+            &["`x` decides no case and no cell of a matrix; add one to `cases` or `matrix`"][..],
+        ),
+        (
+            "{id: x, group: files, allow: [create, update, delete], to: [author]}",
+            &["`x` does the same as `writes`; remove one"],
+        ),
+        (
+            "{id: x, group: files, deny: [create], to: [autor]}",
+            &[
+                "the role `autor` is denied operations, and no policy allows it any; did you mean `author`?",
+                "`x` decides no case",
+            ],
+        ),
+        (
+            "{id: x, group: files, allow: [write], to: [author], effective: {until: 2026-05-31}}",
+            &["the policy never counts again: it did until 2026-05-31"],
+        ),
+        (
+            "{id: x, group: files, allow: [read], to: [everyone]}",
+            &[
+                "`everyone` is the name of a role, which tokens have or have not; did you mean `anyone`?",
+                "`x` decides",
+            ],
+        ),
+        (
+            "{id: x, group: files, allow: [read], to: [signed_in, author]}",
+            &["beside `signed_in` the other names in `to` change nothing; remove them"],
+        ),
+    ] {
+        let (_, warnings) = check(&SOUND.replace("matrix:", &format!("- {policy}\nmatrix:")));
+        assert_eq!(warnings.len(), reasons.len(), "{warnings:#?}");
+        for (warning, reason) in warnings.iter().zip(reasons) {
+            let text = warning.strip_prefix("p:6:3: warning: ").expect("a place");
+            assert!(text.starts_with(reason), "{warning}");
+        }
+    }
+}
