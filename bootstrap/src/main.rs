@@ -11,11 +11,12 @@ use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use application::{CaseFiles, NoPolicies, Ports};
+use application::{CaseFiles, NoPolicies, PolicyFiles, Ports};
 use cli_adapter::{AuditOptions, CommandError, DatabaseOptions, OpenapiOptions, Opened, Wiring};
 use domain::{Document, Proposal, Resource as _};
 use http_adapter::BaseUrl;
 use jiff::tz::TimeZone;
+use policies_adapter::PolicySet;
 use rules_adapter::{ReloadableRules, RuleSet, Trials};
 use storage_adapter::{SCHEMA_VERSION, Store, StoreError, StoreOptions};
 
@@ -46,6 +47,11 @@ fn main() -> ExitCode {
             Ok(Box::new(rules) as Box<dyn CaseFiles>)
         },
         new_key: access::new_key,
+        policies: |path| {
+            let policies = PolicySet::load(path).map_err(failed)?;
+            Ok(Box::new(policies) as Box<dyn PolicyFiles>)
+        },
+        caller: |path| policies_adapter::read_caller(path).map_err(failed),
         clock: |zone| Arc::new(SystemClock::in_zone(zone)),
     })
 }

@@ -37,12 +37,15 @@ pub enum CommandError {
     /// A file to be imported cannot be read.
     #[error("cannot read {source}: {cause}; nothing was stored", source = .0, cause = .1)]
     Source(String, io::Error),
-    /// Some cases of business rules failed.
+    /// Some cases of rules or policies failed.
     #[error("{0} of the cases came out otherwise than expected")]
     Cases(usize),
-    /// There are warnings about rules, and `--strict` was given.
+    /// There are warnings about rules or policies, and `--strict` was given.
     #[error("warnings: {0}, and --strict allows none")]
     Warnings(usize),
+    /// Policies do not let a caller do it.
+    #[error("denied")]
+    Denied,
     /// The stored items cannot be audited.
     #[error("cannot look at what is stored: {0}")]
     Audit(#[from] ApplicationError),

@@ -6,11 +6,15 @@
 //! - [`options`] defines the command line, [`quantities`] parses sizes and times, [`usage`] and
 //!   [`error`] are what is printed when a command fails;
 //! - [`seed`] fills a store with made-up data, [`transfer`] backs up, exports and imports whole
-//!   stores, [`rules`] checks, tests and audits business rules in files, [`callers`] erases names;
+//!   stores, [`case_files`] checks and tests rules and policies in files, [`rules`] audits what is
+//!   stored by rules, [`access`] says what policies let a caller do, [`keys`] makes keys for machines,
+//!   [`callers`] erases names;
 //! - [`shell`] prints completions and manual pages;
 //! - [`log_filter`], [`logging`], [`signals`] and [`progress`] serve all commands.
 
+mod access;
 mod callers;
+mod case_files;
 mod error;
 mod keys;
 mod load;
@@ -34,18 +38,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::maintenance::{Maintenance, OpenStore};
-use application::{CaseFiles, Clock, Ports};
+use application::{Caller, CaseFiles, Clock, PolicyFiles, Ports};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 pub use error::CommandError;
+use options::{AccessCommand, Command, KeysCommand, LoggingOptions, PoliciesCommand, RulesCommand};
 pub use options::{
     AccessOptions, AuditOptions, DatabaseOptions, MigrateMode, NewKeyOptions, OpenapiOptions,
     RulesOptions, ServeOptions,
 };
-use options::{Command, KeysCommand, LoggingOptions, RulesCommand};
 pub use quantities::RequestRate;
 pub use signals::Signals;
 
@@ -73,6 +77,10 @@ pub struct Wiring {
     pub new_key: fn(&NewKeyOptions) -> Result<MadeKey, CommandError>,
     /// Reads rules in files.
     pub rules: fn(&Path) -> Result<Box<dyn CaseFiles>, CommandError>,
+    /// Reads policies in files.
+    pub policies: fn(&Path) -> Result<Box<dyn PolicyFiles>, CommandError>,
+    /// Reads a caller in a file.
+    pub caller: fn(&Path) -> Result<Caller, CommandError>,
     /// Returns a clock in a time zone.
     pub clock: fn(TimeZone) -> Arc<dyn Clock>,
 }
@@ -127,11 +135,24 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
         Command::Load(options) => load::load(&options),
         Command::Callers(command) => within_runtime(callers::run(command, wiring)),
         Command::Keys(KeysCommand::New(options)) => keys::new(&options, wiring),
-        Command::Rules(RulesCommand::Check(options)) => rules::check(&options, wiring),
-        Command::Rules(RulesCommand::Test(options)) => rules::test(&options, wiring),
+        Command::Rules(RulesCommand::Check(options)) => {
+            let rules = (wiring.rules)(&options.files.file)?;
+            case_files::check(&*rules, "rules", &options, wiring)
+        }
+        Command::Rules(RulesCommand::Test(options)) => {
+            case_files::test(&*(wiring.rules)(&options.file)?)
+        }
         Command::Rules(RulesCommand::Audit(options)) => {
             within_runtime(rules::audit(&options, wiring))
         }
+        Command::Policies(PoliciesCommand::Check(options)) => {
+            let policies = (wiring.policies)(&options.files.file)?;
+            case_files::check(&*policies, "policies", &options, wiring)
+        }
+        Command::Policies(PoliciesCommand::Test(options)) => {
+            case_files::test(&*(wiring.policies)(&options.file)?)
+        }
+        Command::Access(AccessCommand::Check(options)) => access::check(&options, wiring),
         Command::Openapi(options) => print(&(wiring.openapi)(&options)?),
         Command::Completions { shell } => print(&shell::completions(shell)),
         Command::Man { folder } => shell::manual(wiring.version, folder.as_deref()),

@@ -1,5 +1,8 @@
 //! The commands, their options, and the environment variables that can replace these.
 
+mod access;
+mod files;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,13 +11,14 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use url::Url;
 
 use crate::error::CommandError;
 use crate::log_filter;
 use crate::quantities::{RequestRate, byte_size, delay, lifetime, network, request_rate, timeout};
 use crate::usage;
+pub use access::{AccessCheckOptions, AccessCommand, PoliciesCommand};
+pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,6 +68,12 @@ pub enum Command {
     /// Check, test or audit business rules in files, and exit
     #[command(subcommand)]
     Rules(RulesCommand),
+    /// Check or test policies in files, and exit
+    #[command(subcommand)]
+    Policies(PoliciesCommand),
+    /// Say what policies in files let a caller do, and exit
+    #[command(subcommand)]
+    Access(AccessCommand),
     /// Print the OpenAPI document, and exit
     Openapi(OpenapiOptions),
     /// Print completions for a shell, and exit
@@ -261,15 +271,6 @@ pub struct RulesOptions {
     pub time_zone: TimeZoneOptions,
 }
 
-/// Where days begin.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Business rules")]
-pub struct TimeZoneOptions {
-    /// The time zone in which rules ask for today, such as Asia/Manila
-    #[arg(long = "time-zone", env = "PROPOSAL_SERVICE_TIME_ZONE", value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
-    pub zone: TimeZone,
-}
-
 #[derive(Debug, Subcommand)]
 pub enum CallersCommand {
     /// Erase the display name of a caller, also while the database is served, and never keep one again
@@ -307,28 +308,10 @@ pub enum RulesCommand {
     /// Read rules, explain each of them, and warn of likely mistakes
     Check(CheckOptions),
     /// Run the cases that stand beside the rules
-    Test(RuleFileOptions),
+    Test(FileOptions),
     /// Say to how many stored items each rule applies, and which it would refuse or warn of; nothing
     /// is written, and a store may be served meanwhile
     Audit(AuditOptions),
-}
-
-#[derive(Args, Debug)]
-pub struct RuleFileOptions {
-    /// A file of rules, or a folder of them
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-}
-
-#[derive(Args, Debug)]
-pub struct CheckOptions {
-    #[command(flatten)]
-    pub files: RuleFileOptions,
-    /// Fail if there are warnings
-    #[arg(long)]
-    pub strict: bool,
-    #[command(flatten)]
-    pub time_zone: TimeZoneOptions,
 }
 
 /// Options of `rules audit`.
@@ -454,11 +437,6 @@ fn origin(text: &str) -> Result<String, &'static str> {
     (text == "*" || is_origin).then(|| text.to_owned()).ok_or(
         "give a scheme and a host in lower case, with a port if it is not the usual one, and nothing after, as in https://example.org",
     )
-}
-
-fn time_zone(text: &str) -> Result<TimeZone, &'static str> {
-    TimeZone::get(text)
-        .map_err(|_| "give the name of a time zone, such as UTC, Asia/Manila or Europe/Berlin")
 }
 
 fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {

@@ -7,3 +7,6 @@ use crate::file_format::FILE;
 pub fn schema() -> String {
     language::schema("Policies in files", &FILE)
 }
+
+#[cfg(test)]
+mod tests;

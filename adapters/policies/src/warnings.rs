@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use domain::{Operations, nearest};
+use domain::nearest;
 use jiff::civil::Date;
 use language::error::FileError;
 
@@ -26,13 +26,15 @@ impl PolicySet {
         for (index, policy) in self.policies.iter().enumerate() {
             let mut reasons = misleading_roles(policy);
             reasons.extend(self.duplicate(index));
-            if policy.denies {
-                reasons.extend(self.only_denied(policy, &allowed));
-            }
             if let Some(until) = policy.effective.until.filter(|until| *until < today) {
                 reasons.push(format!("the policy never counts again: it did until {until}"));
             }
             if !exercised.contains(&*policy.id) {
+                // A denial that decides a case is meant: a role such as `suspended` stands beside
+                // others.
+                if policy.denies {
+                    reasons.extend(only_denied(policy, &allowed));
+                }
                 let id = &policy.id;
                 reasons.push(format!(
                     "`{id}` decides no case and no cell of a matrix; add one to `cases` or `matrix`"
@@ -59,27 +61,17 @@ impl PolicySet {
         let other = before.iter().find(|other| is_equivalent(other, policy))?;
         Some(format!("`{}` does the same as `{}`; remove one", policy.id, other.id))
     }
+}
 
-    /// The roles that are denied something and allowed nothing, where nothing else allows it to them
-    /// either.
-    fn only_denied(&self, policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
-        let is_allowed_to_all = self.policies.iter().any(|other| {
-            let to_all = other.audience.is_anyone() || other.audience.is_signed_in();
-            let shares_group = other.collections.iter().any(|of| policy.collections.contains(of));
-            let shared = other.operations.intersection(policy.operations);
-            !other.denies && to_all && shares_group && shared != Operations::NONE
-        });
-        if is_allowed_to_all {
-            return Vec::new();
-        }
-        let only_denied = policy.audience.roles().filter(|role| !allowed.contains(role));
-        let reason = |role: &str| {
-            let guess = nearest(role, allowed.iter().copied())
-                .map_or_else(String::new, |guess| format!("; did you mean `{guess}`?"));
-            format!("the role `{role}` is denied operations, and no policy allows it any{guess}")
-        };
-        only_denied.map(reason).collect()
-    }
+/// The roles that are denied something and allowed nothing.
+fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
+    let only_denied = policy.audience.roles().filter(|role| !allowed.contains(role));
+    let reason = |role: &str| {
+        let guess = nearest(role, allowed.iter().copied())
+            .map_or_else(String::new, |guess| format!("; did you mean `{guess}`?"));
+        format!("the role `{role}` is denied operations, and no policy allows it any{guess}")
+    };
+    only_denied.map(reason).collect()
 }
 
 fn is_equivalent(left: &Policy, right: &Policy) -> bool {

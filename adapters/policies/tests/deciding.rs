@@ -37,6 +37,9 @@ policies:
 - {id: frozen, group: proposals, deny: [create], to: [author], effective: {from: 2026-07-01}}
 ";
 
+/// A caller with a name for messages, a group, and operations on the caller's own items and on others.
+type Row<'a> = (&'a str, &'a Caller, &'a str, &'a [&'a str], &'a [&'a str]);
+
 /// Callers, groups, and what they may do with items of their own and of others.
 #[test]
 fn roles_decide_operations_by_group() {
@@ -47,7 +50,7 @@ fn roles_decide_operations_by_group() {
     let guest = known("a:6", &["guest"]);
     // Roles of tokens that are called like words of the policies.
     let sly = known("a:7", &["anyone", "signed_in", "Staff"]);
-    let table: &[(&str, &Caller, &str, &[&str], &[&str])] = &[
+    let table: &[Row<'_>] = &[
         ("nobody", &nobody, "proposedprograms", &["read"], &["read"]),
         ("nobody", &nobody, "proposals", &[], &[]),
         ("nobody", &nobody, "files", &[], &[]),
@@ -213,7 +216,7 @@ impl Plain {
     ) -> bool {
         let is_meant = self.to.iter().any(|to| match (*to, caller) {
             ("anyone", _) | ("signed_in", Caller::Known(_)) => true,
-            ("signed_in", Caller::Anonymous) | (_, Caller::Anonymous) => false,
+            (_, Caller::Anonymous) => false,
             (role, Caller::Known(principal)) => principal.roles.iter().any(|own| **own == *role),
         });
         is_meant

@@ -4,6 +4,7 @@
 
 mod loading;
 mod manuals;
+mod policies;
 mod rules;
 mod signals;
 
@@ -225,6 +226,8 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (&["--time-zone", "Asia/Manilla"], "Asia/Manila"),
         (&["rules"], "--help"),
         (&["rules", "test"], "<FILE>"),
+        (&["policies", "test"], "<FILE>"),
+        (&["access", "check", "--group", "filez"], "files"),
         (&["postgres://me:secret@db/a"], "--help"),
     ] {
         let line = refused(&run(arguments), 2);

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::{VARIABLES, command, folder, refused, run, text};
 
 /// Every command, as the file of its page is named.
-pub const COMMANDS: [&str; 14] = [
+pub const COMMANDS: [&str; 19] = [
     "serve",
     "migrate",
     "seed",
@@ -18,6 +18,11 @@ pub const COMMANDS: [&str; 14] = [
     "rules-check",
     "rules-test",
     "rules-audit",
+    "policies",
+    "policies-check",
+    "policies-test",
+    "access",
+    "access-check",
     "openapi",
     "completions",
     "man",

@@ -1,26 +1,34 @@
-//! `rules check` and `rules test`: rules read, explained, and tried on the cases beside them.
+//! `check` and `test` of rules and of policies: files read, explained, and tried on the cases beside
+//! them.
 
 use std::fmt::Write as _;
 
+use application::CaseFiles;
+
 use crate::Wiring;
 use crate::error::CommandError;
-use crate::options::{CheckOptions, RuleFileOptions};
+use crate::options::CheckOptions;
 
-/// Reads the rules, explains each, and warns of likely mistakes.
-pub fn check(options: &CheckOptions, wiring: &Wiring) -> Result<(), CommandError> {
-    let rules = (wiring.rules)(&options.files.file)?;
+/// Explains each definition of the files, and warns of likely mistakes. `kind` is their name in the
+/// plural.
+pub fn check(
+    files: &dyn CaseFiles,
+    kind: &str,
+    options: &CheckOptions,
+    wiring: &Wiring,
+) -> Result<(), CommandError> {
     let clock = (wiring.clock)(options.time_zone.zone.clone());
     let today = clock.day_of(clock.now());
-    let (summaries, warnings) = (rules.summaries(today), rules.warnings(today));
+    let (summaries, warnings) = (files.summaries(today), files.warnings(today));
     let mut out = String::new();
     // Writing to a String cannot fail.
     for line in summaries.iter().chain(&warnings) {
         let _ = writeln!(out, "{line}");
     }
-    let (count, cases) = (summaries.len(), rules.case_count());
+    let (count, cases) = (summaries.len(), files.case_count());
     let _ = match warnings.len() {
-        0 => writeln!(out, "{count} rules and {cases} cases, all sound"),
-        warnings => writeln!(out, "{count} rules and {cases} cases, warnings: {warnings}"),
+        0 => writeln!(out, "{count} {kind} and {cases} cases, all sound"),
+        warnings => writeln!(out, "{count} {kind} and {cases} cases, warnings: {warnings}"),
     };
     crate::print(&out)?;
     match warnings.len() {
@@ -30,16 +38,15 @@ pub fn check(options: &CheckOptions, wiring: &Wiring) -> Result<(), CommandError
 }
 
 /// Runs the cases. Those that fail are shown, and make the command fail.
-pub fn test(options: &RuleFileOptions, wiring: &Wiring) -> Result<(), CommandError> {
-    let rules = (wiring.rules)(&options.file)?;
-    let reports = rules.run_cases();
+pub fn test(files: &dyn CaseFiles) -> Result<(), CommandError> {
+    let reports = files.run_cases();
     let (passed, failed): (Vec<_>, Vec<_>) = reports.iter().partition(|report| report.passed);
     let mut out = String::new();
     for report in &failed {
         let _ = writeln!(out, "{}", report.line);
     }
-    for id in rules.ids() {
-        if reports.iter().all(|report| report.rule != id) {
+    for id in files.ids() {
+        if reports.iter().all(|report| !report.decided_by.contains(&id)) {
             let _ = writeln!(out, "{id} has no case");
         }
     }

@@ -1,0 +1,42 @@
+//! Options of commands that read rules or policies in files.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use jiff::tz::TimeZone;
+
+/// Where days begin.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Business rules")]
+pub struct TimeZoneOptions {
+    /// The time zone in which rules ask for today, such as Asia/Manila
+    #[arg(long = "time-zone", env = "PROPOSAL_SERVICE_TIME_ZONE", value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
+    pub zone: TimeZone,
+}
+
+/// Files of rules or of policies.
+#[derive(Args, Debug)]
+pub struct FileOptions {
+    /// A file, or a folder of files
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// Options of `rules check` and `policies check`.
+#[derive(Args, Debug)]
+pub struct CheckOptions {
+    /// The files.
+    #[command(flatten)]
+    pub files: FileOptions,
+    /// Fail if there are warnings
+    #[arg(long)]
+    pub strict: bool,
+    /// The time zone in which it is today.
+    #[command(flatten)]
+    pub time_zone: TimeZoneOptions,
+}
+
+fn time_zone(text: &str) -> Result<TimeZone, &'static str> {
+    TimeZone::get(text)
+        .map_err(|_| "give the name of a time zone, such as UTC, Asia/Manila or Europe/Berlin")
+}
