@@ -1,11 +1,14 @@
 //! Who may use the service: what the operator configured, and what is refused without it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use application::{Clock, NoPolicies, Policies};
+use application::{Clock, Identity, NoPolicies, Policies, Ports};
 use cli_adapter::{AccessOptions, CommandError, MadeKey, NewKeyOptions, RequestRate, ServeOptions};
 use http_adapter::{BaseUrl, Network, Rate};
 use identity_adapter::ReloadableIdentity;
+use policies_adapter::ReloadablePolicies;
+use tokio::task::JoinSet;
 
 use crate::{base_url, failed};
 
@@ -48,27 +51,63 @@ pub fn networks(options: &AccessOptions) -> Vec<Network> {
     networks.map(|&(address, prefix)| Network { address, prefix }).collect()
 }
 
-/// The callers that the identity file makes known, if there is one. Tokens are made for the service
-/// at `base_url` unless the file says otherwise.
-pub fn open_identity(
-    options: &AccessOptions,
-    clock: Arc<dyn Clock>,
-    base_url: &BaseUrl,
-) -> Result<Option<Arc<ReloadableIdentity>>, CommandError> {
-    let Some(path) = &options.identity else { return Ok(None) };
-    let identity = ReloadableIdentity::open(path, clock, base_url.as_str());
-    Ok(Some(Arc::new(identity.map_err(failed)?)))
+/// Who callers are and what they may do, as the files of an operator say.
+pub struct AccessFiles {
+    identity: Option<Arc<ReloadableIdentity>>,
+    policies: Option<Arc<ReloadablePolicies>>,
 }
 
-/// The policies, or what holds without them.
-pub fn policies(options: &AccessOptions) -> Arc<dyn Policies> {
-    if options.identity.is_none() {
-        return Arc::new(NoPolicies::Open);
+impl AccessFiles {
+    /// Reads the files that there are. Tokens are made for the service at `base_url` unless the
+    /// identity file says otherwise.
+    pub fn open(
+        options: &AccessOptions,
+        clock: &Arc<dyn Clock>,
+        base_url: &BaseUrl,
+    ) -> Result<Self, CommandError> {
+        let open = |path: &PathBuf| {
+            ReloadableIdentity::open(path, Arc::clone(clock), base_url.as_str()).map_err(failed)
+        };
+        let identity = options.identity.as_ref().map(open).transpose()?.map(Arc::new);
+        let open =
+            |path: &PathBuf| ReloadablePolicies::open(path, Arc::clone(clock)).map_err(failed);
+        let policies = options.policies.as_ref().map(open).transpose()?.map(Arc::new);
+        match (&identity, &policies) {
+            (Some(_), None) => tracing::info!(
+                "there are no policies: every known caller may do everything, and nobody else anything"
+            ),
+            (None, Some(_)) => tracing::warn!(
+                "callers are not asked who they are, so only policies for `anyone` count"
+            ),
+            _ => {}
+        }
+        Ok(Self { identity, policies })
     }
-    tracing::info!(
-        "there are no policies: every known caller may do everything, and nobody else anything"
-    );
-    Arc::new(NoPolicies::SignedIn)
+
+    /// The ports with these behind them.
+    pub fn behind(&self, ports: Ports) -> Ports {
+        let without = match self.identity {
+            Some(_) => NoPolicies::SignedIn,
+            None => NoPolicies::Open,
+        };
+        let policies = self.policies.clone().map(|policies| policies as Arc<dyn Policies>);
+        Ports {
+            identity: self.identity.clone().map(|identity| identity as Arc<dyn Identity>),
+            policies: policies.unwrap_or_else(|| Arc::new(without)),
+            ..ports
+        }
+    }
+
+    /// Keeps them up to date while the tasks run.
+    pub fn keep(self, tasks: &mut JoinSet<()>) {
+        if let Some(identity) = self.identity {
+            tasks.spawn(Arc::clone(&identity).keep_keys());
+            tasks.spawn(rules_adapter::watch(identity, rules_adapter::hang_ups()));
+        }
+        if let Some(policies) = self.policies {
+            tasks.spawn(rules_adapter::watch(policies, rules_adapter::hang_ups()));
+        }
+    }
 }
 
 /// Makes a key for a machine.

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::access;
+use crate::access::{self, AccessFiles};
 use crate::identifiers::SystemClock;
 use crate::sockets::{self, Port};
 use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
@@ -39,12 +39,8 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
         None => BaseUrl::of_listener(address),
     };
     let ports = ports(&store, Arc::clone(&rules), options.rules.time_zone.zone.clone());
-    let identity = access::open_identity(&options.access, Arc::clone(&ports.clock), &base_url)?;
-    let ports = Ports {
-        policies: access::policies(&options.access),
-        identity: identity.clone().map(|identity| identity as Arc<dyn Identity>),
-        ..ports
-    };
+    let access = AccessFiles::open(&options.access, &ports.clock, &base_url)?;
+    let ports = access.behind(ports);
     if options.demo {
         load_demo(&ports).await?;
     }
@@ -58,10 +54,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl));
     let mut watching = JoinSet::new();
     watching.spawn(rules_adapter::watch(rules, hang_ups));
-    if let Some(identity) = identity {
-        watching.spawn(Arc::clone(&identity).keep_keys());
-        watching.spawn(rules_adapter::watch(identity, rules_adapter::hang_ups()));
-    }
+    access.keep(&mut watching);
     let stopped = signals.stop(options.drain_delay, leaving);
     let drained = http_adapter::serve(listener, endpoint, limits, stopped).await;
     forgetting.abort();
