@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use application::Caller;
+use jiff::civil::Date;
 use language::error::ErrorCollector;
 use language::keys::{self, Keys};
 use language::yaml::Node;
@@ -52,7 +53,7 @@ impl CaseReader {
 /// A row of a matrix.
 struct Cells<'a> {
     file: &'a Arc<str>,
-    today: jiff::civil::Date,
+    today: Date,
     caller_name: &'a str,
     caller: Option<&'a Caller>,
 }

@@ -7,13 +7,12 @@ mod sample;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use application::{Caller, CaseReport, Ownership, PolicyFiles as _};
+use application::{Caller, CaseReport, Ownership, PolicyFiles};
 use domain::{Collection, Operation, Operations};
 use jiff::civil::Date;
 use language::error::Location;
 
 use crate::file_format::{ALLOW, DENY};
-use crate::policy_set::PolicySet;
 use crate::summary::listed;
 
 pub(crate) use read::CaseReader;
@@ -38,7 +37,7 @@ pub(crate) struct Case {
 
 impl Case {
     /// Decides it as the service would decide on the request.
-    pub fn run(&self, policies: &PolicySet) -> CaseReport {
+    pub fn run(&self, policies: &impl PolicyFiles) -> CaseReport {
         let Self { file, place, name, caller, collection, ownership, today, .. } = self;
         let asked: Operations =
             self.operation.map_or(Operations::ALL, |operation| [operation].into_iter().collect());
@@ -78,7 +77,7 @@ impl Case {
         CaseReport { decided_by: deciding(asked), passed, line }
     }
 
-    /// What is permitted, in the words of the file.
+    /// Describes permitted operations in the words of the file.
     fn described(&self, permitted: Operations) -> String {
         if self.operation.is_some() {
             return if permitted.is_empty() { DENY } else { ALLOW }.to_owned();
