@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, Clock as _, DemonstrationError, Identity, Ports, load_demonstration};
+use application::{Caller, Clock as _, DemonstrationError, Ports, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{BaseUrl, Deployment, Drained, HttpOptions, ServerLimits};
 use jiff::SignedDuration;

@@ -93,6 +93,12 @@ impl EventStream {
         }
     }
 
+    /// Waits until the service ends the stream.
+    pub fn end(mut self) {
+        let mut rest = Vec::new();
+        self.connection.read_to_end(&mut rest).expect("the service ends the stream");
+    }
+
     /// The next event.
     pub fn event(&mut self) -> Event {
         loop {

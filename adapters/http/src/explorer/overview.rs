@@ -78,7 +78,7 @@ impl Explorer {
         refuse_parameters(query_of(request))?;
         let caller = caller_of(request);
         let mut groups = Vec::with_capacity(self.groups.len());
-        for known in &self.groups {
+        for known in self.readable(caller) {
             groups.push(self.count(caller, known).await?);
         }
         let (charts, counted_at) = self.charts(caller).await?;
@@ -94,6 +94,11 @@ impl Explorer {
             rules: self.catalog.list(caller).len(),
             is_ready: matches!(check, Ok(Ok(()))),
         })
+    }
+
+    /// The groups of which a caller may see items.
+    fn readable(&self, caller: &Caller) -> impl Iterator<Item = &ExploredGroup> {
+        self.groups.iter().filter(|known| self.context.gate.may_read(caller, known.group))
     }
 
     async fn count(&self, caller: &Caller, known: &ExploredGroup) -> Result<GroupCount, Problem> {
@@ -116,7 +121,7 @@ impl Explorer {
     /// A chart of each member by whose values items are counted, and the time of the counts.
     async fn charts(&self, caller: &Caller) -> Result<(Vec<Chart>, Option<String>), Problem> {
         let (mut charts, mut counted_at) = (Vec::new(), None);
-        for known in &self.groups {
+        for known in self.readable(caller) {
             let collection = known.group.collection;
             if let Some(summed) = &collection.spec().summed {
                 let sums = known.service.value_counts(caller, summed.name, SUMS);

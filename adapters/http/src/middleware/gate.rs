@@ -86,6 +86,11 @@ impl Gate {
         required
     }
 
+    /// Returns whether a caller may see items of a group.
+    pub fn may_read(&self, caller: &Caller, group: Group) -> bool {
+        self.access.may_read(caller, group.collection)
+    }
+
     /// Returns whether a token still makes the same caller.
     pub async fn is_still(&self, caller: &Caller, token: &PresentedToken) -> bool {
         let Some(identity) = &self.identity else { return true };

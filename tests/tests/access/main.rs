@@ -1,0 +1,9 @@
+//! Who may do what, asked of the real binary on both stores: nothing is served to those it is not for,
+//! and what is done names who did it.
+
+mod keys;
+mod matrix;
+mod paths;
+mod rates;
+mod record;
+mod world;
