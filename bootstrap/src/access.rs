@@ -1,57 +1,18 @@
-//! Who may use the service: what the operator configured, and what is refused without it.
+//! The files that say who may use the service.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use application::{Clock, Identity, NoPolicies, Policies, Ports};
-use cli_adapter::{AccessOptions, CommandError, MadeKey, NewKeyOptions, RequestRate, ServeOptions};
-use http_adapter::{BaseUrl, Network, Rate};
+use cli_adapter::{AccessOptions, CommandError};
+use http_adapter::BaseUrl;
 use identity_adapter::ReloadableIdentity;
 use policies_adapter::ReloadablePolicies;
 use tokio::task::JoinSet;
 
-use crate::{base_url, failed};
+use crate::failed;
 
-/// Refuses to serve others than this machine while nobody is asked who they are, unless the operator
-/// wants just that.
-pub fn require_safe(options: &ServeOptions) -> Result<(), CommandError> {
-    let access = &options.access;
-    if access.identity.is_some() || access.policies.is_some() {
-        return Ok(());
-    }
-    let is_public = match &options.base_url {
-        Some(url) => !base_url(url)?.is_local(),
-        None => false,
-    };
-    if !is_public && options.listen.ip().is_loopback() {
-        tracing::warn!(
-            "callers are not asked who they are: everybody on this machine may do everything"
-        );
-        return Ok(());
-    }
-    if access.allow_anonymous {
-        tracing::warn!(
-            "callers are not asked who they are: everybody who reaches the service may do everything"
-        );
-        return Ok(());
-    }
-    Err(CommandError::Usage(
-        "others than this machine could reach the service, and nobody would be asked who they are: give --identity (or PROPOSAL_SERVICE_IDENTITY), or --allow-anonymous".to_owned(),
-    ))
-}
-
-/// A rate, as the server takes it.
-pub const fn rate(rate: RequestRate) -> Rate {
-    Rate { interval: rate.interval, burst: rate.burst }
-}
-
-/// The proxies that are trusted.
-pub fn networks(options: &AccessOptions) -> Vec<Network> {
-    let networks = options.trusted_proxies.iter();
-    networks.map(|&(address, prefix)| Network { address, prefix }).collect()
-}
-
-/// Who callers are and what they may do, as the files of an operator say.
+/// The callers that are known and the policies, as the files of an operator say.
 pub struct AccessFiles {
     identity: Option<Arc<ReloadableIdentity>>,
     policies: Option<Arc<ReloadablePolicies>>,
@@ -108,11 +69,4 @@ impl AccessFiles {
             tasks.spawn(rules_adapter::watch(policies, rules_adapter::hang_ups()));
         }
     }
-}
-
-/// Makes a key for a machine.
-pub fn new_key(options: &NewKeyOptions) -> Result<MadeKey, CommandError> {
-    let made = identity_adapter::new_key(&options.name, &options.roles, options.expires);
-    let made = made.map_err(|error| CommandError::Usage(error.to_string()))?;
-    Ok(MadeKey { printed: made.printed, line: made.line })
 }

@@ -4,7 +4,6 @@
 mod access;
 mod identifiers;
 mod serve;
-mod sockets;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +11,9 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use application::{CaseFiles, NoPolicies, PolicyFiles, Ports};
-use cli_adapter::{AuditOptions, CommandError, DatabaseOptions, OpenapiOptions, Opened, Wiring};
+use cli_adapter::{
+    AuditOptions, CommandError, DatabaseOptions, NewKeyOptions, OpenapiOptions, Opened, Wiring,
+};
 use domain::{Document, Proposal, Resource as _};
 use http_adapter::BaseUrl;
 use jiff::tz::TimeZone;
@@ -46,7 +47,11 @@ fn main() -> ExitCode {
             let rules = RuleSet::load(path, &reserved()).map_err(failed)?;
             Ok(Box::new(rules) as Box<dyn CaseFiles>)
         },
-        new_key: access::new_key,
+        new_key: |NewKeyOptions { name, roles, expires }| {
+            let made = identity_adapter::new_key(name, roles, *expires);
+            let made = made.map_err(|error| CommandError::Usage(error.to_string()))?;
+            Ok([made.printed, made.line])
+        },
         policies: |path| {
             let policies = PolicySet::load(path).map_err(failed)?;
             Ok(Box::new(policies) as Box<dyn PolicyFiles>)

@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use application::{Caller, Clock as _, DemonstrationError, Ports, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
-use http_adapter::{BaseUrl, Deployment, Drained, HttpOptions, ServerLimits};
+use http_adapter::{
+    BaseUrl, Deployment, Drained, HttpOptions, Network, Port, Rate, ServerLimits,
+    affordable_connections,
+};
 use jiff::SignedDuration;
 use storage_adapter::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::access::{self, AccessFiles};
+use crate::access::AccessFiles;
 use crate::identifiers::SystemClock;
-use crate::sockets::{self, Port};
 use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
 
 /// How often expired keys are looked for.
@@ -23,7 +25,6 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// Serves requests until a signal.
 pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), CommandError> {
-    access::require_safe(&options)?;
     let hang_ups = rules_adapter::hang_ups();
     let rules = open_rules(options.rules.rules.as_deref())?;
     let (listener, store) = tokio::select! {
@@ -73,7 +74,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
 /// afterwards, so that a client that connects too soon is refused at once and tries again, instead
 /// of waiting for a migration.
 async fn start(options: &ServeOptions) -> Result<(TcpListener, Store), CommandError> {
-    let port = Port::take(options.listen)?;
+    let port = Port::take(options.listen).map_err(failed)?;
     let store = connect(&options.database).await?;
     match options.migrate {
         MigrateMode::Auto => store.migrate().await.map_err(store_error)?,
@@ -81,7 +82,7 @@ async fn start(options: &ServeOptions) -> Result<(TcpListener, Store), CommandEr
         MigrateMode::Never => return Err(CommandError::NotMigrated),
     }
     store.warn_of_times_ahead(SystemClock::default().now()).await;
-    Ok((port.open()?, store))
+    Ok((port.open().map_err(failed)?, store))
 }
 
 /// Forgets requests whose keys have expired, again and again.
@@ -134,9 +135,15 @@ fn http_options(
         stream_max_age: options.stream_max_age,
         is_leaving,
         is_open_to_all: options.access.allow_anonymous && options.access.identity.is_none(),
-        caller_rate: options.access.rate.map(access::rate),
-        address_rate: options.access.address_rate.map(access::rate),
-        trusted_proxies: access::networks(&options.access),
+        caller_rate: options.access.rate.map(Rate::from),
+        address_rate: options.access.address_rate.map(Rate::from),
+        trusted_proxies: options
+            .access
+            .trusted_proxies
+            .iter()
+            .copied()
+            .map(Network::from)
+            .collect(),
         // A lifetime that was accepted is far from the longest there is.
         key_lifetime: SignedDuration::try_from(options.idempotency_ttl)
             .unwrap_or(SignedDuration::MAX),
@@ -153,7 +160,7 @@ fn http_options(
 
 fn limits(options: &ServeOptions) -> ServerLimits {
     ServerLimits {
-        connections: sockets::affordable(
+        connections: affordable_connections(
             options.max_connections,
             options.database.database_connections,
         ),

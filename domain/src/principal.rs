@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
+use crate::Members;
 use crate::json::{encode_string, push_string};
-use crate::{Members, WriteOperation};
 
 /// Somebody who is known: a person, a program, or the service itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Principal {
     pub name: Option<Box<str>>,
     /// The roles that policies and rules know.
     pub roles: Box<[Box<str>]>,
-    /// What expressions of rules see as `caller`: the id, the roles, and attributes beside them.
+    /// The `caller` of expressions: the id, the roles, and attributes beside them.
     pub described: Members,
     /// The program that is used, as its issuer calls it.
     pub client: Option<Box<str>>,
@@ -120,17 +120,6 @@ impl Operation {
 
     const fn bit(self) -> u8 {
         1 << self as u8
-    }
-}
-
-impl From<WriteOperation> for Operation {
-    fn from(operation: WriteOperation) -> Self {
-        match operation {
-            WriteOperation::Create => Self::Create,
-            WriteOperation::Replace => Self::Replace,
-            WriteOperation::Patch => Self::Patch,
-            WriteOperation::Delete => Self::Delete,
-        }
     }
 }
 

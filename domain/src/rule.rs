@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::{Collection, Item, ItemId, Principal, Violation, Violations};
+use crate::{Collection, Item, ItemId, Operation, Principal, Violation, Violations};
 
 /// One business rule about items of kind `R`. A rule about any item at all is one about its
 /// [`Members`](crate::Members).
@@ -123,6 +123,17 @@ impl WriteOperation {
     #[must_use]
     pub fn of_change(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.change_name() == name)
+    }
+}
+
+impl From<WriteOperation> for Operation {
+    fn from(operation: WriteOperation) -> Self {
+        match operation {
+            WriteOperation::Create => Self::Create,
+            WriteOperation::Replace => Self::Replace,
+            WriteOperation::Patch => Self::Patch,
+            WriteOperation::Delete => Self::Delete,
+        }
     }
 }
 

@@ -9,11 +9,11 @@ use crate::{Wiring, print};
 /// Prints the key and its line for the identity file, so that a program can take each; what they are
 /// goes to standard error.
 pub fn new(options: &NewKeyOptions, wiring: &Wiring) -> Result<(), CommandError> {
-    let made = (wiring.new_key)(options)?;
+    let [key, line] = (wiring.new_key)(options)?;
     // Nobody is left to report a failure to.
     let _ = writeln!(
         io::stderr(),
         "The key, which is shown only now, and the line for `keys:` in the identity file:"
     );
-    print(&format!("{}\n{}\n", made.printed, made.line))
+    print(&format!("{key}\n{line}\n"))
 }

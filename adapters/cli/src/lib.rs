@@ -73,8 +73,8 @@ pub struct Wiring {
     pub open_to_seed: fn(&DatabaseOptions) -> Work<'_, Opened>,
     /// Opens a store that is only read, with the rules it is audited by.
     pub open_to_audit: fn(&AuditOptions) -> Work<'_, Opened>,
-    /// Makes a key for a machine.
-    pub new_key: fn(&NewKeyOptions) -> Result<MadeKey, CommandError>,
+    /// Makes a key for a machine, and its line for the identity file.
+    pub new_key: fn(&NewKeyOptions) -> Result<[String; 2], CommandError>,
     /// Reads rules in files.
     pub rules: fn(&Path) -> Result<Box<dyn CaseFiles>, CommandError>,
     /// Reads policies in files.
@@ -83,14 +83,6 @@ pub struct Wiring {
     pub caller: fn(&Path) -> Result<Caller, CommandError>,
     /// Returns a clock in a time zone.
     pub clock: fn(TimeZone) -> Arc<dyn Clock>,
-}
-
-/// A key for a machine, as it is printed once.
-pub struct MadeKey {
-    /// The key.
-    pub printed: String,
-    /// Its line for the identity file.
-    pub line: String,
 }
 
 /// An open store, and the ports through which use cases see it.
@@ -121,6 +113,7 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
     }
     match command {
         Command::Serve(options) => {
+            options.require_safe()?;
             within_runtime(async { (wiring.serve)(*options, Signals::listen()?).await })
         }
         Command::Migrate(database) => within_runtime(async {

@@ -3,21 +3,22 @@
 mod access;
 mod files;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use jiff::civil::Date;
 use url::Url;
 
 use crate::error::CommandError;
 use crate::log_filter;
-use crate::quantities::{RequestRate, byte_size, delay, lifetime, network, request_rate, timeout};
+use crate::quantities::{byte_size, delay, lifetime, timeout};
 use crate::usage;
-pub use access::{AccessCheckOptions, AccessCommand, PoliciesCommand};
+pub use access::{
+    AccessCheckOptions, AccessCommand, AccessOptions, KeysCommand, NewKeyOptions, PoliciesCommand,
+};
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
 
 const EXAMPLES: &str = "\
@@ -161,30 +162,6 @@ pub struct ServeOptions {
     pub drain_timeout: Duration,
 }
 
-/// Who callers are, and what they may do.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Access")]
-pub struct AccessOptions {
-    /// A file of issuers of access tokens and of keys; read again when it changes, and at SIGHUP
-    #[arg(long, env = "PROPOSAL_SERVICE_IDENTITY", value_name = "PATH")]
-    pub identity: Option<PathBuf>,
-    /// A file of policies, or a folder of them; read again when it changes, and at SIGHUP
-    #[arg(long, env = "PROPOSAL_SERVICE_POLICIES", value_name = "PATH")]
-    pub policies: Option<PathBuf>,
-    /// How fast the requests of one known caller may come, such as 100/s,burst=400 [default: no limit]
-    #[arg(long, env = "PROPOSAL_SERVICE_RATE", value_name = "RATE", value_parser = request_rate)]
-    pub rate: Option<RequestRate>,
-    /// How fast the requests from one address may come, such as 100/s,burst=400 [default: no limit]
-    #[arg(long, env = "PROPOSAL_SERVICE_ADDRESS_RATE", value_name = "RATE", value_parser = request_rate)]
-    pub address_rate: Option<RequestRate>,
-    /// The proxies whose X-Forwarded-For is believed: addresses or networks such as 10.0.0.0/8
-    #[arg(long, env = "PROPOSAL_SERVICE_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
-    pub trusted_proxies: Vec<(IpAddr, u8)>,
-    /// Serve others than this machine without asking callers who they are
-    #[arg(long, env = "PROPOSAL_SERVICE_ALLOW_ANONYMOUS")]
-    pub allow_anonymous: bool,
-}
-
 #[derive(Args, Debug)]
 pub struct SeedOptions {
     /// How many proposals to add
@@ -281,26 +258,6 @@ pub enum CallersCommand {
         #[command(flatten)]
         database: DatabaseOptions,
     },
-}
-
-#[derive(Debug, Subcommand)]
-pub enum KeysCommand {
-    /// Print a new key, once, and the line that makes it known for the identity file
-    New(NewKeyOptions),
-}
-
-/// Options of `keys new`.
-#[derive(Args, Debug)]
-pub struct NewKeyOptions {
-    /// The name of the key, such as `nightly-export`: its caller is `key:nightly-export`
-    #[arg(value_name = "NAME")]
-    pub name: String,
-    /// The roles of its caller
-    #[arg(long, value_name = "ROLES", value_delimiter = ',')]
-    pub roles: Vec<String>,
-    /// The last day (UTC) on which it is accepted [default: no end]
-    #[arg(long, value_name = "DATE")]
-    pub expires: Option<Date>,
 }
 
 #[derive(Debug, Subcommand)]

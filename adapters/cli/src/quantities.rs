@@ -35,14 +35,8 @@ pub fn lifetime(text: &str) -> Result<Duration, &'static str> {
         .ok_or("give a time of at most 8784h, such as 24h or 30m")
 }
 
-/// A rate of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestRate {
-    /// The time between two requests that come evenly.
-    pub interval: Duration,
-    /// Requests that may come at once.
-    pub burst: u32,
-}
+/// A rate of requests: the time between two that come evenly, and how many may come at once.
+pub type RequestRate = (Duration, u32);
 
 /// Reads a rate of requests. Without `burst`, as many may come at once as in the time that it names.
 pub fn request_rate(text: &str) -> Result<RequestRate, &'static str> {
@@ -64,7 +58,7 @@ fn read_rate(text: &str) -> Option<RequestRate> {
     };
     let burst = burst.unwrap_or(count);
     let interval = period.checked_div(count)?;
-    (burst > 0 && !interval.is_zero()).then_some(RequestRate { interval, burst })
+    (burst > 0 && !interval.is_zero()).then_some((interval, burst))
 }
 
 /// Reads a network, as an address or in CIDR notation (RFC 4632), as its address and the length of
@@ -113,7 +107,7 @@ mod tests {
             ("", None),
         ] {
             let rate = request_rate(text).ok();
-            let found = rate.map(|rate| (rate.interval.as_nanos(), rate.burst));
+            let found = rate.map(|(interval, burst)| (interval.as_nanos(), burst));
             assert_eq!(found, expected, "{text}");
         }
     }

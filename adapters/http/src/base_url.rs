@@ -56,15 +56,6 @@ impl BaseUrl {
         self.0[after_scheme..].find('/').map_or("/", |place| &self.0[after_scheme + place..])
     }
 
-    /// Returns `true` if the URL leads to this machine from itself alone.
-    #[must_use]
-    pub fn is_local(&self) -> bool {
-        let uri: Option<Uri> = self.0.parse().ok();
-        let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
-        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.is_loopback())
-    }
-
     /// The URL, without trailing slash.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -81,23 +72,6 @@ impl fmt::Display for BaseUrl {
 #[cfg(test)]
 mod tests {
     use super::BaseUrl;
-
-    #[test]
-    fn a_url_of_this_machine_is_told_from_others() {
-        for (text, is_local) in [
-            ("http://127.0.0.1:8080", true),
-            ("http://127.8.9.1", true),
-            ("http://[::1]:8080", true),
-            ("http://LocalHost:1/a", true),
-            ("http://localhost.example.org", false),
-            ("https://proposals.example.org", false),
-            ("http://10.0.0.1:8080", false),
-            ("http://0.0.0.0:8080", false),
-            ("http://[::]:8080", false),
-        ] {
-            assert_eq!(text.parse::<BaseUrl>().unwrap().is_local(), is_local, "{text}");
-        }
-    }
 
     #[test]
     fn the_path_of_the_root_has_no_host() {

@@ -32,4 +32,4 @@ pub use demo::demonstration_items;
 pub use explorer::Deployment;
 pub use links::RESERVED_RULE_IDS;
 pub use middleware::rate_limit::{Network, Rate};
-pub use server::{Drained, RESERVED_CONNECTIONS, ServerLimits, serve};
+pub use server::{Drained, ListenError, Port, ServerLimits, affordable_connections, serve};

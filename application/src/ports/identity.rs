@@ -16,7 +16,7 @@ pub trait Identity: Send + Sync {
     /// a second. MUST NOT keep the token where it could be logged.
     async fn recognize(&self, token: &str) -> Result<Arc<Principal>, Unrecognized>;
 
-    /// What clients are told about credentials: one edition of it.
+    /// Returns one edition of what clients are told about credentials.
     fn published(&self) -> Arc<PublishedIdentity>;
 }
 
@@ -30,7 +30,7 @@ pub enum Unrecognized {
     Unavailable,
 }
 
-/// What clients are told about credentials.
+/// Facts about credentials for clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublishedIdentity {
     /// The issuers of access tokens.

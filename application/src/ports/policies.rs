@@ -1,4 +1,4 @@
-//! What callers may do.
+//! The permissions of callers.
 
 use domain::{Collection, Operation, Operations};
 
@@ -105,7 +105,7 @@ pub struct PublishedPolicy {
     pub source: Option<Box<str>>,
 }
 
-/// What holds where there are no policies.
+/// The permissions where there are no policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoPolicies {
     /// Callers are not asked who they are, and may do everything.
@@ -118,7 +118,7 @@ impl Policies for NoPolicies {
     fn access(&self, caller: &Caller, _: Collection) -> Access {
         match (self, caller) {
             (Self::Open, _) | (Self::SignedIn, Caller::Known(_)) => Access::ALL,
-            (Self::SignedIn, Caller::Anonymous) => Access::NONE,
+            (Self::SignedIn, _) => Access::NONE,
         }
     }
 

@@ -18,7 +18,7 @@ const PRINCIPALS: [(&str, &str); 8] = [
     ("former", ""),
 ];
 
-/// What principals may do, by the letters of [`LETTERS`]: in these groups, on items that they created,
+/// The permissions of principals, by the letters of [`LETTERS`]: in these groups, on items that they created,
 /// and on others. A principal may do nothing in groups that are not named.
 const PERMITTED: &[(&[&str], &str, &str, &str)] = &[
     (

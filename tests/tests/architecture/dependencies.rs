@@ -26,6 +26,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "cli-adapter",
             "domain",
             "http-adapter",
+            "identity-adapter",
             "policies-adapter",
             "rules-adapter",
             "storage-adapter",

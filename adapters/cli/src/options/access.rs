@@ -1,12 +1,95 @@
-//! Options of the commands about policies.
+//! Options about who may do what: of `serve`, and of the commands about keys and policies.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::{Collection, Operation};
+use jiff::civil::Date;
+use url::{Host, Url};
 
+use super::ServeOptions;
 use super::files::{CheckOptions, FileOptions, TimeZoneOptions};
+use crate::error::CommandError;
+use crate::quantities::{RequestRate, network, request_rate};
+
+/// Who callers are, and what they may do.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Access")]
+pub struct AccessOptions {
+    /// A file of issuers of access tokens and of keys; read again when it changes, and at SIGHUP
+    #[arg(long, env = "PROPOSAL_SERVICE_IDENTITY", value_name = "PATH")]
+    pub identity: Option<PathBuf>,
+    /// A file of policies, or a folder of them; read again when it changes, and at SIGHUP
+    #[arg(long, env = "PROPOSAL_SERVICE_POLICIES", value_name = "PATH")]
+    pub policies: Option<PathBuf>,
+    /// How fast the requests of one known caller may come, such as 100/s,burst=400 [default: no limit]
+    #[arg(long, env = "PROPOSAL_SERVICE_RATE", value_name = "RATE", value_parser = request_rate)]
+    pub rate: Option<RequestRate>,
+    /// How fast the requests from one address may come, such as 100/s,burst=400 [default: no limit]
+    #[arg(long, env = "PROPOSAL_SERVICE_ADDRESS_RATE", value_name = "RATE", value_parser = request_rate)]
+    pub address_rate: Option<RequestRate>,
+    /// The proxies whose X-Forwarded-For is believed: addresses or networks such as 10.0.0.0/8
+    #[arg(long, env = "PROPOSAL_SERVICE_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
+    pub trusted_proxies: Vec<(IpAddr, u8)>,
+    /// Serve others than this machine without asking callers who they are
+    #[arg(long, env = "PROPOSAL_SERVICE_ALLOW_ANONYMOUS")]
+    pub allow_anonymous: bool,
+}
+
+impl ServeOptions {
+    /// Refuses to serve others than this machine while nobody is asked who they are, unless the
+    /// operator wants just that.
+    pub fn require_safe(&self) -> Result<(), CommandError> {
+        let AccessOptions { identity, policies, allow_anonymous, .. } = &self.access;
+        if identity.is_some() || policies.is_some() {
+            return Ok(());
+        }
+        let is_local = self.listen.ip().is_loopback()
+            && self.base_url.as_deref().is_none_or(leads_to_this_machine);
+        if !is_local && !allow_anonymous {
+            return Err(CommandError::Usage(
+                "others than this machine could reach the service, and nobody would be asked who they are: give --identity (or PROPOSAL_SERVICE_IDENTITY), or --allow-anonymous".to_owned(),
+            ));
+        }
+        let everybody = if is_local { "everybody on this machine" } else { "everybody" };
+        tracing::warn!("callers are not asked who they are: {everybody} may do everything");
+        Ok(())
+    }
+}
+
+/// Returns whether a base URL is one that other machines do not reach. One that cannot be read is
+/// reported where it is used.
+fn leads_to_this_machine(base_url: &str) -> bool {
+    let Ok(url) = Url::parse(base_url) else { return true };
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => true,
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub enum KeysCommand {
+    /// Print a new key, once, and the line that makes it known for the identity file
+    New(NewKeyOptions),
+}
+
+/// Options of `keys new`.
+#[derive(Args, Debug)]
+pub struct NewKeyOptions {
+    /// The name of the key, such as `nightly-export`: its caller is `key:nightly-export`
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The roles of its caller
+    #[arg(long, value_name = "ROLES", value_delimiter = ',')]
+    pub roles: Vec<String>,
+    /// The last day (UTC) on which it is accepted [default: no end]
+    #[arg(long, value_name = "DATE")]
+    pub expires: Option<Date>,
+}
 
 #[derive(Debug, Subcommand)]
 pub enum PoliciesCommand {
@@ -41,4 +124,26 @@ pub struct AccessCheckOptions {
     /// Where days begin.
     #[command(flatten)]
     pub time_zone: TimeZoneOptions,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leads_to_this_machine;
+
+    #[test]
+    fn a_url_of_this_machine_is_told_from_others() {
+        for (url, is_local) in [
+            ("http://127.0.0.1:8080", true),
+            ("http://127.8.9.1", true),
+            ("http://[::1]:8080", true),
+            ("http://LocalHost:1/a", true),
+            ("http://localhost.example.org", false),
+            ("https://proposals.example.org", false),
+            ("http://10.0.0.1:8080", false),
+            ("http://0.0.0.0:8080", false),
+            ("http://[::]:8080", false),
+        ] {
+            assert_eq!(leads_to_this_machine(url), is_local, "{url}");
+        }
+    }
 }

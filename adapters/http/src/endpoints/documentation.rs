@@ -18,7 +18,7 @@ use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::openapi::{self, Documented};
 
-/// What of the document changes while the service runs.
+/// The parts of the document that change while the service runs.
 pub struct Changing {
     /// The rules in force.
     pub catalog: RuleCatalog,

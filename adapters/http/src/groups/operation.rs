@@ -112,7 +112,7 @@ impl Operation {
         }
     }
 
-    /// What callers are asked for before anything else. A restoration needs more, which depends on
+    /// The permissions that callers are asked for before anything else. A restoration needs more, which depends on
     /// whether the item is there.
     pub const fn asks(self) -> &'static [Permission] {
         use Permission::{Create, Delete, History, Patch, Read, Replace};

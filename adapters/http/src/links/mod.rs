@@ -43,10 +43,10 @@ pub const POLICY: &str = "/policies/:policy_id";
 /// The name of the path parameter that names a policy.
 pub const POLICY_PARAMETER: &str = "policy_id";
 
-/// What the caller may do.
+/// The permissions of the caller.
 pub const ACCESS: &str = "/v1/access";
 
-/// Whether the caller may do one thing (OpenID `AuthZEN` Authorization API 1.0).
+/// Decides whether the caller may do one thing (OpenID `AuthZEN` Authorization API 1.0).
 pub const EVALUATION: &str = "/access/v1/evaluation";
 
 /// Where clients get tokens (RFC 9728).

@@ -29,7 +29,7 @@ const REALM: &str = "research proposals";
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// What a path asks of callers.
+/// The demands of a path on callers.
 #[derive(Clone, Copy, Debug)]
 pub enum Asks {
     /// Nothing: credentials are not looked at.

@@ -70,7 +70,7 @@ impl MethodRouter {
         Self { is_negotiated: false, ..Self::new(gate, vec![kind], methods) }
     }
 
-    /// What answers a method; HEAD is answered as GET is.
+    /// The endpoint that answers a method; HEAD is answered as GET is.
     fn served(&self, method: &Method) -> Option<&Served> {
         let method = if method == Method::HEAD { &Method::GET } else { method };
         self.methods.iter().find(|(served, ..)| served == method)

@@ -40,6 +40,18 @@ pub struct Network {
     pub prefix: u8,
 }
 
+impl From<(Duration, u32)> for Rate {
+    fn from((interval, burst): (Duration, u32)) -> Self {
+        Self { interval, burst }
+    }
+}
+
+impl From<(IpAddr, u8)> for Network {
+    fn from((address, prefix): (IpAddr, u8)) -> Self {
+        Self { address, prefix }
+    }
+}
+
 /// The limits of a service; by default none.
 #[derive(Default)]
 pub struct RateLimits {

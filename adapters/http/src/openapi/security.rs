@@ -1,4 +1,4 @@
-//! What the document says of callers: only where they are asked who they are.
+//! The part of the document about callers: only where they are asked who they are.
 
 use application::{PublishedIdentity, PublishedPolicy};
 use serde_json::{Map, Value, json};

@@ -55,25 +55,10 @@ impl From<ApplicationError> for Problem {
                 return Self::new(&kinds::KEY_IN_USE, detail)
                     .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
-            Error::NotPermitted { operation, collection, policies } => {
-                let (operation, collection) = (operation.name(), collection.name());
-                let detail = format!(
-                    "The policies do not permit you the operation `{operation}` on `{collection}`, or not on this item."
-                );
-                return Self::not_permitted(detail, policies);
-            }
-            Error::CredentialsRequired => (
-                &kinds::CREDENTIALS_REQUIRED,
-                "Send an access token or a key in the Authorization header.".to_owned(),
-            ),
-            Error::InsufficientScope { operation } => (
-                &kinds::INSUFFICIENT_SCOPE,
-                format!("The token's scope does not grant the operation `{}`.", operation.name()),
-            ),
-            Error::WholeCollectionNeeded => (
-                &kinds::NEEDS_WHOLE_COLLECTION,
-                "You may write some items of this collection, and this writes all of them.".to_owned(),
-            ),
+            error @ (Error::NotPermitted { .. }
+            | Error::CredentialsRequired
+            | Error::InsufficientScope { .. }
+            | Error::WholeCollectionNeeded) => return Self::of_access(error),
             Error::Invalid(violations) => return Self::invalid(violations),
             Error::TooManyConflicts => {
                 return Self::unavailable("Too many writers change this item at once.");
@@ -109,6 +94,34 @@ impl Problem {
     fn changed(detail: &str, tag: &EntityTag) -> Self {
         let detail = format!("{detail}; its current entity tag is in the ETag header.");
         Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, tag.header())
+    }
+
+    /// The refusals of callers.
+    fn of_access(error: ApplicationError) -> Self {
+        match error {
+            ApplicationError::InsufficientScope { operation } => {
+                let operation = operation.name();
+                let detail =
+                    format!("The token's scope does not grant the operation `{operation}`.");
+                Self::new(&kinds::INSUFFICIENT_SCOPE, detail)
+            }
+            ApplicationError::WholeCollectionNeeded => {
+                let detail =
+                    "You may write some items of this collection, and this writes all of them.";
+                Self::new(&kinds::NEEDS_WHOLE_COLLECTION, detail)
+            }
+            ApplicationError::NotPermitted { operation, collection, policies } => {
+                let (operation, collection) = (operation.name(), collection.name());
+                let detail = format!(
+                    "The policies do not permit you the operation `{operation}` on `{collection}`, or not on this item."
+                );
+                Self::not_permitted(detail, policies)
+            }
+            _ => {
+                let detail = "Send an access token or a key in the Authorization header.";
+                Self::new(&kinds::CREDENTIALS_REQUIRED, detail)
+            }
+        }
     }
 
     fn of_store(error: RepositoryError) -> Self {

@@ -18,6 +18,7 @@ mod event_stream;
 mod progress;
 mod refusal;
 mod reserve;
+mod sockets;
 #[cfg(test)]
 mod tests;
 mod timed_stream;
@@ -35,6 +36,7 @@ use tokio::time::{Instant, sleep, timeout};
 use connection::Connection;
 pub use reserve::RESERVED_CONNECTIONS;
 use reserve::Reserve;
+pub use sockets::{ListenError, Port, affordable_connections};
 
 /// The largest request head, and the most that is read or buffered at once.
 const MAX_HEAD: usize = 64 * 1024;

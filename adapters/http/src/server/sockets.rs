@@ -3,9 +3,10 @@
 use std::io;
 use std::net::SocketAddr;
 
-use cli_adapter::CommandError;
-use http_adapter::RESERVED_CONNECTIONS;
+use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
+
+use super::RESERVED_CONNECTIONS;
 
 /// Connections the system keeps for us until they are accepted. The system may allow fewer.
 const BACKLOG: u32 = 4096;
@@ -25,7 +26,10 @@ pub struct Port {
 
 impl Port {
     /// Takes the port, so that no other process can. Connections to it are refused for now.
-    pub fn take(address: SocketAddr) -> Result<Self, CommandError> {
+    ///
+    /// # Errors
+    /// The port cannot be had.
+    pub fn take(address: SocketAddr) -> Result<Self, ListenError> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
         let taken = socket.and_then(|socket| {
             // A restart need not wait for the connections of the process before to be forgotten.
@@ -37,13 +41,24 @@ impl Port {
     }
 
     /// Opens it.
-    pub fn open(self) -> Result<TcpListener, CommandError> {
+    ///
+    /// # Errors
+    /// The system does not listen on it.
+    pub fn open(self) -> Result<TcpListener, ListenError> {
         let address = self.address;
         self.socket.listen(BACKLOG).map_err(|cause| listen_error(address, &cause))
     }
 }
 
-fn listen_error(address: SocketAddr, cause: &io::Error) -> CommandError {
+/// The reason why the service cannot listen, and the fix.
+#[derive(Debug, Error)]
+#[error("cannot listen on {address}: {fix}")]
+pub struct ListenError {
+    address: SocketAddr,
+    fix: String,
+}
+
+fn listen_error(address: SocketAddr, cause: &io::Error) -> ListenError {
     let fix = match cause.kind() {
         io::ErrorKind::AddrInUse => {
             "another process uses it; stop that one, or choose another port with --listen".into()
@@ -56,12 +71,12 @@ fn listen_error(address: SocketAddr, cause: &io::Error) -> CommandError {
         }
         _ => cause.to_string(),
     };
-    CommandError::Failed(format!("cannot listen on {address}: {fix}"))
+    ListenError { address, fix }
 }
 
 /// Raises the limit of open files as far as it goes, and returns how many of the `wanted`
 /// connections it allows.
-pub fn affordable(wanted: u32, database_connections: u32) -> u32 {
+pub fn affordable_connections(wanted: u32, database_connections: u32) -> u32 {
     match rlimit::increase_nofile_limit(u64::MAX) {
         Ok(files) => {
             let connections = wanted.min(share_of(files, database_connections));
