@@ -92,7 +92,7 @@ impl TokenCache {
             && age < REFUSAL
             && !age.is_negative()
             && known.keys.as_ref().is_none_or(is_by);
-        holds.then(|| Err(Unrecognized::Invalid(known.reason)))
+        holds.then_some(Err(Unrecognized::Invalid(known.reason)))
     }
 
     /// Keeps a token that was verified.

@@ -89,13 +89,13 @@ impl IdentityFile {
     }
 
     /// Returns `true` if a token of a caller, which was issued at a time, is revoked.
-    pub fn is_revoked(&self, issuer: &Issuer, id: &str, issued: Timestamp) -> bool {
+    pub fn is_revoked(&self, issuer: &Issuer, id: &str, at: Timestamp) -> bool {
         self.revoked.iter().any(|revocation| {
             let is_meant = match &revocation.whom {
                 Whom::Subject(subject) => **subject == *id,
                 Whom::Issuer(name) => *name == issuer.name,
             };
-            is_meant && issued < revocation.before
+            is_meant && at < revocation.before
         })
     }
 
@@ -200,11 +200,11 @@ impl Reader<'_> {
             errors.add(place, "a key is revoked by `revoked: DAY` in its own element of `keys`");
             return;
         }
-        let names: Vec<_> = self.content.issuers.iter().map(|issuer| &*issuer.name).collect();
+        let known: Vec<_> = self.content.issuers.iter().map(|issuer| &*issuer.name).collect();
         let is_id = !is_subject || named.split_once(':').is_some_and(|(_, id)| !id.is_empty());
-        if !names.contains(&issuer) || !is_id {
+        if !known.contains(&issuer) || !is_id {
             // A revocation of nobody would be taken for one that is in force.
-            let known = known_words(issuer, &names);
+            let known = known_words(issuer, &known);
             let form = if is_subject { "a subject is written ISSUER:ID; " } else { "" };
             errors.add(place, format!("there is no issuer `{issuer}`; {form}{known}"));
             return;

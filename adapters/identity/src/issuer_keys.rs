@@ -171,7 +171,8 @@ impl IssuerKeys {
         Ok((keys, document.max_age))
     }
 
-    /// Returns the address of the keys, by the issuer's configuration (OpenID Connect Discovery 1.0).
+    /// Returns the address of the keys, by the issuer's configuration (`OpenID` Connect
+    /// Discovery 1.0).
     async fn discover(&self, url: &str) -> Result<String, String> {
         let document = self.fetcher.get(url).await?;
         let read = json::read(&document.bytes).map_err(|error| format!("{url}: {error}"))?;

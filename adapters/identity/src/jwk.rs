@@ -1,5 +1,7 @@
 //! Keys of issuers as they are published (RFC 7517), and those of them that are used.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{Members, Value, json};
@@ -29,10 +31,10 @@ pub(crate) struct KeySet {
 #[derive(Debug)]
 struct Key {
     id: Option<String>,
-    key_type: KeyType,
+    family: KeyType,
     /// The only algorithm that it is for, where it says so.
     algorithm: Option<Algorithm>,
-    key: DecodingKey,
+    public: DecodingKey,
 }
 
 /// The result of the search for the key of a token.
@@ -62,7 +64,7 @@ impl KeySet {
         let (mut keys, mut warnings) = (Vec::new(), Vec::new());
         let mut ids = Vec::new();
         for (index, jwk) in listed.enumerate() {
-            let id = jwk.member("kid").and_then(Value::as_string).map(|id| id.into_owned());
+            let id = jwk.member("kid").and_then(Value::as_string).map(Cow::into_owned);
             ids.extend(id.clone());
             match Key::read(jwk, id) {
                 Ok(key) => keys.extend(key),
@@ -93,12 +95,12 @@ impl KeySet {
         let mut fitting = self.keys.iter().filter(|key| key.fits(header.algorithm));
         match &header.key_id {
             Some(id) => match fitting.find(|key| key.id.as_ref() == Some(id)) {
-                Some(key) => FoundKey::Key(&key.key),
+                Some(key) => FoundKey::Key(&key.public),
                 None if self.keys.iter().any(|key| key.id.as_ref() == Some(id)) => FoundKey::Unfit,
                 None => FoundKey::Unknown,
             },
             None => match (fitting.next(), fitting.next()) {
-                (Some(key), None) => FoundKey::Key(&key.key),
+                (Some(key), None) => FoundKey::Key(&key.public),
                 (Some(_), Some(_)) => FoundKey::Unfit,
                 (None, _) => FoundKey::Unknown,
             },
@@ -108,7 +110,7 @@ impl KeySet {
 
 impl Key {
     fn fits(&self, algorithm: Algorithm) -> bool {
-        self.key_type == algorithm.key_type() && self.algorithm.is_none_or(|own| own == algorithm)
+        self.family == algorithm.key_type() && self.algorithm.is_none_or(|own| own == algorithm)
     }
 
     /// Reads a key; `Ok(None)` is one for something else, which is nothing to warn of.
@@ -120,8 +122,8 @@ impl Key {
         };
         // A `kid` of another type is no name for anything.
         string("kid")?;
-        let key_type = string("kty")?.ok_or("it has no `kty`")?;
-        if key_type == "oct" || SECRET_MEMBERS.iter().any(|name| members.get(name).is_some()) {
+        let kty = string("kty")?.ok_or("it has no `kty`")?;
+        if kty == "oct" || SECRET_MEMBERS.iter().any(|name| members.get(name).is_some()) {
             return Err("it is a secret, and must not be published");
         }
         if string("use")?.is_some_and(|purpose| purpose != "sig") || !may_verify(&members)? {
@@ -139,7 +141,7 @@ impl Key {
             URL_SAFE_NO_PAD.decode(&*letters).map_err(|_| "a part of it is not base64url")
         };
         let curve = string("crv")?;
-        let (key_type, key) = match (&*key_type, curve.as_deref()) {
+        let (family, public) = match (&*kty, curve.as_deref()) {
             ("RSA", _) => (KeyType::Rsa, rsa(&bytes("n")?, &bytes("e")?)?),
             ("EC", Some("P-256")) => (KeyType::P256, point(&bytes("x")?, &bytes("y")?, 32)?),
             ("EC", Some("P-384")) => (KeyType::P384, point(&bytes("x")?, &bytes("y")?, 48)?),
@@ -149,11 +151,11 @@ impl Key {
             },
             _ => return Ok(None),
         };
-        let is_at_odds = algorithm.is_some_and(|algorithm| algorithm.key_type() != key_type);
+        let is_at_odds = algorithm.is_some_and(|algorithm| algorithm.key_type() != family);
         if is_at_odds {
             return Err("its `alg` is not for its type");
         }
-        Ok(Some(Self { id, key_type, algorithm, key }))
+        Ok(Some(Self { id, family, algorithm, public }))
     }
 }
 

@@ -84,13 +84,12 @@ impl ClaimMapping {
         scope: &Scope<'_>,
         meter: &Meter,
     ) -> Result<Box<str>, MappingError> {
-        let id = match &self.id {
-            Some(id) => id.string(scope, meter).map_err(|_| failed("id"))?,
-            None => {
-                let subject = claims.get("sub").and_then(Value::as_string);
-                let none = || MappingError::Refused("it has no `sub`".into());
-                subject.ok_or_else(none)?.into_owned()
-            }
+        let id = if let Some(id) = &self.id {
+            id.string(scope, meter).map_err(|_| failed("id"))?
+        } else {
+            let subject = claims.get("sub").and_then(Value::as_string);
+            let none = || MappingError::Refused("it has no `sub`".into());
+            subject.ok_or_else(none)?.into_owned()
         };
         check_subject(&id).map_err(MappingError::Refused)?;
         Ok(id.into())

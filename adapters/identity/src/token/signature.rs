@@ -58,7 +58,7 @@ pub(crate) fn verify(
 
 static PROVIDER: CryptoProvider = CryptoProvider {
     signer_factory: |_, _| Err(unsupported()),
-    verifier_factory: verifier,
+    verifier_factory: |algorithm, key| verifier(*algorithm, key),
     key_utils: KeyUtils {
         rsa_pub_components_from_private_key: |_| Err(unsupported()),
         rsa_pub_components_from_public_key: |_| Err(unsupported()),
@@ -85,7 +85,7 @@ struct RingVerifier {
     key: DecodingKey,
 }
 
-fn verifier(algorithm: &Library, key: &DecodingKey) -> LibraryResult<Box<dyn JwtVerifier>> {
+fn verifier(algorithm: Library, key: &DecodingKey) -> LibraryResult<Box<dyn JwtVerifier>> {
     let primitive = match algorithm {
         Library::RS256 => Primitive::Rsa(&RSA_PKCS1_2048_8192_SHA256),
         Library::PS256 => Primitive::Rsa(&RSA_PSS_2048_8192_SHA256),
@@ -97,7 +97,7 @@ fn verifier(algorithm: &Library, key: &DecodingKey) -> LibraryResult<Box<dyn Jwt
     if key.family() != algorithm.family() {
         return Err(ErrorKind::InvalidKeyFormat.into());
     }
-    Ok(Box::new(RingVerifier { algorithm: *algorithm, primitive, key: key.clone() }))
+    Ok(Box::new(RingVerifier { algorithm, primitive, key: key.clone() }))
 }
 
 impl Verifier<Vec<u8>> for RingVerifier {

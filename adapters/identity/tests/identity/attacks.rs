@@ -230,29 +230,29 @@ const ATTACKS: &[(&str, Made, &str)] = &[
 fn spare_bits(signature: &str) -> String {
     let (rest, last) = signature.split_at(signature.len() - 1);
     let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let next = letters.chars().nth(letters.find(last).unwrap() + 1).unwrap();
+    let next = letters
+        .chars()
+        .nth(letters.find(last).expect("sound test data") + 1)
+        .expect("sound test data");
     format!("{rest}{next}")
 }
 
 /// The payload of somebody else.
 fn another(payload: &str) -> String {
     use base64::Engine;
-    let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).unwrap();
-    encode(String::from_utf8(bytes).unwrap().replace("\"ana\"", "\"bob\""))
+    let bytes =
+        base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).expect("sound test data");
+    encode(String::from_utf8(bytes).expect("sound test data").replace("\"ana\"", "\"bob\""))
 }
 
 fn changed(mut object: Value, name: &str, json: Option<&str>, iss: &str) -> String {
-    match json {
-        // Numbers may be none that serde_json knows.
-        Some(json) => {
-            object[name] = "PUT".into();
-            object.to_string().replace("\"PUT\"", &filled(json, iss))
-        }
-        None => {
-            object.as_object_mut().unwrap().remove(name);
-            object.to_string()
-        }
-    }
+    let Some(json) = json else {
+        object.as_object_mut().expect("an object").remove(name);
+        return object.to_string();
+    };
+    // Numbers may be none that serde_json knows.
+    object[name] = "PUT".into();
+    object.to_string().replace("\"PUT\"", &filled(json, iss))
 }
 
 fn filled(json: &str, iss: &str) -> String {
@@ -261,7 +261,7 @@ fn filled(json: &str, iss: &str) -> String {
         let rest = &filled[at + 3..];
         let end =
             rest[1..].find(|next: char| !next.is_ascii_digit()).map_or(rest.len(), |end| end + 1);
-        let offset: i64 = rest[..end].parse().unwrap();
+        let offset: i64 = rest[..end].parse().expect("sound test data");
         filled = format!("{}{}{}", &filled[..at], NOW + offset, &rest[end..]);
     }
     filled
@@ -274,7 +274,7 @@ fn made(made: Made, signer: &Signer, issuer: &Issuer) -> String {
     let with_payload = |payload: String| signer.token(&header.to_string(), &payload);
     let token = issuer.token(signer);
     let parts: Vec<_> = token.split('.').collect();
-    let parts = <[&str; 3]>::try_from(parts).unwrap();
+    let parts = <[&str; 3]>::try_from(parts).expect("sound test data");
     match made {
         Header(name, json) => with_header(changed(header.clone(), name, Some(json), iss)),
         WithoutHeader(name) => with_header(changed(header.clone(), name, None, iss)),
@@ -344,7 +344,7 @@ async fn a_public_key_is_not_a_shared_secret() {
     let issuer = Issuer::start(&[&rsa]).await;
     let world = World::new(&issuer.file(""));
     world.caller(&issuer.token(&rsa)).await;
-    let secret = rsa.jwk()["n"].as_str().unwrap().to_owned();
+    let secret = rsa.jwk()["n"].as_str().expect("sound test data").to_owned();
     for algorithm in ["HS256", "HS384", "HS512"] {
         let header = json!({"alg": algorithm, "typ": "at+jwt", "kid": "rsa"}).to_string();
         let message = format!("{}.{}", encode(header), encode(issuer.payload().to_string()));

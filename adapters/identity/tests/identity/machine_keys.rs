@@ -10,7 +10,7 @@ async fn a_key_is_somebody_until_it_ends() {
     let roles = ["exporter".to_owned()];
     // The tests begin on 2027-01-15 at 08:00.
     let last = jiff::civil::date(2027, 1, 16);
-    let key = new_key("nightly-export", &roles, Some(last)).unwrap();
+    let key = new_key("nightly-export", &roles, Some(last)).expect("sound test data");
     let world = World::new(&format!("keys:\n{}\n", key.line));
     let caller = world.caller(&key.printed).await;
     assert_eq!(&*caller.id, "key:nightly-export");
@@ -24,9 +24,9 @@ async fn a_key_is_somebody_until_it_ends() {
 
 #[tokio::test]
 async fn a_typing_error_is_told_apart_from_a_wrong_key() {
-    let key = new_key("a", &[], None).unwrap();
-    let other = new_key("a", &[], None).unwrap();
-    let unknown = new_key("b", &[], None).unwrap();
+    let key = new_key("a", &[], None).expect("sound test data");
+    let other = new_key("a", &[], None).expect("sound test data");
+    let unknown = new_key("b", &[], None).expect("sound test data");
     let world = World::new(&format!("keys:\n{}\n", key.line));
     assert_eq!(&*world.caller(&key.printed).await.id, "key:a");
     for (sent, reason) in [
@@ -40,14 +40,14 @@ async fn a_typing_error_is_told_apart_from_a_wrong_key() {
     ] {
         let refusal = world.refusal(&sent).await;
         assert!(refusal.contains(reason), "{sent}: {refusal}");
-        let secret = key.printed.split('_').next_back().unwrap();
+        let secret = key.printed.split('_').next_back().expect("sound test data");
         assert!(!refusal.contains(secret));
     }
 }
 
 #[tokio::test]
 async fn a_key_is_revoked_at_its_time() {
-    let key = new_key("a", &[], None).unwrap();
+    let key = new_key("a", &[], None).expect("sound test data");
     let line = |revoked: &str| {
         format!("keys:\n{}\n", key.line.replace('}', &format!(", revoked: {revoked}}}")))
     };

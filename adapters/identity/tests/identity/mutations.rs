@@ -7,7 +7,7 @@ use tokio::runtime::Runtime;
 
 use crate::support::{Issuer, Signer, World};
 
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("sound test data"));
 
 /// A service, and a token for each algorithm that it accepts.
 static ACCEPTED: LazyLock<(World, Vec<String>)> = LazyLock::new(|| {

@@ -37,18 +37,18 @@ pub struct TestClock(Mutex<Timestamp>);
 
 impl TestClock {
     pub fn start() -> Self {
-        Self(Mutex::new(Timestamp::from_second(NOW).unwrap()))
+        Self(Mutex::new(Timestamp::from_second(NOW).expect("sound test data")))
     }
 
     pub fn advance(&self, by: SignedDuration) {
-        let mut now = self.0.lock().unwrap();
-        *now = now.checked_add(by).unwrap();
+        let mut now = self.0.lock().expect("sound test data");
+        *now = now.checked_add(by).expect("sound test data");
     }
 }
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
+        *self.0.lock().expect("sound test data")
     }
 
     fn day_of(&self, time: Timestamp) -> Date {
@@ -73,21 +73,25 @@ impl Signer {
     pub fn new(algorithm: &'static str, id: &str) -> Self {
         let random = SystemRandom::new();
         let key = match algorithm {
-            "RS256" | "PS256" => {
-                Key::Rsa(Box::new(RsaKeyPair::from_pkcs8(include_bytes!("rsa.pk8")).unwrap()))
-            }
+            "RS256" | "PS256" => Key::Rsa(Box::new(
+                RsaKeyPair::from_pkcs8(include_bytes!("rsa.pk8")).expect("sound test data"),
+            )),
             "ES256" | "ES384" => {
                 let curve = if algorithm == "ES256" {
                     &ECDSA_P256_SHA256_FIXED_SIGNING
                 } else {
                     &ECDSA_P384_SHA384_FIXED_SIGNING
                 };
-                let document = EcdsaKeyPair::generate_pkcs8(curve, &random).unwrap();
-                Key::Ec(EcdsaKeyPair::from_pkcs8(curve, document.as_ref(), &random).unwrap())
+                let document =
+                    EcdsaKeyPair::generate_pkcs8(curve, &random).expect("sound test data");
+                Key::Ec(
+                    EcdsaKeyPair::from_pkcs8(curve, document.as_ref(), &random)
+                        .expect("sound test data"),
+                )
             }
             _ => {
-                let document = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
-                Key::Ed(Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap())
+                let document = Ed25519KeyPair::generate_pkcs8(&random).expect("sound test data");
+                Key::Ed(Ed25519KeyPair::from_pkcs8(document.as_ref()).expect("sound test data"))
             }
         };
         Self { algorithm, id: id.to_owned(), key }
@@ -127,10 +131,10 @@ impl Signer {
                 let mut signature = vec![0; key.public().modulus_len()];
                 let padding: &dyn ring::signature::RsaEncoding =
                     if self.algorithm == "RS256" { &RSA_PKCS1_SHA256 } else { &RSA_PSS_SHA256 };
-                key.sign(padding, &random, message, &mut signature).unwrap();
+                key.sign(padding, &random, message, &mut signature).expect("sound test data");
                 signature
             }
-            Key::Ec(key) => key.sign(&random, message).unwrap().as_ref().to_vec(),
+            Key::Ec(key) => key.sign(&random, message).expect("sound test data").as_ref().to_vec(),
             Key::Ed(key) => key.sign(message).as_ref().to_vec(),
         }
     }
@@ -182,8 +186,8 @@ pub struct Issuer {
 
 impl Issuer {
     pub async fn start(signers: &[&Signer]) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("sound test data");
+        let url = format!("http://{}", listener.local_addr().expect("sound test data"));
         let document = json!({"issuer": url, "jwks_uri": format!("{url}/keys")});
         let configuration = Arc::new(Mutex::new(Answer::json(&document)));
         let keys = Arc::new(Mutex::new(jwks(signers)));
@@ -192,7 +196,7 @@ impl Issuer {
         let shared = (issuer.configuration.clone(), issuer.keys.clone(), issuer.fetches.clone());
         tokio::spawn(async move {
             loop {
-                let (stream, _) = listener.accept().await.unwrap();
+                let (stream, _) = listener.accept().await.expect("sound test data");
                 let shared = shared.clone();
                 let service = service_fn(move |request: Request<Incoming>| {
                     let (configuration, keys, fetches) = shared.clone();
@@ -200,14 +204,16 @@ impl Issuer {
                         let is_keys = request.uri().path() == "/keys";
                         fetches[usize::from(!is_keys)].fetch_add(1, Ordering::SeqCst);
                         let answer = if is_keys { keys } else { configuration };
-                        let answer = answer.lock().unwrap().clone();
+                        let answer = answer.lock().expect("sound test data").clone();
                         tokio::time::sleep(answer.delay).await;
                         let mut response = Response::builder().status(answer.status);
                         for (name, value) in answer.headers {
                             response = response.header(name, value);
                         }
                         Ok::<_, Infallible>(
-                            response.body(Full::new(Bytes::from(answer.body))).unwrap(),
+                            response
+                                .body(Full::new(Bytes::from(answer.body)))
+                                .expect("sound test data"),
                         )
                     }
                 });
@@ -219,11 +225,11 @@ impl Issuer {
     }
 
     pub fn set_configuration(&self, answer: Answer) {
-        *self.configuration.lock().unwrap() = answer;
+        *self.configuration.lock().expect("sound test data") = answer;
     }
 
     pub fn set_keys(&self, answer: Answer) {
-        *self.keys.lock().unwrap() = answer;
+        *self.keys.lock().expect("sound test data") = answer;
     }
 
     /// How often its keys were fetched.
@@ -270,9 +276,9 @@ pub struct World {
 
 impl World {
     pub fn new(file: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("sound test data");
         let path = folder.path().join("identity.yaml");
-        std::fs::write(&path, file).unwrap();
+        std::fs::write(&path, file).expect("sound test data");
         let clock = Arc::new(TestClock::start());
         let identity = ReloadableIdentity::open(&path, clock.clone(), AUDIENCE);
         let identity = Arc::new(identity.unwrap_or_else(|errors| panic!("{errors}")));
@@ -280,7 +286,7 @@ impl World {
     }
 
     pub fn rewrite(&self, file: &str) {
-        std::fs::write(&self.path, file).unwrap();
+        std::fs::write(&self.path, file).expect("sound test data");
     }
 
     pub async fn caller(&self, token: &str) -> Arc<Principal> {

@@ -89,10 +89,10 @@ impl Compiler<'_> {
 
     fn select(&mut self, select: &SelectExpr) -> Outcome<Member> {
         let of = self.demanded(&select.operand, MAP, "what has members")?;
-        self.member_of(of.node, &select.field, &select.operand)
+        Ok(self.member_of(of.node, &select.field, &select.operand))
     }
 
-    pub(super) fn member_of(&mut self, of: Node, name: &str, at: &IdedExpr) -> Outcome<Member> {
+    pub(super) fn member_of(&self, of: Node, name: &str, at: &IdedExpr) -> Member {
         let quoted = domain::json::encode_string(name);
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let root = match &of {
@@ -101,13 +101,13 @@ impl Compiler<'_> {
             of => described(of),
         };
         let path = root.filter(|_| is_word).map(|root| shorten(&format!("{root}.{name}")).into());
-        Ok(Member {
+        Member {
             of,
             name: name.into(),
             encoded: quoted[1..quoted.len() - 1].into(),
             path,
             offset: self.offset(at),
-        })
+        }
     }
 
     pub(super) fn member(member: Member) -> Typed {

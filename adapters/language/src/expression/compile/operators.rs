@@ -85,7 +85,7 @@ impl Compiler<'_> {
         if let Expr::Literal(LiteralValue::String(name)) = &key.expr
             && holder.kinds.and(LIST).is_none()
         {
-            return self.member_of(holder.node, name.inner(), of).map(Self::member);
+            return Ok(Self::member(self.member_of(holder.node, name.inner(), of)));
         }
         let key = self.demanded(key, INTEGER.or(STRING).or(BOOLEAN), "an index")?;
         Ok(Typed::new(Node::Index(Box::new([holder.node, key.node])), ANY))
