@@ -14,7 +14,7 @@ use crate::token::Reason;
 
 const MOST_VERIFIED: usize = 10_000;
 const MOST_REFUSED: usize = 4_096;
-/// How long a refusal is kept: a client that repeats a dead token costs a digest.
+/// The time for which a refusal is kept: a client that repeats a dead token costs a digest.
 const REFUSAL: SignedDuration = SignedDuration::from_secs(10);
 
 /// The digest of a token. Nothing less may be a key: tokens that share a part would share a caller.
@@ -25,7 +25,7 @@ pub(crate) fn digest(token: &str) -> TokenDigest {
     Sha256::digest(token).into()
 }
 
-/// What is known of tokens that were sent before.
+/// The tokens that were sent before, and what became of them.
 pub(crate) struct TokenCache {
     verified: Cache<TokenDigest, Verified>,
     refused: Cache<TokenDigest, Refused>,

@@ -137,7 +137,9 @@ impl Reader<'_> {
                 format!("issuer `{}`", issuer.name),
                 format!("issuer with the URL `{}`", issuer.source.issuer),
             ];
-            if self.are_new(file, node, names) && self.has_room(file, node, MOST_ISSUERS) {
+            if self.are_new(file, node, names)
+                && self.has_room(file, node, (self.content.issuers.len(), MOST_ISSUERS))
+            {
                 self.content.issuers.push(Arc::new(issuer));
             }
         }
@@ -148,7 +150,9 @@ impl Reader<'_> {
             let mut errors = ErrorCollector::new(file, &mut self.errors);
             let Some(key) = key_definition::read(node, &mut errors) else { continue };
             let names = [format!("key `{}`", key.name)];
-            if self.are_new(file, node, names) && self.has_room(file, node, MOST_KEYS) {
+            if self.are_new(file, node, names)
+                && self.has_room(file, node, (self.content.keys.len(), MOST_KEYS))
+            {
                 self.content.keys.insert(key.name.clone(), key);
             }
         }
@@ -176,14 +180,13 @@ impl Reader<'_> {
         are_new
     }
 
-    fn has_room(&mut self, file: &Arc<str>, node: &Node, most: usize) -> bool {
-        let has_room =
-            self.content.issuers.len() < MOST_ISSUERS && self.content.keys.len() < MOST_KEYS;
-        if !has_room {
+    /// Adds an error where there are as many of something as there may be.
+    fn has_room(&mut self, file: &Arc<str>, node: &Node, (count, most): (usize, usize)) -> bool {
+        if count >= most {
             ErrorCollector::new(file, &mut self.errors)
                 .add(node.place, format!("there are more than {most} of these; remove some"));
         }
-        has_room
+        count < most
     }
 
     fn revocation(&mut self, file: &Arc<str>, node: &Node) {

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::fetch::Fetcher;
 use crate::jwk::KeySet;
 
-/// How often keys are fetched where the issuer does not say, and the least and the most often.
+/// The time between two fetches where the issuer does not say, and the shortest and the longest.
 const PAUSE: SignedDuration = SignedDuration::from_mins(5);
 const SHORTEST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(60);
@@ -28,7 +28,7 @@ const PAUSE_OF_WARNINGS: SignedDuration = SignedDuration::from_mins(1);
 /// The longest that a request waits for a fetch that is under way.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// Where the keys of an issuer come from.
+/// The place that the keys of an issuer come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeySource {
     /// The URL of the issuer.
@@ -48,7 +48,7 @@ pub(crate) struct IssuerKeys {
     clock: Arc<dyn Clock>,
     state: RwLock<State>,
     is_under_way: AtomicBool,
-    /// How many fetches have ended.
+    /// The number of fetches that have ended.
     ended: watch::Sender<u64>,
 }
 

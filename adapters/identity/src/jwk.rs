@@ -24,7 +24,7 @@ pub(crate) struct KeySet {
     keys: Vec<Key>,
     /// The document as it was read, which tells it from others.
     text: String,
-    /// What was left out, for the operator.
+    /// The keys that were left out, and why, for the operator.
     pub warnings: Vec<String>,
 }
 

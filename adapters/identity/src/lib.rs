@@ -1,4 +1,4 @@
-//! Who callers are, behind the port [`application::Identity`]: access tokens of issuers, and keys of
+//! Recognizes callers, behind the port [`application::Identity`]: access tokens of issuers, and keys of
 //! the service.
 //!
 //! An identity file says whose tokens are accepted, how a caller is made of their claims, and which
@@ -17,6 +17,7 @@ mod cache;
 mod fetch;
 mod file_format;
 mod identity_file;
+mod in_force;
 mod issuer;
 mod issuer_definition;
 mod issuer_keys;

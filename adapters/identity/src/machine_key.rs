@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// What keys begin with, which scanners for secrets find.
+/// The beginning of all keys, which scanners for secrets find.
 pub(crate) const PREFIX: &str = "psk_";
 const SECRET_BYTES: usize = 32;
 /// The letters of [`SECRET_BYTES`] in base64url.

@@ -1,6 +1,6 @@
 //! From the claims of a token to a caller, by expressions of the identity file.
 
-use domain::json::{Kind, encode_string};
+use domain::json::encode_string;
 use domain::{Members, Operations, Principal, Value};
 use language::evaluation;
 use language::expression::{CostLimit, Expression, Meter, Outcome, Scope};
@@ -28,7 +28,7 @@ pub(crate) struct Requirement {
     pub message: Box<str>,
 }
 
-/// Who a token is of, before the issuer's name is added.
+/// The caller that a token is of, before the issuer's name is added.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     id: Box<str>,
@@ -63,6 +63,7 @@ impl ClaimMapping {
         let id = self.id(claims, &scope, meter)?;
         // Nothing is decided by a name, so a token without one is still of somebody.
         let name = self.name.as_ref().and_then(|name| name.string(&scope, meter).ok());
+        let name = name.filter(|name| check_subject(name).is_ok());
         let roles = match &self.roles {
             Some(roles) => strings(roles, &scope, meter).ok_or_else(|| failed("roles"))?,
             None => Box::default(),
@@ -121,13 +122,15 @@ fn json(expression: &Expression, scope: &Scope<'_>, meter: &Meter) -> Outcome<Op
     Ok((!json.is_cut).then_some(json.text))
 }
 
-/// The strings of a list that has nothing else in it.
+/// The strings of a list that has nothing else in it, each fit for a log and a database.
 fn strings(expression: &Expression, scope: &Scope<'_>, meter: &Meter) -> Option<Box<[Box<str>]>> {
     let json = json(expression, scope, meter).ok().flatten()?;
     // Read anew: the text of an expression need not be in canonical escaping.
     let read = domain::json::read(json.as_bytes()).ok()?;
     let value = read.value();
-    let mut elements = value.elements()?;
-    elements.all(|element| element.kind() == Kind::String).then_some(())?;
-    Some(value.elements()?.filter_map(Value::as_string).map(Into::into).collect())
+    let role = |element: Value<'_>| {
+        let role = element.as_string()?;
+        check_subject(&role).is_ok().then(|| role.into())
+    };
+    value.elements()?.map(role).collect()
 }

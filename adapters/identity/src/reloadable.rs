@@ -5,31 +5,31 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use application::{Clock, PublishedIdentity};
+use application::{Clock, Identity, PublishedIdentity, Unrecognized};
+use async_trait::async_trait;
+use domain::Principal;
 use language::error::FileErrors;
 use language::files::Fingerprint;
 use language::{Reload, TrackedFiles};
 
-use crate::cache::TokenCache;
 use crate::file_format::KIND_OF_FILES;
 use crate::identity_file::IdentityFile;
-use crate::issuer::Issuer;
+use crate::in_force::InForce;
 use crate::issuer_keys::IssuerKeys;
-use crate::verifier::Verifiers;
+use crate::verifier::Verifier;
 
 /// How often it is looked whether the keys of an issuer are to be fetched.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The callers that an identity file makes known, read again when the file changes.
 ///
-/// What is in force is behind a lock that is held for a read of a pointer, or for its replacement.
+/// The content in force is behind a lock that is held for a read of a pointer, or for its replacement.
 pub struct ReloadableIdentity {
     files: TrackedFiles,
     base_url: Box<str>,
-    pub(crate) clock: Arc<dyn Clock>,
+    clock: Arc<dyn Clock>,
     current: RwLock<Arc<InForce>>,
-    pub(crate) cache: TokenCache,
-    pub(crate) verifiers: Verifiers,
+    verifier: Verifier,
 }
 
 impl fmt::Debug for ReloadableIdentity {
@@ -38,45 +38,6 @@ impl fmt::Debug for ReloadableIdentity {
             .debug_struct("ReloadableIdentity")
             .field("files", &self.files)
             .finish_non_exhaustive()
-    }
-}
-
-/// What a file says, and the keys of its issuers.
-#[derive(Debug)]
-pub(crate) struct InForce {
-    pub file: IdentityFile,
-    /// The keys of the issuers, in their order.
-    keys: Vec<Arc<IssuerKeys>>,
-    /// A number that no other content has had: a file may become what it was before.
-    pub edition: u64,
-    published: Arc<PublishedIdentity>,
-}
-
-impl InForce {
-    /// Makes what a file says, with the keys of issuers whose source is as it was.
-    fn new(
-        file: IdentityFile,
-        old: Option<&Self>,
-        clock: &Arc<dyn Clock>,
-    ) -> Result<Self, rustls::Error> {
-        let known = |issuer: &Arc<Issuer>| {
-            let known = old.into_iter().flat_map(|old| &old.keys);
-            known.into_iter().find(|keys| *keys.source() == issuer.source).cloned()
-        };
-        let keys = file.issuers.iter().map(|issuer| match known(issuer) {
-            Some(keys) => Ok(keys),
-            None => IssuerKeys::new(issuer.source.clone(), clock.clone()).map(Arc::new),
-        });
-        let keys = keys.collect::<Result<_, _>>()?;
-        let edition = old.map_or(1, |old| old.edition + 1);
-        let published = Arc::new(file.published());
-        Ok(Self { file, keys, edition, published })
-    }
-
-    /// Finds an issuer by its URL, and its keys.
-    pub fn issuer(&self, url: &str) -> Option<(&Arc<Issuer>, &Arc<IssuerKeys>)> {
-        let mut issuers = self.file.issuers.iter().zip(&self.keys);
-        issuers.find(|(issuer, _)| *issuer.source.issuer == *url)
     }
 }
 
@@ -95,8 +56,7 @@ impl ReloadableIdentity {
             base_url: base_url.into(),
             clock,
             current: RwLock::new(Arc::new(current)),
-            cache: TokenCache::default(),
-            verifiers: Verifiers::default(),
+            verifier: Verifier::default(),
         })
     }
 
@@ -109,13 +69,9 @@ impl ReloadableIdentity {
         }
     }
 
-    /// What is in force.
-    pub(crate) fn current(&self) -> Arc<InForce> {
+    /// The content in force.
+    fn current(&self) -> Arc<InForce> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(crate) fn published_now(&self) -> Arc<PublishedIdentity> {
-        self.current().published.clone()
     }
 }
 
@@ -142,6 +98,17 @@ impl Reload for ReloadableIdentity {
         let current = self.current();
         let (issuers, keys) = (current.file.issuers.len(), current.file.keys.len());
         tracing::info!(issuers, keys, "the identity file was read again and is in force");
+    }
+}
+
+#[async_trait]
+impl Identity for ReloadableIdentity {
+    async fn recognize(&self, token: &str) -> Result<Arc<Principal>, Unrecognized> {
+        self.verifier.recognize(&self.current(), token, self.clock.now()).await
+    }
+
+    fn published(&self) -> Arc<PublishedIdentity> {
+        self.current().published.clone()
     }
 }
 

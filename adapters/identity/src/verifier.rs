@@ -5,20 +5,19 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use application::{Identity, PublishedIdentity, Unrecognized};
-use async_trait::async_trait;
+use application::Unrecognized;
 use domain::{Members, Principal};
 use jiff::{SignedDuration, Timestamp};
 use jsonwebtoken::DecodingKey;
 use tokio::sync::Semaphore;
 
-use crate::cache::{self, TokenDigest, Verified};
+use crate::cache::{self, TokenCache, TokenDigest, Verified};
+use crate::in_force::InForce;
 use crate::issuer::Issuer;
 use crate::issuer_keys::IssuerKeys;
 use crate::jwk::FoundKey;
 use crate::machine_key::{PREFIX, SentKey};
 use crate::mapping::MappingError;
-use crate::reloadable::{InForce, ReloadableIdentity};
 use crate::token::{Claims, InvalidSignature, Reason, Token, verify};
 
 /// The longest that a token waits until its signature is verified.
@@ -26,18 +25,21 @@ const LONGEST_WAIT: Duration = Duration::from_millis(250);
 /// The shortest time between two lines of the log about mappings that fail.
 const PAUSE_OF_WARNINGS: SignedDuration = SignedDuration::from_mins(1);
 
-/// The signatures that are verified at once.
+/// Recognizes callers, and remembers tokens.
 #[derive(Debug)]
-pub(crate) struct Verifiers {
+pub(crate) struct Verifier {
+    cache: TokenCache,
+    /// One for each signature that may be verified at the same time.
     permits: Semaphore,
     /// When a mapping that failed was last logged, in seconds since 1970.
     warned: AtomicI64,
 }
 
-impl Default for Verifiers {
+impl Default for Verifier {
     fn default() -> Self {
         let cores = available_parallelism().map_or(1, Into::into);
-        Self { permits: Semaphore::new(2 * cores), warned: AtomicI64::new(i64::MIN) }
+        let (permits, warned) = (Semaphore::new(2 * cores), AtomicI64::new(i64::MIN));
+        Self { cache: TokenCache::default(), permits, warned }
     }
 }
 
@@ -59,19 +61,22 @@ impl From<Reason> for Refusal {
     }
 }
 
-#[async_trait]
-impl Identity for ReloadableIdentity {
-    async fn recognize(&self, token: &str) -> Result<Arc<Principal>, Unrecognized> {
-        let now = self.clock.now();
-        let current = self.current();
+impl Verifier {
+    /// Returns the caller of credentials.
+    pub async fn recognize(
+        &self,
+        current: &InForce,
+        token: &str,
+        now: Timestamp,
+    ) -> Result<Arc<Principal>, Unrecognized> {
         if token.starts_with(PREFIX) {
-            return by_key(&current, token, now).map_err(Unrecognized::Invalid);
+            return by_key(current, token, now).map_err(Unrecognized::Invalid);
         }
         let digest = cache::digest(token);
         if let Some(known) = self.cache.find(&digest, current.edition, now) {
             return known;
         }
-        match self.verify(&current, token, digest, now).await {
+        match self.verify(current, token, digest, now).await {
             Ok(principal) => Ok(principal),
             Err(Refusal::Unavailable) => Err(Unrecognized::Unavailable),
             Err(Refusal::Passing(reason)) => Err(Unrecognized::Invalid(reason)),
@@ -87,31 +92,6 @@ impl Identity for ReloadableIdentity {
         }
     }
 
-    fn published(&self) -> Arc<PublishedIdentity> {
-        self.published_now()
-    }
-}
-
-/// The caller of a key of the service.
-fn by_key(current: &InForce, sent: &str, now: Timestamp) -> Result<Arc<Principal>, Reason> {
-    let sent = SentKey::read(sent)
-        .ok_or("the key has a typing error: its checksum is wrong; copy it again as a whole")?;
-    let key = current.file.keys.get(sent.name()).filter(|key| key.is(&sent));
-    let key = key.ok_or("there is no such key")?;
-    if key.revoked.is_some_and(|revoked| revoked <= now) {
-        return Err("the key was revoked".into());
-    }
-    if key.ends.is_some_and(|ends| ends <= now) {
-        return Err("the key has expired; make another".into());
-    }
-    let id = format!("key:{}", key.name).into();
-    let principal = Principal::with(id, key.roles.clone(), &Members::default(), (None, None));
-    // Whichever comes first.
-    let expires = key.ends.into_iter().chain(key.revoked).min();
-    Ok(Arc::new(Principal { expires, ..principal }))
-}
-
-impl ReloadableIdentity {
     async fn verify(
         &self,
         current: &InForce,
@@ -196,7 +176,7 @@ impl ReloadableIdentity {
         issuer: &Issuer,
         key: &DecodingKey,
     ) -> Option<Result<(), Reason>> {
-        let permit = tokio::time::timeout(LONGEST_WAIT, self.verifiers.permits.acquire()).await;
+        let permit = tokio::time::timeout(LONGEST_WAIT, self.permits.acquire()).await;
         let _permit = permit.ok()?.ok()?;
         let meant = (&*issuer.source.issuer, &*issuer.audiences);
         let verified = verify(token.text, key, token.header.algorithm, meant);
@@ -211,7 +191,7 @@ impl ReloadableIdentity {
             MappingError::Refused(reason) => return Refusal::Lasting(reason),
             MappingError::Failed(key) => key,
         };
-        let (last, seconds) = (&self.verifiers.warned, now.as_second());
+        let (last, seconds) = (&self.warned, now.as_second());
         let is_due = |last: i64| seconds.saturating_sub(last) >= PAUSE_OF_WARNINGS.as_secs();
         if last
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
@@ -225,4 +205,23 @@ impl ReloadableIdentity {
         }
         Refusal::Lasting(format!("the service cannot make `{key}` of its claims").into())
     }
+}
+
+/// The caller of a key of the service.
+fn by_key(current: &InForce, sent: &str, now: Timestamp) -> Result<Arc<Principal>, Reason> {
+    let sent = SentKey::read(sent)
+        .ok_or("the key has a typing error: its checksum is wrong; copy it again as a whole")?;
+    let key = current.file.keys.get(sent.name()).filter(|key| key.is(&sent));
+    let key = key.ok_or("there is no such key")?;
+    if key.revoked.is_some_and(|revoked| revoked <= now) {
+        return Err("the key was revoked".into());
+    }
+    if key.ends.is_some_and(|ends| ends <= now) {
+        return Err("the key has expired; make another".into());
+    }
+    let id = format!("key:{}", key.name).into();
+    let principal = Principal::with(id, key.roles.clone(), &Members::default(), (None, None));
+    // Whichever comes first.
+    let expires = key.ends.into_iter().chain(key.revoked).min();
+    Ok(Arc::new(Principal { expires, ..principal }))
 }

@@ -54,7 +54,7 @@ pub(crate) struct Claims<'a> {
     pub acting: Option<String>,
 }
 
-/// What an issuer's tokens have to fulfil.
+/// Conditions that an issuer's tokens have to fulfil.
 pub(crate) struct Rules<'a> {
     pub audiences: &'a [Box<str>],
     pub clients: Option<&'a [Box<str>]>,
@@ -179,7 +179,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// Checks what becomes a part of an id.
+/// Checks the subject, or another name that is logged and stored: neither takes any string.
 pub(crate) fn check_subject(subject: &str) -> Result<(), Reason> {
     if subject.is_empty() {
         Err("its subject is empty".into())

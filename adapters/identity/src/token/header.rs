@@ -4,7 +4,7 @@ use domain::{Members, Value};
 
 use super::{Algorithm, MOST_HEADER_BYTES, Reason, decode, unreadable};
 
-/// What a header says, as far as anything depends on it. Keys that a header names or has in it
+/// The members of a header that anything depends on. Keys that a header names or has in it
 /// (`jku`, `jwk`, `x5u`, `x5c`) are never looked at.
 pub(crate) struct Header {
     pub algorithm: Algorithm,

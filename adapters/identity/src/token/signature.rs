@@ -72,7 +72,7 @@ fn unsupported() -> Error {
     ErrorKind::UnsupportedAlgorithm.into()
 }
 
-/// How ring verifies the signatures of an algorithm.
+/// The part of ring that verifies the signatures of an algorithm.
 #[derive(Clone, Copy)]
 enum Primitive {
     Rsa(&'static RsaParameters),

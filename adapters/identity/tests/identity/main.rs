@@ -6,4 +6,5 @@ mod hostile_issuer;
 mod machine_keys;
 mod mutations;
 mod reading;
+mod secrecy;
 mod support;

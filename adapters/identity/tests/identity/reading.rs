@@ -171,3 +171,14 @@ fn all_errors_are_told_at_once() {
     let text = with("  leeway: soon\n  token_type: id\nkeys: [{name: A, sha256: b}]\n");
     assert_eq!(errors(&text).len(), 4, "{:#?}", errors(&text));
 }
+
+/// With `UPDATE_SCHEMA=1` the file is written.
+#[test]
+fn the_published_schema_is_that_of_the_reader() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/identity.json");
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(path, identity_adapter::schema()).expect("a file");
+    }
+    let published = std::fs::read_to_string(path).expect("a file");
+    assert!(published == identity_adapter::schema(), "the schema is not that of the reader");
+}

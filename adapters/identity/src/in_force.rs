@@ -1,0 +1,48 @@
+//! The content of an identity file that is in force, and the keys of its issuers.
+
+use std::sync::Arc;
+
+use application::{Clock, PublishedIdentity};
+
+use crate::identity_file::IdentityFile;
+use crate::issuer::Issuer;
+use crate::issuer_keys::IssuerKeys;
+
+/// The content of an identity file, and the keys of its issuers.
+#[derive(Debug)]
+pub(crate) struct InForce {
+    pub file: IdentityFile,
+    /// The keys of the issuers, in their order.
+    pub keys: Vec<Arc<IssuerKeys>>,
+    /// A number that no other content has had: a file may become what it was before.
+    pub edition: u64,
+    pub published: Arc<PublishedIdentity>,
+}
+
+impl InForce {
+    /// Puts the content of a file together with the keys of issuers whose source is as it was.
+    pub fn new(
+        file: IdentityFile,
+        old: Option<&Self>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, rustls::Error> {
+        let known = |issuer: &Arc<Issuer>| {
+            let known = old.into_iter().flat_map(|old| &old.keys);
+            known.into_iter().find(|keys| *keys.source() == issuer.source).cloned()
+        };
+        let keys = file.issuers.iter().map(|issuer| match known(issuer) {
+            Some(keys) => Ok(keys),
+            None => IssuerKeys::new(issuer.source.clone(), clock.clone()).map(Arc::new),
+        });
+        let keys = keys.collect::<Result<_, _>>()?;
+        let edition = old.map_or(1, |old| old.edition + 1);
+        let published = Arc::new(file.published());
+        Ok(Self { file, keys, edition, published })
+    }
+
+    /// Finds an issuer by its URL, and its keys.
+    pub fn issuer(&self, url: &str) -> Option<(&Arc<Issuer>, &Arc<IssuerKeys>)> {
+        let mut issuers = self.file.issuers.iter().zip(&self.keys);
+        issuers.find(|(issuer, _)| *issuer.source.issuer == *url)
+    }
+}
