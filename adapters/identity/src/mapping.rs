@@ -89,7 +89,7 @@ impl ClaimMapping {
             id.string(scope, meter).map_err(|_| failed("id"))?
         } else {
             let subject = claims.get("sub").and_then(Value::as_string);
-            let none = || MappingError::Refused("it has no `sub`".into());
+            let none = || MappingError::Refused("the token has no `sub`".into());
             subject.ok_or_else(none)?.into_owned()
         };
         check_subject(&id).map_err(MappingError::Refused)?;

@@ -103,7 +103,7 @@ impl Verifier {
         let url = Claims::issuer(&token.claims)?;
         let (issuer, keys) = current
             .issuer(&url)
-            .ok_or(Reason::from("its issuer is not one of those known here"))?;
+            .ok_or(Reason::from("the token's issuer is not one of those known here"))?;
         issuer.check_header(&token.header)?;
         let claims = Claims::read(&token.claims)?;
         let ends = claims.check(&issuer.rules(), now).map_err(|reason| {
@@ -120,7 +120,7 @@ impl Verifier {
         let granted = issuer.granted(&claims.scopes());
         let principal = mapped.principal(&issuer.name, by, granted);
         if current.file.is_revoked(issuer, &principal.id, claims.issued) {
-            return Err(Refusal::Lasting("it was revoked".into()));
+            return Err(Refusal::Lasting("the token was revoked".into()));
         }
         let principal = Arc::new(Principal { expires: Some(ends), ..principal });
         let (keys, file) = (keys.clone(), current.edition);
@@ -153,11 +153,12 @@ impl Verifier {
                         };
                     }
                     FoundKey::Unfit => {
-                        let reason = "it does not say with which key of its issuer it is signed";
+                        let reason =
+                            "the token does not say with which key of its issuer it is signed";
                         return Err(by_keys(reason.into(), edition));
                     }
                     FoundKey::Unknown => {
-                        let reason = "it is signed with a key that its issuer does not have";
+                        let reason = "the token is signed with a key that its issuer does not have";
                         by_keys(reason.into(), edition)
                     }
                 },
@@ -181,8 +182,10 @@ impl Verifier {
         let meant = (&*issuer.source.issuer, &*issuer.audiences);
         let verified = verify(token.text, key, token.header.algorithm, meant);
         Some(verified.map_err(|error| match error {
-            InvalidSignature::Signature => "its signature is wrong".into(),
-            InvalidSignature::Content => "its claims are not those of an access token".into(),
+            InvalidSignature::Signature => "the token's signature is wrong".into(),
+            InvalidSignature::Content => {
+                "the token's claims are not those of an access token".into()
+            }
         }))
     }
 
@@ -203,7 +206,7 @@ impl Verifier {
             let issuer = &*issuer.name;
             tracing::warn!(issuer, %key, "an expression of the identity file failed for a token");
         }
-        Refusal::Lasting(format!("the service cannot make `{key}` of its claims").into())
+        Refusal::Lasting(format!("the service cannot make `{key}` of the token's claims").into())
     }
 }
 

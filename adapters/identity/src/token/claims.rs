@@ -90,8 +90,8 @@ impl Form {
 impl<'a> Claims<'a> {
     /// Returns the issuer that a token says it is of, whatever its other claims are.
     pub fn issuer(members: &Members) -> Result<String, Reason> {
-        let issuer = members.get("iss").ok_or("it has no `iss`")?;
-        let issuer = issuer.as_string().ok_or("its `iss` is not a string")?;
+        let issuer = members.get("iss").ok_or("the token has no `iss`")?;
+        let issuer = issuer.as_string().ok_or("the token's `iss` is not a string")?;
         Ok(issuer.into_owned())
     }
 
@@ -100,14 +100,16 @@ impl<'a> Claims<'a> {
         for (name, form, is_required) in CLAIMS {
             match members.get(name) {
                 Some(value) if !form.fits(value) => {
-                    return Err(format!("its `{name}` is not {}", form.described()).into());
+                    return Err(format!("the token's `{name}` is not {}", form.described()).into());
                 }
-                None if *is_required => return Err(format!("it has no `{name}`").into()),
+                None if *is_required => return Err(format!("the token has no `{name}`").into()),
                 _ => {}
             }
         }
         if members.get("cnf").is_some() {
-            return Err("it is bound to a key (`cnf`) and cannot be used as a bearer token".into());
+            return Err(
+                "the token is bound to a key (`cnf`) and cannot be used as a bearer token".into()
+            );
         }
         let string = |name| members.get(name).and_then(Value::as_string).map(Into::into);
         let at = |name| members.get(name).and_then(time);
@@ -115,10 +117,10 @@ impl<'a> Claims<'a> {
         subject.as_deref().map_or(Ok(()), check_subject)?;
         let client = client(string("client_id"), string("azp"))?;
         if subject.is_none() && client.is_none() {
-            return Err("it has no `sub`".into());
+            return Err("the token has no `sub`".into());
         }
         let (Some(issued), Some(expires)) = (at("iat"), at("exp")) else {
-            return Err("it has no times".into());
+            return Err("the token has no times".into());
         };
         let acting = acting(members)?;
         Ok(Self { members, issued, expires, not_before: at("nbf"), client, acting })
@@ -129,29 +131,31 @@ impl<'a> Claims<'a> {
         let leeway = rules.leeway;
         let ends = self.expires.checked_add(leeway).unwrap_or(Timestamp::MAX);
         if now >= ends {
-            return Err(
-                format!("it expired {} ago", rounded(now.duration_since(self.expires))).into()
-            );
+            return Err(format!(
+                "the token expired {} ago",
+                rounded(now.duration_since(self.expires))
+            )
+            .into());
         }
         let soon = now.checked_add(leeway).unwrap_or(Timestamp::MAX);
         if let Some(from) = self.not_before.filter(|from| *from > soon) {
             let wait = rounded(from.duration_since(now));
-            return Err(format!("it is not valid yet, but in {wait}").into());
+            return Err(format!("the token is not valid yet, but in {wait}").into());
         }
         if self.issued > soon {
-            return Err("it was issued in the future; a clock is wrong".into());
+            return Err("the token was issued in the future; a clock is wrong".into());
         }
         if self.expires.duration_since(self.issued) > rules.longest_lifetime {
-            return Err("it is valid for longer than is accepted".into());
+            return Err("the token is valid for longer than is accepted".into());
         }
         let accepts = |audience: &str| rules.audiences.iter().any(|own| **own == *audience);
         if !self.strings("aud").iter().any(|audience| accepts(audience)) {
-            return Err("it was made for another audience".into());
+            return Err("the token was made for another audience".into());
         }
         if let Some(clients) = rules.clients {
             let is_known = |client: &str| clients.iter().any(|own| **own == *client);
             if !self.client.as_deref().is_some_and(is_known) {
-                return Err("its client is not accepted".into());
+                return Err("the token's client is not accepted".into());
             }
         }
         Ok(ends)
@@ -182,11 +186,11 @@ impl<'a> Claims<'a> {
 /// Checks the subject, or another name that is logged and stored: neither takes any string.
 pub(crate) fn check_subject(subject: &str) -> Result<(), Reason> {
     if subject.is_empty() {
-        Err("its subject is empty".into())
+        Err("the token's subject is empty".into())
     } else if subject.chars().count() > LONGEST_SUBJECT {
-        Err(format!("its subject has more than {LONGEST_SUBJECT} characters").into())
+        Err(format!("the token's subject has more than {LONGEST_SUBJECT} characters").into())
     } else if subject.chars().any(char::is_control) {
-        Err("its subject has a control character in it".into())
+        Err("the token's subject has a control character in it".into())
     } else {
         Ok(())
     }
@@ -196,11 +200,12 @@ pub(crate) fn check_subject(subject: &str) -> Result<(), Reason> {
 fn client(id: Option<String>, party: Option<String>) -> Result<Option<String>, Reason> {
     match (id, party) {
         (Some(id), Some(party)) if id != party => {
-            Err("its `client_id` and its `azp` are not the same".into())
+            Err("the token's `client_id` and its `azp` are not the same".into())
         }
         (id, party) => match id.or(party) {
             Some(client) if check_subject(&client).is_err() => {
-                Err("its client is empty, too long, or has a control character in it".into())
+                Err("the token's client is empty, too long, or has a control character in it"
+                    .into())
             }
             client => Ok(client),
         },
@@ -212,11 +217,11 @@ fn client(id: Option<String>, party: Option<String>) -> Result<Option<String>, R
 fn acting(members: &Members) -> Result<Option<String>, Reason> {
     let Some(act) = members.get("act") else { return Ok(None) };
     let subject = act.member("sub").and_then(Value::as_string);
-    let subject = subject.ok_or("its `act` has no `sub` that is a string")?;
+    let subject = subject.ok_or("the token's `act` has no `sub` that is a string")?;
     check_subject(&subject)?;
     match act.member("iss") {
         Some(issuer) if Some(issuer) != members.get("iss") => {
-            Err("its `act` is of another issuer".into())
+            Err("the token's `act` is of another issuer".into())
         }
         _ => Ok(Some(subject.into_owned())),
     }

@@ -15,20 +15,20 @@ pub(crate) struct Header {
 
 /// Members that would change how a token is read.
 const REFUSED: [(&str, &str); 4] = [
-    ("crit", "its header has `crit`, of which no extension is understood"),
-    ("b64", "its header has `b64`, which is not understood"),
-    ("zip", "it is compressed, which is not understood"),
-    ("enc", "it is encrypted; send a signed token"),
+    ("crit", "the token's header has `crit`, of which no extension is understood"),
+    ("b64", "the token's header has `b64`, which is not understood"),
+    ("zip", "the token is compressed, which is not understood"),
+    ("enc", "the token is encrypted; send a signed token"),
 ];
 
 impl Header {
     pub(super) fn read(encoded: &str) -> Result<Self, Reason> {
         let bytes = decode(encoded, MOST_HEADER_BYTES).ok_or_else(|| {
-            format!("its header is not base64url of at most {MOST_HEADER_BYTES} bytes")
+            format!("the token's header is not base64url of at most {MOST_HEADER_BYTES} bytes")
         })?;
         let members = match Members::read(&bytes) {
             Ok(Some(members)) => members,
-            Ok(None) => return Err("its header is not a JSON object".into()),
+            Ok(None) => return Err("the token's header is not a JSON object".into()),
             Err(error) => return Err(unreadable("header", error.kind)),
         };
         if let Some((_, reason)) = REFUSED.iter().find(|(name, _)| members.get(name).is_some()) {
@@ -39,9 +39,9 @@ impl Header {
             Some(Some(string)) => Ok(Some(string.into_owned())),
             None => Ok(None),
         };
-        let algorithm = string("alg")?.ok_or("its header has no `alg`")?;
+        let algorithm = string("alg")?.ok_or("the token's header has no `alg`")?;
         let algorithm = Algorithm::named(&algorithm)
-            .ok_or("it is signed with an algorithm that is not accepted")?;
+            .ok_or("the token is signed with an algorithm that is not accepted")?;
         let token_type = string("typ")?.map(|name| {
             let name = name.to_ascii_lowercase();
             name.strip_prefix("application/").map(str::to_owned).unwrap_or(name)

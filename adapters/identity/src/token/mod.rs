@@ -91,10 +91,10 @@ impl<'a> Token<'a> {
     pub fn read(text: &'a str) -> Result<Self, Reason> {
         let (header, payload) = parts(text)?;
         let header = Header::read(header)?;
-        let payload = decode(payload, MOST_BYTES).ok_or("its payload is not base64url")?;
+        let payload = decode(payload, MOST_BYTES).ok_or("the token's payload is not base64url")?;
         match Members::read(&payload) {
             Ok(Some(claims)) => Ok(Self { text, header, claims }),
-            Ok(None) => Err("its payload is not a JSON object".into()),
+            Ok(None) => Err("the token's payload is not a JSON object".into()),
             Err(error) => Err(unreadable("payload", error.kind)),
         }
     }
@@ -115,8 +115,8 @@ fn parts(text: &str) -> Result<(&str, &str), Reason> {
         );
     };
     match decode(signature, MOST_BYTES) {
-        None => Err("its signature is not base64url".into()),
-        Some(signature) if signature.is_empty() => Err("it is not signed".into()),
+        None => Err("the token's signature is not base64url".into()),
+        Some(signature) if signature.is_empty() => Err("the token is not signed".into()),
         Some(_) => Ok((header, payload)),
     }
 }
@@ -133,7 +133,7 @@ fn unreadable(part: &str, kind: domain::JsonErrorKind) -> Reason {
         domain::JsonErrorKind::TooDeep => "is nested too deeply",
         _ => "is not JSON",
     };
-    format!("its {part} {reason}").into()
+    format!("the token's {part} {reason}").into()
 }
 
 #[cfg(test)]

@@ -31,7 +31,10 @@ async fn each_algorithm_is_verified() {
         assert!(std::sync::Arc::ptr_eq(&caller, &world.caller(&token).await), "{algorithm}");
         let other = Signer::new(algorithm, "k");
         if !algorithm.starts_with(['R', 'P']) {
-            assert_eq!(world.refusal(&issuer.token(&other)).await, "its signature is wrong");
+            assert_eq!(
+                world.refusal(&issuer.token(&other)).await,
+                "the token's signature is wrong"
+            );
         }
         assert_eq!(issuer.key_fetches(), 1);
     }
@@ -71,12 +74,12 @@ async fn a_caller_is_made_of_claims() {
     payload["groups"] = json!(["p-a", 5]);
     assert_eq!(
         world.refusal(&token(&payload)).await,
-        "the service cannot make `roles` of its claims"
+        "the service cannot make `roles` of the token's claims"
     );
     payload["groups"] = json!("p-a");
     assert_eq!(
         world.refusal(&token(&payload)).await,
-        "the service cannot make `roles` of its claims"
+        "the service cannot make `roles` of the token's claims"
     );
 }
 
@@ -104,10 +107,10 @@ async fn a_token_that_expires_is_refused_although_it_was_accepted() {
     world.advance(600 + 29);
     world.caller(&token).await;
     world.advance(1);
-    assert_eq!(world.refusal(&token).await, "it expired 30 seconds ago");
+    assert_eq!(world.refusal(&token).await, "the token expired 30 seconds ago");
     // The refusal is kept for seconds, and what follows says the time of then.
     world.advance(3_600);
-    assert_eq!(world.refusal(&token).await, "it expired 60 minutes ago");
+    assert_eq!(world.refusal(&token).await, "the token expired 60 minutes ago");
 }
 
 #[tokio::test]
@@ -125,13 +128,13 @@ async fn a_token_of_a_key_that_is_removed_is_refused() {
     until("a fetch", || issuer.key_fetches() == 2).await;
     let mut refusal = world.refusal(&token).await;
     for _ in 0..100 {
-        if refusal.starts_with("it is signed with a key") {
+        if refusal.starts_with("the token is signed with a key") {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         refusal = world.refusal(&token).await;
     }
-    assert_eq!(refusal, "it is signed with a key that its issuer does not have");
+    assert_eq!(refusal, "the token is signed with a key that its issuer does not have");
     assert_eq!(&*world.caller(&issuer.token(&new)).await.id, "agency:ana");
     keeping.abort();
 }
@@ -155,7 +158,7 @@ async fn a_revocation_is_in_force_when_the_file_is_read_again() {
         world.rewrite(&format!("{file}revoked: [{revoked}]\n"));
         assert_eq!(world.identity.reload(), Ok(true), "{revoked}");
         let refusal = world.refusal(&token).await;
-        let expected = if is_refused { "it was revoked" } else { "accepted as agency:ana" };
+        let expected = if is_refused { "the token was revoked" } else { "accepted as agency:ana" };
         assert_eq!(refusal, expected, "{revoked}");
     }
     world.rewrite("issuers: [");
@@ -167,7 +170,7 @@ async fn a_revocation_is_in_force_when_the_file_is_read_again() {
     assert_eq!(issuer.key_fetches(), 1, "the keys of an issuer outlast the file");
     world.rewrite("keys: []");
     assert_eq!(world.identity.reload(), Ok(true));
-    assert_eq!(world.refusal(&token).await, "its issuer is not one of those known here");
+    assert_eq!(world.refusal(&token).await, "the token's issuer is not one of those known here");
 }
 
 #[tokio::test]
@@ -177,7 +180,7 @@ async fn a_refusal_costs_no_second_verification_and_does_not_last() {
     let world = World::new(&issuer.file(""));
     let token = issuer.token(&signer);
     for _ in 0..2 {
-        assert_eq!(world.refusal(&token).await, "its signature is wrong");
+        assert_eq!(world.refusal(&token).await, "the token's signature is wrong");
     }
     // The issuer puts another key under the same name.
     issuer.set_keys(jwks(&[&signer]));

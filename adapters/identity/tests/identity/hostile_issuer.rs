@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{Answer, Issuer, Signer, World, encode, jwks, until};
 
-const UNKNOWN: &str = "it is signed with a key that its issuer does not have";
+const UNKNOWN: &str = "the token is signed with a key that its issuer does not have";
 
 #[tokio::test]
 async fn an_issuer_that_was_never_reached_makes_its_tokens_unavailable() {
