@@ -85,11 +85,13 @@ impl Reload for ReloadableIdentity {
     fn reload(&self) -> Result<bool, FileErrors> {
         self.files.read_again(|files, errors| {
             let file = IdentityFile::read(files, errors, &self.base_url)?;
-            let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-            let is_other = current.file.edition() != file.edition();
+            let old = self.current();
+            let is_other = old.file.edition() != file.edition();
             let path = files.first().map_or(Path::new(""), |file| Path::new(&*file.name));
-            let next = InForce::new(file, Some(&current), &self.clock);
-            *current = Arc::new(next.map_err(|error| of_tls(path, &error))?);
+            let next = InForce::new(file, Some(&old), &self.clock);
+            let next = Arc::new(next.map_err(|error| of_tls(path, &error))?);
+            // Nobody else writes: files are read by one caller at a time.
+            *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
             Ok(is_other)
         })
     }

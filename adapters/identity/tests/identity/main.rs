@@ -8,3 +8,4 @@ mod mutations;
 mod reading;
 mod secrecy;
 mod support;
+mod tls;
