@@ -41,15 +41,15 @@ impl Issuer {
         let token_type = header.token_type.as_deref();
         match self.token_type {
             TokenType::AccessToken if token_type != Some("at+jwt") => {
-                return Err("it is not an access token: its `typ` is not `at+jwt`".into());
+                return Err("the token is not an access token: its `typ` is not `at+jwt`".into());
             }
             TokenType::Jwt if !matches!(token_type, None | Some("jwt" | "at+jwt")) => {
-                return Err("it is not an access token: its `typ` is not `JWT`".into());
+                return Err("the token is not an access token: its `typ` is not `JWT`".into());
             }
             _ => {}
         }
         if !self.algorithms.contains(&header.algorithm) {
-            return Err("it is signed with an algorithm that is not accepted".into());
+            return Err("the token is signed with an algorithm that is not accepted".into());
         }
         Ok(())
     }

@@ -190,3 +190,42 @@ async fn a_refusal_costs_no_second_verification_and_does_not_last() {
     );
     assert_eq!(&*world.caller(&token).await.id, "agency:ana");
 }
+
+/// Issuers that do not follow RFC 9068 or have no configuration, as many that are in use.
+#[tokio::test]
+async fn an_issuer_of_another_kind_is_described_in_the_file() {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let lines = format!(
+        "  jwks_uri: {}/keys\n  token_type: jwt\n  audiences: [api, other]\n  scopes: {{w: [create]}}\n",
+        issuer.url
+    );
+    let world = World::new(&issuer.file(&lines));
+    let mut payload = issuer.payload();
+    payload["aud"] = json!(["account", "api"]);
+    payload["exp"] = serde_json::from_str(&format!("{}.5", NOW + 600)).expect("sound test data");
+    let object = payload.as_object_mut().expect("sound test data");
+    for name in ["scope", "client_id"] {
+        object.remove(name);
+    }
+    payload["azp"] = "portal".into();
+    payload["scp"] = json!(["w", "x"]);
+    for token_type in [Some("JWT"), Some("application/JWT"), Some("at+jwt"), None] {
+        let mut header = json!({"alg": "ES256", "kid": "k"});
+        if let Some(token_type) = token_type {
+            header["typ"] = token_type.into();
+        }
+        let caller = world.caller(&signer.token(&header.to_string(), &payload.to_string())).await;
+        assert_eq!(caller.client.as_deref(), Some("portal"), "{token_type:?}");
+        assert_eq!(caller.granted, [Operation::Create].into_iter().collect());
+        assert_eq!(
+            caller.expires.map(jiff::Timestamp::as_millisecond),
+            Some((NOW + 630) * 1_000 + 500)
+        );
+    }
+    let header = json!({"alg": "ES256", "kid": "k", "typ": "dpop+jwt"}).to_string();
+    let refusal = world.refusal(&signer.token(&header, &payload.to_string())).await;
+    assert_eq!(refusal, "the token is not an access token: its `typ` is not `JWT`");
+    assert_eq!((issuer.key_fetches(), issuer.configuration_fetches()), (1, 0));
+    assert_eq!(application::Identity::published(&*world.identity).issuers[0].configuration, None);
+}
