@@ -1,23 +1,29 @@
 //! The use cases of the change log.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::Collection;
 
-use crate::ports::{ChangeLog, LogPage, LoggedChange, Sequence};
+use crate::ports::{CallerDirectory, CallerNames, ChangeLog, LogPage, LoggedChange, Sequence};
 use crate::{AccessControl, ApplicationError, Caller, Result};
 
 /// Reads the change log.
 #[derive(Clone)]
 pub struct ChangeService {
     log: Arc<dyn ChangeLog>,
+    callers: Arc<dyn CallerDirectory>,
     access: AccessControl,
 }
 
 impl ChangeService {
-    /// The use cases over a log.
-    pub fn new(log: Arc<dyn ChangeLog>, access: AccessControl) -> Self {
-        Self { log, access }
+    /// The use cases over a log, with the names of those who made the changes.
+    pub fn new(
+        log: Arc<dyn ChangeLog>,
+        callers: Arc<dyn CallerDirectory>,
+        access: AccessControl,
+    ) -> Self {
+        Self { log, callers, access }
     }
 
     /// Returns `true` if a caller may be told of a change.
@@ -69,6 +75,24 @@ impl ChangeService {
     /// `Store`.
     pub async fn follow_for_all(&self, after: Sequence, limit: u64) -> Result<LogPage> {
         Ok(self.log.changes(after, None, limit).await?)
+    }
+
+    /// Returns the display names of the callers who made changes, as far as they are known.
+    ///
+    /// # Errors
+    /// `Store`.
+    pub async fn caller_names(
+        &self,
+        _caller: &Caller,
+        changes: &[LoggedChange],
+    ) -> Result<CallerNames> {
+        let ids: BTreeSet<_> =
+            changes.iter().filter_map(|change| change.author.caller.as_deref()).collect();
+        if ids.is_empty() {
+            return Ok(CallerNames::default());
+        }
+        let ids: Vec<_> = ids.into_iter().map(Box::from).collect();
+        Ok(self.callers.names(&ids).await?)
     }
 
     /// Returns the history that versions, revisions and numbers of changes belong to now.

@@ -31,7 +31,7 @@ pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstratio
 pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
-    Access, Answered, BookRule, CallerDirectory, CaseFiles, CaseReport, ChangeAuthor, ChangeLog,
+    Access, Answered, BookRule, CallerDirectory, CallerNames, CaseFiles, CaseReport, ChangeAuthor, ChangeLog,
     Clock, CollectionContent, CollectionWrite, Creator, History, IdGenerator, Identity, ItemChange,
     ItemChangeKind, ItemContent, ItemRepository, Links, ListedItem, ListedPage, LogPage,
     LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PastPageQuery, PastVersion,

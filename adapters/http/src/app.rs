@@ -104,7 +104,11 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(&base_url),
         gate: Arc::clone(&gate),
-        log: ChangeService::new(Arc::clone(&ports.changes), access.clone()),
+        log: ChangeService::new(
+            Arc::clone(&ports.changes),
+            Arc::clone(&ports.callers),
+            access.clone(),
+        ),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
         responses: MemoryBudget::of_mib(RESPONSE_BUDGET_MIB),
         comparisons: MemoryBudget::of_mib(COMPARISON_BUDGET_MIB),

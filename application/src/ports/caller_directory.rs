@@ -9,6 +9,9 @@ use jiff::Timestamp;
 
 use super::Result;
 
+/// Display names by the ids of callers.
+pub type CallerNames = HashMap<Box<str>, Arc<str>>;
+
 /// Keeps the display names of callers by their ids.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
@@ -20,7 +23,7 @@ pub trait CallerDirectory: Send + Sync {
 
     /// Returns the names that are known of these callers. A name MUST NOT be returned after this
     /// process has erased it, nor a minute after another process has.
-    async fn names(&self, ids: &[Box<str>]) -> Result<HashMap<Box<str>, Arc<str>>>;
+    async fn names(&self, ids: &[Box<str>]) -> Result<CallerNames>;
 
     /// Erases the name of a caller, and keeps none from now on, also of one who was never seen.
     /// Returns whether a name was known until now.

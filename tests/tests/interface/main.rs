@@ -1,6 +1,7 @@
 //! The interface from outside: what a client may rely on, asked of the real binary. One file per
 //! subject, or per URL where a URL has rules of its own.
 
+mod authors;
 mod cash_program;
 mod change_stream;
 mod changes;

@@ -208,6 +208,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicI64, Ordering};
 
+    use application::ports::MockCallerDirectory;
     use application::{AccessControl, ChangeAuthor, ChangeLog, NoPolicies, RepositoryError};
     use async_trait::async_trait;
     use domain::{Collection, ItemId, Version, WriteOperation};
@@ -260,7 +261,9 @@ mod tests {
 
     fn feed(changes: i64) -> (ChangeFeed, Arc<Counter>) {
         let log = Arc::new(Counter(AtomicI64::new(changes)));
-        (ChangeFeed::new(ChangeService::new(Arc::<Counter>::clone(&log), access())), log)
+        let names = Arc::new(MockCallerDirectory::new());
+        let service = ChangeService::new(Arc::<Counter>::clone(&log), names, access());
+        (ChangeFeed::new(service), log)
     }
 
     #[tokio::test(start_paused = true)]

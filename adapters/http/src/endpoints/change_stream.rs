@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, LoggedChange, Sequence};
+use application::{Caller, CallerNames, LoggedChange, Sequence};
 use bytes::Bytes;
 use domain::Collection;
 use futures_util::stream;
@@ -182,7 +182,9 @@ impl Streaming {
     }
 
     fn represent(&self, change: &LoggedChange) -> Event {
-        let data = Change::of(change, self.history, &self.base_url).to_json();
+        // Names are not looked up for every listener.
+        let data =
+            Change::of((change, &CallerNames::new()), self.history, &self.base_url).to_json();
         let id = self.cursor(change.sequence);
         let event = json!({
             "specversion": "1.0",

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ApplicationError, Caller, ChangeService, LogPage, RepositoryError};
+use application::{ApplicationError, Caller, CallerNames, ChangeService, LogPage, RepositoryError};
 use poem::{Endpoint, Request, Response, Result};
 use poem_openapi::types::ToJSON;
 
@@ -35,8 +35,8 @@ impl Endpoint for Changes {
         // Taken before the log is read: what is read may be newer than it says, never older.
         let history = History::of(&self.service.history());
         require_own(query.after, history)?;
-        let page = self.page(caller_of(&request), &query).await.map_err(Problem::from)?;
-        let page = ChangePage::of(&query, &page, history, &self.base_url);
+        let (page, names) = self.page(caller_of(&request), &query).await.map_err(Problem::from)?;
+        let page = ChangePage::of(&query, (&page, &names), history, &self.base_url);
         let response = content::answer(&request, page.to_json_string())?;
         Ok(with_links(response, &page.targets()))
     }
@@ -47,9 +47,13 @@ impl Changes {
         &self,
         caller: &Caller,
         query: &ChangesQuery,
-    ) -> Result<LogPage, ApplicationError> {
+    ) -> Result<(LogPage, CallerNames), ApplicationError> {
         let after = query.after.map(|after| after.sequence).unwrap_or_default();
-        let page = self.service.page(caller, after, query.collection, query.page_size);
+        let page = async {
+            let page = self.service.page(caller, after, query.collection, query.page_size).await?;
+            let names = self.service.caller_names(caller, &page.changes).await?;
+            Ok((page, names))
+        };
         let page = tokio::time::timeout(self.time_limit, page).await;
         page.unwrap_or(Err(ApplicationError::Store(RepositoryError::Unavailable)))
     }

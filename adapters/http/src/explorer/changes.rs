@@ -1,6 +1,6 @@
 //! The page of the change log: the latest changes, which a script keeps up with.
 
-use application::{Caller, ChangeAuthor, LoggedChange, Sequence};
+use application::{Caller, CallerNames, ChangeAuthor, LoggedChange, Sequence};
 use askama::Template;
 use domain::{Collection, WriteOperation};
 use poem::Request;
@@ -40,12 +40,18 @@ pub struct ChangeRow {
     pub author: String,
 }
 
-/// Who made a change, as a sentence goes on after "by".
-pub(super) fn author(ChangeAuthor { caller, acting, .. }: &ChangeAuthor) -> String {
-    let caller = caller.as_deref().unwrap_or("anonymous");
+/// The author of a change, as a sentence goes on after "by".
+pub(super) fn author(
+    ChangeAuthor { caller, acting, .. }: &ChangeAuthor,
+    names: &CallerNames,
+) -> String {
+    let caller = match caller.as_deref() {
+        Some(id) => names.get(id).map_or_else(|| id.to_owned(), |name| format!("{name} ({id})")),
+        None => "anonymous".to_owned(),
+    };
     match acting {
         Some(acting) => format!("{acting} for {caller}"),
-        None => caller.to_owned(),
+        None => caller,
     }
 }
 
@@ -85,7 +91,8 @@ impl Explorer {
             let page = log.follow(caller, after, collection, most).await?;
             let is_end = page.read_to <= after || page.read_to >= last;
             after = page.read_to;
-            found.extend(page.changes.iter().map(|change| self.change_row(change)));
+            let names = log.caller_names(caller, &page.changes).await?;
+            found.extend(page.changes.iter().map(|change| self.change_row(change, &names)));
             if is_end {
                 break;
             }
@@ -95,7 +102,7 @@ impl Explorer {
         Ok(found)
     }
 
-    fn change_row(&self, change: &LoggedChange) -> ChangeRow {
+    fn change_row(&self, change: &LoggedChange, names: &CallerNames) -> ChangeRow {
         let own = self.links.item(change.collection, change.item);
         let is_removal = change.kind == WriteOperation::Delete;
         ChangeRow {
@@ -105,7 +112,7 @@ impl Explorer {
             item: change.item.to_string(),
             href: if is_removal { format!("{own}/history") } else { own },
             version: change.version.number(),
-            author: author(&change.author),
+            author: author(&change.author, names),
         }
     }
 }

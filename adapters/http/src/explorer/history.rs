@@ -1,6 +1,6 @@
 //! The page of an item's history: its versions, the newest first, and the way back to each.
 
-use application::{ApplicationError, Caller, ItemAddress, LoggedChange, View};
+use application::{ApplicationError, Caller, CallerNames, ItemAddress, LoggedChange, View};
 use askama::Template;
 use domain::WriteOperation;
 use poem::Request;
@@ -63,6 +63,7 @@ impl Explorer {
         let service = self.service(group)?;
         let (page, size) = (query.page, query.page_size);
         let found = service.versions(caller, item, page, size).await?;
+        let names = self.context.log.caller_names(caller, &found.versions).await?;
         // For the condition of a restoration: what is there when it is shown.
         let current = match service.get(caller, item, &View::default()).await {
             Ok((shown, _)) => Some(shown),
@@ -83,7 +84,7 @@ impl Explorer {
             tag: current.map(|shown| self.tag(&shown)).unwrap_or_default(),
             api: self.links.to(&api),
             latest,
-            versions: found.versions.iter().map(|it| row(it, &own, latest)).collect(),
+            versions: found.versions.iter().map(|it| row(it, &names, &own, latest)).collect(),
             newer: (page > 1).then(|| to(page - 1)),
             older: (page < pages).then(|| to(page + 1)),
             own,
@@ -91,7 +92,7 @@ impl Explorer {
     }
 }
 
-fn row(change: &LoggedChange, own: &str, latest: i64) -> VersionRow {
+fn row(change: &LoggedChange, names: &CallerNames, own: &str, latest: i64) -> VersionRow {
     let number = change.version.number();
     let time = TIME.timestamp_to_string(&change.time);
     let is_removal = change.kind == WriteOperation::Delete;
@@ -103,7 +104,7 @@ fn row(change: &LoggedChange, own: &str, latest: i64) -> VersionRow {
         difference: previous
             .map(|before| format!("{own}/diff?from={}&to={number}", before.number())),
         time,
-        author: author(&change.author),
+        author: author(&change.author, names),
         is_latest: number == latest,
     }
 }

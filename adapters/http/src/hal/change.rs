@@ -1,6 +1,6 @@
 //! The representations of changes: values of the types that the document describes.
 
-use application::{ChangeAuthor, LogPage, LoggedChange};
+use application::{CallerNames, ChangeAuthor, LogPage, LoggedChange};
 use poem_openapi::Object;
 
 use crate::base_url::BaseUrl;
@@ -53,6 +53,9 @@ pub struct Change {
     time: DateTime,
     /// Who did it; `null` for an anonymous caller.
     caller: StringOrNull,
+    /// The name of the caller, where it is known.
+    #[oai(skip_serializing_if_is_none)]
+    caller_name: Option<String>,
     /// Who acted for the caller; `null` if nobody did.
     acting: StringOrNull,
     /// The program that was used; `null` if it is not known.
@@ -73,9 +76,15 @@ pub struct ChangeLinks {
 }
 
 impl ChangePage {
-    /// Represents a part of the log.
-    pub fn of(query: &ChangesQuery, page: &LogPage, history: History, base_url: &BaseUrl) -> Self {
-        let changes = page.changes.iter().map(|change| Change::of(change, history, base_url));
+    /// Represents a part of the log, with the names of callers.
+    pub fn of(
+        query: &ChangesQuery,
+        (page, names): (&LogPage, &CallerNames),
+        history: History,
+        base_url: &BaseUrl,
+    ) -> Self {
+        let changes =
+            page.changes.iter().map(|change| Change::of((change, names), history, base_url));
         let next = LogPosition { history, sequence: page.read_to };
         Self {
             links: ChangePageLinks {
@@ -94,6 +103,11 @@ impl ChangePage {
     }
 }
 
+/// The name of a caller, where it is known.
+pub fn name_of(names: &CallerNames, caller: Option<&str>) -> Option<String> {
+    names.get(caller?).map(ToString::to_string)
+}
+
 fn page_link(query: &ChangesQuery, after: Option<LogPosition>, base_url: &BaseUrl) -> Link {
     let after = after.map(|after| format!("after={}&", change_cursor::write(after)));
     let group = query.collection.map(|collection| format!("group={}&", collection.name()));
@@ -102,8 +116,12 @@ fn page_link(query: &ChangesQuery, after: Option<LogPosition>, base_url: &BaseUr
 }
 
 impl Change {
-    /// Represents a change.
-    pub fn of(change: &LoggedChange, history: History, base_url: &BaseUrl) -> Self {
+    /// Represents a change, with the name of its caller if that is among the names.
+    pub fn of(
+        (change, names): (&LoggedChange, &CallerNames),
+        history: History,
+        base_url: &BaseUrl,
+    ) -> Self {
         let item = links::item(base_url, GroupSpec::of(change.collection), None, change.item);
         let ChangeAuthor { caller, acting, client, request_id } = change.author.clone();
         Self {
@@ -112,6 +130,7 @@ impl Change {
             version: Number(change.version.number().into()),
             kind: Kind(change.kind.change_name().into()),
             time: DateTime(TIME.timestamp_to_string(&change.time).into()),
+            caller_name: name_of(names, caller.as_deref()),
             caller: StringOrNull(caller.into()),
             acting: StringOrNull(acting.into()),
             client: StringOrNull(client.into()),

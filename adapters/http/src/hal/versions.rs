@@ -1,9 +1,10 @@
 //! The versions of an item as HAL: values of the types that the document describes.
 
-use application::{ChangeAuthor, LoggedChange, VersionPage};
+use application::{CallerNames, ChangeAuthor, LoggedChange, VersionPage};
 use domain::WriteOperation;
 use poem_openapi::Object;
 
+use super::change::name_of;
 use crate::headers::link::Targets;
 use crate::openapi::values::{CollectionLinks, DateTime, Kind, Link, Number, StringOrNull};
 use crate::query::VersionsQuery;
@@ -43,6 +44,9 @@ pub struct VersionEntry {
     kind: Kind,
     /// Who did it; `null` for an anonymous caller.
     caller: StringOrNull,
+    /// The name of the caller, where it is known.
+    #[oai(skip_serializing_if_is_none)]
+    caller_name: Option<String>,
     /// Who acted for the caller; `null` if nobody did.
     acting: StringOrNull,
     /// The program that was used; `null` if it is not known.
@@ -65,13 +69,17 @@ pub struct VersionLinks {
 }
 
 impl VersionHistory {
-    /// Represents a page of the versions of the item at `item_url`.
-    pub fn of(item_url: &str, query: &VersionsQuery, page: &VersionPage) -> Self {
+    /// Represents a page of the versions of the item at `item_url`, with the names of callers.
+    pub fn of(
+        item_url: &str,
+        query: &VersionsQuery,
+        (page, names): (&VersionPage, &CallerNames),
+    ) -> Self {
         let url = format!("{item_url}/versions");
         let VersionsQuery { page: number, page_size } = *query;
         let page_count = page.latest.number().unsigned_abs().div_ceil(page_size);
         let link = |number: u64| Link::to(format!("{url}?page={number}&page_size={page_size}"));
-        let versions = page.versions.iter().map(|version| VersionEntry::of(&url, version));
+        let versions = page.versions.iter().map(|version| VersionEntry::of(&url, version, names));
         Self {
             links: CollectionLinks {
                 own: link(number),
@@ -99,7 +107,7 @@ impl VersionHistory {
 }
 
 impl VersionEntry {
-    fn of(url: &str, version: &LoggedChange) -> Self {
+    fn of(url: &str, version: &LoggedChange, names: &CallerNames) -> Self {
         let own = format!("{url}/{}", version.version);
         let previous = version.previous_version();
         let diff = previous.filter(|_| version.kind != WriteOperation::Delete);
@@ -108,6 +116,7 @@ impl VersionEntry {
             version: Number(version.version.number().into()),
             time: DateTime(TIME.timestamp_to_string(&version.time).into()),
             kind: Kind(version.kind.change_name().into()),
+            caller_name: name_of(names, caller.as_deref()),
             caller: StringOrNull(caller.into()),
             acting: StringOrNull(acting.into()),
             client: StringOrNull(client.into()),

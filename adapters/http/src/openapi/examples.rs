@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use application::query::{Total, tokenizer};
 use application::{
-    ChangeAuthor, Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange, PastVersion,
-    Revision, Sequence, ShownItem, VersionPage,
+    CallerNames, ChangeAuthor, Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange,
+    PastVersion, Revision, Sequence, ShownItem, VersionPage,
 };
 use domain::{Item, ItemId, Members, Proposal, Resource, Version, WriteOperation};
 use jiff::Timestamp;
@@ -66,7 +66,10 @@ pub fn response(group: Group, operation: Operation, base_url: &BaseUrl) -> (&'st
             let page = VersionPage { versions, latest: shown.item.version, exists: true };
             let query = VersionsQuery { page: 1, page_size: DEFAULT_PAGE_SIZE };
             let url = links::item(base_url, group, parent, shown.item.id);
-            ("{stem}Versions", VersionHistory::of(&url, &query, &page).to_json_string())
+            (
+                "{stem}Versions",
+                VersionHistory::of(&url, &query, (&page, &CallerNames::new())).to_json_string(),
+            )
         }
         Operation::Compare => {
             let operations = r#"[{"op":"replace","path":"/note","value":"corrected"},{"op":"remove","path":"/draft"}]"#;

@@ -1,10 +1,9 @@
 //! The port over an engine. Names that were read lately are kept in memory.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use application::{CallerDirectory, RepositoryError};
+use application::{CallerDirectory, CallerNames, RepositoryError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
@@ -48,13 +47,7 @@ impl SqlCallerDirectory {
     }
 
     /// Keeps what was read of some callers, unless a name has changed since.
-    fn remember(
-        &self,
-        ids: &[&str],
-        found: &HashMap<Box<str>, Arc<str>>,
-        read_at: Instant,
-        edition: u64,
-    ) {
+    fn remember(&self, ids: &[&str], found: &CallerNames, read_at: Instant, edition: u64) {
         let current = self.edition();
         if *current == edition {
             for id in ids {
@@ -89,11 +82,8 @@ impl CallerDirectory for SqlCallerDirectory {
         Ok(())
     }
 
-    async fn names(
-        &self,
-        ids: &[Box<str>],
-    ) -> Result<HashMap<Box<str>, Arc<str>>, RepositoryError> {
-        let (mut names, mut unknown) = (HashMap::new(), Vec::new());
+    async fn names(&self, ids: &[Box<str>]) -> Result<CallerNames, RepositoryError> {
+        let (mut names, mut unknown) = (CallerNames::new(), Vec::new());
         for id in ids {
             match self.cached(id) {
                 Some(Some(name)) => drop(names.insert(id.clone(), name)),

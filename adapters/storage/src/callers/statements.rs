@@ -1,8 +1,6 @@
 //! The statements over the table of callers. An empty name marks a caller who was erased.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
+use application::CallerNames;
 use jiff::Timestamp;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
@@ -61,7 +59,7 @@ pub(crate) fn names(dialect: &Dialect, ids: &[&str]) -> Statement {
 }
 
 /// The names that were found.
-pub(crate) fn found(rows: &[QueryResult]) -> Result<HashMap<Box<str>, Arc<str>>, DbErr> {
+pub(crate) fn found(rows: &[QueryResult]) -> Result<CallerNames, DbErr> {
     let entry = |row: &QueryResult| {
         let (id, name): (String, String) =
             (row_mapping::get(row, "id")?, row_mapping::get(row, "name")?);

@@ -32,7 +32,8 @@ impl GroupEndpoint {
         let (number, size) = (query.page, query.page_size);
         let page = self.service.versions(caller_of(request), item, number, size).await?;
         let item = links::item(&self.context.base_url, self.group, item.parent, item.id);
-        let history = VersionHistory::of(&item, &query, &page);
+        let names = self.context.log.caller_names(caller_of(request), &page.versions).await?;
+        let history = VersionHistory::of(&item, &query, (&page, &names));
         let (body, targets) = (history.to_json_string(), history.targets());
         let response = content::answer(request, self.context.body(body.len(), || body).await?)?;
         Ok(with_links(response, &targets))
