@@ -41,9 +41,8 @@ impl SqlCallerDirectory {
         Self { engine, cache: Cache::new(CACHED), edition: Mutex::default() }
     }
 
-    fn cached(&self, id: &str) -> Option<Option<Arc<str>>> {
-        let cached = self.cache.get(id)?;
-        (cached.read_at.elapsed() < MAX_AGE).then_some(cached.name)
+    fn cached(&self, id: &str) -> Option<CachedName> {
+        self.cache.get(id).filter(|cached| cached.read_at.elapsed() < MAX_AGE)
     }
 
     /// Keeps what was read of some callers, unless a name has changed since.
@@ -86,8 +85,7 @@ impl CallerDirectory for SqlCallerDirectory {
         let (mut names, mut unknown) = (CallerNames::new(), Vec::new());
         for id in ids {
             match self.cached(id) {
-                Some(Some(name)) => drop(names.insert(id.clone(), name)),
-                Some(None) => {}
+                Some(cached) => names.extend(cached.name.map(|name| (id.clone(), name))),
                 None => unknown.push(&**id),
             }
         }

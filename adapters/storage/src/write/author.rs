@@ -12,5 +12,5 @@ pub(crate) fn values(warrant: &Warrant) -> [Option<&str>; COLUMNS.len()] {
 
 /// A string for each of the columns, one after the other.
 pub(crate) fn each(text: impl Fn(&str) -> String) -> String {
-    COLUMNS.map(|name| text(name)).concat()
+    COLUMNS.map(text).concat()
 }
