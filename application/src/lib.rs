@@ -31,12 +31,12 @@ pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstratio
 pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
-    Access, Answered, BookRule, CallerDirectory, CallerNames, CaseFiles, CaseReport, ChangeAuthor, ChangeLog,
-    Clock, CollectionContent, CollectionWrite, Creator, History, IdGenerator, Identity, ItemChange,
-    ItemChangeKind, ItemContent, ItemRepository, Links, ListedItem, ListedPage, LogPage,
-    LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PastPageQuery, PastVersion,
-    Policies, PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach,
-    ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial,
+    Access, Answered, BookRule, CallerDirectory, CallerNames, CaseFiles, CaseReport, ChangeAuthor,
+    ChangeLog, Clock, CollectionContent, CollectionWrite, Creator, History, IdGenerator, Identity,
+    ItemChange, ItemChangeKind, ItemContent, ItemRepository, Links, ListedItem, ListedPage,
+    LogPage, LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PastPageQuery,
+    PastVersion, Policies, PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy,
+    Reach, ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial,
     RuleTrials, Rules, Scope, Sequence, ShownItem, Totals, TracedExpression, TrialError,
     TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict, Unrecognized, ValueCount,
     ValueCounts, Warrant, WriteMetadata, WrittenCase, WrittenRule,

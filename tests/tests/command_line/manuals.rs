@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::{VARIABLES, command, folder, refused, run, text};
 
 /// Every command, as the file of its page is named.
-pub const COMMANDS: [&str; 19] = [
+pub const COMMANDS: [&str; 23] = [
     "serve",
     "migrate",
     "seed",
@@ -14,6 +14,10 @@ pub const COMMANDS: [&str; 19] = [
     "export",
     "import",
     "load",
+    "callers",
+    "callers-erase",
+    "keys",
+    "keys-new",
     "rules",
     "rules-check",
     "rules-test",
