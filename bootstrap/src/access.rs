@@ -40,7 +40,10 @@ impl AccessFiles {
             (None, Some(_)) => tracing::warn!(
                 "callers are not asked who they are, so only policies for `anyone` count"
             ),
-            _ => {}
+            (None, None) => tracing::warn!(
+                "callers are not asked who they are: everybody who reaches the service may do everything"
+            ),
+            (Some(_), Some(_)) => {}
         }
         Ok(Self { identity, policies })
     }

@@ -24,7 +24,7 @@ pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
 const EXAMPLES: &str = "\
 Examples:
   proposal-service --demo
-  proposal-service --listen 0.0.0.0:8080 --base-url https://proposals.example.org
+  proposal-service --listen 0.0.0.0:8080 --base-url https://proposals.example.org --identity identity.yaml
   PROPOSAL_SERVICE_DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service migrate
   proposal-service seed --proposals 1000 --library 50
   proposal-service backup backup/proposals.db

@@ -6,44 +6,33 @@ use std::time::Duration;
 
 use application::table::FORMATS;
 use application::{
-    AccessControl, ChangeService, Clock, Identity, NoPolicies, Ports, ResourceLimits,
-    ResourceUseCases, RuleBook, RuleCatalog, RuleTrialService, resource_use_cases,
+    AccessControl, ChangeService, Clock, NoPolicies, Ports, ResourceLimits, ResourceUseCases,
+    RuleBook, RuleCatalog, RuleTrialService, resource_use_cases,
 };
-use domain::{Collection, Operation as Permission};
+use domain::Operation as Permission;
 use jiff::SignedDuration;
-use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, EndpointExt, Response, Route};
 use tokio::sync::{Semaphore, watch};
 
 use crate::base_url::BaseUrl;
-use crate::endpoints::access::{Evaluation, OwnAccess};
 use crate::endpoints::change_feed::ChangeFeed;
 use crate::endpoints::change_stream::ChangeStream;
-use crate::endpoints::changes::Changes;
-use crate::endpoints::documentation::{Changing, Documentation, Served};
-use crate::endpoints::entry_point::EntryPoint;
+use crate::endpoints::documentation::{Changing, Documentation};
 use crate::endpoints::exports::{EXPORTS_AT_WORK, ExportResources, Exports, MOST_EXPORTS};
-use crate::endpoints::health::{Health, Ready};
+use crate::endpoints::health::Ready;
 use crate::endpoints::imports::{ImportResources, Imports};
-use crate::endpoints::policies::Policies;
-use crate::endpoints::problem_pages;
-use crate::endpoints::protected_resource::ProtectedResource;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
-use crate::endpoints::rule_trials::RuleTrials;
-use crate::endpoints::rules::Rules;
 use crate::explorer::{Deployment, ExploredGroup, Explorer};
 use crate::groups::{GROUPS, Group, PathForm};
 use crate::headers::media_type::MediaType;
-use crate::links::{
-    ACCESS, CHANGE_STREAM, CHANGES, EVALUATION, EXPORTS, HEALTH, IMPORTS, POLICIES, POLICY,
-    PROTECTED_RESOURCE, READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES,
-};
+use crate::links::{EXPORTS, IMPORTS};
 use crate::middleware::cors::Cors;
 use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::rate_limit::{Network, Rate, RateLimits};
 use crate::middleware::request_context::RequestContext;
+use crate::own_paths::OwnPaths;
 use crate::request::body::BodyReader;
 use crate::request::memory_budget::MemoryBudget;
 
@@ -104,11 +93,7 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(&base_url),
         gate: Arc::clone(&gate),
-        log: ChangeService::new(
-            Arc::clone(&ports.changes),
-            Arc::clone(&ports.callers),
-            access.clone(),
-        ),
+        log: change_service(ports, &access),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
         responses: MemoryBudget::of_mib(RESPONSE_BUDGET_MIB),
         comparisons: MemoryBudget::of_mib(COMPARISON_BUDGET_MIB),
@@ -143,11 +128,8 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
                 routes = routes.at(path, endpoint);
             }
         }
-        let endpoint = GroupEndpoint::new(group, service, Arc::clone(&context));
-        for form in PathForm::ALL {
-            let (types, methods) = (group.response_types(), endpoint.methods(form));
-            let by_method = MethodRouter::new(&gate, types, methods);
-            routes = routes.at(group.path_of(form), by_method);
+        for (path, endpoint) in paths_of(group, service, &context) {
+            routes = routes.at(path, endpoint);
         }
     }
     let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
@@ -162,6 +144,25 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
         routes = routes.at(path, endpoint);
     }
     RequestContext::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
+}
+
+fn change_service(ports: &Ports, access: &AccessControl) -> ChangeService {
+    let (log, callers) = (Arc::clone(&ports.changes), Arc::clone(&ports.callers));
+    ChangeService::new(log, callers, access.clone())
+}
+
+/// The paths of a group, by their forms.
+fn paths_of(
+    group: Group,
+    service: Arc<dyn ResourceUseCases>,
+    context: &Arc<HttpContext>,
+) -> impl Iterator<Item = (String, MethodRouter)> {
+    let endpoint = GroupEndpoint::new(group, service, Arc::clone(context));
+    let gate = Arc::clone(&context.gate);
+    PathForm::ALL.into_iter().map(move |form| {
+        let (types, methods) = (group.response_types(), endpoint.methods(form));
+        (group.path_of(form), MethodRouter::new(&gate, types, methods))
+    })
 }
 
 /// The exports and imports of the groups that show whole collections.
@@ -208,93 +209,6 @@ impl Transfers {
             (format!("{EXPORTS}/{name}.{}", format.extension), router)
         });
         exports.chain([(format!("{IMPORTS}/{name}"), imports)]).collect()
-    }
-}
-
-/// The types of the service's own representations.
-const HAL_TYPES: [MediaType; 2] = [MediaType::HAL, MediaType::JSON];
-
-/// The paths that belong to no group.
-struct OwnPaths<'a> {
-    context: &'a Arc<HttpContext>,
-    catalog: RuleCatalog,
-    explorer: Arc<Explorer>,
-    trials: RuleTrialService,
-    access: AccessControl,
-    identity: Option<Arc<dyn Identity>>,
-    /// The use cases of every group that shows a whole collection.
-    services: Vec<(Collection, Arc<dyn ResourceUseCases>)>,
-}
-
-impl OwnPaths<'_> {
-    fn all(
-        self,
-        stream: ChangeStream,
-        ready: Ready,
-        rule_schema: String,
-    ) -> Vec<(String, MethodRouter)> {
-        let Self { context, catalog, explorer, trials, access, identity, services } = self;
-        let (gate, base_url) = (&context.gate, || Arc::clone(&context.base_url));
-        let service = context.log.clone();
-        let changes = Changes { service, base_url: base_url(), time_limit: context.time_limit };
-        let rules = || {
-            let (catalog, explorer) = (catalog.clone(), Arc::clone(&explorer));
-            Rules { catalog, base_url: base_url(), explorer }.boxed()
-        };
-        let policies = || Policies { access: access.clone(), base_url: base_url() }.boxed();
-        let own_access = OwnAccess { access: access.clone(), context: Arc::clone(context) };
-        let evaluation =
-            Evaluation { access: access.clone(), services, context: Arc::clone(context) };
-        let protected = ProtectedResource { identity: identity.clone(), base_url: base_url() };
-        let trials = RuleTrials { service: trials, context: Arc::clone(context) };
-        let post = |endpoint: BoxEndpoint<'static>| {
-            let types = vec![MediaType::HAL, MediaType::JSON];
-            MethodRouter::new(gate, types, [(Method::POST, Asks::SignedIn, endpoint)])
-        };
-        let changing = Changing {
-            catalog: catalog.clone(),
-            access: access.clone(),
-            identity: identity.clone(),
-        };
-        let documentation = Arc::new(Documentation::new(base_url(), changing));
-        let page_of = |endpoint| problem_pages::get(gate, Asks::Anybody, endpoint);
-        let get = |types: &[MediaType], asks: Asks, endpoint: BoxEndpoint<'static>| {
-            MethodRouter::new(gate, types.to_vec(), [(Method::GET, asks, endpoint)])
-        };
-        // These have one representation each, so there is nothing to negotiate.
-        let fixed = |kind: MediaType, endpoint: BoxEndpoint<'static>| {
-            MethodRouter::unnegotiated(gate, kind, [(Method::GET, Asks::Nothing, endpoint)])
-        };
-        let entry_point = EntryPoint::new(&context.base_url, explorer.overview().boxed());
-        let paths = [
-            ("/", page_of(entry_point.boxed())),
-            (CHANGES, get(&HAL_TYPES, Asks::SomeRead, changes.boxed())),
-            (CHANGE_STREAM, get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream.boxed())),
-            (HEALTH, get(&[MediaType::JSON], Asks::Nothing, Health.boxed())),
-            (READINESS, get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
-            (RULES, get(&HAL_TYPES, Asks::Nothing, rules())),
-            (RULE, page_of(rules())),
-            (RULE_TRIAL, post(trials.boxed())),
-            (POLICIES, get(&HAL_TYPES, Asks::Nothing, policies())),
-            (POLICY, get(&HAL_TYPES, Asks::Nothing, policies())),
-            (ACCESS, get(&HAL_TYPES, Asks::Anybody, own_access.boxed())),
-            (EVALUATION, post(evaluation.boxed())),
-            (PROTECTED_RESOURCE, get(&[MediaType::JSON], Asks::Nothing, protected.boxed())),
-            (
-                "/openapi.json",
-                fixed(MediaType::JSON, Served::OpenApi(Arc::clone(&documentation)).boxed()),
-            ),
-            (RULE_SCHEMA, fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed())),
-            ("/favicon.ico", fixed(MediaType::ICON, Served::Icon.boxed())),
-        ];
-        let paths = paths.into_iter().map(|(path, router)| (path.to_owned(), router));
-        let explained = problem_pages::all(gate, &explorer).unwrap_or_default();
-        let pages = explorer.documentation(documentation.document()).unwrap_or_default();
-        let pages = pages.into_iter().map(|page| {
-            let served = Served::page(page.html, page.policy);
-            (page.path, fixed(MediaType::HTML, served.boxed()))
-        });
-        explained.into_iter().chain(paths).chain(pages).chain(explorer.routes()).collect()
     }
 }
 

@@ -19,6 +19,7 @@ mod headers;
 mod links;
 mod middleware;
 mod openapi;
+mod own_paths;
 mod problem;
 mod query;
 mod request;

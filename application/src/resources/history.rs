@@ -228,7 +228,7 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         if let Some(answered) = self.answered(options).await? {
             let is_created = answered.kind == WriteOperation::Create;
             let written = self.written_by(caller, answered.into());
-            return Ok(Restored { is_created, written });
+            return Ok(Restored { written, is_created });
         }
         let (_, past) = self.version(&options.caller, item, version).await?;
         require_memory(write, &past)?;

@@ -21,7 +21,9 @@ use tests::binary;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables that the service reads; tests must not meet the developer's.
-const VARIABLES: [&str; 23] = [
+const VARIABLES: [&str; 29] = [
+    "PROPOSAL_SERVICE_ADDRESS_RATE",
+    "PROPOSAL_SERVICE_ALLOW_ANONYMOUS",
     "PROPOSAL_SERVICE_BASE_URL",
     "PROPOSAL_SERVICE_BODY_TIMEOUT",
     "PROPOSAL_SERVICE_CORS_ORIGIN",
@@ -30,6 +32,7 @@ const VARIABLES: [&str; 23] = [
     "PROPOSAL_SERVICE_DRAIN_DELAY",
     "PROPOSAL_SERVICE_DRAIN_TIMEOUT",
     "PROPOSAL_SERVICE_IDEMPOTENCY_TTL",
+    "PROPOSAL_SERVICE_IDENTITY",
     "PROPOSAL_SERVICE_LISTEN",
     "PROPOSAL_SERVICE_LOG",
     "PROPOSAL_SERVICE_LOG_FORMAT",
@@ -38,12 +41,15 @@ const VARIABLES: [&str; 23] = [
     "PROPOSAL_SERVICE_MAX_IMPORT",
     "PROPOSAL_SERVICE_MAX_STREAMS",
     "PROPOSAL_SERVICE_MIGRATE",
+    "PROPOSAL_SERVICE_POLICIES",
+    "PROPOSAL_SERVICE_RATE",
     "PROPOSAL_SERVICE_REQUEST_TIMEOUT",
     "PROPOSAL_SERVICE_REQUIRE_IF_MATCH",
     "PROPOSAL_SERVICE_RULES",
     "PROPOSAL_SERVICE_STREAM_MAX_AGE",
     "PROPOSAL_SERVICE_TEMP_DIR",
     "PROPOSAL_SERVICE_TIME_ZONE",
+    "PROPOSAL_SERVICE_TRUSTED_PROXIES",
     "RUST_LOG",
 ];
 
@@ -306,6 +312,20 @@ fn a_folder_that_cannot_be_made_is_named() {
             .output()
             .unwrap();
     assert!(refused(&output, 1).contains("file/below"));
+}
+
+#[test]
+fn others_are_not_served_without_identity_unless_the_operator_wants_it() {
+    let beyond = ["--listen", "0.0.0.0:0"];
+    let proxied = ["--listen", "127.0.0.1:0", "--base-url", "https://proposals.example.org"];
+    for arguments in [&beyond[..], &proxied] {
+        let line = refused(&run(arguments), 2);
+        assert!(line.contains("--identity") && line.contains("--allow-anonymous"), "{line}");
+    }
+    let folder = folder();
+    let arguments = [&beyond[..], &["--allow-anonymous", "--migrate", "never"]].concat();
+    let said = command(&folder, &arguments).output().unwrap();
+    assert_eq!(said.status.code(), Some(1), "it only lacks a store: {}", text(&said.stderr));
 }
 
 #[test]

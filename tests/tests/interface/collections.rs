@@ -158,8 +158,10 @@ fn the_nested_library_is_paged_on_its_own() {
 
 #[test]
 fn links_lie_under_the_base_url_whatever_host_was_asked() {
-    let service =
-        Service::start_with(Store::Sqlite, &["--base-url", "https://api.example.org/rdi"]);
+    let service = Service::start_with(
+        Store::Sqlite,
+        &["--allow-anonymous", "--base-url", "https://api.example.org/rdi"],
+    );
     let created = service
         .post("/v1/proposals")
         .header("host", "evil.example")

@@ -102,7 +102,8 @@ fn the_reference_lists_every_operation_and_proposals_first() {
 
 #[test]
 fn pages_name_the_service_that_they_are_of() {
-    let service = Service::start_with(Store::Sqlite, &["--base-url", "https://example.org/api"]);
+    let arguments = ["--allow-anonymous", "--base-url", "https://example.org/api"];
+    let service = Service::start_with(Store::Sqlite, &arguments);
     let guide = service.get("/guide/find").send().expect(200);
     for part in [
         "curl -sG https://example.org/api/v1/proposals",

@@ -1,5 +1,5 @@
 //! The permissions of callers: `/v1/access` says it of the caller for every group, `/access/v1/evaluation`
-//! for one operation (OpenID `AuthZEN` Authorization API 1.0).
+//! for one operation (`OpenID` `AuthZEN` Authorization API 1.0).
 
 use std::sync::Arc;
 

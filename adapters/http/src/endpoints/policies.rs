@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use application::{AccessControl, PublishedPolicy};
+use domain::Operation;
 use poem::{Endpoint, Request, Response, Result};
 use serde_json::{Value, json};
 
@@ -57,7 +58,7 @@ impl Policies {
 
     fn represent(&self, policy: &PublishedPolicy) -> Value {
         let groups: Vec<_> = policy.collections.iter().map(|group| group.name()).collect();
-        let operations: Vec<_> = policy.operations.iter().map(|it| it.name()).collect();
+        let operations: Vec<_> = policy.operations.iter().map(Operation::name).collect();
         json!({
             "id": policy.id,
             "groups": groups,

@@ -46,7 +46,7 @@ pub const POLICY_PARAMETER: &str = "policy_id";
 /// The permissions of the caller.
 pub const ACCESS: &str = "/v1/access";
 
-/// Decides whether the caller may do one thing (OpenID `AuthZEN` Authorization API 1.0).
+/// Decides whether the caller may do one thing (`OpenID` `AuthZEN` Authorization API 1.0).
 pub const EVALUATION: &str = "/access/v1/evaluation";
 
 /// Where clients get tokens (RFC 9728).

@@ -85,12 +85,12 @@ impl RateLimits {
         let Some(limiter) = &self.addresses else { return Ok(()) };
         // A peer without an address is on this machine.
         let Some(address) = address_of(request, &self.trusted) else { return Ok(()) };
-        limiter.count_as("address", address)
+        limiter.count_as("address", &address)
     }
 
     /// Counts a request of a known caller.
     pub fn count_caller(&self, id: &str) -> Result<(), TooFast> {
-        self.callers.as_ref().map_or(Ok(()), |limiter| limiter.count_as("caller", id.into()))
+        self.callers.as_ref().map_or(Ok(()), |limiter| limiter.count_as("caller", &id.into()))
     }
 }
 
@@ -118,15 +118,15 @@ impl<K: Clone + Eq + Hash> RateLimiter<K> {
         Self { rate, began: Instant::now(), due: Cache::new(REMEMBERED) }
     }
 
-    fn count_as(&self, kind: &'static str, party: K) -> Result<(), TooFast> {
+    fn count_as(&self, kind: &'static str, party: &K) -> Result<(), TooFast> {
         let too_fast = |wait| TooFast { party: kind, rate: self.rate, wait };
         self.count(party).map(|_| ()).map_err(too_fast)
     }
 
     /// Counts a request of a party, or returns how long it has to wait.
-    pub fn count(&self, party: K) -> Result<Allowance, Duration> {
+    pub fn count(&self, party: &K) -> Result<Allowance, Duration> {
         let begin = || Ok::<_, Infallible>(Arc::default());
-        let Ok(due) = self.due.get_or_insert_with(&party, begin);
+        let Ok(due) = self.due.get_or_insert_with(party, begin);
         let now = nanos(self.began.elapsed());
         let interval = nanos(self.rate.interval).max(1);
         let burst = interval.saturating_mul(u64::from(self.rate.burst.max(1)));
@@ -219,22 +219,22 @@ mod tests {
     async fn as_many_as_the_burst_come_at_once_and_then_one_in_an_interval() {
         let rate = Rate { interval: Duration::from_millis(10), burst: 4 };
         let limiter = RateLimiter::new(rate);
-        let remaining: Vec<_> = (0..4).map(|_| limiter.count("a").unwrap().remaining).collect();
+        let remaining: Vec<_> = (0..4).map(|_| limiter.count(&"a").unwrap().remaining).collect();
         assert_eq!(remaining, [3, 2, 1, 0]);
-        assert_eq!(limiter.count("a"), Err(Duration::from_millis(10)));
-        assert!(limiter.count("b").is_ok(), "others are not limited");
+        assert_eq!(limiter.count(&"a"), Err(Duration::from_millis(10)));
+        assert!(limiter.count(&"b").is_ok(), "others are not limited");
         advance(Duration::from_millis(10)).await;
-        assert_eq!(limiter.count("a").unwrap().remaining, 0);
-        assert!(limiter.count("a").is_err());
+        assert_eq!(limiter.count(&"a").unwrap().remaining, 0);
+        assert!(limiter.count(&"a").is_err());
         advance(Duration::from_secs(1)).await;
-        assert_eq!(limiter.count("a").unwrap().remaining, 3);
+        assert_eq!(limiter.count(&"a").unwrap().remaining, 3);
     }
 
     #[tokio::test(start_paused = true)]
     async fn many_parties_take_bounded_memory() {
         let limiter = RateLimiter::new(Rate { interval: Duration::from_secs(1), burst: 1 });
         for party in 0..200_000_u32 {
-            let _ = limiter.count(party);
+            let _ = limiter.count(&party);
         }
         assert!(limiter.due.len() <= super::REMEMBERED);
     }

@@ -25,25 +25,26 @@ use crate::links;
 pub struct Problem {
     kind: &'static ProblemKind,
     detail: String,
-    violations: Option<Violations>,
-    /// The errors of the rows of a file.
-    rows: Vec<(u64, Violation)>,
-    /// The policies that refuse.
-    policies: Vec<Box<str>>,
+    more: More,
     headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// The members that a problem has beyond those of every one.
+#[derive(Debug)]
+enum More {
+    Nothing,
+    /// The errors of a body.
+    Violations(Violations),
+    /// The errors of the rows of a file, by their numbers.
+    Rows(Vec<(u64, Violation)>),
+    /// The policies that refuse.
+    Policies(Vec<Box<str>>),
 }
 
 impl Problem {
     /// A problem of a kind; `detail` is about this request.
     pub fn new(kind: &'static ProblemKind, detail: impl Into<String>) -> Self {
-        Self {
-            kind,
-            detail: detail.into(),
-            violations: None,
-            rows: Vec::new(),
-            policies: Vec::new(),
-            headers: Vec::new(),
-        }
+        Self { kind, detail: detail.into(), more: More::Nothing, headers: Vec::new() }
     }
 
     /// 503: the service is at a limit or its store out of reach.
@@ -64,7 +65,7 @@ impl Problem {
                 format!("{} errors were found; `errors` lists the first {count}.", count + omitted)
             }
         };
-        Self { violations: Some(violations), ..Self::new(&kinds::INVALID_MEMBERS, detail) }
+        Self { more: More::Violations(violations), ..Self::new(&kinds::INVALID_MEMBERS, detail) }
     }
 
     /// 422 for rows of a file; not all of them need be listed.
@@ -73,7 +74,7 @@ impl Problem {
         let detail = format!(
             "{refused} {were} refused, so nothing was imported; errors listed with their rows: {listed}."
         );
-        Self { rows, ..Self::new(&kinds::ROWS_REFUSED, detail) }
+        Self { more: More::Rows(rows), ..Self::new(&kinds::ROWS_REFUSED, detail) }
     }
 
     /// Adds a header to the response.
@@ -106,7 +107,9 @@ impl Problem {
 
     /// The single errors.
     pub fn violations(&self) -> impl Iterator<Item = &Violation> {
-        self.violations.iter().flat_map(Violations::iter)
+        let violations =
+            if let More::Violations(violations) = &self.more { Some(violations) } else { None };
+        violations.into_iter().flat_map(Violations::iter)
     }
 
     /// The headers that its response has.
@@ -134,38 +137,41 @@ impl Problem {
             "detail": self.detail,
             "instance": format!("{base_url}{path}"),
         });
-        if let Some(violations) = &self.violations {
-            let entries = violations.iter().map(|violation| error_entry(base_url, violation));
-            members["errors"] = entries.collect();
-            if status == StatusCode::UNPROCESSABLE_ENTITY {
-                members["validation_messages"] = validation_messages(violations);
+        match &self.more {
+            More::Nothing => {}
+            More::Violations(violations) => {
+                let entries = violations.iter().map(|violation| error_entry(base_url, violation));
+                members["errors"] = entries.collect();
+                if status == StatusCode::UNPROCESSABLE_ENTITY {
+                    members["validation_messages"] = validation_messages(violations);
+                }
             }
-        }
-        if !self.rows.is_empty() {
-            let entries = self.rows.iter().map(|(row, violation)| {
-                let mut entry = cell_error(base_url, violation);
-                entry["row"] = (*row).into();
-                entry
-            });
-            members["errors"] = entries.collect();
-        }
-        if !self.policies.is_empty() {
-            let entry = |id: &Box<str>| json!({ "id": id, "href": links::policy(base_url, id) });
-            members["policies"] = self.policies.iter().map(entry).collect();
+            More::Rows(rows) => {
+                let entries = rows.iter().map(|(row, violation)| {
+                    let mut entry = cell_error(base_url, violation);
+                    entry["row"] = (*row).into();
+                    entry
+                });
+                members["errors"] = entries.collect();
+            }
+            More::Policies(policies) => {
+                let entry = |id: &str| json!({ "id": id, "href": links::policy(base_url, id) });
+                members["policies"] = policies.iter().map(|id| entry(id)).collect();
+            }
         }
         members
     }
 
     /// 403 for an operation that policies do not permit.
     pub fn not_permitted(detail: String, policies: Vec<Box<str>>) -> Self {
-        Self { policies, ..Self::new(&kinds::NOT_PERMITTED, detail) }
+        Self { more: More::Policies(policies), ..Self::new(&kinds::NOT_PERMITTED, detail) }
     }
 
     /// 400: the body as a whole cannot be used. `errors` says so as well, so that one reader serves
     /// 400 and 422.
     pub fn of_whole_body(kind: &'static ProblemKind, code: &'static str, detail: String) -> Self {
         let violation = Violation::new(domain::Pointer::root(), code, detail.clone());
-        Self { violations: Some(violation.into()), ..Self::new(kind, detail) }
+        Self { more: More::Violations(violation.into()), ..Self::new(kind, detail) }
     }
 
     /// 404 for an identifier that names nothing.
