@@ -12,6 +12,23 @@ use super::Scope;
 use crate::Caller;
 
 /// The part of the store that a reader reaches.
+///
+/// Nobody makes one by hand, and a scope alone reads nothing:
+///
+/// ```compile_fail,E0451
+/// # use application::{Reach, Scope};
+/// # use domain::Collection;
+/// let reach = Reach { scope: Scope::of(Collection::known("proposals")) };
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use application::{ItemRepository, Scope};
+/// # use domain::{Collection, ItemId};
+/// async fn read(repository: &dyn ItemRepository) {
+///     let scope = Scope::of(Collection::known("proposals"));
+///     let _ = repository.find(&scope, ItemId::NIL).await;
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reach {
     scope: Scope,
@@ -32,6 +49,25 @@ impl Reach {
 }
 
 /// The permission to write, and what the change log keeps of who writes.
+///
+/// A write without one does not compile:
+///
+/// ```compile_fail,E0063
+/// # use application::WriteMetadata;
+/// # use jiff::Timestamp;
+/// let metadata = WriteMetadata {
+///     time: Timestamp::UNIX_EPOCH,
+///     key: None,
+///     key_expires: Timestamp::UNIX_EPOCH,
+///     remarks: Box::default(),
+///     read_set: Vec::new(),
+/// };
+/// ```
+///
+/// ```compile_fail,E0451
+/// # use application::Warrant;
+/// let warrant = Warrant { caller: None, request_id: None };
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warrant {
     caller: Option<Arc<Principal>>,
