@@ -3,10 +3,28 @@
 
 use std::sync::Arc;
 
-use domain::{Collection, Operation};
+use domain::{Collection, ItemId, Operation};
 
-use crate::ports::{Access, Links, Policies, PublishedPolicy, Reach, Scope, Warrant};
+use crate::ports::{
+    Access, Links, Ownership, Policies, Ports, PublishedPolicy, Reach, Scope, Warrant,
+};
 use crate::{ApplicationError, Caller, Result, WriteOptions};
+
+/// Returns the relation of a caller to an item, for an explanation to the operator; `None` if there is
+/// no such item.
+///
+/// # Errors
+/// `Store`.
+pub async fn ownership_of(
+    ports: &Ports,
+    caller: &Caller,
+    collection: Collection,
+    id: ItemId,
+) -> Result<Option<Ownership>> {
+    let everything = Reach::of_the_service(Scope::of(collection));
+    let creator = ports.items.creator(&everything, id).await?;
+    Ok(creator.map(|creator| creator.ownership(caller)))
+}
 
 /// Asks the policies, and refuses what they do not permit.
 #[derive(Clone)]

@@ -23,7 +23,7 @@ mod rule_catalog;
 mod rule_trial;
 pub mod table;
 
-pub use access_control::AccessControl;
+pub use access_control::{AccessControl, ownership_of};
 pub use caller::Caller;
 pub use changes::ChangeService;
 pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};

@@ -11,9 +11,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use application::{CaseFiles, NoPolicies, PolicyFiles, Ports};
-use cli_adapter::{
-    AuditOptions, CommandError, DatabaseOptions, NewKeyOptions, OpenapiOptions, Opened, Wiring,
-};
+use cli_adapter::{CommandError, DatabaseOptions, NewKeyOptions, OpenapiOptions, Opened, Wiring};
 use domain::{Document, Proposal, Resource as _};
 use http_adapter::BaseUrl;
 use jiff::tz::TimeZone;
@@ -42,7 +40,7 @@ fn main() -> ExitCode {
         openapi,
         maintenance: |options| Box::new(store_options(options)),
         open_to_seed: |options| Box::pin(open_to_seed(options)),
-        open_to_audit: |options| Box::pin(open_to_audit(options)),
+        open_to_look: |options, rules, zone| Box::pin(open_to_look(options, rules, zone)),
         rules: |path| {
             let rules = RuleSet::load(path, &reserved()).map_err(failed)?;
             Ok(Box::new(rules) as Box<dyn CaseFiles>)
@@ -73,11 +71,15 @@ async fn open_to_seed(options: &DatabaseOptions) -> Result<Opened, CommandError>
     Ok(opened(store, Arc::new(ReloadableRules::none()), TimeZone::UTC))
 }
 
-async fn open_to_audit(options: &AuditOptions) -> Result<Opened, CommandError> {
-    let rules = open_rules(Some(&options.file))?;
-    let store = Store::connect_to_look(&store_options(&options.database)).await;
+async fn open_to_look(
+    options: &DatabaseOptions,
+    rules: Option<&Path>,
+    zone: TimeZone,
+) -> Result<Opened, CommandError> {
+    let rules = open_rules(rules)?;
+    let store = Store::connect_to_look(&store_options(options)).await;
     let store = store.map_err(store_error)?.ok_or(CommandError::NotMigrated)?;
-    Ok(opened(store, rules, options.time_zone.zone.clone()))
+    Ok(opened(store, rules, zone))
 }
 
 fn opened(store: Store, rules: Arc<ReloadableRules>, zone: TimeZone) -> Opened {

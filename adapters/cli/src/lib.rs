@@ -71,8 +71,9 @@ pub struct Wiring {
     pub maintenance: fn(&DatabaseOptions) -> Box<dyn Maintenance>,
     /// Opens a store for made-up data and prepares its schema.
     pub open_to_seed: fn(&DatabaseOptions) -> Work<'_, Opened>,
-    /// Opens a store that is only read, with the rules it is audited by.
-    pub open_to_audit: fn(&AuditOptions) -> Work<'_, Opened>,
+    /// Opens a store that is only read, with the rules of a path, in a time zone.
+    pub open_to_look:
+        for<'a> fn(&'a DatabaseOptions, Option<&'a Path>, TimeZone) -> Work<'a, Opened>,
     /// Makes a key for a machine, and its line for the identity file.
     pub new_key: fn(&NewKeyOptions) -> Result<[String; 2], CommandError>,
     /// Reads rules in files.
@@ -145,7 +146,9 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
         Command::Policies(PoliciesCommand::Test(options)) => {
             case_files::test(&*(wiring.policies)(&options.file)?)
         }
-        Command::Access(AccessCommand::Check(options)) => access::check(&options, wiring),
+        Command::Access(AccessCommand::Check(options)) => {
+            within_runtime(access::check(&options, wiring))
+        }
         Command::Openapi(options) => print(&(wiring.openapi)(&options)?),
         Command::Completions { shell } => print(&shell::completions(shell)),
         Command::Man { folder } => shell::manual(wiring.version, folder.as_deref()),

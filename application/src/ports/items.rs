@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use domain::{Collection, Found, Item, ItemId, Lookup, Version, WriteOperation};
 use jiff::Timestamp;
 
-use super::{Reach, Result, Sequence, Warrant};
-use crate::IdempotencyKey;
+use super::{Ownership, Reach, Result, Sequence, Warrant};
 use crate::query::{MemberNames, PageQuery, SortPosition, Total};
+use crate::{Caller, IdempotencyKey};
 
 /// The part of the store a use case sees: a collection, or the items of it that belong to one
 /// parent.
@@ -290,6 +290,16 @@ pub struct Answered {
 pub struct Creator {
     /// The id of the caller; `None` for an anonymous one.
     pub caller: Option<Box<str>>,
+}
+
+impl Creator {
+    /// The relation of a caller to the item: an anonymous caller owns nothing, and what was created
+    /// anonymously is nobody's own.
+    #[must_use]
+    pub fn ownership(&self, caller: &Caller) -> Ownership {
+        let is_own = self.caller.is_some() && self.caller.as_deref() == caller.id();
+        if is_own { Ownership::Own } else { Ownership::Others }
+    }
 }
 
 /// Keeps the items. Every method is ONE atomic step: it happens whole or not at all, and when it

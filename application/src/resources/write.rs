@@ -225,10 +225,8 @@ impl<R: Resource> ResourceService<R> {
             return Ok(());
         }
         let creator = self.repository.creator(&self.reach(caller, item.parent)?, item.id).await?;
-        let creator = creator.ok_or(ApplicationError::ItemNotFound)?.caller;
-        let is_own = creator.is_some() && creator.as_deref() == caller.id();
-        let operations = if is_own { access.own } else { access.others };
-        if operations.contains(operation) {
+        let creator = creator.ok_or(ApplicationError::ItemNotFound)?;
+        if access.on(creator.ownership(caller)).contains(operation) {
             return Ok(());
         }
         Err(self.access.refusal(caller, self.collection, operation))

@@ -83,6 +83,29 @@ fn access_is_explained() {
 }
 
 #[test]
+fn access_to_an_item_is_explained_by_who_created_it() {
+    let folder = policies(POLICIES);
+    let database = "sqlite://items.db?mode=rwc";
+    let (status, _) = run(&folder, &["seed", "--proposals", "1", "--database-url", database]);
+    assert_eq!(status, Some(0));
+    let (_, exported) = run(&folder, &["export", "--database-url", database]);
+    let line = exported.lines().find(|line| line.contains("\"group\":\"proposals\"")).unwrap();
+    let change: serde_json::Value = serde_json::from_str(line).unwrap();
+    let id = change["item_id"].as_str().unwrap();
+    let question = ["--as", "author.json", "--operation", "patch", "--group", "proposals"];
+    let of = |item: &str| {
+        let place = ["--item", item, "--database-url", database];
+        let words = [&["access", "check", "--policies", "p.yaml"][..], &question, &place].concat();
+        command(&folder, &words).output().unwrap()
+    };
+    let denied = of(id);
+    assert_eq!(denied.status.code(), Some(1));
+    assert_eq!(text(&denied.stdout), "denied: no policy allows it\n");
+    let line = refused(&of("nothing"), 1);
+    assert!(line.contains("no item nothing in `proposals`"), "{line}");
+}
+
+#[test]
 fn errors_are_told_with_their_file_and_line() {
     let folder = policies("policies:\n- {id: p, group: filez, allow: [read], to: [a]}\n");
     for words in [

@@ -9,8 +9,8 @@ use domain::{Collection, Operation};
 use jiff::civil::Date;
 use url::{Host, Url};
 
-use super::ServeOptions;
 use super::files::{CheckOptions, FileOptions, TimeZoneOptions};
+use super::{DatabaseOptions, ServeOptions};
 use crate::error::CommandError;
 use crate::quantities::{RequestRate, network, request_rate};
 
@@ -122,6 +122,12 @@ pub struct AccessCheckOptions {
     /// The group of the items
     #[arg(long, value_name = "GROUP", value_parser = PossibleValuesParser::new(Collection::names()))]
     pub group: String,
+    /// An item of the group, whose creator is looked up in the database
+    #[arg(long, value_name = "ID")]
+    pub item: Option<String>,
+    /// The database.
+    #[command(flatten)]
+    pub database: DatabaseOptions,
     /// Where days begin.
     #[command(flatten)]
     pub time_zone: TimeZoneOptions,

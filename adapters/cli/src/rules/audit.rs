@@ -32,7 +32,9 @@ const RULE: &[&str] =
 /// and which it would refuse or warn of.
 pub async fn audit(options: &AuditOptions, wiring: &Wiring) -> Result<(), CommandError> {
     let mut signals = Signals::listen()?;
-    let Opened { ports, store } = (wiring.open_to_audit)(options).await?;
+    let zone = options.time_zone.zone.clone();
+    let opening = (wiring.open_to_look)(&options.database, Some(&options.file), zone);
+    let Opened { ports, store } = opening.await?;
     let mut audit = Audit::begin(&ports, options).await?;
     let outcome = tokio::select! {
         outcome = audit.run() => outcome,

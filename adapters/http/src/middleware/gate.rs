@@ -196,7 +196,10 @@ impl Gate {
         if self.identity.is_some() && !matches!(asks, Asks::Nothing) {
             let headers = response.headers_mut();
             headers.append(VARY, HeaderValue::from_static("Authorization"));
-            headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-cache"));
+            // What is not stored at all is left alone.
+            if headers.get(CACHE_CONTROL).is_none_or(|control| control != "no-store") {
+                headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::groups::{GROUPS, Group, Operation};
 const TOKEN: &str = "token";
 
 /// The refusals of an operation that callers are asked for, and their meanings.
-const REFUSALS: [(&str, &str); 2] = [
+const REFUSALS: [(&str, &str); 3] = [
     (
         "401",
         "Unauthorized: the operation needs credentials, or those sent are not accepted; `WWW-Authenticate` says how to get some.",
@@ -18,6 +18,10 @@ const REFUSALS: [(&str, &str); 2] = [
     (
         "403",
         "Forbidden: the policies do not permit this to the caller, or the token's scope does not grant it.",
+    ),
+    (
+        "429",
+        "Too many requests: those of the caller or of the address come too fast, where the operators limit them.",
     ),
 ];
 
