@@ -2,6 +2,7 @@
 
 mod attacks;
 mod callers;
+mod examples;
 mod hostile_issuer;
 mod machine_keys;
 mod mutations;

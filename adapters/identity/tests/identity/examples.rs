@@ -1,0 +1,76 @@
+//! The identity files that people copy (`docs/examples/identity`), and the page about identity.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use application::Identity;
+use identity_adapter::ReloadableIdentity;
+use serde_json::Value;
+
+use crate::support::{AUDIENCE, TestClock};
+
+fn docs(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)
+}
+
+fn page() -> String {
+    fs::read_to_string(docs("identity.md")).expect("the page")
+}
+
+#[track_caller]
+fn open(path: &Path) -> ReloadableIdentity {
+    let clock: Arc<TestClock> = Arc::new(TestClock::start());
+    ReloadableIdentity::open(path, clock, AUDIENCE).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+#[test]
+fn every_example_is_sound() {
+    let files = fs::read_dir(docs("examples/identity")).expect("the examples");
+    let mut count = 0;
+    for file in files {
+        open(&file.expect("a file").path());
+        count += 1;
+    }
+    assert_eq!(count, 1);
+    let agency = open(&docs("examples/identity/agency.yaml"));
+    assert_eq!(agency.published().issuers.len(), 2);
+    let scopes: Vec<_> = agency.published().scopes.iter().map(|(name, _)| name.clone()).collect();
+    assert_eq!(scopes, ["proposals.read".into(), "proposals.write".into()]);
+}
+
+#[test]
+fn every_identity_file_of_the_page_is_sound() {
+    let page = page();
+    let blocks = page.split("\n```yaml").skip(1).filter_map(|block| block.split_once('\n'));
+    let files: Vec<_> = blocks.filter_map(|(_, rest)| rest.split_once("\n```")).collect();
+    assert!(files.len() >= 4, "the test looks for examples");
+    let folder = tempfile::tempdir().expect("a folder");
+    for (text, _) in files {
+        let path = folder.path().join("identity.yaml");
+        fs::write(&path, text).expect("a file");
+        println!("{text}");
+        open(&path);
+    }
+}
+
+/// The names of all keys of a schema.
+fn keys_of(schema: &Value, keys: &mut BTreeSet<String>) {
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        keys.extend(properties.keys().cloned());
+    }
+    let parts = schema.as_object().into_iter().flat_map(|members| members.values());
+    parts.chain(schema.as_array().into_iter().flatten()).for_each(|part| keys_of(part, keys));
+}
+
+#[test]
+fn the_page_names_every_key() {
+    let schema = serde_json::from_str(&identity_adapter::schema()).expect("JSON");
+    let mut keys = BTreeSet::new();
+    keys_of(&schema, &mut keys);
+    assert!(keys.len() > 20, "{keys:?}");
+    let page = page();
+    let missing: Vec<_> = keys.iter().filter(|key| !page.contains(&format!("| `{key}` |"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
