@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use application::Identity;
+use domain::Operation;
 use identity_adapter::ReloadableIdentity;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{AUDIENCE, TestClock};
+use crate::support::{AUDIENCE, Issuer, Signer, TestClock, World};
 
 fn docs(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)
@@ -38,6 +39,37 @@ fn every_example_is_sound() {
     assert_eq!(agency.published().issuers.len(), 2);
     let scopes: Vec<_> = agency.published().scopes.iter().map(|(name, _)| name.clone()).collect();
     assert_eq!(scopes, ["proposals.read".into(), "proposals.write".into()]);
+}
+
+#[tokio::test]
+async fn callers_of_the_example_are_made_of_tokens() {
+    let signer = Signer::new("ES256", "one");
+    let (agency, partners) = (Issuer::start(&[&signer]).await, Issuer::start(&[&signer]).await);
+    let file = fs::read_to_string(docs("examples/identity/agency.yaml")).expect("the example");
+    let file = file
+        .replace("https://id.agency.example/realms/research", &agency.url)
+        .replace("https://login.partners.example", &partners.url);
+    let world = World::new(&file);
+    let token = |issuer: &Issuer, claims: &[(&str, Value)]| {
+        let mut payload = issuer.payload();
+        payload["aud"] = "https://proposals.agency.example".into();
+        claims.iter().for_each(|(name, value)| payload[name] = value.clone());
+        signer.token(&signer.header().to_string(), &payload.to_string())
+    };
+    let known = ("email_verified", json!(true));
+    let roles = ("realm_access", json!({"roles": ["proposals-auditor", "auditor", "admin"]}));
+    let caller = world.caller(&token(&agency, &[known.clone(), roles])).await;
+    assert_eq!((&*caller.id, &*caller.roles), ("agency:ana", &["auditor".into()][..]));
+    assert!(caller.granted.contains(Operation::History));
+    assert!(!caller.granted.contains(Operation::Create));
+    assert_eq!(*world.caller(&token(&agency, &[known])).await.roles, []);
+    let refusal = world.refusal(&token(&agency, &[])).await;
+    assert_eq!(refusal, "confirm your address first, in your account");
+    let review = ("scope", json!("openid proposals.review"));
+    let caller = world.caller(&token(&partners, &[review])).await;
+    assert_eq!((&*caller.id, &*caller.roles), ("partners:ana", &["reviewer".into()][..]));
+    let refusal = world.refusal(&token(&partners, &[])).await;
+    assert_eq!(refusal, "ask for the scope proposals.review");
 }
 
 #[test]
@@ -71,6 +103,7 @@ fn the_page_names_every_key() {
     keys_of(&schema, &mut keys);
     assert!(keys.len() > 20, "{keys:?}");
     let page = page();
-    let missing: Vec<_> = keys.iter().filter(|key| !page.contains(&format!("| `{key}` |"))).collect();
+    let missing: Vec<_> =
+        keys.iter().filter(|key| !page.contains(&format!("| `{key}` |"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
