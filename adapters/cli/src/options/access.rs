@@ -135,7 +135,30 @@ pub struct AccessCheckOptions {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::leads_to_this_machine;
+    use crate::options::CommandLine;
+
+    #[test]
+    fn nobody_is_served_unasked_beyond_this_machine_unless_that_is_wanted() {
+        for (options, is_started) in [
+            ("", true),
+            ("--listen [::1]:0", true),
+            ("--listen 127.0.0.1:0 --base-url http://localhost:8080/api", true),
+            ("--listen 0.0.0.0:0", false),
+            ("--listen 192.0.2.1:80 --base-url http://localhost", false),
+            ("--base-url https://proposals.example.org", false),
+            ("--demo --listen 0.0.0.0:0", false),
+            ("--listen 0.0.0.0:0 --allow-anonymous", true),
+            ("--base-url https://proposals.example.org --identity a.yaml", true),
+            ("--listen 0.0.0.0:0 --policies a.yaml", true),
+        ] {
+            let words = ["p"].into_iter().chain(options.split_whitespace());
+            let said = CommandLine::try_parse_from(words).unwrap();
+            assert_eq!(said.serve.require_safe().is_ok(), is_started, "{options}");
+        }
+    }
 
     #[test]
     fn a_url_of_this_machine_is_told_from_others() {
