@@ -53,7 +53,9 @@ async fn callers_of_the_example_are_made_of_tokens() {
     let token = |issuer: &Issuer, claims: &[(&str, Value)]| {
         let mut payload = issuer.payload();
         payload["aud"] = "https://proposals.agency.example".into();
-        claims.iter().for_each(|(name, value)| payload[name] = value.clone());
+        for (name, value) in claims {
+            payload[name] = value.clone();
+        }
         signer.token(&signer.header().to_string(), &payload.to_string())
     };
     let known = ("email_verified", json!(true));
