@@ -10,6 +10,7 @@
 //! had set a condition.
 
 mod access_control;
+mod audit_level;
 mod caller;
 mod changes;
 mod context;
@@ -24,6 +25,7 @@ mod rule_trial;
 pub mod table;
 
 pub use access_control::{AccessControl, ownership_of};
+pub use audit_level::AuditLevel;
 pub use caller::Caller;
 pub use changes::ChangeService;
 pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};

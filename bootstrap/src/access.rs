@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use application::{Clock, Identity, NoPolicies, Policies, Ports};
-use cli_adapter::{AccessOptions, CommandError};
-use http_adapter::BaseUrl;
+use cli_adapter::{AccessOptions, CommandError, ServeOptions};
+use http_adapter::{AuditLog, BaseUrl};
 use identity_adapter::ReloadableIdentity;
 use policies_adapter::ReloadablePolicies;
 use tokio::task::JoinSet;
@@ -72,4 +72,13 @@ impl AccessFiles {
             tasks.spawn(rules_adapter::watch(policies, rules_adapter::hang_ups()));
         }
     }
+}
+
+/// The audit log that an operator wants.
+pub fn audit_log(
+    ServeOptions { access, request_timeout, .. }: &ServeOptions,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<AuditLog>, CommandError> {
+    let open = |path: &PathBuf| AuditLog::open(path, &access.audit, *request_timeout, clock);
+    access.audit_log.as_ref().map(open).transpose().map_err(failed)
 }

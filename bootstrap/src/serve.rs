@@ -6,8 +6,7 @@ use std::time::Duration;
 use application::{Caller, Clock as _, DemonstrationError, Ports, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{
-    BaseUrl, Deployment, Drained, HttpOptions, Network, Port, Rate, ServerLimits,
-    affordable_connections,
+    BaseUrl, Deployment, Drained, HttpOptions, Port, ServerLimits, affordable_connections,
 };
 use jiff::SignedDuration;
 use storage_adapter::Store;
@@ -15,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::access::AccessFiles;
+use crate::access::{AccessFiles, audit_log};
 use crate::identifiers::SystemClock;
 use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
 
@@ -48,8 +47,10 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);
     let engine = store.engine_name();
+    let audit_log = audit_log(&options, &ports.clock)?;
     let http_options =
         http_options(&options, base_url.clone(), engine, limits.connections, is_leaving);
+    let http_options = HttpOptions { audit_log, ..http_options };
     let endpoint = http_adapter::service(&ports, http_options);
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl));
@@ -135,15 +136,10 @@ fn http_options(
         stream_max_age: options.stream_max_age,
         is_leaving,
         is_open_to_all: options.access.allow_anonymous && options.access.identity.is_none(),
-        caller_rate: options.access.rate.map(Rate::from),
-        address_rate: options.access.address_rate.map(Rate::from),
-        trusted_proxies: options
-            .access
-            .trusted_proxies
-            .iter()
-            .copied()
-            .map(Network::from)
-            .collect(),
+        caller_rate: options.access.rate,
+        address_rate: options.access.address_rate,
+        trusted_proxies: options.access.trusted_proxies.clone(),
+        audit_log: None,
         // A lifetime that was accepted is far from the longest there is.
         key_lifetime: SignedDuration::try_from(options.idempotency_ttl)
             .unwrap_or(SignedDuration::MAX),

@@ -1,5 +1,6 @@
 //! All routes, put together.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,10 +28,11 @@ use crate::explorer::{Deployment, ExploredGroup, Explorer};
 use crate::groups::{GROUPS, Group, PathForm};
 use crate::headers::media_type::MediaType;
 use crate::links::{EXPORTS, IMPORTS};
+use crate::middleware::audit_log::AuditLog;
 use crate::middleware::cors::Cors;
 use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::MethodRouter;
-use crate::middleware::rate_limit::{Network, Rate, RateLimits};
+use crate::middleware::rate_limit::RateLimits;
 use crate::middleware::request_context::RequestContext;
 use crate::own_paths::OwnPaths;
 use crate::request::body::BodyReader;
@@ -69,12 +71,16 @@ pub struct HttpOptions {
     pub is_leaving: watch::Receiver<bool>,
     /// True if the operator wants that callers beyond this machine are not asked who they are.
     pub is_open_to_all: bool,
-    /// How fast requests of one known caller may come.
-    pub caller_rate: Option<Rate>,
-    /// How fast requests from one address may come.
-    pub address_rate: Option<Rate>,
-    /// The proxies that are believed when they name a client's address.
-    pub trusted_proxies: Vec<Network>,
+    /// How fast requests of one known caller may come: the time between two that come evenly, and how
+    /// many may come at once.
+    pub caller_rate: Option<(Duration, u32)>,
+    /// How fast requests from one address may come, likewise.
+    pub address_rate: Option<(Duration, u32)>,
+    /// The proxies that are believed when they name a client's address: networks, by an address and
+    /// the length of their prefix.
+    pub trusted_proxies: Vec<(IpAddr, u8)>,
+    /// The record of refusals, and of what is done in groups that are audited.
+    pub audit_log: Option<AuditLog>,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<HeaderValue>,
     /// The JSON Schema of rule files.
@@ -88,7 +94,7 @@ pub struct HttpOptions {
 pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Response> + 'static {
     let base_url = Arc::new(options.base_url);
     let rates = RateLimits::new(options.caller_rate, options.address_rate, options.trusted_proxies);
-    let gate = Arc::new(Gate::new(Arc::clone(&base_url), ports, rates));
+    let gate = Arc::new(Gate::new(Arc::clone(&base_url), ports, rates, options.audit_log));
     let access = AccessControl::new(Arc::clone(&ports.policies));
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(&base_url),

@@ -32,5 +32,5 @@ pub use base_url::{BaseUrl, InvalidBaseUrl};
 pub use demo::demonstration_items;
 pub use explorer::Deployment;
 pub use links::RESERVED_RULE_IDS;
-pub use middleware::rate_limit::{Network, Rate};
+pub use middleware::audit_log::{AuditLog, AuditLogError};
 pub use server::{Drained, ListenError, Port, ServerLimits, affordable_connections, serve};

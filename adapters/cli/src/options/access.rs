@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use application::AuditLevel;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::{Collection, Operation};
@@ -33,6 +34,12 @@ pub struct AccessOptions {
     /// The proxies whose X-Forwarded-For is believed: addresses or networks such as 10.0.0.0/8
     #[arg(long, env = "PROPOSAL_SERVICE_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
     pub trusted_proxies: Vec<(IpAddr, u8)>,
+    /// A file to which a line of JSON is added for each request that is refused; opened again at SIGHUP
+    #[arg(long, env = "PROPOSAL_SERVICE_AUDIT_LOG", value_name = "PATH")]
+    pub audit_log: Option<PathBuf>,
+    /// Groups of which the audit log has more: writes or all requests, as in proposals=reads,files=writes
+    #[arg(long, env = "PROPOSAL_SERVICE_AUDIT", value_name = "GROUP=LEVEL", value_delimiter = ',', value_parser = audit_level, requires = "audit_log")]
+    pub audit: Vec<(Collection, AuditLevel)>,
     /// Serve others than this machine without asking callers who they are
     #[arg(long, env = "PROPOSAL_SERVICE_ALLOW_ANONYMOUS")]
     pub allow_anonymous: bool,
@@ -58,6 +65,22 @@ impl ServeOptions {
         }
         Ok(())
     }
+}
+
+/// Reads the level of a group.
+fn audit_level(text: &str) -> Result<(Collection, AuditLevel), String> {
+    let (group, level) = text.split_once('=').unwrap_or((text, ""));
+    let levels = AuditLevel::ALL.map(AuditLevel::name).join(", ");
+    let Some(collection) = Collection::named(group) else {
+        let groups = Collection::names().join(", ");
+        return Err(format!(
+            "there is no group {group:?}; give GROUP=LEVEL with one of the groups {groups} and one of the levels {levels}"
+        ));
+    };
+    let level = AuditLevel::named(level).ok_or_else(|| {
+        format!("there is no level {level:?}; give {group}=LEVEL with one of the levels {levels}")
+    })?;
+    Ok((collection, level))
 }
 
 /// Returns whether a base URL is one that other machines do not reach. One that cannot be read is
@@ -135,9 +158,10 @@ pub struct AccessCheckOptions {
 
 #[cfg(test)]
 mod tests {
+    use application::AuditLevel;
     use clap::Parser as _;
 
-    use super::leads_to_this_machine;
+    use super::{audit_level, leads_to_this_machine};
     use crate::options::CommandLine;
 
     #[test]
@@ -157,6 +181,24 @@ mod tests {
             let words = ["p"].into_iter().chain(options.split_whitespace());
             let said = CommandLine::try_parse_from(words).unwrap();
             assert_eq!(said.serve.require_safe().is_ok(), is_started, "{options}");
+        }
+    }
+
+    #[test]
+    fn groups_have_levels() {
+        for (text, level, error) in [
+            ("proposals=denied", Some(AuditLevel::Denied), ""),
+            ("proposals=writes", Some(AuditLevel::Writes), ""),
+            ("lib=reads", Some(AuditLevel::Reads), ""),
+            ("proposal=reads", None, "one of the groups"),
+            ("proposals", None, "one of the levels denied, writes, reads"),
+            ("proposals=all", None, "no level \"all\""),
+            ("", None, "GROUP=LEVEL"),
+        ] {
+            match audit_level(text) {
+                Ok((_, found)) => assert_eq!(Some(found), level, "{text}"),
+                Err(said) => assert!(level.is_none() && said.contains(error), "{text}: {said}"),
+            }
         }
     }
 

@@ -15,6 +15,7 @@ use poem::{Request, Response};
 use crate::base_url::BaseUrl;
 use crate::groups::Group;
 use crate::links::PROTECTED_RESOURCE;
+use crate::middleware::audit_log::{AuditLog, AuditSubject, AuditedRequest};
 use crate::middleware::rate_limit::{Rate, RateLimits, TooFast};
 use crate::middleware::seen_callers::SeenCallers;
 use crate::problem::{Problem, kinds};
@@ -44,6 +45,21 @@ pub enum Asks {
     Operations(Group, &'static [Operation]),
 }
 
+impl Asks {
+    /// The subject of requests of the path in the audit log; those whose callers are not looked at
+    /// have no line.
+    fn audited(self) -> Option<AuditSubject> {
+        let (group, operations, kind) = match self {
+            Self::Nothing => return None,
+            Self::Anybody => (None, &[][..], "view"),
+            Self::SignedIn => (None, &[][..], "evaluate"),
+            Self::SomeRead => (None, &[][..], "changes"),
+            Self::Operations(group, operations) => (Some(group), operations, ""),
+        };
+        Some(AuditSubject { group, operations, kind })
+    }
+}
+
 /// Admits requests.
 pub struct Gate {
     /// The root of all links.
@@ -52,13 +68,24 @@ pub struct Gate {
     access: AccessControl,
     limits: RateLimits,
     seen: SeenCallers,
+    audit_log: Option<AuditLog>,
 }
 
 impl Gate {
-    pub fn new(base_url: Arc<BaseUrl>, ports: &Ports, limits: RateLimits) -> Self {
+    pub fn new(
+        base_url: Arc<BaseUrl>,
+        ports: &Ports,
+        limits: RateLimits,
+        audit_log: Option<AuditLog>,
+    ) -> Self {
         let access = AccessControl::new(Arc::clone(&ports.policies));
         let seen = SeenCallers::new(Arc::clone(&ports.callers), Arc::clone(&ports.clock));
-        Self { base_url, identity: ports.identity.clone(), access, limits, seen }
+        Self { base_url, identity: ports.identity.clone(), access, limits, seen, audit_log }
+    }
+
+    /// Begins to audit a request of a path that asks this.
+    pub fn audit(&self, asks: Asks, request: &Request) -> Option<AuditedRequest> {
+        Some(self.audit_log.as_ref()?.begin(asks.audited()?, request))
     }
 
     /// Finds out who the caller is, for all that look at the request later, and refuses those that may
@@ -77,13 +104,13 @@ impl Gate {
         let recognized = identity.recognize(token).await;
         let token = PresentedToken::new(token);
         let principal = recognized.map_err(|refusal| self.unrecognized(refusal))?;
+        let caller = Caller::Known(Arc::clone(&principal));
+        // Also of those that are refused, for the audit log.
+        request.set_data(caller.clone());
         self.limits.count_caller(&principal.id).map_err(too_fast)?;
         self.seen.note(&principal);
-        let caller = Caller::Known(principal);
-        let required = self.require(asks, &caller);
-        request.set_data(caller);
         request.set_data(token);
-        required
+        self.require(asks, &caller)
     }
 
     /// Returns whether a caller may see items of a group.

@@ -11,6 +11,7 @@ use poem::{Endpoint, Request, Response, Result};
 
 use crate::headers::accept::negotiate;
 use crate::headers::media_type::MediaType;
+use crate::middleware::audit_log::AuditedRequest;
 use crate::middleware::gate::{Asks, Gate};
 use crate::problem::{Problem, kinds};
 
@@ -80,6 +81,7 @@ impl MethodRouter {
         &self,
         mut request: Request,
         negotiated: Option<MediaType>,
+        mut audited: Option<&mut AuditedRequest>,
     ) -> Result<Response, Problem> {
         if request.method() == Method::OPTIONS {
             return Ok(StatusCode::NO_CONTENT.into());
@@ -89,7 +91,11 @@ impl MethodRouter {
             let detail = format!("This path serves {allow}.");
             return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, detail));
         };
-        self.gate.admit(*asks, &mut request).await?;
+        let admitted = self.gate.admit(*asks, &mut request).await;
+        if let Some(audited) = &mut audited {
+            audited.recognize(&request);
+        }
+        admitted?;
         let Some(media) = negotiated else {
             let served: Vec<_> = self.media_types.iter().map(|media| media.name()).collect();
             let served = served.join(", ");
@@ -97,8 +103,24 @@ impl MethodRouter {
             return Err(Problem::new(&kinds::NOT_ACCEPTABLE, detail));
         };
         request.set_data(Negotiated(media));
+        if let Some(audited) = audited {
+            audited.reserve().await?;
+        }
         endpoint.call(request).await.map_err(into_problem)
     }
+}
+
+/// Records an answer in the audit log; what has to be recorded and cannot be is not answered.
+async fn recorded(
+    audited: AuditedRequest,
+    answer: Result<Response, Problem>,
+) -> Result<Response, Problem> {
+    let (status, policies) = match &answer {
+        Ok(response) => (response.status(), &[][..]),
+        Err(problem) => (problem.kind().status, problem.policies()),
+    };
+    audited.finish(status, policies).await?;
+    answer
 }
 
 fn into_problem(error: poem::Error) -> Problem {
@@ -122,8 +144,14 @@ impl Endpoint for MethodRouter {
         let uri = request.uri().clone();
         let asks = self.served(request.method()).map_or(Asks::Nothing, |(_, asks, _)| *asks);
         let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
-        let answer = AssertUnwindSafe(self.answer(request, negotiated)).catch_unwind().await;
+        let mut audited = self.gate.audit(asks, &request);
+        let answer = AssertUnwindSafe(self.answer(request, negotiated, audited.as_mut()));
+        let answer = answer.catch_unwind().await;
         let answer = answer.unwrap_or_else(|_| Err(failure("an endpoint panicked")));
+        let answer = match audited {
+            Some(audited) => recorded(audited, answer).await,
+            None => answer,
+        };
         let mut response = answer.unwrap_or_else(|problem| {
             problem.into_response(fallback, &self.gate.base_url, uri.path())
         });

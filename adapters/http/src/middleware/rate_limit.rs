@@ -40,18 +40,6 @@ pub struct Network {
     pub prefix: u8,
 }
 
-impl From<(Duration, u32)> for Rate {
-    fn from((interval, burst): (Duration, u32)) -> Self {
-        Self { interval, burst }
-    }
-}
-
-impl From<(IpAddr, u8)> for Network {
-    fn from((address, prefix): (IpAddr, u8)) -> Self {
-        Self { address, prefix }
-    }
-}
-
 /// The limits of a service; by default none.
 #[derive(Default)]
 pub struct RateLimits {
@@ -75,9 +63,18 @@ pub struct TooFast {
 }
 
 impl RateLimits {
-    pub fn new(callers: Option<Rate>, addresses: Option<Rate>, trusted: Vec<Network>) -> Self {
-        let (callers, addresses) = (callers.map(RateLimiter::new), addresses.map(RateLimiter::new));
-        Self { callers, addresses, trusted }
+    pub fn new(
+        callers: Option<(Duration, u32)>,
+        addresses: Option<(Duration, u32)>,
+        trusted: Vec<(IpAddr, u8)>,
+    ) -> Self {
+        let rate = |(interval, burst)| Rate { interval, burst };
+        let network = |(address, prefix)| Network { address, prefix };
+        Self {
+            callers: callers.map(rate).map(RateLimiter::new),
+            addresses: addresses.map(rate).map(RateLimiter::new),
+            trusted: trusted.into_iter().map(network).collect(),
+        }
     }
 
     /// Counts a request of the address that it comes from.

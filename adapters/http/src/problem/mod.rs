@@ -112,6 +112,11 @@ impl Problem {
         violations.into_iter().flat_map(Violations::iter)
     }
 
+    /// The policies that refuse.
+    pub fn policies(&self) -> &[Box<str>] {
+        if let More::Policies(policies) = &self.more { policies } else { &[] }
+    }
+
     /// The headers that its response has.
     pub fn headers(&self) -> impl Iterator<Item = &(HeaderName, HeaderValue)> {
         self.headers.iter()

@@ -35,7 +35,7 @@ pub use parameters::{
     DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, Parameter, SWITCH, TOTALS, is_named, pieces,
 };
 pub use sort::MOST_KEYS;
-pub use view::MOST_FIELDS;
+pub use view::{MOST_FIELDS, embedded_collections};
 
 use crate::groups::Operation;
 use crate::problem::Problem;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use application::View;
 use application::query::{MemberNames, Subject};
-use domain::{Relation, nearest};
+use domain::{Collection, Relation, nearest};
 
 use super::error::{fix, invalid, listed, quoted};
 use super::names::{split, subject};
-use super::parameters::Parameters;
+use super::parameters::{Parameter, Parameters, pieces};
 use crate::groups::Group;
 use crate::problem::Problem;
 
@@ -20,6 +20,16 @@ pub fn read(group: Group, parameters: &Parameters) -> Result<View, Problem> {
     let fields = parameters.get("fields").map(|written| fields(group, written)).transpose()?;
     let embed = parameters.get("embed").map(|written| embed(group, written)).transpose()?;
     Ok(View { fields, embed: embed.unwrap_or_default() })
+}
+
+/// The collections of which a query embeds items, for those that do not read it otherwise.
+pub fn embedded_collections(group: Group, query: &str) -> Vec<Collection> {
+    let written = pieces(query).filter_map(|piece| match Parameter::read(piece) {
+        Ok(Parameter::Plain { name, value }) if name == "embed" => Some(value),
+        _ => None,
+    });
+    let relations = written.filter_map(|written| embed(group, &written).ok()).flatten();
+    relations.map(|relation| relation.to).collect()
 }
 
 /// `id` may be named, and is shown anyway.

@@ -79,6 +79,7 @@ async fn answer(items: MockItemRepository, request: Request) -> Response {
         caller_rate: None,
         address_rate: None,
         trusted_proxies: Vec::new(),
+        audit_log: None,
         base_url: "http://example.org".parse().unwrap(),
         max_body: 1024,
         max_import: 1 << 20,

@@ -1,0 +1,204 @@
+//! A request as the audit log records it.
+
+use application::{AuditLevel, Caller};
+use domain::{Collection, ItemId, Operation};
+use poem::Request;
+use poem::http::{Method, StatusCode, Uri};
+use serde_json::json;
+use tokio::sync::mpsc::OwnedPermit;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::AuditLog;
+use super::writer::Line;
+use crate::groups::Group;
+use crate::problem::Problem;
+use crate::request::caller::{NOBODY, caller_of, request_id_of};
+
+/// The subject of a request, as its path declares it.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditSubject {
+    /// The group; none where items of several may be shown.
+    pub group: Option<Group>,
+    /// The operations that are asked for.
+    pub operations: &'static [Operation],
+    /// The kind of path, for those that ask for no operations.
+    pub kind: &'static str,
+}
+
+impl AuditSubject {
+    fn is_write(&self) -> bool {
+        let is_read = |operation| matches!(operation, Operation::Read | Operation::History);
+        !self.operations.iter().copied().all(is_read)
+    }
+
+    fn operation(&self) -> String {
+        if self.operations.is_empty() {
+            return self.kind.to_owned();
+        }
+        self.operations.iter().map(|operation| operation.name()).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// A request that has a line in the audit log once it is answered, if its level says so.
+pub struct AuditedRequest {
+    log: AuditLog,
+    level: AuditLevel,
+    subject: AuditSubject,
+    embedded: Vec<Collection>,
+    time: String,
+    request_id: Option<String>,
+    caller: Caller,
+    item: Option<String>,
+    method: Method,
+    uri: Uri,
+    /// A slot of the queue, from before a request that is audited is performed: whatever becomes of
+    /// it, also when its client goes away, is recorded.
+    permit: Option<OwnedPermit<Line>>,
+}
+
+impl AuditedRequest {
+    pub(super) fn new(
+        log: &AuditLog,
+        level: AuditLevel,
+        subject: AuditSubject,
+        embedded: Vec<Collection>,
+        request: &Request,
+    ) -> Self {
+        Self {
+            log: log.clone(),
+            level,
+            subject,
+            embedded,
+            time: log.clock.now().to_string(),
+            request_id: request_id_of(request).map(str::to_owned),
+            caller: NOBODY.clone(),
+            item: item_of(subject.group, request),
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            permit: None,
+        }
+    }
+
+    /// Notes the caller, once they are known.
+    pub fn recognize(&mut self, request: &Request) {
+        self.caller = caller_of(request).clone();
+    }
+
+    /// Makes sure that there will be a line before anything is done that has to have one.
+    ///
+    /// # Errors
+    /// 503 if the file cannot be written, or the queue stays full.
+    pub async fn reserve(&mut self) -> Result<(), Problem> {
+        if !self.is_required(None) {
+            return Ok(());
+        }
+        if self.log.health.is_failing() {
+            return Err(unrecorded());
+        }
+        self.permit = Some(self.acquire_permit().await?);
+        Ok(())
+    }
+
+    /// Records how the request is answered, if its level says so; `policies` are those that refused
+    /// it. Returns once the line is written, if it has to be.
+    ///
+    /// # Errors
+    /// 503 if a line that has to be written cannot be.
+    pub async fn finish(
+        mut self,
+        status: StatusCode,
+        policies: &[Box<str>],
+    ) -> Result<(), Problem> {
+        if !self.is_required(Some(status)) {
+            if is_refusal(status) {
+                let line = Line { text: self.line(Some(status), policies), written: None };
+                if self.log.queue.try_send(line).is_err() {
+                    self.log.health.count_dropped(1);
+                }
+            }
+            return Ok(());
+        }
+        let deadline = Instant::now() + self.log.time_limit;
+        let permit = match self.permit.take() {
+            Some(permit) => permit,
+            None => self.acquire_permit().await?,
+        };
+        let (written, is_written) = oneshot::channel();
+        let text = self.line(Some(status), policies);
+        permit.send(Line { text, written: Some(written) });
+        match timeout_at(deadline, is_written).await {
+            Ok(Ok(true)) => Ok(()),
+            _ => Err(unrecorded()),
+        }
+    }
+
+    /// Tells whether a request answered with a status has to be recorded; without one, whether it
+    /// has to be however it is answered.
+    fn is_required(&self, status: Option<StatusCode>) -> bool {
+        match self.level {
+            AuditLevel::Denied => false,
+            AuditLevel::Writes => self.subject.is_write() || status.is_some_and(is_refusal),
+            AuditLevel::Reads => true,
+        }
+    }
+
+    async fn acquire_permit(&self) -> Result<OwnedPermit<Line>, Problem> {
+        let permit = timeout(self.log.time_limit, self.log.queue.clone().reserve_owned()).await;
+        permit.ok().and_then(Result::ok).ok_or_else(unrecorded)
+    }
+
+    /// The line. It has no query, which may hold personal data, and nothing of headers but the id
+    /// of the request.
+    fn line(&self, status: Option<StatusCode>, policies: &[Box<str>]) -> String {
+        let principal = self.caller.principal();
+        let embedded: Vec<_> = self.embedded.iter().map(|collection| collection.name()).collect();
+        json!({
+            "time": self.time,
+            "request_id": self.request_id,
+            "caller": self.caller.id(),
+            "acting": principal.and_then(|principal| principal.acting.as_deref()),
+            "client": principal.and_then(|principal| principal.client.as_deref()),
+            "operation": self.subject.operation(),
+            "group": self.subject.group.map(|group| group.collection.name()),
+            "item": self.item,
+            "embedded": embedded,
+            "method": self.method.as_str(),
+            "path": self.uri.path(),
+            "status": status.map(|status| status.as_u16()),
+            "policies": policies,
+        })
+        .to_string()
+    }
+}
+
+impl Drop for AuditedRequest {
+    /// Records a request whose client went away before it was answered: it may have been performed.
+    fn drop(&mut self) {
+        if let Some(permit) = self.permit.take() {
+            permit.send(Line { text: self.line(None, &[]), written: None });
+        }
+    }
+}
+
+/// The id in the path of a request, as it is written; in a path of no group, what looks like one.
+fn item_of(group: Option<Group>, request: &Request) -> Option<String> {
+    let id = match group {
+        Some(group) => request.raw_path_param(group.item_parameter),
+        None => request.uri().path().split('/').find(|part| ItemId::parse(part).is_some()),
+    };
+    id.map(str::to_owned)
+}
+
+fn is_refusal(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
+    )
+}
+
+fn unrecorded() -> Problem {
+    Problem::unavailable(
+        "Requests of this kind are recorded, and the record cannot be written now. If this was a write, the history of the item tells whether it was done.",
+    )
+}
