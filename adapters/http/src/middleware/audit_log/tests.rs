@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{AuditLog, AuditSubject, AuditedRequest};
 use crate::groups::{GroupSpec, named};
 
-const PATIENCE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 fn open(path: &Path, levels: &[(&str, AuditLevel)]) -> AuditLog {
     let mut clock = MockClock::new();
@@ -209,10 +209,10 @@ async fn many_lines_are_written_at_once_and_all_of_them() {
     let path = folder.path().join("audit");
     let log = open(&path, &[("files", AuditLevel::Reads)]);
     let requests =
-        (0..5_000).map(|_| finish(begin(&log, "files", Method::GET, "/v1/files"), StatusCode::OK));
+        (0..1_000).map(|_| finish(begin(&log, "files", Method::GET, "/v1/files"), StatusCode::OK));
     let written = futures_util::future::join_all(requests).await;
     assert!(written.into_iter().all(|is_written| is_written));
-    assert_eq!(lines(&path).len(), 5_000);
+    assert_eq!(lines(&path).len(), 1_000);
 }
 
 #[tokio::test]
