@@ -52,6 +52,8 @@ pub struct AuditedRequest {
     item: Option<String>,
     method: Method,
     uri: Uri,
+    /// False if nothing was done because there would be no line, so that none is waited for again.
+    is_performed: bool,
     /// A slot of the queue, from before a request that is audited is performed: whatever becomes of
     /// it, also when its client goes away, is recorded.
     permit: Option<OwnedPermit<Line>>,
@@ -76,6 +78,7 @@ impl AuditedRequest {
             item: item_of(subject.group, request),
             method: request.method().clone(),
             uri: request.uri().clone(),
+            is_performed: true,
             permit: None,
         }
     }
@@ -93,10 +96,13 @@ impl AuditedRequest {
         if !self.is_required(None) {
             return Ok(());
         }
-        if self.log.health.is_failing() {
-            return Err(unrecorded());
-        }
-        self.permit = Some(self.acquire_permit().await?);
+        let reserved = if self.log.health.is_failing() {
+            Err(unrecorded())
+        } else {
+            self.acquire_permit().await
+        };
+        self.is_performed = reserved.is_ok();
+        self.permit = Some(reserved?);
         Ok(())
     }
 
@@ -110,6 +116,9 @@ impl AuditedRequest {
         status: StatusCode,
         policies: &[Box<str>],
     ) -> Result<(), Problem> {
+        if !self.is_performed {
+            return Ok(());
+        }
         if !self.is_required(Some(status)) {
             if is_refusal(status) {
                 let line = Line { text: self.line(Some(status), policies), written: None };

@@ -162,7 +162,8 @@ async fn a_full_disk_stops_what_is_audited_and_nothing_else() {
     // From now on nothing is performed that has to be recorded.
     let mut next = begin(&log, "files", Method::PATCH, "/v1/files/1");
     assert!(next.reserve().await.is_err());
-    drop(next);
+    // Its own refusal waits for nothing.
+    assert!(finish(next, StatusCode::SERVICE_UNAVAILABLE).await);
     let mut other = begin(&log, "lib", Method::GET, "/lib");
     other.reserve().await.unwrap();
     assert!(finish(other, StatusCode::OK).await);
