@@ -1,5 +1,6 @@
 // Removal and restoration: both ask first, and send If-Match with the version that the page shows.
 import { alone, newKey, say, send, sentences } from "./request.js";
+import { visit } from "./session.js";
 
 function isSure(question) {
   return new Promise((resolve) => {
@@ -28,7 +29,7 @@ function onConfirmation(button, question, url, method, headers) {
     if (!await isSure(question)) return;
     const { tag, after } = button.dataset;
     const answer = await alone(() => send(url, method, { ...headers, ...(tag ? { "If-Match": tag } : {}) }));
-    if (answer.ok) location.assign(after);
+    if (answer.ok) visit(after);
     else if (answer.status === 412) say("Somebody else changed the item meanwhile. Load the page again to see what it is now.", "bad");
     else say(sentences(answer.problem), "bad");
   });

@@ -1,26 +1,33 @@
 // What every page does with a script: it shows what only works with one, and keeps up with changes.
+import { leaving, visit } from "./session.js";
+import { listen } from "./stream.js";
 
 for (const element of document.querySelectorAll(".needs-script")) element.hidden = false;
 for (const element of document.querySelectorAll(".without-script")) element.hidden = true;
 
 const MOST_ROWS = 100;
 
+const STATES = {
+  open: "Live: new changes appear by themselves.",
+  lost: "Not connected; trying again.",
+  busy: "Not live: the service has no more connections for now. Load the page again later.",
+  refused: "Not live: sign in to see changes as they are made.",
+};
+
 /** Adds the changes that are made from now on to the table of the latest ones. */
 function follow(status) {
-  const stream = new EventSource(status.dataset.stream);
   const rows = document.getElementById("changes");
   status.hidden = false;
   status.textContent = "Connecting…";
-  stream.onopen = () => { status.textContent = "Live: new changes appear by themselves."; };
-  stream.onerror = () => {
-    const isOver = stream.readyState === EventSource.CLOSED;
-    status.textContent = isOver ? "Not live: the service has no more connections for now. Load the page again later." : "Not connected; trying again.";
-  };
-  stream.onmessage = (message) => {
-    // A change is the data of a CloudEvent.
-    rows.prepend(row(JSON.parse(message.data).data));
-    while (rows.rows.length > MOST_ROWS) rows.deleteRow(-1);
-  };
+  const stream = new AbortController();
+  listen(status.dataset.stream, stream.signal, {
+    onState: (state) => { status.textContent = STATES[state]; },
+    onEvent: (event) => {
+      // A change is the data of a CloudEvent.
+      rows.prepend(row(JSON.parse(event).data));
+      while (rows.rows.length > MOST_ROWS) rows.deleteRow(-1);
+    },
+  });
   return stream;
 }
 
@@ -45,9 +52,12 @@ const status = document.querySelector("[data-stream]");
 if (status) {
   // A browser keeps few connections to a host: a page that nobody sees holds none, and is loaded anew when it is seen again.
   let stream = document.hidden ? null : follow(status);
+  const signal = leaving();
+  const close = () => { stream?.abort(); stream = null; };
+  signal.addEventListener("abort", close);
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) { stream?.close(); stream = null; } else if (!stream) location.reload();
-  });
-  addEventListener("pagehide", () => { stream?.close(); stream = null; });
-  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+    if (document.hidden) close(); else if (!stream) visit(location.href);
+  }, { signal });
+  addEventListener("pagehide", close, { signal });
+  addEventListener("pageshow", (event) => { if (event.persisted) visit(location.href); }, { signal });
 }

@@ -2,6 +2,7 @@
 // shown beside the fields that it is about. A field that nobody touched is sent as it is stored.
 import { compact, members, shown } from "./json.js";
 import { alone, newKey, parsed, say, send, sentences } from "./request.js";
+import { visit } from "./session.js";
 
 const form = document.getElementById("item");
 const fields = document.getElementById("fields");
@@ -102,7 +103,7 @@ async function save() {
   if (namesAreMissing()) return;
   const { api, method, pages, tag } = form.dataset;
   const answer = await send(api, method, method === "PUT" ? { "If-Match": tag } : { "Idempotency-Key": key }, written());
-  if (answer.ok) location.assign(`${pages}/${parsed(answer.text).id}`);
+  if (answer.ok) visit(`${pages}/${parsed(answer.text).id}`);
   else if (answer.status === 412) await showConflict();
   else showErrors(answer.problem);
 }
@@ -145,7 +146,7 @@ async function showConflict() {
   }
   conflict.hidden = false;
   say("Somebody else changed the item after this form was opened.", "bad");
-  document.getElementById("take-theirs").onclick = () => { form.reset(); location.reload(); };
+  document.getElementById("take-theirs").onclick = () => { form.reset(); visit(location.href); };
   document.getElementById("keep-mine").onclick = () => {
     form.dataset.tag = current.tag;
     conflict.hidden = true;

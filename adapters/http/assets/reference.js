@@ -1,4 +1,5 @@
 // `/docs`: loads Swagger UI when the server's list of operations is there, and then puts it in the place of the list.
+import { discover } from "./oauth.js";
 
 const list = document.getElementById("operations");
 const place = document.getElementById("swagger-ui");
@@ -20,6 +21,48 @@ async function loadDocument(url, server) {
   // What is tried out goes to the host that the page came from.
   specification.servers = [{ url: server, description: "This service" }];
   return specification;
+}
+
+// ---- signing in --------------------------------------------------------------------------------------------------------------------
+
+/** What is needed to sign in; nothing where callers are not known. */
+async function loadSignIn(url) {
+  return url === undefined ? undefined : (await fetch(url)).json();
+}
+
+/**
+ * Describes each issuer's authorization code flow with the scopes of this service. By itself Swagger UI offers every flow that an issuer
+ * has, and only the scopes that it lists.
+ */
+async function describeFlows(specification, { issuers, scopes }) {
+  const schemes = Object.values(specification.components.securitySchemes ?? {});
+  await Promise.all(issuers.map(async (issuer) => {
+    const scheme = schemes.find((scheme) => scheme.openIdConnectUrl === issuer.configuration);
+    const found = await discover(issuer).catch(() => undefined);
+    if (!scheme || !found) return;
+    delete scheme.openIdConnectUrl;
+    const { authorization_endpoint: authorizationUrl, token_endpoint: tokenUrl } = found;
+    const described = Object.fromEntries(scopes.map((scope) => [scope, ""]));
+    Object.assign(scheme, { type: "oauth2", flows: { authorizationCode: { authorizationUrl, tokenUrl, scopes: described } } });
+  }));
+}
+
+/** Signs in as a public client, and hands Swagger UI the answers of issuers, which the receiver page tells. */
+function prepareSignIn(system, { issuers, scopes, resource }) {
+  system.initOAuth({
+    clientId: issuers[0]?.client ?? "",
+    scopes,
+    usePkceWithAuthorizationCodeGrant: true,
+    additionalQueryStringParams: { resource },
+  });
+  new BroadcastChannel("oauth").addEventListener("message", ({ data }) => {
+    const begun = globalThis.swaggerUIRedirectOauth2;
+    if (!begun || data.state !== begun.state) return;
+    const { auth, redirectUrl, callback, errCb: fail } = begun;
+    globalThis.swaggerUIRedirectOauth2 = undefined;
+    if (data.code) callback({ auth: { ...auth, code: data.code }, redirectUrl });
+    else fail({ authId: auth.name, source: "auth", level: "error", message: data.error_description ?? data.error });
+  });
 }
 
 // ---- the choice of media types, kept for the next operation and the next visit -----------------------------------------------------
@@ -163,10 +206,10 @@ async function prepareFilter(system, groups) {
 }
 
 async function start() {
-  const { document: url, server, script, style } = list.dataset;
+  const { document: url, server, script, style, signIn } = list.dataset;
   const files = [load("link", { rel: "stylesheet", href: style }), load("script", { src: script })];
-  const specification = await loadDocument(url, server);
-  await Promise.all(files);
+  const [specification, known] = await Promise.all([loadDocument(url, server), loadSignIn(signIn)]);
+  await Promise.all([...files, known && describeFlows(specification, known)]);
   preferTypes(specification);
   followColours();
   place.hidden = true;
@@ -176,8 +219,11 @@ async function start() {
     filter: true,
     defaultModelsExpandDepth: -1,
     deepLinking: true,
+    oauth2RedirectUrl: known?.receiver,
+    persistAuthorization: false,
     plugins: [takesObject, findsOperations, triesNoStream(specification), scrollsWhenShown],
   });
+  if (known) prepareSignIn(system, known);
   system.specActions.updateLoadingStatus("success");
   system.specActions.updateJsonSpec(specification);
   await appearance(".opblock-tag");

@@ -1,9 +1,9 @@
 // Requests of the pages to the interface for programs, and what is said of their answers.
-
-const outcome = document.getElementById("outcome");
+import { fetchAsCaller } from "./session.js";
 
 /** Says something in the place for it; `kind` is good, warn or bad. */
 export function say(text, kind) {
+  const outcome = document.getElementById("outcome");
   outcome.className = kind;
   outcome.textContent = text;
   if (text) outcome.scrollIntoView({ block: "nearest" });
@@ -13,7 +13,7 @@ export function say(text, kind) {
 export async function send(url, method, headers, body) {
   const sent = body === undefined ? headers : { "Content-Type": "application/json", ...headers };
   try {
-    const response = await fetch(url, { method, headers: { Accept: "application/json", ...sent }, body });
+    const response = await fetchAsCaller(url, { method, headers: { Accept: "application/json", ...sent }, body });
     const text = await response.text();
     return { ok: response.ok, status: response.status, tag: response.headers.get("ETag"), text, problem: response.ok ? null : parsed(text) };
   } catch {

@@ -21,11 +21,12 @@ use crate::endpoints::protected_resource::ProtectedResource;
 use crate::endpoints::resources::HttpContext;
 use crate::endpoints::rule_trials::RuleTrials;
 use crate::endpoints::rules::Rules;
+use crate::endpoints::sign_in::SignIn;
 use crate::explorer::Explorer;
 use crate::headers::media_type::MediaType;
 use crate::links::{
     ACCESS, CHANGE_STREAM, CHANGES, EVALUATION, HEALTH, POLICIES, POLICY, PROTECTED_RESOURCE,
-    READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES,
+    READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES, SIGN_IN,
 };
 use crate::middleware::gate::Asks;
 use crate::middleware::method_router::MethodRouter;
@@ -64,12 +65,12 @@ impl OwnPaths<'_> {
             (CHANGE_STREAM, self.get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream.boxed())),
             (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, Health.boxed())),
             (READINESS, self.get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
-            ("/openapi.json", self.fixed(MediaType::JSON, Served::OpenApi(documentation))),
-            (RULE_SCHEMA, self.fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()))),
-            ("/favicon.ico", self.fixed(MediaType::ICON, Served::Icon)),
+            ("/openapi.json", self.fixed(MediaType::JSON, Served::OpenApi(documentation).boxed())),
+            (RULE_SCHEMA, self.fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed())),
+            ("/favicon.ico", self.fixed(MediaType::ICON, Served::Icon.boxed())),
         ];
         let pages = pages.into_iter().map(|page| {
-            (page.path, self.fixed(MediaType::HTML, Served::page(page.html, page.policy)))
+            (page.path, self.fixed(MediaType::HTML, Served::page(page.html, page.policy).boxed()))
         });
         let own = own.into_iter().chain(self.of_rules()).chain(self.of_access());
         let own = own.map(|(path, router)| (path.to_owned(), router)).chain(pages);
@@ -92,7 +93,7 @@ impl OwnPaths<'_> {
     }
 
     /// Who may do what, and where clients get tokens.
-    fn of_access(&self) -> [(&'static str, MethodRouter); 5] {
+    fn of_access(&self) -> [(&'static str, MethodRouter); 6] {
         let access = || self.access.clone();
         let policies = || Policies { access: access(), base_url: self.base_url() }.boxed();
         let own_access = OwnAccess { access: access(), context: Arc::clone(self.context) };
@@ -100,12 +101,15 @@ impl OwnPaths<'_> {
         let evaluation = Evaluation { access: access(), services, context };
         let (identity, base_url) = (self.identity.clone(), self.base_url());
         let protected = ProtectedResource { identity, base_url }.boxed();
+        let (identity, base_url) = (self.identity.clone(), self.base_url());
+        let sign_in = SignIn { identity, base_url }.boxed();
         [
             (POLICIES, self.get(&HAL, Asks::Nothing, policies())),
             (POLICY, self.get(&HAL, Asks::Nothing, policies())),
             (ACCESS, self.get(&HAL, Asks::Anybody, own_access.boxed())),
             (EVALUATION, self.post(evaluation.boxed())),
             (PROTECTED_RESOURCE, self.get(&[MediaType::JSON], Asks::Nothing, protected)),
+            (SIGN_IN, self.fixed(MediaType::JSON, sign_in)),
         ]
     }
 
@@ -133,8 +137,8 @@ impl OwnPaths<'_> {
     }
 
     /// A path with one representation, so that there is nothing to negotiate.
-    fn fixed(&self, kind: MediaType, served: Served) -> MethodRouter {
-        let methods = [(Method::GET, Asks::Nothing, served.boxed())];
+    fn fixed(&self, kind: MediaType, endpoint: BoxEndpoint<'static>) -> MethodRouter {
+        let methods = [(Method::GET, Asks::Nothing, endpoint)];
         MethodRouter::unnegotiated(&self.context.gate, kind, methods)
     }
 }

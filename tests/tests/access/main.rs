@@ -9,4 +9,5 @@ mod matrix;
 mod paths;
 mod rates;
 mod record;
+mod sign_in;
 mod world;

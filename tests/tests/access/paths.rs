@@ -25,8 +25,9 @@ const PUBLIC: [&str; 11] = [
 
 /// The paths that the document does not list, with their methods.
 fn unlisted() -> Vec<String> {
-    let mut paths =
-        vec!["GET /docs".to_owned(), "GET /guide".to_owned(), "GET /problems".to_owned()];
+    let pages =
+        ["/docs", "/docs/oauth-receiver.html", "/docs/sign-in.json", "/guide", "/problems"];
+    let mut paths: Vec<_> = pages.map(|page| format!("GET {page}")).into();
     let pages = ["", "/changes", "/rules", "/playground"];
     paths.extend(pages.iter().map(|page| format!("GET /explore{page}")));
     let id = UNKNOWN;
@@ -43,8 +44,10 @@ fn unlisted() -> Vec<String> {
 }
 
 /// Pages without anything of an item in them.
-const OPEN_PAGES: [&str; 8] = [
+const OPEN_PAGES: [&str; 10] = [
     "/docs",
+    "/docs/oauth-receiver.html",
+    "/docs/sign-in.json",
     "/guide",
     "/problems",
     "/explore",

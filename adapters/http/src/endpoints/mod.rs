@@ -17,3 +17,4 @@ pub mod protected_resource;
 pub mod resources;
 pub mod rule_trials;
 pub mod rules;
+pub mod sign_in;

@@ -39,7 +39,6 @@ use crate::middleware::gate::Asks;
 use crate::middleware::method_router::MethodRouter;
 use crate::problem::Problem;
 use links::ExplorerLinks;
-pub use page::POLICY;
 
 /// The path under which all pages are, apart from the first one.
 pub const ROOT: &str = "/explore";

@@ -10,16 +10,11 @@ use poem::{Request, Response};
 use super::Explorer;
 use super::links::ExplorerLinks;
 use crate::endpoints::content;
+use crate::headers::content_policy::POLICY;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
+use crate::links::SIGN_IN;
 use crate::problem::{Problem, kinds};
-
-/// The Content-Security-Policy of every page that has none of its own. Everything a page loads
-/// comes from the service itself, and nothing is inline.
-pub const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
-     form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-);
 
 /// The parts that all pages have.
 pub struct Layout<'a> {
@@ -28,6 +23,8 @@ pub struct Layout<'a> {
     pub entries: Vec<Entry>,
     /// The request for programs that gives the same, if there is one.
     pub command: Option<String>,
+    /// The address of what a script needs to sign in, where callers can be known.
+    pub sign_in: Option<String>,
 }
 
 impl Layout<'_> {
@@ -117,6 +114,7 @@ impl Explorer {
             title: title.into(),
             entries: entries.map(entry).collect(),
             command: None,
+            sign_in: self.context.gate.knows_callers().then(|| self.links.to(SIGN_IN)),
         }
     }
 

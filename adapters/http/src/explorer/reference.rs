@@ -2,19 +2,14 @@
 //! list when it has loaded.
 
 use askama::Template;
-use poem::http::HeaderValue;
 use serde_json::Value;
 
 use super::Explorer;
+use super::links::ExplorerLinks;
 use super::page::{Layout, StaticPage, render};
+use crate::headers::content_policy::{RECEIVER_POLICY, REFERENCE_POLICY};
+use crate::links::RECEIVER;
 use crate::problem::Problem;
-
-/// The Content-Security-Policy of the page. The style of Swagger UI has images within it.
-const REFERENCE_POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-     img-src 'self' data:; font-src data:; form-action 'none'; base-uri 'none'; \
-     frame-ancestors 'none'",
-);
 
 #[derive(Template)]
 #[template(path = "explorer/reference.html")]
@@ -23,6 +18,13 @@ struct ReferencePage<'a> {
     groups: Vec<OperationGroup<'a>>,
     /// Where requests are sent: the path of the service on the host that the page came from.
     server: &'a str,
+}
+
+/// The page to which an issuer sends the browser back with an authorization code.
+#[derive(Template)]
+#[template(path = "receiver.html")]
+struct ReceiverPage<'a> {
+    links: &'a ExplorerLinks,
 }
 
 /// The operations of a tag.
@@ -41,7 +43,8 @@ pub struct OperationRow<'a> {
 }
 
 impl Explorer {
-    /// The pages that explain the interface: the guide and the reference.
+    /// The pages that explain the interface: the guide and the reference, with the page that is its
+    /// and the explorer's part of signing in.
     ///
     /// # Errors
     /// A page that cannot be rendered.
@@ -54,6 +57,8 @@ impl Explorer {
         let html = render(&reference)?;
         let mut pages = self.guide()?;
         pages.push(StaticPage { path: "/docs".to_owned(), html, policy: REFERENCE_POLICY });
+        let html = render(&ReceiverPage { links: &self.links })?;
+        pages.push(StaticPage { path: RECEIVER.to_owned(), html, policy: RECEIVER_POLICY });
         Ok(pages)
     }
 }

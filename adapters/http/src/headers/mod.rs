@@ -1,6 +1,7 @@
 //! Header fields as types.
 
 pub mod accept;
+pub mod content_policy;
 pub mod entity_tag;
 pub mod history;
 pub mod idempotency_key;

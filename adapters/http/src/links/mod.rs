@@ -52,6 +52,12 @@ pub const EVALUATION: &str = "/access/v1/evaluation";
 /// Where clients get tokens (RFC 9728).
 pub const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
 
+/// What the service's own pages need to know to get a token.
+pub const SIGN_IN: &str = "/docs/sign-in.json";
+
+/// The page to which issuers send the browser back.
+pub const RECEIVER: &str = "/docs/oauth-receiver.html";
+
 /// The root of all exports.
 pub const EXPORTS: &str = "/exports";
 

@@ -14,6 +14,7 @@ use poem::{Request, Response};
 
 use crate::base_url::BaseUrl;
 use crate::groups::Group;
+use crate::headers::content_policy::permit_issuers;
 use crate::links::PROTECTED_RESOURCE;
 use crate::middleware::audit_log::{AuditLog, AuditSubject, AuditedRequest};
 use crate::middleware::rate_limit::{Rate, RateLimits, TooFast};
@@ -118,6 +119,11 @@ impl Gate {
         self.access.may_read(caller, group.collection)
     }
 
+    /// Returns whether callers can be known at all.
+    pub const fn knows_callers(&self) -> bool {
+        self.identity.is_some()
+    }
+
     /// Returns whether a token still makes the same caller.
     pub async fn is_still(&self, caller: &Caller, token: &PresentedToken) -> bool {
         let Some(identity) = &self.identity else { return true };
@@ -211,7 +217,8 @@ impl Gate {
         HeaderValue::from_str(&challenge).ok()
     }
 
-    /// Gives a response the headers of one that depends on who asks.
+    /// Gives a response the headers of one that depends on who asks, and a page those with which it can
+    /// sign in.
     pub fn complete(&self, asks: Asks, response: &mut Response) {
         let status = response.status();
         if status == StatusCode::UNAUTHORIZED
@@ -220,7 +227,9 @@ impl Gate {
         {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
-        if self.identity.is_some() && !matches!(asks, Asks::Nothing) {
+        let Some(identity) = &self.identity else { return };
+        permit_issuers(response.headers_mut(), &identity.published());
+        if !matches!(asks, Asks::Nothing) {
             let headers = response.headers_mut();
             headers.append(VARY, HeaderValue::from_static("Authorization"));
             // What is not stored at all is left alone.

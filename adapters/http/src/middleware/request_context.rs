@@ -13,8 +13,8 @@ use poem::{Endpoint, Request, Response, Result};
 use tracing::{Instrument, Span, info_span};
 
 use crate::base_url::BaseUrl;
-use crate::explorer;
 use crate::headers::accept::{accepts_gzip, negotiate};
+use crate::headers::content_policy::POLICY;
 use crate::headers::media_type::MediaType;
 use crate::middleware::compression;
 use crate::middleware::cors::Cors;
@@ -114,7 +114,7 @@ fn secure(headers: &mut HeaderMap) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let media = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     if media.is_some_and(|media| media.starts_with(b"text/html")) {
-        headers.entry(CONTENT_SECURITY_POLICY).or_insert(explorer::POLICY);
+        headers.entry(CONTENT_SECURITY_POLICY).or_insert(POLICY);
     }
 }
 

@@ -1,0 +1,127 @@
+// Who somebody is to the pages: a token, in the memory of the document and nowhere else. A page that is loaded as usual would forget
+// it, so with a token a script fetches the next page and puts it in the place of this one.
+
+let token = null;
+let page = new AbortController();
+let address = location.href;
+let loads = 0;
+let pending = new AbortController();
+const session = new EventTarget();
+
+/** Tells of `change`, when somebody signs in or out; of `end`, when a token is not accepted any more; of `failure`, when no page came. */
+export { session };
+
+export const isSignedIn = () => token !== null;
+
+/** Ends when another page is in the place of this one. */
+export const leaving = () => page.signal;
+
+export function use(given) {
+  token = given;
+  session.dispatchEvent(new Event("change"));
+}
+
+const isOwn = (url) => new URL(url, location.href).origin === location.origin;
+
+/** Fetches as the caller; the token goes to the service and to nobody else. */
+export async function fetchAsCaller(url, options = {}) {
+  const headers = new Headers(options.headers);
+  const sent = token;
+  if (sent !== null && isOwn(url)) headers.set("Authorization", `Bearer ${sent}`);
+  const response = await fetch(url, { ...options, headers });
+  const isRefused = response.status === 401 && response.headers.get("WWW-Authenticate")?.includes("invalid_token");
+  if (isRefused && sent !== null && sent === token) {
+    use(null);
+    session.dispatchEvent(new Event("end"));
+  }
+  return response;
+}
+
+/** Goes to a page, or loads it again: as usual without a token, and with one by a script. */
+export function visit(url) {
+  if (isSignedIn()) return load(url, true);
+  if (url === location.href) location.reload(); else location.assign(url);
+}
+
+/** Puts what the caller sees now at an address in the place of the page. */
+export async function load(url = location.href, isNew = false) {
+  pending.abort();
+  pending = new AbortController();
+  const options = { headers: { Accept: "text/html, */*;q=0.1" }, signal: pending.signal };
+  try {
+    let response = await fetchAsCaller(url, options);
+    // The gate answers a token that ended before the page is made: what anybody may see says how to go on.
+    if (response.status === 401 && !isPage(response)) response = await fetchAsCaller(url, options);
+    if (!isPage(response)) { await save(response, url); return; }
+    const next = new DOMParser().parseFromString(await response.text(), "text/html");
+    // A page that is none of the explorer's is loaded as usual; it has no use for the token.
+    if (!next.querySelector('script[src$="/explorer.js"]')) { location.assign(url); return; }
+    const { hash } = new URL(url, location.href);
+    replace(next, response.url + hash, isNew);
+  } catch (error) {
+    if (error.name !== "AbortError") session.dispatchEvent(new Event("failure"));
+  }
+}
+
+const isPage = (response) => response.headers.get("Content-Type")?.startsWith("text/html");
+
+function replace(next, url, isNew) {
+  page.abort();
+  page = new AbortController();
+  if (isNew && url !== location.href) history.pushState(null, "", url);
+  else history.replaceState(null, "", url);
+  address = location.href;
+  document.title = next.title;
+  for (const part of [".top nav", "main", "footer"]) document.querySelector(part).replaceWith(next.querySelector(part));
+  runScripts(next);
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target) target.scrollIntoView(); else if (isNew) scrollTo(0, 0);
+  document.getElementById("content").focus({ preventScroll: true });
+}
+
+/** Runs the scripts of a page that took the place of another: a fragment makes them other modules, of the same files. */
+function runScripts(next) {
+  loads += 1;
+  for (const { src } of next.querySelectorAll("script[src]")) {
+    if (!src.endsWith("/sign-in.js")) import(`${src}#${loads}`);
+  }
+}
+
+/** Saves what is no page as a file. */
+async function save(response, url) {
+  if (!response.ok) throw new Error(`answered with ${response.status}`);
+  const named = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = named?.[1] ?? new URL(url, location.href).pathname.split("/").pop();
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+function onClick(event) {
+  const link = event.target.closest?.("a[href]");
+  const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+  if (!link || !isPlain || event.defaultPrevented || link.target || !isSignedIn() || !isOwn(link.href) || link.protocol === "blob:") return;
+  const isHere = link.hash && link.href.split("#")[0] === location.href.split("#")[0];
+  if (isHere) return;
+  event.preventDefault();
+  load(link.href, true);
+}
+
+function onSubmit(event) {
+  const form = event.target;
+  if (event.defaultPrevented || form.method !== "get" || !isSignedIn()) return;
+  event.preventDefault();
+  const url = new URL(form.action);
+  url.search = new URLSearchParams(new FormData(form, event.submitter));
+  load(url.href, true);
+}
+
+document.addEventListener("click", onClick);
+document.addEventListener("submit", onSubmit);
+addEventListener("popstate", () => {
+  // A fragment alone is another place of the same page.
+  const isSamePage = location.href.split("#")[0] === address.split("#")[0];
+  address = location.href;
+  if (!isSamePage) load();
+});

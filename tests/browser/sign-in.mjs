@@ -1,0 +1,245 @@
+// People and programs that are known, at a real OpenID provider (provider.mjs): somebody signs in through Swagger UI and through the
+// explorer, in Debian's Chromium, and uses a token that they have; a program gets a token by its own credentials. Nothing of a token
+// is left anywhere but in memory.
+//
+//     node sign-in.mjs BASE_URL FOLDER_FOR_SCREENSHOTS
+import assert from "node:assert/strict";
+import { requireAccessible, requireFitting, SCHEMES, SIZES } from "./accessible.mjs";
+import { launch, watch } from "./chromium.mjs";
+
+const [baseUrl, folder] = process.argv.slice(2);
+const { issuers: [issuer], scopes } = await (await fetch(`${baseUrl}/docs/sign-in.json`)).json();
+const browser = await launch();
+
+/** Sends JSON to the interface for programs, by a token. */
+async function api(token, method, path, body) {
+    const headers = { "Content-Type": "application/json", Authorization: `Bearer ${token}` };
+    const response = await fetch(`${baseUrl}${path}`, { method, headers, body: JSON.stringify(body) });
+    return { status: response.status, body: await response.json(), challenge: response.headers.get("WWW-Authenticate") };
+}
+
+/** A token of a program (RFC 6749 section 4.4) for the service (RFC 8707). */
+async function tokenOf(client) {
+    const secret = encodeURIComponent("a secret of a test, which protects nothing");
+    const form = { grant_type: "client_credentials", resource: baseUrl, scope: scopes.join(" ") };
+    const response = await fetch(`${issuer.url}/token`, {
+        method: "POST",
+        headers: { Authorization: `Basic ${btoa(`${client}:${secret}`)}` },
+        body: new URLSearchParams(form),
+    });
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    return JSON.parse(text).access_token;
+}
+
+/** A page in a browser of its own, and the tokens that the provider gives to it. */
+async function open(path, options = { viewport: SIZES[0] }) {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const tokens = [];
+    page.on("response", async (response) => {
+        if (response.url() === `${issuer.url}/token` && response.request().method() === "POST") tokens.push(await response.json());
+    });
+    const seen = watch(page, baseUrl);
+    await page.goto(`${baseUrl}${path}`);
+    return { context, page, tokens, seen };
+}
+
+/** Presses a button and says at the provider who one is. */
+async function signIn(page, button, name) {
+    const [popup] = await Promise.all([page.waitForEvent("popup"), button.click()]);
+    await popup.getByLabel("Name").fill(name);
+    await Promise.all([popup.waitForEvent("close"), popup.getByRole("button", { name: "Continue" }).click()]);
+}
+
+/** No part of a token is where it would outlive the page, or where others see it. */
+async function requireInMemoryOnly(context, page, token) {
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]));
+    const stored = JSON.stringify(await context.storageState({ indexedDB: true }));
+    for (const part of token.split(".")) assert(!`${kept}${stored}`.includes(part), "a token is in memory only");
+}
+
+/** The provider, and nobody else, is another host to the pages. */
+function requireQuiet({ elsewhere, errors, said }, expected = []) {
+    assert.deepEqual(elsewhere.filter((url) => !url.startsWith(issuer.url)), [], "no request leaves for other hosts");
+    assert.deepEqual(errors, [], "no script fails");
+    assert.deepEqual(said.filter((text) => !expected.some((part) => text.includes(part))), [], "nothing is said on the console");
+}
+
+async function programs() {
+    const token = await tokenOf("importer");
+    const made = await api(token, "POST", "/v1/files", { filename: "by a program" });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    assert.equal((await api(token, "GET", `/v1/files/${made.body.id}`)).status, 200);
+    const changed = await api(`${token.slice(0, -6)}AAAAAA`, "GET", "/v1/files");
+    assert.equal(changed.status, 401);
+    const anonymous = await fetch(`${baseUrl}/v1/files`);
+    assert.equal(anonymous.status, 401);
+    return { token, id: made.body.id };
+}
+
+async function swaggerUi() {
+    const { context, page, tokens, seen } = await open("/docs", { viewport: { width: 1280, height: 1600 } });
+    await page.waitForSelector("#swagger-ui .opblock-tag");
+    await requireAccessible(page, "Swagger UI where callers are known");
+    await page.locator(".auth-wrapper .authorize").first().click();
+    const flow = page.locator(".auth-container", { hasText: "authorizationCode" });
+    await page.screenshot({ path: `${folder}/swagger-authorize.png` });
+    await signIn(page, flow.getByRole("button", { name: "Authorize" }), "ana");
+    await flow.getByRole("button", { name: "Logout" }).waitFor();
+    await page.locator(".auth-btn-wrapper .btn-done").first().click();
+    const made = await tryOut(page);
+    const [{ access_token: token }] = tokens;
+    const { body } = await api(token, "GET", `/v1/files/${made.id}/versions`);
+    assert(JSON.stringify(body).includes('"caller":"test:ana"'), JSON.stringify(body));
+    await requireInMemoryOnly(context, page, token);
+    await page.reload();
+    await page.waitForSelector("#swagger-ui .auth-wrapper .authorize.unlocked");
+    requireQuiet(seen);
+    await context.close();
+}
+
+/** Creates a file in Swagger UI. */
+async function tryOut(page) {
+    await page.locator('.opblock-tag[data-tag="files"]').click();
+    const operation = page.locator(".opblock-post", { has: page.locator('[data-path="/v1/files"]') });
+    await operation.locator(".opblock-summary-control").click();
+    await operation.getByRole("button", { name: "Try it out" }).click();
+    const [response] = await Promise.all([
+        page.waitForResponse((response) => response.url() === `${baseUrl}/v1/files` && response.request().method() === "POST"),
+        operation.getByRole("button", { name: "Execute" }).click(),
+    ]);
+    assert.equal(response.status(), 201, await response.text());
+    return response.json();
+}
+
+/** A token that one has is as good, there and in the explorer. */
+async function pastedTokens({ token, id }) {
+    const docs = await open("/docs", { viewport: { width: 1280, height: 1600 } });
+    await docs.page.waitForSelector("#swagger-ui .opblock-tag");
+    await docs.page.locator(".auth-wrapper .authorize").first().click();
+    const bearer = docs.page.locator(".auth-container", { hasText: "http, Bearer" });
+    await bearer.locator("input").fill(token);
+    await bearer.getByRole("button", { name: "Apply credentials" }).click();
+    await docs.page.locator(".auth-btn-wrapper .btn-done").first().click();
+    await tryOut(docs.page);
+    await requireInMemoryOnly(docs.context, docs.page, token);
+    requireQuiet(docs.seen);
+    await docs.context.close();
+
+    const { context, page } = await open(`/explore/files/${id}`);
+    await paste(page, "psk_nobody_has_this");
+    await page.getByText(/not accepted/).first().waitFor();
+    await paste(page, token);
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.locator("main", { hasText: "by a program" }).waitFor();
+    await requireInMemoryOnly(context, page, token);
+    await context.close();
+}
+
+async function paste(page, token) {
+    await page.getByRole("button", { name: "Use a token" }).click();
+    await requireAccessible(page, "the dialog for a token");
+    await page.getByLabel("Access token or key of the service").fill(token);
+    await page.getByRole("button", { name: "Use it" }).click();
+}
+
+/** Every page has the control, which fits and can be used by everybody. */
+async function control(id) {
+    for (const viewport of SIZES) {
+        for (const colorScheme of SCHEMES) {
+            for (const [name, path] of [["overview", "/explore"], ["refused", `/explore/files/${id}`], ["guide", "/guide"]]) {
+                const { context, page } = await open(path, { viewport, colorScheme });
+                const what = `signed out, ${name} at ${viewport.width}, ${colorScheme}`;
+                await page.getByRole("button", { name: "Sign in" }).waitFor();
+                await requireAccessible(page, what);
+                await requireFitting(page, what);
+                await page.screenshot({ path: `${folder}/${name}-${viewport.width}-${colorScheme}.png` });
+                await context.close();
+            }
+        }
+    }
+}
+
+async function explorer({ token: program, id }) {
+    const { context, page, tokens, seen } = await open(`/explore/files/${id}`);
+    assert.equal(await page.locator("main", { hasText: "by a program" }).count(), 0, "anonymous callers see nothing");
+    await signIn(page, page.getByRole("button", { name: "Sign in" }), "berta");
+    await page.getByText("Signed in as berta of the test").waitFor();
+    await page.locator("main", { hasText: "by a program" }).waitFor();
+    await requireAccessible(page, "an item, signed in");
+    await page.screenshot({ path: `${folder}/signed-in.png` });
+    const [{ access_token: token, id_token: idToken }] = tokens;
+
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByLabel(/^filename/).fill("by berta");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator("main dl", { hasText: "by berta" }).waitFor();
+    assert.equal(page.url(), `${baseUrl}/explore/files/${id}`);
+    await page.goBack();
+    await page.getByRole("button", { name: "Save", exact: true }).waitFor();
+    await page.goForward();
+    await page.locator("main dl", { hasText: "by berta" }).waitFor();
+    await page.getByRole("link", { name: "History" }).first().click();
+    await page.locator("main", { hasText: "berta of the test" }).waitFor();
+    await collection(page);
+    await liveChanges(page, program);
+    await requireInMemoryOnly(context, page, token);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await page.getByText("Signed out").waitFor();
+    await page.goBack();
+    await page.locator("main", { hasText: "401" }).waitFor();
+    // The browser itself reports the status of what was refused.
+    requireQuiet(seen, ["status of 401"]);
+    await context.close();
+    const refused = await api(idToken, "GET", "/v1/files");
+    assert.equal(refused.status, 401, "an ID token is no access token");
+    assert.match(refused.challenge, /error="invalid_token"/);
+}
+
+/** Forms and downloads are the caller's, too. */
+async function collection(page) {
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "files" }).click();
+    await page.getByRole("searchbox").fill("berta");
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.waitForURL(/[?&]q=berta/);
+    await page.locator("tbody tr", { hasText: "by" }).first().waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "CSV" }).click()]);
+    assert.match(download.suggestedFilename(), /\.csv$/);
+    let text = "";
+    for await (const part of await download.createReadStream()) text += part;
+    assert.match(text, /by berta/);
+}
+
+async function liveChanges(page, program) {
+    await page.getByRole("link", { name: "changes", exact: true }).click();
+    await page.getByText("Live: new changes appear").waitFor();
+    const made = await api(program, "POST", "/v1/files", { filename: "live" });
+    await page.locator("#changes tr.new", { hasText: made.body.id }).waitFor();
+}
+
+/** A token that ends is forgotten, and the page says so. */
+async function endedToken(id) {
+    const { context, page } = await open(`/explore/files/${id}`);
+    await paste(page, await tokenOf("brief"));
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.waitForTimeout(23_000);
+    await page.getByRole("link", { name: "History" }).first().click();
+    await page.getByText("Your sign-in has ended; sign in again.").waitFor();
+    await page.locator("main", { hasText: "401" }).waitFor();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await context.close();
+}
+
+try {
+    const made = await programs();
+    await swaggerUi();
+    await explorer(made);
+    await pastedTokens(made);
+    await control(made.id);
+    await endedToken(made.id);
+    console.log(`People sign in at ${issuer.url} through Swagger UI and the explorer; see ${folder}`);
+} finally {
+    await browser.close();
+}
