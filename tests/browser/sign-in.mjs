@@ -38,7 +38,7 @@ async function open(path, options = { viewport: SIZES[0] }) {
     const page = await context.newPage();
     const tokens = [];
     page.on("response", async (response) => {
-        if (response.url() === `${issuer.url}/token` && response.request().method() === "POST") tokens.push(await response.json());
+        if (response.url().split("?")[0] === `${issuer.url}/token` && response.request().method() === "POST") tokens.push(await response.json());
     });
     const seen = watch(page, baseUrl);
     await page.goto(`${baseUrl}${path}`);
@@ -88,9 +88,9 @@ async function swaggerUi() {
     await signIn(page, flow.getByRole("button", { name: "Apply given OAuth2 credentials" }), "ana");
     await flow.getByRole("button", { name: /logout|remove authorization/i }).waitFor();
     await page.locator(".auth-btn-wrapper .btn-done").first().click();
-    const made = await tryOut(page);
+    const path = await tryOut(page);
     const [{ access_token: token }] = tokens;
-    const { body } = await api(token, "GET", `/v1/files/${made.id}/versions`);
+    const { body } = await api(token, "GET", `${path}/versions`);
     assert(JSON.stringify(body).includes('"caller":"test:ana"'), JSON.stringify(body));
     await requireInMemoryOnly(context, page, token);
     await page.reload();
@@ -100,7 +100,7 @@ async function swaggerUi() {
     await context.close();
 }
 
-/** Creates a file in Swagger UI. */
+/** Creates a file in Swagger UI, and returns its path. */
 async function tryOut(page) {
     await page.locator('.opblock-tag[data-tag="files"]').click();
     const operation = page.locator(".opblock-post", { has: page.locator('[data-path="/v1/files"]') });
@@ -111,7 +111,7 @@ async function tryOut(page) {
         operation.getByRole("button", { name: "Execute" }).click(),
     ]);
     assert.equal(response.status(), 201, await response.text());
-    return response.json();
+    return new URL(response.headers().location, baseUrl).pathname;
 }
 
 /** A token that one has is as good, there and in the explorer. */
@@ -236,8 +236,8 @@ async function endedToken(id) {
 try {
     const made = await programs();
     await swaggerUi();
-    await explorer(made);
     await pastedTokens(made);
+    await explorer(made);
     await control(made.id);
     await endedToken(made.id);
     console.log(`People sign in at ${issuer.url} through Swagger UI and the explorer; see ${folder}`);

@@ -25,8 +25,7 @@ const PUBLIC: [&str; 11] = [
 
 /// The paths that the document does not list, with their methods.
 fn unlisted() -> Vec<String> {
-    let pages =
-        ["/docs", "/docs/oauth-receiver.html", "/docs/sign-in.json", "/guide", "/problems"];
+    let pages = ["/docs", "/docs/oauth-receiver.html", "/docs/sign-in.json", "/guide", "/problems"];
     let mut paths: Vec<_> = pages.map(|page| format!("GET {page}")).into();
     let pages = ["", "/changes", "/rules", "/playground"];
     paths.extend(pages.iter().map(|page| format!("GET /explore{page}")));
