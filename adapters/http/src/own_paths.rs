@@ -66,7 +66,10 @@ impl OwnPaths<'_> {
             (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, Health.boxed())),
             (READINESS, self.get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
             ("/openapi.json", self.fixed(MediaType::JSON, Served::OpenApi(documentation).boxed())),
-            (RULE_SCHEMA, self.fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed())),
+            (
+                RULE_SCHEMA,
+                self.fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed()),
+            ),
             ("/favicon.ico", self.fixed(MediaType::ICON, Served::Icon.boxed())),
         ];
         let pages = pages.into_iter().map(|page| {

@@ -17,7 +17,8 @@ pub static CALLER: Table = Table { name: "`caller`", keys: CALLER_KEYS, is_open:
 const STRING: Form = Form::String(2_000);
 
 static CALLER_KEYS: &[Key] = &[
-    key("id", Form::OneOf(&[Form::Null, STRING]), "The identifier, such as agency:1.").required("'agency:1'"),
+    key("id", Form::OneOf(&[Form::Null, STRING]), "The identifier, such as agency:1.")
+        .required("'agency:1'"),
     key("roles", Form::List(&STRING), "The roles."),
     key("acting", STRING, "The identifier of who acts for the caller."),
     key("client", STRING, "The program that is used."),

@@ -182,7 +182,7 @@ fn each_error_has_its_location_and_fix() {
         (
             case("caller: {roles: [a]}, operation: read, group: files, expect: deny"),
             "3:21:",
-            "a caller needs an `id`",
+            "`caller` needs the key `id`",
         ),
         (
             case("caller: {id: 5}, operation: read, group: files, expect: deny"),
@@ -347,7 +347,7 @@ fn a_caller_is_read_from_a_file_of_its_own() {
     assert!(caller.principal().is_some_and(|caller| caller.has_role("reviewer")));
     assert_eq!(read("b.json").expect("a caller").id(), None);
     for (name, reason) in [
-        ("c.json", "a caller needs an `id`"),
+        ("c.json", "`caller` needs the key `id`"),
         ("d.json", "the file is empty"),
         ("e.json", "cannot be read"),
     ] {

@@ -240,7 +240,7 @@ fn errors_of_cases_have_their_places_too() {
         (
             "- {rule: r, name: n, self: {}, caller: {name: x}, one: null, many: [], expect: pass}",
             "4:41:",
-            "no key `name`",
+            "`caller` needs the key `id`",
         ),
     ] {
         assert_one_error(&format!("{rule}{case}"), place, reason);

@@ -114,8 +114,8 @@ fn refusals_are_recorded_with_their_cause() {
             (&"one".into(), &"/v1/gadscores".into())
         );
         assert!(first["time"].as_str().is_some_and(|time| time.ends_with('Z')), "{first}");
-        let mode = fs::metadata(log.path()).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        let file_mode = fs::metadata(log.path()).unwrap().permissions().mode();
+        assert_eq!(file_mode & 0o777, 0o600);
     });
 }
 

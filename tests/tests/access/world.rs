@@ -59,7 +59,7 @@ impl Callers {
     /// with further lines.
     pub fn write(&self, line_of: impl Fn(&str, &str) -> Option<String>, more: &str) {
         let lines = self.keys.iter().filter_map(|(name, _, line)| line_of(name, line));
-        let lines: String = lines.map(|line| format!("{line}\n")).collect();
+        let lines = lines.fold(String::new(), |lines, line| lines + &line + "\n");
         let keys =
             if lines.is_empty() { "keys: []\n".to_owned() } else { format!("keys:\n{lines}") };
         // Whoever reads meanwhile sees the old file or the new one.
