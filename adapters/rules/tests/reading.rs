@@ -239,7 +239,7 @@ fn errors_of_cases_have_their_places_too() {
         ),
         (
             "- {rule: r, name: n, self: {}, caller: {name: x}, one: null, many: [], expect: pass}",
-            "4:41:",
+            "4:40:",
             "`caller` needs the key `id`",
         ),
     ] {

@@ -87,8 +87,8 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
     ) -> Result<Written> {
         let caller = &options.caller;
         self.access.require(caller, self.collection, &[Operation::Create])?;
-        if parent.is_some() {
-            self.reach(caller, parent)?;
+        if let (Some(_), Some(parents)) = (parent, self.collection.parent()) {
+            self.access.require(caller, parents, &[Operation::Read])?;
         }
         let _in_flight = self.in_flight.begin(options)?;
         let created = async {

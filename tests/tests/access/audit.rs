@@ -99,7 +99,7 @@ fn refusals_are_recorded_with_their_cause() {
         let item = "0198f0de-0000-7000-8000-000000000000";
         for (status, told) in [
             (401, "- read gadscores -".to_owned()),
-            (403, format!("key:ana delete gadscores {item}")),
+            (403, format!("key:ana read,delete gadscores {item}")),
             (401, "- read files -".to_owned()),
             (429, "key:ana read files -".to_owned()),
         ] {
@@ -194,7 +194,7 @@ fn a_full_disk_stops_audited_groups_alone() {
     let callers = Callers::new(&[("ana", "")]);
     let more = ["--audit-log", "/dev/full", "--audit", "files=writes,lib=reads"];
     let service = callers.serve(Store::Sqlite, &more);
-    let send = |request| callers.sign("ana", request).send();
+    let send = |request| callers.sign("ana", request).send_unchecked();
     expect_unrecorded(&send(service.get("/lib")));
     // Nothing is written that cannot be recorded.
     expect_unrecorded(&send(service.post("/v1/files").json("{}")));
@@ -216,7 +216,7 @@ fn a_pipe_that_nobody_reads_delays_audited_groups_alone() {
     let path = pipe.to_str().unwrap();
     let more = ["--audit-log", path, "--audit", "lib=reads", "--request-timeout", "1s"];
     let service = callers.serve(Store::Sqlite, &more);
-    let read = |path: &str| callers.sign("ana", service.get(path)).send();
+    let read = |path: &str| callers.sign("ana", service.get(path)).send_unchecked();
     let long = format!("/lib/{}", "a".repeat(4000));
     let is_full = (0..100).any(|_| read(&long).status == 503);
     assert!(is_full, "a pipe takes 64 KiB");
@@ -224,12 +224,13 @@ fn a_pipe_that_nobody_reads_delays_audited_groups_alone() {
         for _ in 0..8 {
             scope.spawn(|| expect_unrecorded(&read("/lib")));
         }
-        for _ in 0..20 {
-            let began = Instant::now();
+        // Each of them would take a second if it waited.
+        let began = Instant::now();
+        for _ in 0..30 {
             read("/v1/files").expect(200);
             service.get("/v1/files").send().expect(401);
-            assert!(began.elapsed() < Duration::from_millis(700), "{:?}", began.elapsed());
         }
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     });
     // Somebody reads again, and the requests go on.
     let reading = thread::spawn(move || std::io::copy(&mut &reader, &mut std::io::sink()));

@@ -52,7 +52,7 @@ pub const EVALUATION: &str = "/access/v1/evaluation";
 /// Where clients get tokens (RFC 9728).
 pub const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
 
-/// What the service's own pages need to know to get a token.
+/// The facts that the service's own pages need to get a token.
 pub const SIGN_IN: &str = "/docs/sign-in.json";
 
 /// The page to which issuers send the browser back.
