@@ -91,8 +91,10 @@ fn every_example_works_untouched_on_the_demonstration_set() {
         expected,
         "the service's own paths, nine standard sets with their histories, and the extra operations"
     );
-    // A stream has no end to wait for; `change_stream.rs` reads it.
-    for operation in operations.iter().filter(|operation| !operation.path.ends_with("/stream")) {
+    // A stream has no end to wait for; `change_stream.rs` reads it. There are policies where operators
+    // have some; `access matrix` reads one.
+    let is_left_out = |path: &str| path.ends_with("/stream") || path.ends_with("/{policy_id}");
+    for operation in operations.iter().filter(|operation| !is_left_out(&operation.path)) {
         // What one write changes must not decide about the next.
         let fresh = (operation.method != "GET").then(demonstration);
         let request =

@@ -1,11 +1,12 @@
 //! The service's own operations: the entry point, the health checks, the change log and the
 //! business rules.
 
+use domain::{Collection, Operation};
 use poem::http::Method;
 use poem_openapi::registry::{MetaOperation, MetaPath, MetaRequest, MetaSchema, Registry};
 use serde_json::json;
 
-use super::model::{documented_path, inline, object, reference, with_example};
+use super::model::{documented_path, inline, object, one_of, reference, with_example};
 use super::operations::{content, header, operation, responses};
 use super::{parameters, rule_trial};
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
@@ -155,7 +156,7 @@ const ROWS: [Row; 14] = [
         description: "The access evaluation of the OpenID AuthZEN Authorization API 1.0. `resource.type` is a group, `resource.id` an item of it, which `create` does not need, and `action.name` an operation: `read`, `history`, `create`, `replace`, `patch` or `delete`. `subject` is left out, or is the caller. About an item that the caller does not see, the answer is the one for an item that is not there.",
         types: HAL,
         taken: Some(EVALUATION),
-        statuses: &[200, 400, 406, 408, 413, 414, 415, 422, 503],
+        statuses: &[200, 400, 403, 406, 408, 413, 414, 415, 422, 503],
         ..PLAIN
     },
     Row {
@@ -209,8 +210,10 @@ fn request(schema: &str) -> MetaRequest {
 /// The schema of an access evaluation.
 fn evaluation() -> MetaSchema {
     let string = || inline(MetaSchema::new("string"));
-    let resource = inline(object(&["type"], [("type", string()), ("id", string())]));
-    let action = inline(object(&["name"], [("name", string())]));
+    let group = inline(one_of(Collection::names()));
+    let resource = inline(object(&["type"], [("type", group), ("id", string())]));
+    let operation = inline(one_of(Operation::ALL.map(Operation::name)));
+    let action = inline(object(&["name"], [("name", operation)]));
     let subject = inline(object(&[], [("type", string()), ("id", string())]));
     let members = [("resource", resource), ("action", action), ("subject", subject)];
     let schema = object(&["resource", "action"], members);
