@@ -4,7 +4,7 @@ use application::PublishedRule;
 use serde_json::{Map, Value, json};
 
 use super::model::{NOTHING, documented_path};
-use super::{examples, operations, rule_trial, schemas, transfers};
+use super::{examples, operations, rule_trial, schemas, service, transfers};
 use crate::base_url::BaseUrl;
 use crate::groups::{GROUPS, Group, Operation};
 use crate::links as urls;
@@ -46,6 +46,8 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     }
     let trial = &mut paths[urls::RULE_TRIAL]["post"]["requestBody"];
     components.add_example(trial, rule_trial::REQUEST, rule_trial::example());
+    let evaluation = &mut paths[urls::EVALUATION]["post"]["requestBody"];
+    components.add_example(evaluation, service::EVALUATION, service::evaluation_example());
     // Only JSON can be shown as an example: the other formats are files.
     let json_rows =
         &mut paths[transfers::IMPORT_PATH]["post"]["requestBody"]["content"]["application/json"];

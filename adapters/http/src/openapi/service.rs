@@ -4,7 +4,7 @@
 use domain::{Collection, Operation};
 use poem::http::Method;
 use poem_openapi::registry::{MetaOperation, MetaPath, MetaRequest, MetaSchema, Registry};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::model::{documented_path, inline, object, one_of, reference, with_example};
 use super::operations::{content, header, operation, responses};
@@ -17,7 +17,8 @@ use crate::query::{CHANGES_PARAMETERS, STREAM_PARAMETERS, change_cursor};
 pub const TAG: &str = "service";
 
 const EVENTS: &str = "ChangeEvents";
-const EVALUATION: &str = "AccessEvaluation";
+/// The name of the schema of an access evaluation, and of its example.
+pub const EVALUATION: &str = "AccessEvaluation";
 
 /// An operation on a path of the service's own: a POST where it takes a body, else a GET.
 struct Row {
@@ -216,9 +217,12 @@ fn evaluation() -> MetaSchema {
     let action = inline(object(&["name"], [("name", operation)]));
     let subject = inline(object(&[], [("type", string()), ("id", string())]));
     let members = [("resource", resource), ("action", action), ("subject", subject)];
-    let schema = object(&["resource", "action"], members);
-    let example = json!({ "resource": { "type": "proposals" }, "action": { "name": "create" } });
-    with_example(schema, example)
+    object(&["resource", "action"], members)
+}
+
+/// The example of an access evaluation.
+pub fn evaluation_example() -> Value {
+    json!({ "resource": { "type": "proposals" }, "action": { "name": "create" } })
 }
 
 /// Registers the schemas of the stream and of an access evaluation, and the example of a change.
