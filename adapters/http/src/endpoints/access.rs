@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use application::{Access, AccessControl, Caller, ItemAddress, ResourceUseCases};
-use domain::json::read;
+use domain::json::{Kind, read};
 use domain::{Collection, ItemId, Operation, Pointer, Value, Violation, Violations};
 use poem::http::header::CONTENT_TYPE;
 use poem::{Endpoint, Request, Response, Result};
@@ -96,6 +96,8 @@ struct Question {
     collection: Collection,
     operation: Operation,
     item: Option<ItemId>,
+    /// False if the caller asks about somebody else.
+    is_own: bool,
 }
 
 impl Endpoint for Evaluation {
@@ -118,7 +120,10 @@ impl Evaluation {
         refuse_parameters(request.uri().query().unwrap_or_default())?;
         let Question { collection, operation, .. } = question;
         let (decision, reason) = self.decide(caller, &question).await?;
-        let policies = self.access.deciding(caller, collection, operation);
+        let policies = match question.is_own {
+            true => self.access.deciding(caller, collection, operation),
+            false => Vec::new(),
+        };
         let body = json!({
             "decision": decision,
             "context": { "reason": reason, "policies": policies },
@@ -133,7 +138,10 @@ impl Evaluation {
         caller: &Caller,
         question: &Question,
     ) -> Result<(bool, &'static str), Problem> {
-        let Question { collection, operation, item } = *question;
+        let Question { collection, operation, item, is_own } = *question;
+        if !is_own {
+            return Ok((false, "another-subject"));
+        }
         let access = self.access.access(caller, collection);
         let Some(id) = item.filter(|_| operation != Operation::Create) else {
             return Ok((access.has_some(operation), extent(access, operation)));
@@ -159,13 +167,6 @@ impl Question {
     fn read(body: &[u8], caller: &Caller) -> Result<Self, Problem> {
         let read = read(body)?;
         let body = read.value();
-        let subject = body.member("subject").and_then(|subject| subject.member("id"));
-        if let Some(subject) = subject
-            && subject.as_string().as_deref() != caller.id()
-        {
-            let detail = "You may ask for yourself alone; leave `subject` out.";
-            return Err(Problem::not_permitted(detail.to_owned(), Vec::new()));
-        }
         let mut violations = Violations::default();
         let mut string = |holder: &str, name: &str| -> Option<String> {
             let found = body.member(holder).and_then(|holder| holder.member(name));
@@ -189,12 +190,24 @@ impl Question {
             let detail = format!("there is no such operation; there are `{names}`");
             violations.push(Violation::new(at("action", "name"), "unknown_operation", detail));
         }
+        for (holder, name) in [("subject", "id"), ("subject", "type"), ("resource", "id")] {
+            let holds = body.member(holder);
+            let is_object = holds.is_none_or(|holds| holds.kind() == Kind::Object);
+            let found = holds.and_then(|holds| holds.member(name));
+            if !is_object || found.is_some_and(|found| found.kind() != Kind::String) {
+                let detail = format!("`{holder}.{name}` is a string, or is left out");
+                violations.push(Violation::new(at(holder, name), "no_string", detail));
+            }
+        }
+        let subject = body.member("subject").and_then(|subject| subject.member("id"));
+        let is_own = subject.is_none_or(|id| id.as_string().as_deref() == caller.id());
         let id = body.member("resource").and_then(|resource| resource.member("id"));
         let item = id.map(|id| id.as_string().and_then(|id| ItemId::parse(&id)));
         match (known.flatten(), operation.flatten()) {
             // An identifier that does not parse names nothing.
-            (Some(collection), Some(operation)) => {
-                Ok(Self { collection, operation, item: item.map(|id| id.unwrap_or(ItemId::NIL)) })
+            (Some(collection), Some(operation)) if violations.is_empty() => {
+                let item = item.map(|id| id.unwrap_or(ItemId::NIL));
+                Ok(Self { collection, operation, item, is_own })
             }
             _ => Err(Problem::invalid(violations)),
         }

@@ -185,7 +185,6 @@ const fn meaning(status: u16) -> &'static str {
         204 => "Done; there is no body.",
         304 => "Not modified since the entity tag in `If-None-Match`.",
         400 => "Client error: the body, a condition or a query parameter cannot be read.",
-        403 => "Forbidden: the caller may not do this, or not ask it about somebody else.",
         404 => "Not found: no such item, no such version, or no such proposal.",
         406 => "Not acceptable: the Accept header admits none of the path's media types.",
         408 => "Request timeout: the body did not arrive in time.",

@@ -154,10 +154,10 @@ const ROWS: [Row; 14] = [
         path: links::EVALUATION,
         id: "evaluateAccess",
         summary: "Whether the caller may do one thing",
-        description: "The access evaluation of the OpenID AuthZEN Authorization API 1.0. `resource.type` is a group, `resource.id` an item of it, which `create` does not need, and `action.name` an operation: `read`, `history`, `create`, `replace`, `patch` or `delete`. `subject` is left out, or is the caller. About an item that the caller does not see, the answer is the one for an item that is not there.",
+        description: "The access evaluation of the OpenID AuthZEN Authorization API 1.0. `resource.type` is a group, `resource.id` an item of it, which `create` does not need, and `action.name` an operation: `read`, `history`, `create`, `replace`, `patch` or `delete`. `subject` is left out, or is the caller; about somebody else the decision is `false`. About an item that the caller does not see, the answer is the one for an item that is not there.",
         types: HAL,
         taken: Some(EVALUATION),
-        statuses: &[200, 400, 403, 406, 408, 413, 414, 415, 422, 503],
+        statuses: &[200, 400, 406, 408, 413, 414, 415, 422, 503],
         ..PLAIN
     },
     Row {
