@@ -120,9 +120,10 @@ impl Evaluation {
         refuse_parameters(request.uri().query().unwrap_or_default())?;
         let Question { collection, operation, .. } = question;
         let (decision, reason) = self.decide(caller, &question).await?;
-        let policies = match question.is_own {
-            true => self.access.deciding(caller, collection, operation),
-            false => Vec::new(),
+        let policies = if question.is_own {
+            self.access.deciding(caller, collection, operation)
+        } else {
+            Vec::new()
         };
         let body = json!({
             "decision": decision,
