@@ -69,10 +69,10 @@ fn nothing_of_a_token_is_logged_or_told() {
     let callers = Callers::new(&[("ana", "")]);
     let service = callers.serve(Store::Sqlite, &["--log", "trace"]);
     let key = callers.key("ana");
-    let (stem, secret) = key.rsplit_once('_').unwrap();
+    let (stem, secret) = key.split_at("psk_ana_".len());
     let reversed: String = secret.chars().rev().collect();
     let jwt = "eyJhbGciOiJSUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJpc3MiOiJub2JvZHkifQ.c2VjcmV0";
-    let wrong = format!("{stem}_{reversed}");
+    let wrong = format!("{stem}{reversed}");
     for line in [
         format!("Bearer {key}"),
         format!("Bearer {wrong}"),
