@@ -204,7 +204,9 @@ def prepare(page, blocks):
         (folder / BUILT).mkdir(parents=True)
         shutil.copy2(ROOT / BUILT / "proposal-service", folder / BUILT)
         if (ROOT / BUILT_FOR_TESTS).is_dir():
-            shutil.copytree(ROOT / BUILT_FOR_TESTS, folder / BUILT_FOR_TESTS, ignore=what_is_not_reused)
+            shutil.copytree(
+                ROOT / BUILT_FOR_TESTS, folder / BUILT_FOR_TESTS, ignore=what_is_not_reused, copy_function=link_or_copy
+            )
     else:
         (folder / "target").symlink_to(ROOT / "target")
         (folder / "node_modules").symlink_to(ROOT / NODE_PACKAGES)
@@ -215,6 +217,14 @@ def what_is_not_reused(folder, names):
     """The parts of a folder of built files that a build of the copy does not use: what is of our own crates, as far as it is large."""
     programs = [name for name in names if Path(folder).name == "deps" and "." not in name]
     return ["incremental", *programs]
+
+
+def link_or_copy(source, target):
+    """Libraries are gigabytes, and the compiler replaces them as whole files: a second name for one is as good as a copy."""
+    if Path(source).suffix in (".rlib", ".rmeta", ".so"):
+        os.link(source, target)
+    else:
+        shutil.copy2(source, target)
 
 
 def insert(block, file, table, rows):
