@@ -31,7 +31,7 @@ pub(crate) fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Known
     let roles = keys.elements("roles").iter().filter_map(|role| role.scalar());
     let roles = roles.map(|role| role.text.as_str().into()).collect();
     let (name, sha256) = (keys.string("name")?.into(), sha256?);
-    (errors.count() == before).then_some(KnownKey { name, sha256, roles, ends, revoked })
+    (errors.count() == before).then(|| KnownKey::new(name, sha256, roles, (ends, revoked)))
 }
 
 /// Returns why a thing cannot have a name.

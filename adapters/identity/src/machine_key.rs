@@ -1,10 +1,12 @@
 //! Keys of the service: what is printed once, and what is kept of it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::json::encode_string;
+use domain::{Members, Principal};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use sha2::{Digest, Sha256};
@@ -100,13 +102,29 @@ pub(crate) fn is_name(name: &str) -> bool {
 pub(crate) struct KnownKey {
     pub name: Box<str>,
     pub sha256: [u8; 32],
-    pub roles: Box<[Box<str>]>,
     /// The first moment at which it is not accepted any more.
     pub ends: Option<Timestamp>,
     pub revoked: Option<Timestamp>,
+    /// Who sends it.
+    pub principal: Arc<Principal>,
 }
 
 impl KnownKey {
+    /// A key with the digest of what was printed, of a caller with these roles.
+    pub fn new(
+        name: Box<str>,
+        sha256: [u8; 32],
+        roles: Box<[Box<str>]>,
+        (ends, revoked): (Option<Timestamp>, Option<Timestamp>),
+    ) -> Self {
+        let id = format!("key:{name}").into();
+        // Whichever comes first.
+        let expires = ends.into_iter().chain(revoked).min();
+        let principal = Principal::with(id, roles, &Members::default(), (None, None));
+        let principal = Arc::new(Principal { expires, ..principal });
+        Self { name, sha256, ends, revoked, principal }
+    }
+
     /// Returns whether a key that was sent is this one, in constant time.
     pub fn is(&self, sent: &SentKey<'_>) -> bool {
         digest(sent.0).ct_eq(&self.sha256).into()

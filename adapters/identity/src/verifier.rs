@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use application::Unrecognized;
-use domain::{Members, Principal};
+use domain::Principal;
 use jiff::{SignedDuration, Timestamp};
 use jsonwebtoken::DecodingKey;
 use tokio::sync::Semaphore;
@@ -222,9 +222,5 @@ fn by_key(current: &InForce, sent: &str, now: Timestamp) -> Result<Arc<Principal
     if key.ends.is_some_and(|ends| ends <= now) {
         return Err("the key has expired; make another".into());
     }
-    let id = format!("key:{}", key.name).into();
-    let principal = Principal::with(id, key.roles.clone(), &Members::default(), (None, None));
-    // Whichever comes first.
-    let expires = key.ends.into_iter().chain(key.revoked).min();
-    Ok(Arc::new(Principal { expires, ..principal }))
+    Ok(key.principal.clone())
 }

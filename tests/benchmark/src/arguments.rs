@@ -36,6 +36,10 @@ pub struct Arguments {
     /// Measure the service with twenty business rules in a file too, against itself without.
     #[arg(long)]
     pub(super) rules: bool,
+    /// Measure the service with `--identity` too, each request with an access token of one of 1,000
+    /// callers, against itself without.
+    #[arg(long)]
+    pub(super) identity: bool,
     /// Another binary of the service, such as one of an earlier commit, measured on stores of its
     /// own, in turns with the service.
     #[arg(long, value_name = "BINARY")]

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::arguments::{Arguments, Store};
+use crate::callers;
 use crate::database::Database;
 use crate::load::Load;
 use crate::process::Server;
@@ -25,6 +26,8 @@ pub(super) enum Kind {
     Service(Store),
     /// The service with twenty business rules in a file.
     Ruled(Store),
+    /// The service with an identity file, and tokens in all requests.
+    Known(Store),
     /// Another binary of the service.
     Baseline(Store),
     /// The hand-written axum service.
@@ -47,7 +50,7 @@ pub(super) struct Subject {
 impl Kind {
     /// Returns whether it is the service, which puts off what it can.
     const fn is_service(self) -> bool {
-        matches!(self, Self::Service(_) | Self::Ruled(_) | Self::Baseline(_))
+        matches!(self, Self::Service(_) | Self::Ruled(_) | Self::Known(_) | Self::Baseline(_))
     }
 
     pub(super) const fn title(self) -> &'static str {
@@ -56,6 +59,8 @@ impl Kind {
             Self::Service(Store::Postgres) => "service on PostgreSQL",
             Self::Ruled(Store::Sqlite) => "with 20 rules on SQLite",
             Self::Ruled(Store::Postgres) => "with 20 rules on PostgreSQL",
+            Self::Known(Store::Sqlite) => "with callers on SQLite",
+            Self::Known(Store::Postgres) => "with callers on PostgreSQL",
             Self::Baseline(Store::Sqlite) => "baseline on SQLite",
             Self::Baseline(Store::Postgres) => "baseline on PostgreSQL",
             Self::Minimal(Store::Sqlite) => "minimal axum on SQLite",
@@ -67,11 +72,11 @@ impl Kind {
     }
 
     /// The reference on the same store: what could be written by hand in its place,
-    /// or itself without rules.
+    /// or itself without rules or callers.
     pub(super) const fn counterpart(self) -> Option<Self> {
         match self {
             Self::Service(store) => Some(Self::Minimal(store)),
-            Self::Ruled(store) => Some(Self::Service(store)),
+            Self::Ruled(store) | Self::Known(store) => Some(Self::Service(store)),
             Self::Baseline(_) | Self::Minimal(_) | Self::Logged(_) | Self::BareRoute => None,
         }
     }
@@ -95,6 +100,7 @@ impl Kind {
     const fn file(self) -> &'static str {
         match self {
             Self::Ruled(_) => "with-rules",
+            Self::Known(_) => "with-callers",
             Self::Baseline(_) => "baseline",
             Self::Logged(_) => "logged",
             _ => self.program(),
@@ -103,7 +109,9 @@ impl Kind {
 
     const fn program(self) -> &'static str {
         match self {
-            Self::Service(_) | Self::Ruled(_) | Self::Baseline(_) => "proposal-service",
+            Self::Service(_) | Self::Ruled(_) | Self::Known(_) | Self::Baseline(_) => {
+                "proposal-service"
+            }
             Self::Minimal(_) | Self::Logged(_) => "minimal-axum",
             Self::BareRoute => "bare-poem",
         }
@@ -133,11 +141,17 @@ impl Subject {
             std::fs::write(&rules, TWENTY_RULES)?;
             said.extend(["--rules", &rules]);
         }
+        let identity = folder.join("identity.json");
+        let (file, mut tokens) = (identity.display().to_string(), Vec::new());
+        if matches!(kind, Kind::Known(_)) {
+            tokens = callers::tokens(&identity)?;
+            said.extend(["--identity", &file]);
+        }
         if matches!(kind, Kind::Logged(_)) {
             said.push("--log");
         }
         let server = Server::start(&program, &said, folder).await?;
-        let requests = Requests::to_service(bodies, arguments.proposals);
+        let requests = Requests::to_service(bodies, arguments.proposals).by(tokens);
         let mut subject =
             Self { kind, running: Running { server, database }, requests, memory_before: 0 };
         subject
@@ -170,7 +184,7 @@ impl Subject {
             self.requests.set_ids(group, ids);
         }
         if self.kind.is_service() {
-            self.running.settle().await?;
+            self.running.settle(&self.requests).await?;
         }
         if let Some(database) = database {
             database.analyze();
@@ -202,7 +216,7 @@ impl Subject {
             .with_context(|| self.kind.title())?;
         if work.writes() && self.kind.is_service() {
             measured.settling =
-                Some(self.running.settle().await.with_context(|| self.kind.title())?);
+                Some(self.running.settle(&self.requests).await.with_context(|| self.kind.title())?);
         }
         Ok(measured)
     }

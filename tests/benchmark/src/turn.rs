@@ -11,6 +11,7 @@ use crate::connection::Connection;
 use crate::database::Database;
 use crate::load::{Load, Source, Tally, accepted};
 use crate::process::{Server, generator_cpu_time, machine_cpu_time};
+use crate::work::Requests;
 
 /// A running server and the PostgreSQL database it works on, if any. The server ends first: it
 /// holds connections to the database.
@@ -40,14 +41,16 @@ pub(super) struct Settling {
 }
 
 /// A search that finds nothing, which is known only when everything is indexed.
-struct Search;
+struct Search<'a>(&'a Requests);
 
-impl Source for Search {
-    fn write(&self, _random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()> {
+impl Source for Search<'_> {
+    fn write(&self, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()> {
         request.clear();
         request.extend_from_slice(
-            b"GET /v1/proposals?q=zzzz&page_size=1&total=none HTTP/1.1\r\nhost: localhost\r\n\r\n",
+            b"GET /v1/proposals?q=zzzz&page_size=1&total=none HTTP/1.1\r\nhost: localhost\r\n",
         );
+        self.0.write_token(random, request)?;
+        request.extend_from_slice(b"\r\n");
         Ok(())
     }
 
@@ -89,10 +92,10 @@ impl Running {
     }
 
     /// Lets the service do what it put off, so that it does not do it in the turn of another.
-    pub(super) async fn settle(&self) -> Result<Settling> {
+    pub(super) async fn settle(&self, requests: &Requests) -> Result<Settling> {
         let (start, before) = (Instant::now(), self.cpu_time()?);
         let mut connection = Connection::open(self.server.address).await?;
-        accepted(&mut connection, &Search, &mut Rng::with_seed(0)).await?;
+        accepted(&mut connection, &Search(requests), &mut Rng::with_seed(0)).await?;
         Ok(Settling { elapsed: start.elapsed(), cpu: self.cpu_time()?.since(before) })
     }
 

@@ -177,6 +177,8 @@ pub(super) struct Requests {
     ids: BTreeMap<Group, Vec<String>>,
     bodies: Bodies,
     queries: BTreeMap<(Work, Group), String>,
+    /// Tokens of callers, one of which is sent with each request.
+    tokens: Vec<String>,
 }
 
 impl Requests {
@@ -184,7 +186,12 @@ impl Requests {
     pub(super) fn to_service(bodies: Bodies, proposals: u32) -> Self {
         let query = format!("?page={}", deep_page(proposals));
         let queries = Group::ALL.map(|group| ((Work::DeepPage, group), query.clone()));
-        Self { ids: BTreeMap::new(), bodies, queries: queries.into() }
+        Self { ids: BTreeMap::new(), bodies, queries: queries.into(), tokens: Vec::new() }
+    }
+
+    /// The same requests by the callers with these tokens; without any, by nobody.
+    pub(super) fn by(self, tokens: Vec<String>) -> Self {
+        Self { tokens, ..self }
     }
 
     /// The same requests to one without, with the length of the answer in the query and ids that
@@ -200,7 +207,8 @@ impl Requests {
             let query = |work: Work| ((work, *group), format!("?bytes={}", sizes.of(work)));
             queries.extend(Work::SINGLE.map(query));
         }
-        Self { ids: Group::ALL.map(|group| (group, ids.clone())).into(), bodies, queries }
+        let ids = Group::ALL.map(|group| (group, ids.clone())).into();
+        Self { ids, bodies, queries, tokens: Vec::new() }
     }
 
     pub(super) fn set_ids(&mut self, group: Group, ids: Vec<String>) {
@@ -216,6 +224,17 @@ impl Requests {
     fn id(&self, group: Group, random: &mut Rng) -> &str {
         let ids = self.ids.get(&group).map_or(&[][..], Vec::as_slice);
         random.choice(ids).map_or("", String::as_str)
+    }
+
+    /// Writes the header with the token of a random caller, if there are callers.
+    pub(super) fn write_token(
+        &self,
+        random: &mut Rng,
+        request: &mut Vec<u8>,
+    ) -> std::io::Result<()> {
+        random
+            .choice(&self.tokens)
+            .map_or(Ok(()), |token| write!(request, "Authorization: Bearer {token}\r\n"))
     }
 
     fn write(
@@ -237,6 +256,7 @@ impl Requests {
         request.extend_from_slice(query.as_bytes());
         request
             .extend_from_slice(b" HTTP/1.1\r\nHost: localhost\r\nAccept: application/hal+json\r\n");
+        self.write_token(random, request)?;
         if work.has_body() {
             let bodies = match group {
                 Group::Proposals => &self.bodies.proposals,
@@ -296,6 +316,17 @@ mod tests {
         for (work, end) in wanted {
             assert!(first_line(&requests, work).contains(end), "{work:?}");
         }
+    }
+
+    #[test]
+    fn each_request_has_a_token_of_a_caller() {
+        let requests = Requests::to_service(Bodies::make_up(), 10_000);
+        let requests = requests.by(vec!["a.b.c".to_owned()]);
+        let mut request = Vec::new();
+        requests.write(Work::Page, Group::Proposals, &mut Rng::with_seed(1), &mut request).unwrap();
+        assert!(
+            String::from_utf8(request).unwrap().contains("\r\nAuthorization: Bearer a.b.c\r\n")
+        );
     }
 
     #[test]

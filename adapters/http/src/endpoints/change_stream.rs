@@ -91,6 +91,7 @@ impl Endpoint for ChangeStream {
             return Err(Problem::unavailable("As many streams are open as may be.").into());
         };
         let caller = caller_of(&request).clone();
+        let token = caller.principal().and_then(|_| PresentedToken::of(&request));
         let listening = timeout(
             self.time_limit,
             self.feed.listen(caller.clone(), after.map(|after| after.sequence)),
@@ -106,7 +107,7 @@ impl Endpoint for ChangeStream {
             feed: self.feed.clone(),
             base_url: Arc::clone(&self.base_url),
             ends: Instant::now() + self.max_age,
-            credentials: request.data::<PresentedToken>().map(|token| (caller, token.clone())),
+            credentials: token.map(|token| (caller, token)),
             next_look: Instant::now() + LOOK,
             gate: Arc::clone(&self.gate),
             _permit: permit,

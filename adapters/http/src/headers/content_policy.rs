@@ -1,5 +1,7 @@
 //! The Content-Security-Policies of pages.
 
+use std::sync::Arc;
+
 use application::PublishedIdentity;
 use poem::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use poem::http::{HeaderMap, HeaderValue, Uri};
@@ -28,11 +30,12 @@ pub const RECEIVER_POLICY: HeaderValue = HeaderValue::from_static(
 const OWN_REQUESTS: &str = "connect-src 'self'";
 
 /// Lets the scripts of a page reach the issuers that they sign in with.
-pub fn permit_issuers(headers: &mut HeaderMap, identity: &PublishedIdentity) {
+pub fn permit_issuers(headers: &mut HeaderMap, published: impl FnOnce() -> Arc<PublishedIdentity>) {
     let media = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     if !media.is_some_and(|media| media.starts_with(b"text/html")) {
         return;
     }
+    let identity = published();
     let policy = headers.entry(CONTENT_SECURITY_POLICY).or_insert(POLICY);
     let issuers = identity.issuers.iter().filter(|issuer| issuer.client.is_some());
     let addresses = issuers.flat_map(|it| [Some(&it.url), it.configuration.as_ref()]).flatten();
@@ -60,6 +63,8 @@ fn origin(url: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use application::{PublishedIdentity, PublishedIssuer};
     use poem::http::HeaderMap;
     use poem::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -75,7 +80,8 @@ mod tests {
     fn requests(issuers: Vec<PublishedIssuer>) -> String {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-        permit_issuers(&mut headers, &PublishedIdentity { issuers, scopes: Vec::new() });
+        let published = PublishedIdentity { issuers, scopes: Vec::new() };
+        permit_issuers(&mut headers, || Arc::new(published));
         let policy = headers[CONTENT_SECURITY_POLICY].to_str().unwrap();
         let requests = policy.split("; ").find(|part| part.starts_with("connect-src"));
         requests.unwrap().to_owned()
@@ -115,7 +121,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
             headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
-            permit_issuers(&mut headers, &published);
+            permit_issuers(&mut headers, || Arc::new(published.clone()));
             assert_eq!(headers[CONTENT_SECURITY_POLICY], policy);
         }
     }

@@ -1,11 +1,15 @@
-//! The caller of a request, and the id of the request.
+//! The caller of a request, the token it sends, and the id of the request.
 
 use std::fmt;
 use std::sync::Arc;
 
 use application::Caller;
 use poem::Request;
-use poem::http::HeaderValue;
+use poem::http::header::AUTHORIZATION;
+use poem::http::{HeaderMap, HeaderValue};
+
+/// The longest token that is looked at, in bytes.
+const LONGEST_TOKEN: usize = 8 << 10;
 
 /// The caller of a request without credentials.
 pub static NOBODY: Caller = Caller::Anonymous;
@@ -19,8 +23,9 @@ pub struct RequestId(pub HeaderValue);
 pub struct PresentedToken(Arc<str>);
 
 impl PresentedToken {
-    pub fn new(token: &str) -> Self {
-        Self(token.into())
+    /// Returns the token of a request that was admitted by it.
+    pub fn of(request: &Request) -> Option<Self> {
+        Some(Self(bearer_token(request.headers()).ok()??.into()))
     }
 
     pub fn as_str(&self) -> &str {
@@ -42,4 +47,62 @@ pub fn caller_of(request: &Request) -> &Caller {
 /// Returns the id of a request.
 pub fn request_id_of(request: &Request) -> Option<&str> {
     request.data::<RequestId>()?.0.to_str().ok()
+}
+
+/// Returns the token of a request, if it has one (RFC 6750 section 2.1).
+pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, ()> {
+    let mut lines = headers.get_all(AUTHORIZATION).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    if lines.next().is_some() {
+        return Err(());
+    }
+    let (scheme, token) = line.to_str().ok().and_then(|line| line.split_once(' ')).ok_or(())?;
+    let token = token.trim_start_matches(' ');
+    let is_sound =
+        scheme.eq_ignore_ascii_case("Bearer") && token.len() <= LONGEST_TOKEN && is_token68(token);
+    if is_sound { Ok(Some(token)) } else { Err(()) }
+}
+
+/// Returns `true` for the letters that a token may have (RFC 9110 section 11.2).
+fn is_token68(token: &str) -> bool {
+    let letters = token.trim_end_matches('=');
+    !letters.is_empty()
+        && letters.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use poem::http::header::AUTHORIZATION;
+    use poem::http::{HeaderMap, HeaderValue};
+
+    use super::{LONGEST_TOKEN, bearer_token};
+
+    #[test]
+    fn a_token_is_the_only_one_and_has_the_letters_of_one() {
+        let long = format!("Bearer {}", "a".repeat(LONGEST_TOKEN + 1));
+        for (lines, token) in [
+            (&[][..], Ok(None)),
+            (&["Bearer a.b-c_d~e+f/g=="], Ok(Some("a.b-c_d~e+f/g=="))),
+            (&["bEARER a"], Ok(Some("a"))),
+            (&["Bearer   a"], Ok(Some("a"))),
+            (&["Bearer a", "Bearer a"], Err(())),
+            (&["Bearer"], Err(())),
+            (&["Bearer "], Err(())),
+            (&["Bearer ="], Err(())),
+            (&["Bearer a b"], Err(())),
+            (&["Bearer a, b"], Err(())),
+            (&["Bearer a=b"], Err(())),
+            (&["Bearer\ta"], Err(())),
+            (&["Basic YTpi"], Err(())),
+            (&["a"], Err(())),
+            (&[""], Err(())),
+            (&[long.as_str()], Err(())),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(AUTHORIZATION, HeaderValue::from_str(line).unwrap());
+            }
+            assert_eq!(bearer_token(&headers), token, "{lines:?}");
+        }
+    }
 }
