@@ -46,8 +46,8 @@ impl AccessControl {
         caller.principal().map_or(access, |principal| access.limited_to(principal.granted))
     }
 
-    /// Returns the ids of the policies that decide on an operation: those that deny it, or else those
-    /// that allow it.
+    /// Returns the ids of the policies that decide on an operation on any items: those that deny it, or
+    /// else those that allow it.
     #[must_use]
     pub fn deciding(
         &self,
@@ -55,7 +55,7 @@ impl AccessControl {
         collection: Collection,
         operation: Operation,
     ) -> Vec<Box<str>> {
-        self.policies.deciding(caller, collection, operation)
+        self.policies.deciding(caller, collection, operation, &Ownership::ALL)
     }
 
     /// Returns the policies in force.
@@ -73,7 +73,7 @@ impl AccessControl {
     /// Returns `true` if a caller may see items of a collection.
     #[must_use]
     pub fn may_read(&self, caller: &Caller, collection: Collection) -> bool {
-        self.access(caller, collection).has_some(Operation::Read)
+        self.access(caller, collection).has_all(Operation::Read)
     }
 
     /// Refuses a caller who may not perform all of these operations on some items of a collection.
@@ -89,21 +89,44 @@ impl AccessControl {
         let access = self.access(caller, collection);
         match operations.iter().find(|operation| !access.has_some(**operation)) {
             None => Ok(access),
-            Some(operation) => Err(self.refusal(caller, collection, *operation)),
+            Some(operation) => Err(self.refusal(caller, collection, *operation, &Ownership::ALL)),
         }
     }
 
-    /// Refuses an anonymous caller, unless something may be read anonymously.
+    /// Refuses a caller who may not perform all of these operations on some items of a collection, or
+    /// may not read the collection of the items that they are below.
     ///
     /// # Errors
-    /// `CredentialsRequired`; `InsufficientScope`; `NotPermitted`.
+    /// As [`require`](Self::require).
+    pub fn require_below(
+        &self,
+        caller: &Caller,
+        parents: Option<Collection>,
+        collection: Collection,
+        operations: &[Operation],
+    ) -> Result<Access> {
+        let access = self.require(caller, collection, operations)?;
+        // Whether there are items of a parent tells whether there is the parent.
+        if let Some(parents) = parents {
+            self.require(caller, parents, &[Operation::Read])?;
+        }
+        Ok(access)
+    }
+
+    /// Refuses a caller who may read items of no collection.
+    ///
+    /// # Errors
+    /// As [`require`](Self::require), about a collection that the caller's token keeps from being read,
+    /// if there is one.
     pub fn require_some_read(&self, caller: &Caller) -> Result<()> {
-        let mut collections = Collection::all();
-        if collections.any(|collection| self.may_read(caller, collection)) {
+        if Collection::all().any(|collection| self.may_read(caller, collection)) {
             return Ok(());
         }
-        Err(match Collection::all().next() {
-            Some(first) => self.refusal(caller, first, Operation::Read),
+        let by_policies = |collection: &Collection| {
+            self.policies.access(caller, *collection).has_some(Operation::Read)
+        };
+        Err(match Collection::all().find(by_policies).or_else(|| Collection::all().next()) {
+            Some(refused) => self.refusal(caller, refused, Operation::Read, &Ownership::ALL),
             None => ApplicationError::CredentialsRequired,
         })
     }
@@ -133,14 +156,14 @@ impl AccessControl {
         scope: Scope,
         operations: &[Operation],
     ) -> Result<Reach> {
-        self.require(caller, scope.collection, operations)?;
-        // Whether there are items of a parent tells whether there is the parent.
-        if scope.parent.is_some()
-            && let Some(collection) = scope.collection.parent()
-        {
-            self.require(caller, collection, operations)?;
+        let access = self.require_below(caller, scope.parents(), scope.collection, operations)?;
+        // A reach is of all items: whoever may not read all of them is given none.
+        match operations.iter().find(|operation| !access.has_all(**operation)) {
+            None => Ok(Reach::of_the_service(scope)),
+            Some(operation) => {
+                Err(self.refusal(caller, scope.collection, *operation, &Ownership::ALL))
+            }
         }
-        Ok(Reach::of_the_service(scope))
     }
 
     /// Returns the permission to write.
@@ -157,12 +180,13 @@ impl AccessControl {
         Ok(Warrant::of_the_service(&options.caller, options.request_id.as_deref()))
     }
 
-    /// Returns the error of a caller who may not perform an operation.
+    /// Returns the error of a caller who may not perform an operation on items of these ownerships.
     pub(crate) fn refusal(
         &self,
         caller: &Caller,
         collection: Collection,
         operation: Operation,
+        ownerships: &[Ownership],
     ) -> ApplicationError {
         let Some(principal) = caller.principal() else {
             return ApplicationError::CredentialsRequired;
@@ -171,7 +195,8 @@ impl AccessControl {
         if !is_granted && self.policies.access(caller, collection).has_some(operation) {
             return ApplicationError::InsufficientScope { operation };
         }
-        let policies = self.policies.deciding(caller, collection, operation);
+        // None of them allows it, so what decides denies it.
+        let policies = self.policies.deciding(caller, collection, operation, ownerships);
         ApplicationError::NotPermitted { operation, collection, policies }
     }
 

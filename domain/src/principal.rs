@@ -118,6 +118,16 @@ impl Operation {
         Self::ALL.into_iter().find(|operation| operation.name() == name)
     }
 
+    /// Returns `true` if it is performed on an item that is there, which the caller has to be able to
+    /// read.
+    #[must_use]
+    pub const fn needs_read(self) -> bool {
+        match self {
+            Self::Read | Self::Create => false,
+            Self::History | Self::Replace | Self::Patch | Self::Delete => true,
+        }
+    }
+
     const fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -163,6 +173,13 @@ impl Operations {
         Self(self.0 & !other.0)
     }
 
+    /// Those that can be performed by somebody who has no others.
+    #[must_use]
+    pub fn performable(self) -> Self {
+        let can_read = self.contains(Operation::Read);
+        self.iter().filter(|operation| can_read || !operation.needs_read()).collect()
+    }
+
     /// The operations, in the order of [`Operation::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Operation> {
         Operation::ALL.into_iter().filter(move |operation| self.contains(*operation))
@@ -179,6 +196,20 @@ impl FromIterator<Operation> for Operations {
 mod tests {
     use super::{Operation, Operations, Principal};
     use crate::Members;
+
+    #[test]
+    fn nothing_can_be_done_with_an_item_that_cannot_be_read() {
+        use Operation::{Create, Delete, History, Patch, Read};
+        let of = |operations: &[Operation]| operations.iter().copied().collect::<Operations>();
+        for (operations, performable) in [
+            (&[][..], &[][..]),
+            (&[Create, History, Patch, Delete], &[Create]),
+            (&[Read, Patch], &[Read, Patch]),
+        ] {
+            assert_eq!(of(operations).performable(), of(performable));
+        }
+        assert_eq!(Operations::ALL.performable(), Operations::ALL);
+    }
 
     #[test]
     fn expressions_see_the_id_the_roles_and_the_attributes() {

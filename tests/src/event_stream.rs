@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -93,10 +93,19 @@ impl EventStream {
         }
     }
 
-    /// Waits until the service ends the stream.
-    pub fn end(mut self) {
-        let mut rest = Vec::new();
-        self.connection.read_to_end(&mut rest).expect("the service ends the stream");
+    /// Waits until the service ends the stream, for so long at most.
+    pub fn end_within(mut self, time: Duration) {
+        let deadline = Instant::now() + time;
+        let mut part = [0; 4_096];
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "the stream goes on after {time:?}");
+            let connection = self.connection.get_ref();
+            connection.set_read_timeout(Some(left)).expect("a time");
+            if self.connection.read(&mut part).expect("the service ends the stream") == 0 {
+                return;
+            }
+        }
     }
 
     /// The next event.

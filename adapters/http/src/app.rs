@@ -91,13 +91,30 @@ pub struct HttpOptions {
 
 /// The whole service as one endpoint, to be given to [`crate::serve`].
 #[must_use]
-pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Response> + 'static {
-    let base_url = Arc::new(options.base_url);
+pub fn service(
+    ports: &Ports,
+    mut options: HttpOptions,
+) -> impl Endpoint<Output = Response> + 'static {
+    let base_url = Arc::new(options.base_url.clone());
+    let cors = Cors::new(std::mem::take(&mut options.cors_origins));
+    let mut routes = Route::new();
+    for (path, router) in paths(ports, options, &base_url) {
+        routes = routes.at(path, router);
+    }
+    RequestContext::new(routes, base_url, Arc::clone(&ports.ids), cors)
+}
+
+/// Every path there is, with what it asks of callers.
+fn paths(
+    ports: &Ports,
+    options: HttpOptions,
+    base_url: &Arc<BaseUrl>,
+) -> Vec<(String, MethodRouter)> {
     let rates = RateLimits::new(options.caller_rate, options.address_rate, options.trusted_proxies);
-    let gate = Arc::new(Gate::new(Arc::clone(&base_url), ports, rates, options.audit_log));
+    let gate = Arc::new(Gate::new(Arc::clone(base_url), ports, rates, options.audit_log));
     let access = AccessControl::new(Arc::clone(&ports.policies));
     let context = Arc::new(HttpContext {
-        base_url: Arc::clone(&base_url),
+        base_url: Arc::clone(base_url),
         gate: Arc::clone(&gate),
         log: change_service(ports, &access),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
@@ -106,7 +123,6 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
     });
-    let mut routes = Route::new();
     let limits = ResourceLimits { largest: options.max_body, key_lifetime: options.key_lifetime };
     let ready = Ready {
         store: Arc::clone(&ports.readiness),
@@ -115,8 +131,8 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     };
     let stream = ChangeStream {
         feed: ChangeFeed::new(context.log.clone()),
-        gate: Arc::clone(&gate),
-        base_url: Arc::clone(&base_url),
+        gate,
+        base_url: Arc::clone(base_url),
         permits: Arc::new(Semaphore::new(options.max_streams as usize)),
         max_age: options.stream_max_age,
         time_limit: options.request_timeout,
@@ -124,19 +140,15 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     let bodies = BodyReader::new(options.max_import, options.body_timeout);
     let transfers =
         Transfers::new(&context, &ports.clock, bodies, (options.max_import, options.temp_dir));
-    let (mut groups, mut services) = (Vec::new(), Vec::new());
+    let (mut groups, mut services, mut paths) = (Vec::new(), Vec::new(), Vec::new());
     for group in GROUPS {
         let service = resource_use_cases(group.collection, ports, limits);
         if !group.is_nested() {
             groups.push(ExploredGroup { group, service: Arc::clone(&service) });
             services.push((group.collection, Arc::clone(&service)));
-            for (path, endpoint) in transfers.of(group, &service) {
-                routes = routes.at(path, endpoint);
-            }
+            paths.extend(transfers.of(group, &service));
         }
-        for (path, endpoint) in paths_of(group, service, &context) {
-            routes = routes.at(path, endpoint);
-        }
+        paths.extend(paths_of(group, service, &context));
     }
     let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
     let store = Arc::clone(&ports.readiness);
@@ -146,10 +158,8 @@ pub fn service(ports: &Ports, options: HttpOptions) -> impl Endpoint<Output = Re
     let identity = ports.identity.clone();
     let own_paths =
         OwnPaths { context: &context, catalog, explorer, trials, access, identity, services };
-    for (path, endpoint) in own_paths.all(stream, ready, options.rule_schema) {
-        routes = routes.at(path, endpoint);
-    }
-    RequestContext::new(routes, base_url, Arc::clone(&ports.ids), Cors::new(options.cors_origins))
+    paths.extend(own_paths.all(stream, ready, options.rule_schema));
+    paths
 }
 
 fn change_service(ports: &Ports, access: &AccessControl) -> ChangeService {
@@ -226,3 +236,6 @@ pub fn openapi_document(base_url: BaseUrl, rules: Arc<dyn RuleBook>) -> String {
     let changing = Changing { catalog: RuleCatalog::new(rules), access, identity: None };
     Documentation::new(Arc::new(base_url), changing).openapi()
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

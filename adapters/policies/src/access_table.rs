@@ -49,12 +49,12 @@ impl Rights {
         self.denied = union(self.denied, other.denied);
     }
 
-    /// The operations that are left: whatever denies wins.
-    const fn access(self) -> Access {
+    /// The operations that are left: whatever denies wins, and who cannot read an item cannot change it.
+    fn access(self) -> Access {
         let Self { allowed, denied } = self;
         Access {
-            own: allowed.own.without(denied.own),
-            others: allowed.others.without(denied.others),
+            own: allowed.own.without(denied.own).performable(),
+            others: allowed.others.without(denied.others).performable(),
         }
     }
 }

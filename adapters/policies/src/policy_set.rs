@@ -100,7 +100,8 @@ impl PolicySet {
     }
 
     /// The ids of the policies that decide on an operation with items of some ownership: of each
-    /// those that deny it, or else those that allow it.
+    /// those that deny it, or else those that allow it. On items that cannot be read, those decide that
+    /// are about reading.
     pub(crate) fn deciding(
         &self,
         today: Date,
@@ -110,18 +111,21 @@ impl PolicySet {
     ) -> Vec<Box<str>> {
         let concerning = self.policies.iter().filter(|policy| policy.concerns(caller, today));
         let concerning: Vec<_> = concerning.collect();
-        let speaks = |policy: &Policy, ownership: Ownership| {
-            policy.speaks_of(collection, operation, ownership)
-        };
-        let denied = ownerships.iter().map(|ownership| {
-            let is_denied =
-                concerning.iter().any(|other| other.denies && speaks(other, *ownership));
-            (*ownership, is_denied)
-        });
-        let denied: Vec<_> = denied.collect();
+        let mut of_each = Vec::new();
+        for &ownership in ownerships {
+            let is_said = |denies: bool, operation: Operation| {
+                concerning.iter().any(|policy| {
+                    policy.denies == denies && policy.speaks_of(collection, operation, ownership)
+                })
+            };
+            let can_read = is_said(false, Operation::Read) && !is_said(true, Operation::Read);
+            let operation =
+                if operation.needs_read() && !can_read { Operation::Read } else { operation };
+            of_each.push((ownership, operation, is_said(true, operation)));
+        }
         let decides = |policy: &Policy| {
-            denied.iter().any(|(ownership, is_denied)| {
-                policy.denies == *is_denied && speaks(policy, *ownership)
+            of_each.iter().any(|(ownership, operation, is_denied)| {
+                policy.denies == *is_denied && policy.speaks_of(collection, *operation, *ownership)
             })
         };
         let deciding = concerning.iter().filter(|policy| decides(policy));

@@ -87,9 +87,10 @@ impl Policies for ReloadablePolicies {
         caller: &Caller,
         collection: Collection,
         operation: Operation,
+        ownerships: &[Ownership],
     ) -> Vec<Box<str>> {
         let of = (collection, operation);
-        self.current().deciding(self.today(), caller, of, &Ownership::ALL)
+        self.current().deciding(self.today(), caller, of, ownerships)
     }
 
     fn published(&self) -> Vec<PublishedPolicy> {

@@ -144,6 +144,8 @@ fn those_that_deny_decide_or_else_those_that_allow() {
         ("proposals", Operation::Patch, own, &["suspended"]),
         ("proposals", Operation::History, own, &["staff"]),
         ("lib", Operation::Read, own, &[]),
+        // Nobody may read them, whatever else is allowed.
+        ("lib", Operation::Delete, own, &[]),
     ] {
         let of = Collection::named(group).expect("a group");
         let found = policies.deciding_on(TODAY, &staff, of, operation, ownership);
@@ -269,7 +271,10 @@ proptest! {
                     anonymous @ Caller::Anonymous => policy.concerns(anonymous, group, operation, is_own, day),
                 };
                 let matching = |denies: bool, operation| policies.iter().any(|policy| policy.denies == denies && concerns(policy, operation));
-                Operation::ALL.into_iter().filter(|operation| matching(false, *operation) && !matching(true, *operation)).collect::<Operations>()
+                let is_allowed = |operation| matching(false, operation) && !matching(true, operation);
+                // What is there can be changed only by those who can read it.
+                let is_possible = |operation| operation == Operation::Create || is_allowed(Operation::Read);
+                Operation::ALL.into_iter().filter(|operation| is_allowed(*operation) && is_possible(*operation)).collect::<Operations>()
             };
             // An anonymous caller has no items of their own, so no policy tells them apart.
             prop_assert_eq!(access, Access { own: naive(true), others: naive(false) });

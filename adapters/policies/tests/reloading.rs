@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{Caller, Clock, Policies};
+use application::{Caller, Clock, Ownership, Policies};
 use domain::{Collection, Operation};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
@@ -56,8 +56,10 @@ fn bad_policies_leave_the_old_ones_in_force() {
     assert!(policies.changed().is_some());
     assert_eq!((policies.reload(), readable(&policies)), (Ok(true), vec!["lib"]));
     assert_ne!(policies.edition(), first);
-    let deciding =
-        |of| policies.deciding(&Caller::Anonymous, Collection::known(of), Operation::Read);
+    let deciding = |of| {
+        let collection = Collection::known(of);
+        policies.deciding(&Caller::Anonymous, collection, Operation::Read, &Ownership::ALL)
+    };
     assert_eq!((deciding("lib"), deciding("files")), (vec!["public".into()], Vec::new()));
     assert_eq!(policies.published().len(), 1);
     fs::remove_file(&path).expect("a removal");

@@ -26,6 +26,12 @@ impl Scope {
     pub const fn of(collection: Collection) -> Self {
         Self { collection, parent: None }
     }
+
+    /// The collection of the parent, when only its items are seen.
+    #[must_use]
+    pub fn parents(self) -> Option<Collection> {
+        self.parent.and_then(|_| self.collection.parent())
+    }
 }
 
 /// The links that an item's representation shows beside the item itself. Only items that exist now

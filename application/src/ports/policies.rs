@@ -7,17 +7,19 @@ use crate::Caller;
 /// Decides what callers may do with the items of a collection.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 pub trait Policies: Send + Sync {
-    /// Returns what a caller may do, by one edition of the policies. What is not permitted is denied.
+    /// Returns what a caller may do, by one edition of the policies. What is not permitted is denied;
+    /// reading, history and creating MUST be permitted on all items or on none.
     /// It is asked in every request, so it MUST NOT cost more than a few lookups in memory.
     fn access(&self, caller: &Caller, collection: Collection) -> Access;
 
-    /// Returns the ids of the policies that decide on an operation, in the order of their files: those
-    /// that deny it, or else those that allow it, on the items that the caller created and on others.
+    /// Returns the ids of the policies that decide on an operation, in the order of their files: for
+    /// items of each of these ownerships those that deny it, or else those that allow it.
     fn deciding(
         &self,
         caller: &Caller,
         collection: Collection,
         operation: Operation,
+        ownerships: &[Ownership],
     ) -> Vec<Box<str>>;
 
     /// Returns the policies in force, in the order of their files.
@@ -79,8 +81,9 @@ impl Access {
 
     /// The same, as far as a client was granted it.
     #[must_use]
-    pub const fn limited_to(self, granted: Operations) -> Self {
-        Self { own: self.own.intersection(granted), others: self.others.intersection(granted) }
+    pub fn limited_to(self, granted: Operations) -> Self {
+        let limited = |operations: Operations| operations.intersection(granted).performable();
+        Self { own: limited(self.own), others: limited(self.others) }
     }
 }
 
@@ -122,7 +125,7 @@ impl Policies for NoPolicies {
         }
     }
 
-    fn deciding(&self, _: &Caller, _: Collection, _: Operation) -> Vec<Box<str>> {
+    fn deciding(&self, _: &Caller, _: Collection, _: Operation, _: &[Ownership]) -> Vec<Box<str>> {
         Vec::new()
     }
 

@@ -86,10 +86,8 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         body: Members,
     ) -> Result<Written> {
         let caller = &options.caller;
-        self.access.require(caller, self.collection, &[Operation::Create])?;
-        if let (Some(_), Some(parents)) = (parent, self.collection.parent()) {
-            self.access.require(caller, parents, &[Operation::Read])?;
-        }
+        let parents = self.scope(parent).parents();
+        self.access.require_below(caller, parents, self.collection, &[Operation::Create])?;
         let _in_flight = self.in_flight.begin(options)?;
         let created = async {
             self.require_parent(parent).await?;
@@ -226,10 +224,11 @@ impl<R: Resource> ResourceService<R> {
         }
         let creator = self.repository.creator(&self.reach(caller, item.parent)?, item.id).await?;
         let creator = creator.ok_or(ApplicationError::ItemNotFound)?;
-        if access.on(creator.ownership(caller)).contains(operation) {
+        let ownership = creator.ownership(caller);
+        if access.on(ownership).contains(operation) {
             return Ok(());
         }
-        Err(self.access.refusal(caller, self.collection, operation))
+        Err(self.access.refusal(caller, self.collection, operation, &[ownership]))
     }
 
     /// The read-modify-write that replace and patch share.

@@ -5,6 +5,7 @@
 
 mod audit;
 mod keys;
+mod links;
 mod matrix;
 mod paths;
 mod rates;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use application::{Access, AccessControl, Caller, ItemAddress, ResourceUseCases};
+use application::{Access, AccessControl, ApplicationError, Caller, ItemAddress, ResourceUseCases};
 use domain::json::{Kind, read};
 use domain::{Collection, ItemId, Operation, Pointer, Value, Violation, Violations};
 use poem::http::header::CONTENT_TYPE;
@@ -143,9 +143,9 @@ impl Evaluation {
         if !is_own {
             return Ok((false, "another-subject"));
         }
-        let access = self.access.access(caller, collection);
         let Some(id) = item.filter(|_| operation != Operation::Create) else {
-            return Ok((access.has_some(operation), extent(access, operation)));
+            let access = self.access.require(caller, collection, &[operation]);
+            return access.map(|access| (true, extent(access, operation))).or_else(denied);
         };
         let known = self.services.iter().find(|(known, _)| *known == collection);
         let (_, service) = known.ok_or_else(Problem::item_not_found)?;
@@ -153,14 +153,15 @@ impl Evaluation {
         let decided = service.require_permission(caller, address, operation);
         let decided = tokio::time::timeout(self.context.time_limit, decided).await;
         let decided = decided.map_err(|_| Problem::unavailable("The service took too long."))?;
-        match decided.map_err(Problem::from) {
-            Ok(()) => Ok((true, "item")),
-            Err(refusal) if refusal.kind().status.is_client_error() => {
-                Ok((false, refusal.kind().code))
-            }
-            Err(failure) => Err(failure),
-        }
+        decided.map(|()| (true, "item")).or_else(denied)
     }
+}
+
+/// The decision that the code of a refusal tells.
+fn denied(error: ApplicationError) -> Result<(bool, &'static str), Problem> {
+    let refusal = Problem::from(error);
+    let is_refusal = refusal.kind().status.is_client_error();
+    if is_refusal { Ok((false, refusal.kind().code)) } else { Err(refusal) }
 }
 
 impl Question {

@@ -142,8 +142,8 @@ impl Streaming {
         let mut heartbeat = pin!(sleep(HEARTBEAT));
         loop {
             let change = tokio::select! {
-                change = self.listener.next() => change,
-                () = heartbeat.as_mut() => return Some(Bytes::from_static(b":\n\n")),
+                // Nothing more is sent once it is time to end, or to look at the credentials.
+                biased;
                 () = sleep_until(self.ends) => return None,
                 () = sleep_until(self.next_look), if self.credentials.is_some() => {
                     if !self.may_go_on().await {
@@ -151,6 +151,8 @@ impl Streaming {
                     }
                     continue;
                 }
+                change = self.listener.next() => change,
+                () = heartbeat.as_mut() => return Some(Bytes::from_static(b":\n\n")),
             };
             match change {
                 // The store has lost what was sent: the client is told when it connects again.

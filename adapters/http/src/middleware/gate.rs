@@ -137,25 +137,13 @@ impl Gate {
             }
             Asks::Nothing | Asks::Anybody | Asks::SignedIn => Ok(()),
             Asks::SomeRead => self.access.require_some_read(caller),
-            Asks::Operations(group, operations) => self.require_on(group, operations, caller),
+            Asks::Operations(group, operations) => {
+                let parents = group.parent().map(|parent| parent.collection);
+                let access = &self.access;
+                access.require_below(caller, parents, group.collection, operations).map(drop)
+            }
         };
         required.map_err(|error| self.refused(error))
-    }
-
-    /// Below an item of another group, callers have to see that one.
-    fn require_on(
-        &self,
-        group: Group,
-        operations: &[Operation],
-        caller: &Caller,
-    ) -> Result<(), ApplicationError> {
-        self.access.require(caller, group.collection, operations)?;
-        match group.parent() {
-            Some(parent) => {
-                self.access.require(caller, parent.collection, &[Operation::Read]).map(|_| ())
-            }
-            None => Ok(()),
-        }
     }
 
     fn refused(&self, error: ApplicationError) -> Problem {
@@ -177,12 +165,15 @@ impl Gate {
         match refusal {
             Unrecognized::Invalid(reason) => {
                 tracing::debug!(%reason, "a token was refused");
-                let challenge = format!("error=\"invalid_token\", error_description=\"{reason}\"");
+                let challenge = match error_description(&reason) {
+                    Some(described) => format!("error=\"invalid_token\", {described}"),
+                    None => "error=\"invalid_token\"".to_owned(),
+                };
                 let detail = format!("The credentials are not accepted: {reason}.");
                 self.challenged(Problem::new(&kinds::INVALID_TOKEN, detail), &challenge)
             }
             Unrecognized::Unavailable => {
-                let detail = "The keys of the token's issuer cannot be had now.";
+                let detail = "The token cannot be verified now: its issuer cannot be reached, or too many others are.";
                 Problem::new(&kinds::UNAVAILABLE, detail)
                     .with_header(RETRY_AFTER, HeaderValue::from_static("10"))
             }
@@ -235,6 +226,13 @@ impl Gate {
     }
 }
 
+/// Says in a challenge why a token is refused, if the reason, which may be an operator's, has only
+/// characters that a challenge can have (RFC 6750 section 3).
+fn error_description(reason: &str) -> Option<String> {
+    let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    reason.bytes().all(is_plain).then(|| format!("error_description=\"{reason}\""))
+}
+
 /// 429 (RFC 6585 section 4), with the limit and when the next request may come
 /// (draft-ietf-httpapi-ratelimit-headers-10).
 fn too_fast(refusal: TooFast) -> Problem {
@@ -252,4 +250,22 @@ fn too_fast(refusal: TooFast) -> Problem {
         Ok(value) => problem.with_header(name, value),
         Err(_) => problem,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::error_description;
+
+    #[test]
+    fn a_reason_that_a_challenge_cannot_have_is_left_out() {
+        for (reason, expected) in [
+            ("the token expired", Some("error_description=\"the token expired\"")),
+            ("confirm it \"first\"", None),
+            ("a \\ b", None),
+            ("Bestätigen Sie zuerst", None),
+            ("a\nb", None),
+        ] {
+            assert_eq!(error_description(reason).as_deref(), expected, "{reason}");
+        }
+    }
 }

@@ -71,6 +71,12 @@ impl MethodRouter {
         Self { is_negotiated: false, ..Self::new(gate, vec![kind], methods) }
     }
 
+    /// What each method asks of callers.
+    #[cfg(test)]
+    pub fn asked(&self) -> impl Iterator<Item = (&Method, Asks)> {
+        self.methods.iter().map(|(method, asks, _)| (method, *asks))
+    }
+
     /// The endpoint that answers a method; HEAD is answered as GET is.
     fn served(&self, method: &Method) -> Option<&Served> {
         let method = if method == Method::HEAD { &Method::GET } else { method };

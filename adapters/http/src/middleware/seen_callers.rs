@@ -6,6 +6,7 @@ use std::time::Duration;
 use application::{CallerDirectory, Clock};
 use domain::Principal;
 use quick_cache::sync::Cache;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 /// Callers that are remembered as noted.
@@ -14,16 +15,24 @@ const REMEMBERED: usize = 4_096;
 /// How long until the same name of the same caller is noted again.
 const PAUSE: Duration = Duration::from_mins(10);
 
-/// Notes each caller's name at most once in a while, unless it is another than before.
+/// How long until another name of the same caller is noted.
+const PAUSE_OF_OTHER_NAMES: Duration = Duration::from_secs(10);
+
+/// Most names that are being kept at a time.
+const MOST_AT_ONCE: usize = 16;
+
+/// Notes each caller's name at most once in a while.
 pub struct SeenCallers {
     directory: Arc<dyn CallerDirectory>,
     clock: Arc<dyn Clock>,
     noted: Cache<Box<str>, (Box<str>, Instant)>,
+    permits: Arc<Semaphore>,
 }
 
 impl SeenCallers {
     pub fn new(directory: Arc<dyn CallerDirectory>, clock: Arc<dyn Clock>) -> Self {
-        Self { directory, clock, noted: Cache::new(REMEMBERED) }
+        let permits = Arc::new(Semaphore::new(MOST_AT_ONCE));
+        Self { directory, clock, noted: Cache::new(REMEMBERED), permits }
     }
 
     /// Notes the name of a caller. Nobody waits for it, and a name that could not be kept is noted
@@ -31,13 +40,14 @@ impl SeenCallers {
     pub fn note(&self, principal: &Principal) {
         let Some(name) = &principal.name else { return };
         let now = Instant::now();
-        let is_noted = self
-            .noted
-            .get(&principal.id)
-            .is_some_and(|(noted, since)| noted == *name && now.duration_since(since) < PAUSE);
+        let is_noted = self.noted.get(&principal.id).is_some_and(|(noted, since)| {
+            let pause = if noted == *name { PAUSE } else { PAUSE_OF_OTHER_NAMES };
+            now.duration_since(since) < pause
+        });
         if is_noted {
             return;
         }
+        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else { return };
         self.noted.insert(principal.id.clone(), (name.clone(), now));
         let (directory, time) = (Arc::clone(&self.directory), self.clock.now());
         let (id, name) = (principal.id.clone(), name.clone());
@@ -45,6 +55,7 @@ impl SeenCallers {
             if let Err(error) = directory.seen(&id, &name, time).await {
                 tracing::debug!(%error, "the name of a caller could not be kept");
             }
+            drop(permit);
         });
     }
 }

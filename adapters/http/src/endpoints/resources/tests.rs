@@ -2,22 +2,18 @@
 //! what is never asked.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use application::ports::{
-    MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
-    MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
-};
+use application::ports::MockItemRepository;
 use application::query::{PageQuery, Total};
-use application::{Links, ListedPage, Ports, Revision, ShownItem, Totals};
+use application::{Links, ListedPage, Revision, ShownItem, Totals};
 use domain::{Collection, Item, ItemId, Version};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use poem::http::header::{ETAG, HOST, IF_NONE_MATCH};
 use poem::http::{Method, StatusCode};
 use poem::{Endpoint, Request, RequestBuilder, Response};
-use uuid::Uuid;
 
-use crate::{Deployment, HttpOptions, service};
+use crate::app::tests::mocked;
+use crate::service;
 
 const PROPOSAL: &str = "01890a5d-ac96-774b-bcce-b302099a8050";
 const PROGRAM: &str = "01890a5d-ac96-774b-bcce-b302099a8010";
@@ -55,46 +51,7 @@ fn page(items: u64) -> Arc<ListedPage> {
 }
 
 async fn answer(items: MockItemRepository, request: Request) -> Response {
-    let mut ids = MockIdGenerator::new();
-    ids.expect_next_id().returning(|| ItemId::from_uuid(Uuid::nil()));
-    let mut changes = MockChangeLog::new();
-    changes.expect_history_id().returning(|| "h".into());
-    let mut rules = MockRuleBook::new();
-    rules.expect_rules().returning(|_| [].into());
-    let ports = Ports {
-        identity: None,
-        policies: Arc::new(application::NoPolicies::Open),
-        items: Arc::new(items),
-        history: Arc::new(MockHistory::new()),
-        changes: Arc::new(changes),
-        callers: Arc::new(MockCallerDirectory::new()),
-        readiness: Arc::new(MockReadiness::new()),
-        ids: Arc::new(ids),
-        clock: Arc::new(MockClock::new()),
-        rules: Arc::new(rules),
-        trials: Arc::new(MockRuleTrials::new()),
-    };
-    let options = HttpOptions {
-        is_open_to_all: false,
-        caller_rate: None,
-        address_rate: None,
-        trusted_proxies: Vec::new(),
-        audit_log: None,
-        base_url: "http://example.org".parse().unwrap(),
-        max_body: 1024,
-        max_import: 1 << 20,
-        temp_dir: std::env::temp_dir(),
-        body_timeout: Duration::from_secs(9),
-        request_timeout: Duration::from_secs(9),
-        requires_condition: false,
-        max_streams: 1,
-        stream_max_age: Duration::from_secs(9),
-        is_leaving: tokio::sync::watch::channel(false).1,
-        key_lifetime: SignedDuration::from_hours(24),
-        cors_origins: Vec::new(),
-        rule_schema: String::new(),
-        deployment: Deployment { version: "1", engine: "none" },
-    };
+    let (ports, options) = mocked(items);
     service(&ports, options).call(request).await.unwrap()
 }
 

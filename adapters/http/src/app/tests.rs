@@ -1,0 +1,111 @@
+//! The paths of the service, as they are mounted.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::Ports;
+use application::ports::{
+    MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
+    MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
+};
+use domain::{Collection, ItemId};
+use jiff::SignedDuration;
+use uuid::Uuid;
+
+use super::{HttpOptions, paths};
+use crate::Deployment;
+use crate::middleware::gate::Asks;
+
+/// A service over a mocked store.
+pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
+    let mut ids = MockIdGenerator::new();
+    ids.expect_next_id().returning(|| ItemId::from_uuid(Uuid::nil()));
+    let mut changes = MockChangeLog::new();
+    changes.expect_history_id().returning(|| "h".into());
+    let mut rules = MockRuleBook::new();
+    rules.expect_rules().returning(|_| [].into());
+    let ports = Ports {
+        identity: None,
+        policies: Arc::new(application::NoPolicies::Open),
+        items: Arc::new(items),
+        history: Arc::new(MockHistory::new()),
+        changes: Arc::new(changes),
+        callers: Arc::new(MockCallerDirectory::new()),
+        readiness: Arc::new(MockReadiness::new()),
+        ids: Arc::new(ids),
+        clock: Arc::new(MockClock::new()),
+        rules: Arc::new(rules),
+        trials: Arc::new(MockRuleTrials::new()),
+    };
+    let options = HttpOptions {
+        is_open_to_all: false,
+        caller_rate: None,
+        address_rate: None,
+        trusted_proxies: Vec::new(),
+        audit_log: None,
+        base_url: "http://example.org".parse().unwrap(),
+        max_body: 1024,
+        max_import: 1 << 20,
+        temp_dir: std::env::temp_dir(),
+        body_timeout: Duration::from_secs(9),
+        request_timeout: Duration::from_secs(9),
+        requires_condition: false,
+        max_streams: 1,
+        stream_max_age: Duration::from_secs(9),
+        is_leaving: tokio::sync::watch::channel(false).1,
+        key_lifetime: SignedDuration::from_hours(24),
+        cors_origins: Vec::new(),
+        rule_schema: String::new(),
+        deployment: Deployment { version: "1", engine: "none" },
+    };
+    (ports, options)
+}
+
+/// What a path asks of callers, in words.
+fn described(asks: Asks) -> String {
+    match asks {
+        Asks::Nothing => "nothing".to_owned(),
+        Asks::Anybody => "anybody".to_owned(),
+        Asks::SignedIn => "a known caller".to_owned(),
+        Asks::SomeRead => "to read something".to_owned(),
+        Asks::Operations(group, operations) => {
+            let names: Vec<_> = operations.iter().map(|operation| operation.name()).collect();
+            let below = group.parent().map(|parent| parent.collection.name());
+            let below = below.map(|parent| format!(", read of {parent}")).unwrap_or_default();
+            format!("{} of {}{below}", names.join(" "), group.collection.name())
+        }
+    }
+}
+
+/// Folders of pages that say nothing of items.
+const PAGES: [&str; 4] = ["/assets/", "/guide/", "/problems/", "/rels/"];
+
+/// A path without what differs by group or by page: what is alike asks the same.
+fn generalized(line: &str) -> String {
+    let (method, path) = line.split_once(' ').unwrap();
+    if let Some(folder) = PAGES.iter().find(|folder| path.starts_with(**folder)) {
+        let (_, asks) = path.split_once(": ").unwrap();
+        return format!("{method} {folder}*: {asks}");
+    }
+    let mut names = Collection::names();
+    names.sort_unstable_by_key(|name| std::cmp::Reverse(name.len()));
+    names.iter().fold(line.to_owned(), |line, name| line.replace(name, "GROUP"))
+}
+
+#[tokio::test]
+async fn every_path_asks_what_the_table_says() {
+    let (ports, options) = mocked(MockItemRepository::new());
+    let base_url = Arc::new(options.base_url.clone());
+    let mut lines = BTreeSet::new();
+    for (path, router) in paths(&ports, options, &base_url) {
+        for (method, asks) in router.asked() {
+            let line = generalized(&format!("{method} {path}: {}", described(asks)));
+            let (method, rest) = line.split_once(' ').unwrap();
+            lines.insert((rest.to_owned(), method.to_owned()));
+        }
+    }
+    let lines: Vec<_> = lines.iter().map(|(rest, method)| format!("{method} {rest}")).collect();
+    let table: Vec<_> = include_str!("paths.txt").lines().collect();
+    assert_eq!(lines, table, "mounted now:\n{}", lines.join("\n"));
+}

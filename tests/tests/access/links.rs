@@ -1,0 +1,105 @@
+//! Links to items that a caller may not read, in everything that shows the items that refer to them.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::Value;
+use tests::{Service, Store};
+
+use crate::world::{Callers, on_each_store};
+
+/// The clerk reads and writes files, and neither what they are about nor its library.
+const POLICIES: &str = "policies:
+  - {id: clerks, group: files, allow: [read, history, write], to: [clerk]}
+  - {id: librarians, group: lib, allow: [read, history], to: [librarian]}
+  - {id: librarians_see_proposals, group: proposals, allow: [read], to: [librarian]}
+  - {id: chiefs, group: [files, lib, proposals], allow: [read, history, write], to: [chief]}
+";
+
+const PROPOSAL: &str = "01890a5d-ac96-774b-bcce-b302099a8050";
+
+struct World {
+    callers: Callers,
+    service: Service,
+}
+
+impl World {
+    fn new(store: Store) -> Self {
+        let callers =
+            Callers::new(&[("clerk", "clerk"), ("librarian", "librarian"), ("chief", "chief")]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("policies.yaml");
+        fs::write(&path, POLICIES).unwrap();
+        let service = callers.serve(store, &["--demo", "--policies", path.to_str().unwrap()]);
+        Self { callers, service }
+    }
+
+    fn get(&self, name: &str, path: &str) -> Value {
+        self.callers.sign(name, self.service.get(path)).send().expect(200).value()
+    }
+}
+
+fn links(item: &Value) -> BTreeSet<String> {
+    item["_links"].as_object().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn a_link_to_what_may_not_be_read_is_shown_nowhere() {
+    on_each_store(|store| {
+        let world = World::new(store);
+        let (callers, service) = (&world.callers, &world.service);
+        let body = format!("{{\"proposal_id\":\"{PROPOSAL}\"}}");
+        let make = |name: &str| {
+            callers.sign(name, service.post("/v1/files").json(body.clone())).send().expect(201)
+        };
+        let (by_clerk, by_chief) = (make("clerk"), make("chief"));
+        let id = by_chief.id();
+        let now = by_chief.value()["_meta"]["created_at"].as_str().unwrap().to_owned();
+        let patch = |name: &str| {
+            let request = service.patch(&format!("/v1/files/{id}"));
+            callers
+                .sign(name, request.body("application/merge-patch+json", r#"{"name":"a"}"#))
+                .send()
+                .expect(200)
+                .value()
+        };
+        let mut shown =
+            vec![(by_clerk.value(), by_chief.value()), (patch("clerk"), patch("chief"))];
+        for path in [
+            format!("/v1/files/{id}"),
+            format!("/v1/files/{id}?as_of={now}"),
+            format!("/v1/files/{id}/versions/1"),
+            format!("/v1/files/{id}?fields=name"),
+        ] {
+            shown.push((world.get("clerk", &path), world.get("chief", &path)));
+        }
+        for path in ["/v1/files?sort=-created_at", &format!("/v1/files?as_of={now}")] {
+            let one = |name: &str| {
+                let page = world.get(name, path);
+                let files = page["_embedded"]["files"].as_array().unwrap();
+                files.iter().find(|file| file["id"] == *id).unwrap().clone()
+            };
+            shown.push((one("clerk"), one("chief")));
+        }
+        for (clerk, chief) in &shown {
+            let (seen, all) = (links(clerk), links(chief));
+            let missing: Vec<_> = all.difference(&seen).map(String::as_str).collect();
+            assert_eq!(missing, ["proposal"], "{clerk} {chief}");
+            assert!(seen.is_subset(&all), "{clerk} {chief}");
+        }
+    });
+}
+
+#[test]
+fn the_history_of_a_library_needs_that_its_proposal_may_be_read_and_no_more() {
+    let world = World::new(Store::Sqlite);
+    let library = format!("/v1/proposals/{PROPOSAL}/lib");
+    let page = world.get("librarian", &library);
+    let item = page["_embedded"]["lib"][0]["id"].as_str().unwrap();
+    for path in [format!("{library}/{item}"), format!("{library}/{item}/versions")] {
+        world.get("librarian", &path);
+        world.callers.sign("clerk", world.service.get(&path)).send().expect(403);
+    }
+    let history = format!("/v1/proposals/{PROPOSAL}/versions");
+    world.callers.sign("librarian", world.service.get(&history)).send().expect(403);
+}
