@@ -1,8 +1,8 @@
 //! The examples of the RFCs whose algorithms are accepted.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::is_accepted;
+use super::{Header, KeySet, is_accepted};
 
 const RSA_KEY: &str = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
 const PAYLOAD: &str = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
@@ -54,4 +54,80 @@ fn rfc_8037_a_4() {
         "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
     assert!(is_accepted(&format!("eyJhbGciOiJFZERTQSJ9.{payload}.{signature}"), &key));
     assert!(!is_accepted(&format!("eyJhbGciOiJFZERTQSJ9.{payload}.{}", &signature[1..]), &key));
+}
+
+const COOKBOOK_RSA_KEY: &str = "n4EPtAOCc9AlkeQHPzHStgAbgs7bTZLwUBZdR8_KuKPEHLd4rHVTeT-O-XV2jRojdNhxJWTDvNd7nqQ0VEiZQHz_AJmSCpMaJMRBSFKrKb2wqVwGU_NsYOYL-QtiWN2lbzcEe6XC0dApr5ydQLrHqkHHig3RBordaZ6Aj-oBHqFEHYpPe7Tpe-OfVfHd1E6cS6M1FZcD1NNLYD5lFHpPI9bTwJlsde3uhGqC0ZCuEHg8lhzwOHrtIQbS0FVbb9k3-tVTU4fg_3L_vniUFAKwuCLqKnS2BYwdq_mzSnbLY7h_qixoR7jig3__kRhuaxwUkRz5iaiQkqgc5gHdrNP5zw";
+const COOKBOOK_PAYLOAD: &str = "SXTigJlzIGEgZGFuZ2Vyb3VzIGJ1c2luZXNzLCBGcm9kbywgZ29pbmcgb3V0IHlvdXIgZG9vci4gWW91IHN0ZXAgb250byB0aGUgcm9hZCwgYW5kIGlmIHlvdSBkb24ndCBrZWVwIHlvdXIgZmVldCwgdGhlcmXigJlzIG5vIGtub3dpbmcgd2hlcmUgeW91IG1pZ2h0IGJlIHN3ZXB0IG9mZiB0by4";
+const BILBO: &str = "bilbo.baggins@hobbiton.example";
+
+/// RFC 7520 section 4.1: RS256, with a `kid`.
+#[test]
+fn rfc_7520_4_1() {
+    let key = json!({"kty": "RSA", "kid": BILBO, "use": "sig", "n": COOKBOOK_RSA_KEY, "e": "AQAB"});
+    let header = "eyJhbGciOiJSUzI1NiIsImtpZCI6ImJpbGJvLmJhZ2dpbnNAaG9iYml0b24uZXhhbXBsZSJ9";
+    let signature = "MRjdkly7_-oTPTS3AXP41iQIGKa80A0ZmTuV5MEaHoxnW2e5CZ5NlKtainoFmKZopdHM1O2U4mwzJdQx996ivp83xuglII7PNDi84wnB-BDkoBwA78185hX-Es4JIwmDLJK3lfWRa-XtL0RnltuYv746iYTh_qHRD68BNt1uSNCrUCTJDt5aAE6x8wW1Kt9eRo4QPocSadnHXFxnt8Is9UzpERV0ePPQdLuW3IS_de3xyIrDaLGdjluPxUAhb6L2aXic1U12podGU0KLUQSE_oI-ZnmKJ3F4uOZDnd6QZWJushZ41Axf_fcIe8u9ipH84ogoree7vjbU5y18kDquDg";
+    let signed = format!("{header}.{COOKBOOK_PAYLOAD}.{signature}");
+    assert!(is_accepted(&signed, &json!({"keys": [key]})));
+    // The same signature and key are not of another algorithm, nor is the key found by another name.
+    let mut other = key.clone();
+    other["alg"] = "PS256".into();
+    assert!(!is_accepted(&signed, &json!({"keys": [other]})));
+    let mut other = key;
+    other["kid"] = "frodo.baggins@hobbiton.example".into();
+    assert!(!is_accepted(&signed, &json!({"keys": [other]})));
+}
+
+/// RFC 7520 section 4.2: PS384. The signature is right, and refused: an issuer's tokens are signed by
+/// one of five algorithms, and a longer digest under the same key makes RSA no stronger.
+#[test]
+fn rfc_7520_4_2() {
+    let key = json!({"kty": "RSA", "kid": BILBO, "use": "sig", "n": COOKBOOK_RSA_KEY, "e": "AQAB"});
+    let header = "eyJhbGciOiJQUzM4NCIsImtpZCI6ImJpbGJvLmJhZ2dpbnNAaG9iYml0b24uZXhhbXBsZSJ9";
+    let signature = "cu22eBqkYDKgIlTpzDXGvaFfz6WGoz7fUDcfT0kkOy42miAh2qyBzk1xEsnk2IpN6-tPid6VrklHkqsGqDqHCdP6O8TTB5dDDItllVo6_1OLPpcbUrhiUSMxbbXUvdvWXzg-UD8biiReQFlfz28zGWVsdiNAUf8ZnyPEgVFn442ZdNqiVJRmBqrYRXe8P_ijQ7p8Vdz0TTrxUeT3lm8d9shnr2lfJT8ImUjvAA2Xez2Mlp8cBE5awDzT0qI0n6uiP1aCN_2_jLAeQTlqRHtfa64QQSUmFAAjVKPbByi7xho0uTOcbH510a6GYmJUAfmWjwZ6oD4ifKo8DYM-X72Eaw";
+    refuse_algorithm(header, signature, &key);
+    assert_eq!(set_of(&key).len(), 1, "the key is used for what it may sign else");
+}
+
+/// RFC 7520 section 4.3: ES512. The signature is right, and refused: the cryptography that verifies
+/// (ring) has no P-521, so a key on that curve is left out as well.
+#[test]
+fn rfc_7520_4_3() {
+    let key = json!({
+        "kty": "EC", "kid": BILBO, "use": "sig", "crv": "P-521",
+        "x": "AHKZLLOsCOzz5cY97ewNUajB957y-C-U88c3v13nmGZx6sYl_oJXu9A5RkTKqjqvjyekWF-7ytDyRXYgCF5cj0Kt",
+        "y": "AdymlHvOiLxXkEhayXQnNCvDX4h9htZaCJN34kfmC6pV5OhQHiraVySsUdaQkAgDPrwQrJmbnX9cwlGfP-HqHZR1",
+    });
+    let header = "eyJhbGciOiJFUzUxMiIsImtpZCI6ImJpbGJvLmJhZ2dpbnNAaG9iYml0b24uZXhhbXBsZSJ9";
+    let signature = "AE_R_YZCChjn4791jSQCrdPZCNYqHXCTZH0-JZGYNlaAjP2kqaluUIIUnC9qvbu9Plon7KRTzoNEuT4Va2cmL1eJAQy3mtPBu_u_sDDyYjnAMDxXPn7XrT0lw-kvAD890jl8e2puQens_IEKBpHABlsbEPX6sFY8OcGDqoRuBomu9xQ2";
+    refuse_algorithm(header, signature, &key);
+    let set = set_of(&key);
+    assert_eq!((set.len(), set.warnings.len()), (0, 0));
+}
+
+/// RFC 7520 section 4.4: HS256. The code is right, and refused: whoever can verify it could have made
+/// it. A shared secret among an issuer's keys is left out, and the operator is told.
+#[test]
+fn rfc_7520_4_4() {
+    let key = json!({
+        "kty": "oct", "kid": "018c0ae5-4d9b-471b-bfd6-eef314bc7037", "use": "sig", "alg": "HS256",
+        "k": "hJtXIZ2uSN5kbQfbtTNWbpdmhkV8FJG-Onbc6mxCcYg",
+    });
+    let header = "eyJhbGciOiJIUzI1NiIsImtpZCI6IjAxOGMwYWU1LTRkOWItNDcxYi1iZmQ2LWVlZjMxNGJjNzAzNyJ9";
+    let signature = "s0h6KThzkfBBBkLspW1h84VsJZFTsPPqMDA7g1Md7p0";
+    refuse_algorithm(header, signature, &key);
+    let set = set_of(&key);
+    assert_eq!((set.len(), set.warnings.len()), (0, 1));
+}
+
+fn set_of(key: &Value) -> KeySet {
+    KeySet::read(json!({"keys": [key]}).to_string().as_bytes()).expect("a set of keys")
+}
+
+/// Asserts that a signature is refused, and for its algorithm.
+#[track_caller]
+fn refuse_algorithm(header: &str, signature: &str, key: &Value) {
+    let signed = format!("{header}.{COOKBOOK_PAYLOAD}.{signature}");
+    assert!(!is_accepted(&signed, &json!({"keys": [key]})));
+    let reason = Header::read(header).err().expect("a refusal");
+    assert_eq!(reason, "the token is signed with an algorithm that is not accepted");
 }
