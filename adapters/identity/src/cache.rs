@@ -6,7 +6,8 @@ use std::sync::Arc;
 use application::Unrecognized;
 use domain::Principal;
 use jiff::{SignedDuration, Timestamp};
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
 use sha2::{Digest, Sha256};
 
 use crate::issuer_keys::IssuerKeys;
@@ -14,6 +15,8 @@ use crate::token::Reason;
 
 const MOST_VERIFIED: usize = 10_000;
 const MOST_REFUSED: usize = 4_096;
+/// Parts of a cache that are locked apart; both capacities are multiples of it.
+const SHARDS: usize = 16;
 /// The time for which a refusal is kept: a client that repeats a dead token costs a digest.
 const REFUSAL: SignedDuration = SignedDuration::from_secs(10);
 
@@ -54,15 +57,33 @@ struct Refused {
 
 impl Default for TokenCache {
     fn default() -> Self {
-        Self { verified: Cache::new(MOST_VERIFIED), refused: Cache::new(MOST_REFUSED) }
+        Self { verified: cache_of(MOST_VERIFIED), refused: cache_of(MOST_REFUSED) }
     }
+}
+
+/// Makes an empty cache for so many entries, and not one more. By default, it would have as many shards
+/// as the machine has cores for, and in each of them its share rounded up.
+fn cache_of<T: Clone>(most: usize) -> Cache<TokenDigest, T> {
+    let mut options = OptionsBuilder::new();
+    let options =
+        options.shards(SHARDS).estimated_items_capacity(most).weight_capacity(most as u64);
+    let options = options.build().expect("a capacity");
+    Cache::with_options(
+        options,
+        UnitWeighter,
+        DefaultHashBuilder::default(),
+        DefaultLifecycle::default(),
+    )
 }
 
 impl fmt::Debug for TokenCache {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Only counts: who is here is nobody's business.
-        let counts = (self.verified.len(), self.refused.len());
-        formatter.debug_tuple("TokenCache").field(&counts).finish()
+        formatter
+            .debug_struct("TokenCache")
+            .field("verified", &self.verified.len())
+            .field("refused", &self.refused.len())
+            .finish()
     }
 }
 
@@ -110,5 +131,23 @@ impl TokenCache {
         keys: Option<(Arc<IssuerKeys>, u64)>,
     ) {
         self.refused.insert(digest, Refused { reason, since, file, keys });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of shards must divide the number of entries, otherwise each is rounded up.
+    #[test]
+    fn the_capacities_are_exact() {
+        let cache = TokenCache::default();
+        assert_eq!((cache.verified.capacity(), cache.refused.capacity()), (10_000, 4_096));
+        for number in 0..20_000 {
+            let digest = digest(&number.to_string());
+            cache.refuse(digest, ("a reason".into(), Timestamp::UNIX_EPOCH), 1, None);
+            assert!(cache.refused.len() <= MOST_REFUSED, "after {number}");
+        }
+        assert!(cache.refused.len() > MOST_REFUSED * 9 / 10, "{cache:?}");
     }
 }

@@ -189,6 +189,12 @@ impl IssuerKeys {
         string("jwks_uri").map(Into::into)
     }
 
+    /// Puts a JWK Set in force as if the issuer had answered with it.
+    #[cfg(test)]
+    pub fn hold(&self, document: &[u8]) {
+        self.put(KeySet::read(document).map(|keys| (keys, None)));
+    }
+
     fn put(&self, fetched: Result<(KeySet, Option<Duration>), String>) {
         let now = self.clock.now();
         let issuer = &self.source.issuer;

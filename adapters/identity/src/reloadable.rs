@@ -37,6 +37,7 @@ impl fmt::Debug for ReloadableIdentity {
         formatter
             .debug_struct("ReloadableIdentity")
             .field("files", &self.files)
+            .field("verifier", &self.verifier)
             .finish_non_exhaustive()
     }
 }

@@ -20,6 +20,9 @@ use crate::machine_key::{PREFIX, SentKey};
 use crate::mapping::MappingError;
 use crate::token::{Claims, InvalidSignature, Reason, Token, verify};
 
+#[cfg(test)]
+mod tests;
+
 /// The longest that a token waits until its signature is verified.
 const LONGEST_WAIT: Duration = Duration::from_millis(250);
 /// The shortest time between two lines of the log about mappings that fail.

@@ -1,5 +1,6 @@
 //! Issuers that are slow, wrong, or gone.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -97,7 +98,7 @@ async fn a_request_waits_a_second_for_a_slow_issuer_and_not_longer() {
 async fn rotated_keys_are_found_by_one_fetch_for_all_clients() {
     let (old, new) = (Signer::new("ES256", "old"), Signer::new("ES256", "new"));
     let issuer = Issuer::start(&[&old]).await;
-    let world = std::sync::Arc::new(World::new(&issuer.file("")));
+    let world = Arc::new(World::new(&issuer.file("")));
     world.caller(&issuer.token(&old)).await;
     assert_eq!((issuer.key_fetches(), issuer.configuration_fetches()), (1, 1));
     issuer.set_keys(Answer { delay: Duration::from_millis(100), ..jwks(&[&old, &new]) });
@@ -117,31 +118,55 @@ async fn rotated_keys_are_found_by_one_fetch_for_all_clients() {
     assert_eq!((issuer.key_fetches(), issuer.configuration_fetches()), (2, 2));
 }
 
-#[tokio::test]
+/// A token that names a key which nobody has. No signature is looked at then.
+fn of_unknown_key(payload: &str, number: usize) -> String {
+    let header = format!(r#"{{"alg":"ES256","typ":"at+jwt","kid":"x{number}"}}"#);
+    format!("{}.{payload}.AAAA", encode(header))
+}
+
+/// 100,000 made-up keys, by eight clients at once, in four spans of half a minute.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_keys_cause_a_fetch_every_half_minute_and_evict_nothing() {
+    const EACH: usize = 3_125;
     let signer = Signer::new("ES256", "k");
     let issuer = Issuer::start(&[&signer]).await;
-    let world = World::new(&issuer.file(""));
+    let world = Arc::new(World::new(&issuer.file("")));
     let token = issuer.token(&signer);
     world.caller(&token).await;
-    let payload = issuer.payload().to_string();
-    let payload = encode(payload);
-    // No signature is looked at whose key is not known.
-    let unknown = |number: usize| {
-        let header = format!(r#"{{"alg":"ES256","typ":"at+jwt","kid":"x{number}"}}"#);
-        format!("{}.{payload}.AAAA", encode(header))
-    };
-    for number in 0..5_000 {
-        assert_eq!(world.refusal(&unknown(number)).await, UNKNOWN);
-    }
-    assert_eq!(issuer.key_fetches(), 1, "the first fetch was a moment ago");
-    for round in 1..=3 {
-        world.advance(30);
-        for number in 0..5_000 {
-            assert_eq!(world.refusal(&unknown(round * 100_000 + number)).await, UNKNOWN);
+    let payload: Arc<str> = encode(issuer.payload().to_string()).into();
+    let mut fresh = 0;
+    for round in 0..4 {
+        // The first fetch was less than half a minute ago, so that the first round causes none.
+        world.advance(if round == 0 { 29 } else { 30 });
+        let clients: Vec<_> = (0..8)
+            .map(|client| {
+                let (world, payload) = (world.clone(), payload.clone());
+                let first = (round * 8 + client) * EACH;
+                tokio::spawn(async move {
+                    for number in first..first + EACH {
+                        let refusal = world.refusal(&of_unknown_key(&payload, number)).await;
+                        assert_eq!(refusal, UNKNOWN);
+                    }
+                })
+            })
+            .collect();
+        // Meanwhile an honest client comes with tokens that were never seen before.
+        let before = fresh;
+        while fresh == before || clients.iter().any(|client| !client.is_finished()) {
+            let mut claims = issuer.payload();
+            claims["jti"] = format!("{fresh}").into();
+            world.caller(&signer.token(&signer.header().to_string(), &claims.to_string())).await;
+            world.caller(&token).await;
+            fresh += 1;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        assert_eq!(issuer.key_fetches(), 1 + round);
-        world.caller(&token).await;
+        for client in clients {
+            client.await.expect("a client");
+        }
+        assert_eq!(issuer.key_fetches(), 1 + round, "one fetch in half a minute");
+        let [verified, refused] = world.remembered();
+        assert!(refused <= 4_096, "{refused}");
+        assert_eq!(verified, 1 + fresh, "nothing was pushed out");
     }
 }
 

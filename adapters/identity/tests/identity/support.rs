@@ -303,6 +303,16 @@ impl World {
         }
     }
 
+    /// How many verified tokens and how many refusals are remembered.
+    pub fn remembered(&self) -> [usize; 2] {
+        let described = format!("{:?}", self.identity);
+        ["verified: ", "refused: "].map(|name| {
+            let (_, rest) = described.split_once(name).expect("a count");
+            let end = rest.find(|letter: char| !letter.is_ascii_digit()).expect("an end");
+            rest[..end].parse().expect("a number")
+        })
+    }
+
     pub fn advance(&self, seconds: i64) {
         self.clock.advance(SignedDuration::from_secs(seconds));
     }
