@@ -299,7 +299,8 @@ fn changed(mut object: Value, name: &str, json: Option<&str>, iss: &str) -> Stri
     object.to_string().replace("\"PUT\"", &filled(json, iss))
 }
 
-fn filled(json: &str, iss: &str) -> String {
+/// JSON in which `ISS` stands for the issuer, and `NOW+n` for a time.
+pub fn filled(json: &str, iss: &str) -> String {
     let mut filled = json.replace("ISS", iss);
     while let Some(at) = filled.find("NOW") {
         let rest = &filled[at + 3..];

@@ -4,6 +4,7 @@ mod attacks;
 mod callers;
 mod examples;
 mod hostile_issuer;
+mod jose;
 mod limits;
 mod machine_keys;
 mod mutations;
