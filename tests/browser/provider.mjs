@@ -38,6 +38,7 @@ const provider = new Provider(issuer, {
     features: {
         clientCredentials: { enabled: true },
         devInteractions: { enabled: false },
+        dPoP: { enabled: true },
         resourceIndicators: {
             enabled: true,
             useGrantedResource: () => true,

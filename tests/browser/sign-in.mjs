@@ -1,9 +1,11 @@
 // People and programs that are known, at a real OpenID provider (provider.mjs): somebody signs in through Swagger UI and through the
-// explorer, in Debian's Chromium, and uses a token that they have; a program gets a token by its own credentials. Nothing of a token
-// is left anywhere but in memory.
+// explorer, in Debian's Chromium, and uses a token that they have; a program gets a token by its own credentials, and one that is bound
+// to a key. Nothing of a token is left anywhere but in memory.
 //
 //     node sign-in.mjs BASE_URL FOLDER_FOR_SCREENSHOTS
 import assert from "node:assert/strict";
+import { createHash, randomUUID } from "node:crypto";
+import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { requireAccessible, requireFitting, SCHEMES, SIZES } from "./accessible.mjs";
 import { launch, watch } from "./chromium.mjs";
 
@@ -15,21 +17,27 @@ const browser = await launch();
 async function api(token, method, path, body) {
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${token}` };
     const response = await fetch(`${baseUrl}${path}`, { method, headers, body: JSON.stringify(body) });
+    return answerOf(response);
+}
+
+async function answerOf(response) {
     return { status: response.status, body: await response.json(), challenge: response.headers.get("WWW-Authenticate") };
 }
 
 /** A token of a program (RFC 6749 section 4.4) for the service (RFC 8707). */
-async function tokenOf(client) {
+async function tokenOf(client, headers = {}) {
     const secret = encodeURIComponent("a secret of a test, which protects nothing");
     const form = { grant_type: "client_credentials", resource: baseUrl, scope: scopes.join(" ") };
     const response = await fetch(`${issuer.url}/token`, {
         method: "POST",
-        headers: { Authorization: `Basic ${btoa(`${client}:${secret}`)}` },
+        headers: { Authorization: `Basic ${btoa(`${client}:${secret}`)}`, ...headers },
         body: new URLSearchParams(form),
     });
     const text = await response.text();
     assert.equal(response.status, 200, text);
-    return JSON.parse(text).access_token;
+    const { access_token: token, token_type: type } = JSON.parse(text);
+    assert.equal(type, "DPoP" in headers ? "DPoP" : "Bearer");
+    return token;
 }
 
 /** A page in a browser of its own, and the tokens that the provider gives to it. */
@@ -76,6 +84,34 @@ async function programs() {
     const anonymous = await fetch(`${baseUrl}/v1/files`);
     assert.equal(anonymous.status, 401);
     return { token, id: made.body.id };
+}
+
+/** A token that was requested with a proof of a key (RFC 9449) is bound to it, and is no bearer token: whoever stole it could use it. */
+async function boundToken() {
+    const { publicKey, privateKey } = await generateKeyPair("ES256");
+    const jwk = await exportJWK(publicKey);
+    const proofOf = (htm, htu, more) =>
+        new SignJWT({ htm, htu, jti: randomUUID(), ...more }).setProtectedHeader({ alg: "ES256", typ: "dpop+jwt", jwk }).setIssuedAt().sign(privateKey);
+    const proof = await proofOf("POST", `${issuer.url}/token`);
+    const token = await tokenOf("importer", { DPoP: proof });
+    assert.equal(decodeJwt(token).cnf.jkt, await calculateJwkThumbprint(jwk), "the provider binds the token");
+    const url = `${baseUrl}/v1/files`;
+    const ath = createHash("sha256").update(token).digest("base64url");
+    const headers = { Authorization: `Bearer ${token}`, DPoP: await proofOf("GET", url, { ath }) };
+    for (const bearer of [{ Authorization: headers.Authorization }, headers]) {
+        const refused = await answerOf(await fetch(url, { headers: bearer }));
+        assert.equal(refused.status, 401, JSON.stringify(refused.body));
+        assert.equal(refused.body.code, "invalid-token");
+        assert.match(refused.body.detail, /bound to a key \(`cnf`\) and cannot be used as a bearer token/);
+        assert.match(refused.challenge, /error="invalid_token"/);
+    }
+    // Its own scheme is not known here, and no challenge says that it is.
+    const unknown = await answerOf(await fetch(url, { headers: { ...headers, Authorization: `DPoP ${token}` } }));
+    assert.equal(unknown.status, 400, JSON.stringify(unknown.body));
+    assert.equal(unknown.body.code, "malformed-credentials");
+    assert.match(unknown.challenge, /^Bearer /);
+    // A proof is no access token either, although its key is a good one.
+    assert.equal((await api(proof, "GET", "/v1/files")).status, 401);
 }
 
 async function swaggerUi() {
@@ -235,6 +271,7 @@ async function endedToken(id) {
 
 try {
     const made = await programs();
+    await boundToken();
     await swaggerUi();
     await pastedTokens(made);
     await explorer(made);
