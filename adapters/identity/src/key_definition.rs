@@ -9,6 +9,7 @@ use language::yaml::Node;
 
 use crate::file_format::KEY;
 use crate::machine_key::{KnownKey, is_name};
+use crate::token::check_subject;
 
 /// Reads an element of `keys`.
 pub(crate) fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<KnownKey> {
@@ -28,8 +29,12 @@ pub(crate) fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Known
     // A day is accepted to its end, and revoked from its beginning.
     let ends = time(&keys, "expires", |day| day.tomorrow().ok(), errors);
     let revoked = time(&keys, "revoked", Some, errors);
-    let roles = keys.elements("roles").iter().filter_map(|role| role.scalar());
-    let roles = roles.map(|role| role.text.as_str().into()).collect();
+    let roles: Vec<_> = keys.elements("roles").iter().filter_map(|role| role.scalar()).collect();
+    for role in roles.iter().filter(|role| check_subject(&role.text).is_err()) {
+        let reason = "a role has 1 to 255 characters, none of them a control character";
+        errors.add(role.place, reason);
+    }
+    let roles = roles.iter().map(|role| role.text.as_str().into()).collect();
     let (name, sha256) = (keys.string("name")?.into(), sha256?);
     (errors.count() == before).then(|| KnownKey::new(name, sha256, roles, (ends, revoked)))
 }

@@ -7,8 +7,8 @@ use language::expression::{CostLimit, Expression, Meter, Outcome, Scope};
 
 use crate::token::{Reason, check_subject};
 
-/// Most bytes of what an expression may make of a token.
-const MOST_BYTES: usize = 32 << 10;
+/// Most bytes of the roles of a caller, and of all attributes: those of the longest token.
+const MOST_BYTES: usize = 8 << 10;
 
 /// The expressions of an issuer. All of them see `claims`.
 #[derive(Debug, Default)]
@@ -74,7 +74,11 @@ impl ClaimMapping {
             let value = value.ok_or_else(|| failed(&format!("attributes.{key}")))?;
             attributes.push(format!("{}:{value}", encode_string(key)));
         }
-        let attributes = Members::read(format!("{{{}}}", attributes.join(",")).as_bytes());
+        let attributes = format!("{{{}}}", attributes.join(","));
+        if attributes.len() > MOST_BYTES {
+            return Err(failed("attributes"));
+        }
+        let attributes = Members::read(attributes.as_bytes());
         let attributes = attributes.ok().flatten().ok_or_else(|| failed("attributes"))?;
         Ok(Mapped { id, name: name.map(Into::into), roles, attributes })
     }
@@ -98,6 +102,11 @@ impl ClaimMapping {
 }
 
 impl Mapped {
+    /// Returns whether the caller's id is the token's `sub`.
+    pub fn is_subject_of(&self, claims: &Members) -> bool {
+        claims.get("sub").and_then(Value::as_string).is_some_and(|subject| *subject == *self.id)
+    }
+
     /// Returns the caller of an issuer: ids of different issuers are never the same.
     pub fn principal(
         self,

@@ -40,8 +40,9 @@ pub(crate) struct Verifier {
 
 impl Default for Verifier {
     fn default() -> Self {
-        let cores = available_parallelism().map_or(1, Into::into);
-        let (permits, warned) = (Semaphore::new(2 * cores), AtomicI64::new(i64::MIN));
+        // Signatures are verified on the workers, of which half are left for other requests.
+        let workers = available_parallelism().map_or(1, Into::into);
+        let (permits, warned) = (Semaphore::new((workers / 2).max(1)), AtomicI64::new(i64::MIN));
         Self { cache: TokenCache::default(), permits, warned }
     }
 }
@@ -119,10 +120,16 @@ impl Verifier {
         let keys_edition = self.check_signature(&token, issuer, keys, now).await?;
         let mapped = issuer.mapping.map(&token.claims).await;
         let mapped = mapped.map_err(|error| self.unmapped(issuer, error, now))?;
+        if claims.acting.is_some() && !mapped.is_subject_of(&token.claims) {
+            // It would be taken for the caller whose id happens to be the same.
+            let reason = "the token has `act`, whose `sub` is no id of a caller of its issuer";
+            return Err(Refusal::Lasting(reason.into()));
+        }
         let by = (claims.acting.as_deref(), claims.client.as_deref());
         let granted = issuer.granted(&claims.scopes());
         let principal = mapped.principal(&issuer.name, by, granted);
-        if current.file.is_revoked(issuer, &principal.id, claims.issued) {
+        let is_revoked = |id: &str| current.file.is_revoked(issuer, id, claims.issued);
+        if is_revoked(&principal.id) || principal.acting.as_deref().is_some_and(is_revoked) {
             return Err(Refusal::Lasting("the token was revoked".into()));
         }
         let principal = Arc::new(Principal { expires: Some(ends), ..principal });

@@ -83,11 +83,11 @@ impl World {
 }
 
 fn places() -> usize {
-    2 * available_parallelism().expect("the number of cores").get()
+    (available_parallelism().expect("the number of cores").get() / 2).max(1)
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_signatures_a_core_are_verified_at_once_and_others_wait_a_quarter_of_a_second() {
+async fn half_of_the_workers_verify_signatures_and_others_wait_a_quarter_of_a_second() {
     let world = World::new();
     world.recognize(&world.token("known", NOW + 600)).await.expect("a caller");
     let mut permits = Vec::new();

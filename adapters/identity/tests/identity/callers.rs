@@ -229,3 +229,38 @@ async fn an_issuer_of_another_kind_is_described_in_the_file() {
     assert_eq!((issuer.key_fetches(), issuer.configuration_fetches()), (1, 0));
     assert_eq!(application::Identity::published(&*world.identity).issuers[0].configuration, None);
 }
+
+#[tokio::test]
+async fn who_acts_can_be_revoked_and_is_named_as_callers_are() {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let mut payload = issuer.payload();
+    payload["act"] = json!({"sub": "robot"});
+    payload["oid"] = "1f0c".into();
+    let token = signer.token(&signer.header().to_string(), &payload.to_string());
+    let revoked = "revoked: [{subject: agency:robot, before: 2027-01-15T08:00:01Z}]\n";
+    for (file, expected) in [
+        (issuer.file(""), "accepted as agency:ana"),
+        (issuer.file("") + revoked, "the token was revoked"),
+        (issuer.file("  claims: {id: claims.oid}\n"), "whose `sub` is no id of a caller"),
+    ] {
+        let refusal = World::new(&file).refusal(&token).await;
+        assert!(refusal.contains(expected), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn a_caller_takes_no_more_memory_than_the_longest_token() {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let world = World::new(&issuer.file(
+        "  claims: {attributes: {one: claims.long, two: claims.long, three: claims.long}}\n",
+    ));
+    let token = |length: usize| {
+        let mut payload = issuer.payload();
+        payload["long"] = "a".repeat(length).into();
+        signer.token(&signer.header().to_string(), &payload.to_string())
+    };
+    assert_eq!(world.refusal(&token(2_000)).await, "accepted as agency:ana");
+    assert!(world.refusal(&token(3_000)).await.contains("cannot make `attributes`"));
+}

@@ -124,6 +124,7 @@ fn each_error_has_its_location_and_fix() {
         (key(", expires: 2027-02-30"), "2:", "`expires` is a date as YYYY-MM-DD or a time"),
         (key(", revoked: yesterday"), "2:", "`revoked` is a date as YYYY-MM-DD or a time"),
         (key(", role: a"), "2:", "did you mean `roles`?"),
+        (key(&format!(", roles: [{}]", "a".repeat(256))), "2:", "a role has 1 to 255 characters"),
         (key("").replace("name: a", "name: a_b"), "2:10:", "`a_b` cannot name a key"),
         (
             format!("{}\n- {{name: a, sha256: \"{}\"}}", key(""), "00".repeat(32)),
