@@ -35,6 +35,8 @@ export async function signIn(issuer, { resource, receiver, scopes }, signal) {
     const endpoints = await discover(issuer);
     const [state, nonce, verifier] = [random(), random(), random()];
     const address = new URL(endpoints.authorization_endpoint);
+    // The address is the issuer's; as a script it would run as this page.
+    if (!["https:", "http:"].includes(address.protocol)) throw new Error("The issuer has no address to sign in at.");
     const asked = {
       response_type: "code", client_id: issuer.client, redirect_uri: receiver, scope: ["openid", ...scopes].join(" "), resource,
       state, nonce, code_challenge: await digest(verifier), code_challenge_method: "S256",

@@ -40,6 +40,13 @@ impl InForce {
         Ok(Self { file, keys, edition, published })
     }
 
+    /// Returns the token endpoints of the issuers that pages sign in with, as far as they are known.
+    pub fn token_endpoints(&self) -> Vec<Box<str>> {
+        let issuers = self.file.issuers.iter().zip(&self.keys);
+        let with_client = issuers.filter(|(issuer, _)| issuer.swagger_client.is_some());
+        with_client.filter_map(|(_, keys)| keys.token_endpoint()).collect()
+    }
+
     /// Finds an issuer by its URL, and its keys.
     pub fn issuer(&self, url: &str) -> Option<(&Arc<Issuer>, &Arc<IssuerKeys>)> {
         let mut issuers = self.file.issuers.iter().zip(&self.keys);

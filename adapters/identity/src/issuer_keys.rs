@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 use tokio::sync::watch;
 
-use crate::fetch::Fetcher;
+use crate::fetch::{Fetcher, address};
 use crate::jwk::KeySet;
 
 /// The time between two fetches where the issuer does not say, and the shortest and the longest.
@@ -25,6 +25,8 @@ const PAUSE_WITHOUT_KEYS: SignedDuration = SignedDuration::from_secs(5);
 pub(crate) const PAUSE_OF_REQUESTS: SignedDuration = SignedDuration::from_secs(30);
 /// The shortest time between warnings of failures.
 const PAUSE_OF_WARNINGS: SignedDuration = SignedDuration::from_mins(1);
+/// Most bytes of the address of a token endpoint: pages name it in a header.
+const LONGEST_ENDPOINT: usize = 2_000;
 /// The longest that a request waits for a fetch that is under way.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
@@ -55,6 +57,8 @@ pub(crate) struct IssuerKeys {
 #[derive(Default)]
 struct State {
     keys: Option<Arc<KeySet>>,
+    /// The address where clients get tokens, by the issuer's last configuration.
+    token_endpoint: Option<Box<str>>,
     /// Another number for each other set of keys.
     edition: u64,
     answered: Option<Timestamp>,
@@ -113,6 +117,11 @@ impl IssuerKeys {
         is_held.then_some(state.edition)
     }
 
+    /// Returns the issuer's token endpoint, if it is discovered.
+    pub fn token_endpoint(&self) -> Option<Box<str>> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).token_endpoint.clone()
+    }
+
     /// Fetches the keys aside if it is time to.
     pub fn fetch_if_due(self: &Arc<Self>) {
         let now = self.clock.now();
@@ -161,18 +170,17 @@ impl IssuerKeys {
     }
 
     async fn fetch(&self) -> Result<(KeySet, Option<Duration>), String> {
-        let address = match (&self.source.jwks_uri, self.source.configuration()) {
+        let url = match (&self.source.jwks_uri, self.source.configuration()) {
             (None, Some(url)) => self.discover(&url).await?,
-            (address, _) => address.as_deref().unwrap_or_default().to_owned(),
+            (url, _) => url.as_deref().unwrap_or_default().to_owned(),
         };
-        let document = self.fetcher.get(&address).await?;
-        let keys =
-            KeySet::read(&document.bytes).map_err(|reason| format!("{address}: {reason}"))?;
+        let document = self.fetcher.get(&url).await?;
+        let keys = KeySet::read(&document.bytes).map_err(|reason| format!("{url}: {reason}"))?;
         Ok((keys, document.max_age))
     }
 
     /// Returns the address of the keys, by the issuer's configuration (`OpenID` Connect
-    /// Discovery 1.0).
+    /// Discovery 1.0), and notes its token endpoint.
     async fn discover(&self, url: &str) -> Result<String, String> {
         let document = self.fetcher.get(url).await?;
         let read = json::read(&document.bytes).map_err(|error| format!("{url}: {error}"))?;
@@ -186,6 +194,10 @@ impl IssuerKeys {
                 "{url} is the configuration of another issuer; write its `issuer` in the identity file exactly as it stands there"
             ));
         }
+        // Only pages need it, so tokens are accepted without it.
+        let token_endpoint = string("token_endpoint").ok().filter(|url| is_endpoint(url));
+        let token_endpoint = token_endpoint.map(Into::into);
+        self.state.write().unwrap_or_else(PoisonError::into_inner).token_endpoint = token_endpoint;
         string("jwks_uri").map(Into::into)
     }
 
@@ -226,6 +238,11 @@ impl IssuerKeys {
         };
         state.due = Some(now.checked_add(pause).unwrap_or(now));
     }
+}
+
+/// Returns `true` for an address that a page may send a code to.
+fn is_endpoint(url: &str) -> bool {
+    url.len() <= LONGEST_ENDPOINT && address(url).is_ok()
 }
 
 /// A fetch that is under way; when it is dropped, it has ended, whatever became of it.

@@ -113,6 +113,10 @@ impl Identity for ReloadableIdentity {
     fn published(&self) -> Arc<PublishedIdentity> {
         self.current().published.clone()
     }
+
+    fn token_endpoints(&self) -> Vec<Box<str>> {
+        self.current().token_endpoints()
+    }
 }
 
 /// An error of the cryptography of TLS, in which no file takes part.

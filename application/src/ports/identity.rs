@@ -18,6 +18,10 @@ pub trait Identity: Send + Sync {
 
     /// Returns one edition of what clients are told about credentials.
     fn published(&self) -> Arc<PublishedIdentity>;
+
+    /// Returns the token endpoints of those issuers that the service's own pages sign in with, as far
+    /// as they are discovered by now: where the pages exchange a code for a token.
+    fn token_endpoints(&self) -> Vec<Box<str>>;
 }
 
 /// Reasons why credentials are not those of anybody.

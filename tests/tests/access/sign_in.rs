@@ -1,6 +1,12 @@
 //! The pages' way to a token: what they are told, and where they may send requests.
 
-use serde_json::json;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
 use tests::{Service, Store};
 
 use crate::world::Callers;
@@ -13,6 +19,9 @@ const ISSUERS: &str = "issuers:
     scopes: {proposals.read: [read], proposals.write: [create, replace]}
   - {name: other, issuer: https://other.invalid}
 ";
+
+/// The longest that discovery may take.
+const DISCOVERY: Duration = Duration::from_secs(10);
 
 const PAGES: [&str; 5] = ["/docs", "/explore", "/explore/files", "/guide", "/problems"];
 
@@ -52,6 +61,63 @@ fn pages_are_told_how_to_sign_in_and_may_reach_the_issuer() {
     assert!(!policy.contains("connect-src") && policy.starts_with("default-src 'none'; script"));
     for part in ["code=a", "state=b"] {
         assert!(!receiver.text().contains(part), "{receiver}");
+    }
+}
+
+/// Starts an issuer that answers everything with its configuration, in which this is its token endpoint;
+/// its URL, and how often it was asked.
+fn issuer(token_endpoint: &Value) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let body = json!({
+        "issuer": url, "jwks_uri": format!("{url}/keys"), "token_endpoint": token_endpoint,
+        "authorization_endpoint": "https://people.invalid/authorize", "keys": [],
+    });
+    let asked = Arc::<AtomicUsize>::default();
+    let counter = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, body) = (stream.unwrap(), body.to_string());
+            // A request without a body fits into one read.
+            let _ = stream.read(&mut [0; 4096]);
+            counter.fetch_add(1, Ordering::SeqCst);
+            let length = body.len();
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close");
+            let _ = write!(stream, "{head}\r\n\r\n{body}");
+        }
+    });
+    (url, asked)
+}
+
+#[test]
+fn pages_may_reach_a_token_endpoint_of_another_origin() {
+    for (token_endpoint, named) in [
+        (json!("https://tokens.invalid/oauth2/token"), " https://tokens.invalid"),
+        (json!("https://tokens.invalid;script-src/token"), ""),
+        (json!("https://*.invalid/token"), ""),
+        (json!("http://tokens.invalid/token"), ""),
+        (json!(7), ""),
+    ] {
+        let (issuer, asked) = issuer(&token_endpoint);
+        let callers = Callers::new(&[("ana", "")]);
+        let more =
+            format!("issuers: [{{name: agency, issuer: '{issuer}', swagger_client: pages}}]\n");
+        callers.write(|_, line| Some(line.to_owned()), &more);
+        let service = callers.serve(Store::Sqlite, &[]);
+        let begin = Instant::now();
+        // Discovery takes place beside requests; after it the service asks for the keys.
+        while asked.load(Ordering::SeqCst) < 2 {
+            assert!(begin.elapsed() < DISCOVERY, "the issuer was not asked");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        for path in PAGES {
+            let policy = policy(&service, path);
+            let expected = format!("connect-src 'self' {issuer}{named};");
+            assert!(policy.contains(&expected), "{path}: {policy}");
+            assert!(policy.contains("script-src 'self';"), "{path}: {policy}");
+            // People sign in there in a window of its own, and no script sends it anything.
+            assert!(!policy.contains("people.invalid"), "{path}: {policy}");
+        }
     }
 }
 

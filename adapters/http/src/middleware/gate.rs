@@ -214,7 +214,7 @@ impl Gate {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         let Some(identity) = &self.identity else { return };
-        permit_issuers(response.headers_mut(), || identity.published());
+        permit_issuers(response.headers_mut(), identity.as_ref());
         if !matches!(asks, Asks::Nothing) {
             let headers = response.headers_mut();
             headers.append(VARY, HeaderValue::from_static("Authorization"));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::Identity as _;
 use serde_json::json;
 
 use crate::support::{Answer, Issuer, Signer, World, encode, jwks, until};
@@ -77,6 +78,46 @@ async fn an_issuer_that_was_never_reached_makes_its_tokens_unavailable() {
         assert_eq!(world.refusal(&issuer.token(&signer)).await, "unavailable", "{name}");
         assert_eq!(&*world.caller(&key.printed).await.id, "key:a", "{name}");
     }
+}
+
+#[tokio::test]
+async fn pages_are_told_token_endpoints_that_are_safe_to_send_a_code_to() {
+    let long = format!("https://id.example/{}", "a".repeat(2_000));
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let world = World::new(&issuer.file("  swagger_client: pages\n"));
+    assert!(world.identity.token_endpoints().is_empty(), "before it was discovered");
+    for (endpoint, is_named) in [
+        (json!("https://tokens.example/token"), true),
+        (json!("http://tokens.example/token"), false),
+        (json!("http://127.0.0.1:9/token"), true),
+        (json!("javascript:alert(1)"), false),
+        (json!("https://tokens.example; script-src *"), false),
+        (json!("/token"), false),
+        (json!(""), false),
+        (json!(["https://tokens.example/token"]), false),
+        (json!(null), false),
+        (json!(long), false),
+    ] {
+        issuer.set_configuration(Answer::json(&json!({
+            "issuer": issuer.url, "jwks_uri": format!("{}/keys", issuer.url),
+            "token_endpoint": endpoint,
+        })));
+        let fetches = issuer.key_fetches();
+        world.advance(30);
+        let unknown = signer.token(
+            &json!({"alg": "ES256", "typ": "at+jwt", "kid": "other"}).to_string(),
+            &issuer.payload().to_string(),
+        );
+        world.refusal(&unknown).await;
+        until("the fetch", || issuer.key_fetches() > fetches).await;
+        let expected: Vec<Box<str>> =
+            endpoint.as_str().filter(|_| is_named).map(Into::into).into_iter().collect();
+        assert_eq!(world.identity.token_endpoints(), expected, "{endpoint}");
+    }
+    let without_client = World::new(&issuer.file(""));
+    without_client.caller(&issuer.token(&signer)).await;
+    assert!(without_client.identity.token_endpoints().is_empty());
 }
 
 #[tokio::test]
