@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use language::error::{ErrorCollector, FileErrors};
 use language::files::{Fingerprint, SourceFile};
 use language::keys::{Keys, known_words};
-use language::yaml::{self, Advice, MOST_VALUES, Node};
+use language::yaml::{self, Advice, Content, MOST_VALUES, Node};
 
 use crate::file_format::{FILE, REVOKED};
 use crate::issuer::Issuer;
@@ -59,19 +59,27 @@ impl IdentityFile {
     ) -> Result<Self, FileErrors> {
         let edition = Fingerprint::of(files, &errors).number();
         let content = Self { edition, ..Self::default() };
-        let mut reader = Reader { base_url, errors, content, known: HashMap::new() };
+        let names = IssuerNames { are_partial: !errors.is_empty(), ..IssuerNames::default() };
+        let mut reader = Reader { base_url, errors, content, known: HashMap::new(), names };
         let mut values_left = MOST_VALUES;
         let mut trees = Vec::with_capacity(files.len());
         for file in files {
             let mut errors = ErrorCollector::new(&file.name, &mut reader.errors);
-            let Some(text) = file.text(&mut errors) else { continue };
+            let Some(text) = file.text(&mut errors) else {
+                reader.names.are_partial = true;
+                continue;
+            };
             let tree = yaml::parse(text, &ADVICE, &mut values_left, &mut errors);
+            reader.names.are_partial |= tree.is_none();
             trees.extend(tree.map(|tree| (&file.name, tree)));
         }
         let mut read = Vec::with_capacity(trees.len());
         for (file, tree) in &trees {
             let mut errors = ErrorCollector::new(file, &mut reader.errors);
-            let Some(keys) = Keys::of(tree, &FILE, Some(&[]), &mut errors) else { continue };
+            let before = errors.count();
+            let keys = Keys::of(tree, &FILE, Some(&[]), &mut errors);
+            reader.names.are_partial |= errors.count() != before;
+            let Some(keys) = keys else { continue };
             reader.issuers(file, &keys);
             reader.keys(file, &keys);
             read.push((*file, keys));
@@ -124,12 +132,36 @@ struct Reader<'a> {
     content: IdentityFile,
     /// Where each name and each URL stands: `issuer agency`, `key nightly-export`.
     known: HashMap<String, String>,
+    names: IssuerNames,
+}
+
+/// The names of issuers that stand in the files, also of those with an error of their own: a revocation
+/// that names one has no second error by that.
+#[derive(Default)]
+struct IssuerNames {
+    names: Vec<Box<str>>,
+    /// Whether there may be others, which cannot be read because of an error.
+    are_partial: bool,
+}
+
+impl IssuerNames {
+    fn add(&mut self, issuer: &Node) {
+        let name = match &issuer.content {
+            Content::Mapping(entries) => entries.iter().find(|entry| entry.key == "name"),
+            _ => None,
+        };
+        match name.and_then(|entry| entry.value.scalar()) {
+            Some(name) => self.names.push(name.text.as_str().into()),
+            None => self.are_partial = true,
+        }
+    }
 }
 
 impl Reader<'_> {
     fn issuers(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
         let folder = Path::new(&**file).parent().unwrap_or(Path::new(""));
         for node in keys.elements("issuers") {
+            self.names.add(node);
             let mut errors = ErrorCollector::new(file, &mut self.errors);
             let read = issuer_definition::read(node, (self.base_url, folder), &mut errors);
             let Some(issuer) = read else { continue };
@@ -203,9 +235,13 @@ impl Reader<'_> {
             errors.add(place, "a key is revoked by `revoked: DAY` in its own element of `keys`");
             return;
         }
-        let known: Vec<_> = self.content.issuers.iter().map(|issuer| &*issuer.name).collect();
+        let known: Vec<_> = self.names.names.iter().map(|name| &**name).collect();
         let is_id = !is_subject || named.split_once(':').is_some_and(|(_, id)| !id.is_empty());
-        if !known.contains(&issuer) || !is_id {
+        let is_known = known.contains(&issuer);
+        if !is_known && self.names.are_partial {
+            return;
+        }
+        if !is_known || !is_id {
             // A revocation of nobody would be taken for one that is in force.
             let known = known_words(issuer, &known);
             let form = if is_subject { "a subject is written ISSUER:ID; " } else { "" };

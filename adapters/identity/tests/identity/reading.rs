@@ -173,6 +173,51 @@ fn all_errors_are_told_at_once() {
     assert_eq!(errors(&text).len(), 4, "{:#?}", errors(&text));
 }
 
+#[test]
+fn a_revocation_has_no_second_error_by_that_of_its_issuer() {
+    let before = "before: 2026-11-20T08:00:00Z";
+    let of_subject = format!("revoked: [{{subject: 'agency:1', {before}}}]\n");
+    let of_issuer = format!("revoked: [{{issuer: agency, {before}}}]\n");
+    for issuers in [
+        "issuers: [{name: agency, issuer: 'http://id.example'}]\n",
+        "issuers: [{name: agency, issuer: 'https://id.example', leeway: soon}]\n",
+        "issuers: [{name: agency}]\n",
+        "issuers: [{issuer: 'https://id.example'}]\n",
+        "issuers: [{name: [agency], issuer: 'https://id.example'}]\n",
+        "issuers: [agency]\n",
+        "issuers: agency\n",
+        "issuer: []\n",
+        "issuers: [{name: a, issuer: 'https://id.example'}, {name: agency, issuer: 'https://id.example'}]\n",
+    ] {
+        for revoked in [&of_subject, &of_issuer] {
+            let errors = errors(&format!("{issuers}{revoked}"));
+            let is_first = errors.len() == 1 && !errors[0].contains("there is no issuer");
+            assert!(is_first, "{issuers}{revoked}{errors:#?}");
+        }
+    }
+    // What no issuer of the file is called is told beside the error.
+    let errors = errors(&format!(
+        "issuers: [{{name: agency, issuer: 'http://id.example'}}]\nrevoked: [{{issuer: agenzy, {before}}}]\n"
+    ));
+    let are_both = errors.len() == 2
+        && errors[0].contains("write https")
+        && errors[1].contains("there is no issuer `agenzy`; did you mean `agency`?");
+    assert!(are_both, "{errors:#?}");
+}
+
+#[test]
+fn an_issuer_in_a_file_that_cannot_be_read_is_not_called_unknown() {
+    let folder = tempfile::tempdir().expect("sound test data");
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("sound test data");
+    };
+    write("issuers.yaml", "issuers: [{name: agency");
+    write("revoked.yaml", "revoked: [{issuer: agency, before: 2026-11-20T08:00:00Z}]\n");
+    let clock: Arc<TestClock> = Arc::new(TestClock::start());
+    let errors = ReloadableIdentity::open(folder.path(), clock, AUDIENCE).expect_err("an error");
+    assert!(errors.iter().count() == 1 && errors.to_string().contains("issuers.yaml"), "{errors}");
+}
+
 /// With `UPDATE_SCHEMA=1` the file is written.
 #[test]
 fn the_published_schema_is_that_of_the_reader() {
