@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use application::{CaseFiles, NoPolicies, PolicyFiles, Ports};
+use application::{CaseFiles, Clock, NoPolicies, PolicyFiles, Ports};
 use cli_adapter::{CommandError, DatabaseOptions, NewKeyOptions, OpenapiOptions, Opened, Wiring};
 use domain::{Document, Proposal, Resource as _};
 use http_adapter::BaseUrl;
@@ -83,7 +83,8 @@ async fn open_to_look(
 }
 
 fn opened(store: Store, rules: Arc<ReloadableRules>, zone: TimeZone) -> Opened {
-    Opened { ports: ports(&store, rules, zone), store: Box::new(store) }
+    let clock = Arc::new(SystemClock::in_zone(zone));
+    Opened { ports: ports(&store, rules, clock), store: Box::new(store) }
 }
 
 async fn connect(options: &DatabaseOptions) -> Result<Store, CommandError> {
@@ -98,7 +99,7 @@ fn store_options(options: &DatabaseOptions) -> StoreOptions {
     }
 }
 
-fn ports(store: &Store, rules: Arc<ReloadableRules>, time_zone: TimeZone) -> Ports {
+fn ports(store: &Store, rules: Arc<ReloadableRules>, clock: Arc<dyn Clock>) -> Ports {
     Ports {
         items: store.items(),
         history: store.history(),
@@ -106,7 +107,7 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, time_zone: TimeZone) -> Por
         callers: store.callers(),
         readiness: store.readiness(),
         ids: Arc::new(UuidV7Generator),
-        clock: Arc::new(SystemClock::in_zone(time_zone)),
+        clock,
         rules,
         trials: Arc::new(Trials),
         identity: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, Clock as _, DemonstrationError, Ports, load_demonstration};
+use application::{Caller, Clock, DemonstrationError, Ports, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{
     BaseUrl, Deployment, Drained, HttpOptions, Port, ServerLimits, affordable_connections,
@@ -25,29 +25,32 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Serves requests until a signal.
 pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), CommandError> {
     let hang_ups = rules_adapter::hang_ups();
+    // What is wrong with a file is told before the database is touched.
     let rules = open_rules(options.rules.rules.as_deref())?;
+    let port = Port::take(options.listen).map_err(failed)?;
+    let address = port.address();
+    let base_url = match &options.base_url {
+        Some(url) => base_url(url)?,
+        None => BaseUrl::of_listener(address),
+    };
+    let clock: Arc<dyn Clock> =
+        Arc::new(SystemClock::in_zone(options.rules.time_zone.zone.clone()));
+    let access = AccessFiles::open(&options.access, &clock, &base_url)?;
+    let audit_log = audit_log(&options, &clock)?;
     let (listener, store) = tokio::select! {
-        started = start(&options) => started?,
+        started = start(&options, port) => started?,
         signal = signals.next() => {
             tracing::info!(signal, "stopped before it served");
             return Ok(());
         }
     };
-    let address = listener.local_addr().map_err(failed)?;
-    let base_url = match &options.base_url {
-        Some(url) => base_url(url)?,
-        None => BaseUrl::of_listener(address),
-    };
-    let ports = ports(&store, Arc::clone(&rules), options.rules.time_zone.zone.clone());
-    let access = AccessFiles::open(&options.access, &ports.clock, &base_url)?;
-    let ports = access.behind(ports);
+    let ports = access.behind(ports(&store, Arc::clone(&rules), clock));
     if options.demo {
         load_demo(&ports).await?;
     }
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);
     let engine = store.engine_name();
-    let audit_log = audit_log(&options, &ports.clock)?;
     let http_options =
         http_options(&options, base_url.clone(), engine, limits.connections, is_leaving);
     let http_options = HttpOptions { audit_log, ..http_options };
@@ -70,12 +73,10 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     Ok(())
 }
 
-/// Takes the port before it touches the database: an instance started twice by mistake, perhaps of
-/// another version, must not migrate the store under the one that serves. Opens the port only
-/// afterwards, so that a client that connects too soon is refused at once and tries again, instead
-/// of waiting for a migration.
-async fn start(options: &ServeOptions) -> Result<(TcpListener, Store), CommandError> {
-    let port = Port::take(options.listen).map_err(failed)?;
+/// Migrates the store when the port is taken: an instance started twice by mistake, perhaps of another
+/// version, must not migrate it under the one that serves. Opens the port only afterwards, so that a
+/// client that connects too soon is refused at once and tries again, instead of waiting for a migration.
+async fn start(options: &ServeOptions, port: Port) -> Result<(TcpListener, Store), CommandError> {
     let store = connect(&options.database).await?;
     match options.migrate {
         MigrateMode::Auto => store.migrate().await.map_err(store_error)?,

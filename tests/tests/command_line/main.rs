@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod access;
 mod loading;
 mod manuals;
 mod policies;
@@ -21,9 +22,11 @@ use tests::binary;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables that the service reads; tests must not meet the developer's.
-const VARIABLES: [&str; 29] = [
+const VARIABLES: [&str; 31] = [
     "PROPOSAL_SERVICE_ADDRESS_RATE",
     "PROPOSAL_SERVICE_ALLOW_ANONYMOUS",
+    "PROPOSAL_SERVICE_AUDIT",
+    "PROPOSAL_SERVICE_AUDIT_LOG",
     "PROPOSAL_SERVICE_BASE_URL",
     "PROPOSAL_SERVICE_BODY_TIMEOUT",
     "PROPOSAL_SERVICE_CORS_ORIGIN",

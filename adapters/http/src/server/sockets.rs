@@ -35,9 +35,16 @@ impl Port {
             // A restart need not wait for the connections of the process before to be forgotten.
             socket.set_reuseaddr(true)?;
             socket.bind(address)?;
-            Ok(socket)
+            // With port 0 the system chose one.
+            Ok(Self { address: socket.local_addr()?, socket })
         });
-        taken.map(|socket| Self { address, socket }).map_err(|cause| listen_error(address, &cause))
+        taken.map_err(|cause| listen_error(address, &cause))
+    }
+
+    /// The address with the port that was taken.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Opens it.
