@@ -31,7 +31,11 @@ pub(crate) static FILE: Table = Table { name: "an identity file", keys: FILE_KEY
 static FILE_KEYS: &[Key] = &[
     key("issuers", List(&Mapping(&ISSUER)), "The issuers whose access tokens are accepted."),
     key("keys", List(&Mapping(&KEY)), "Keys of the service, for programs without an issuer."),
-    key("revoked", List(&Mapping(&REVOKED)), "Tokens that are refused before they expire."),
+    key(
+        "revoked",
+        List(&Mapping(&REVOKED)),
+        "Tokens and keys that are refused before they expire.",
+    ),
 ];
 
 pub(crate) static ISSUER: Table = Table { name: "an issuer", keys: ISSUER_KEYS, is_open: false };
@@ -95,7 +99,6 @@ static KEY_KEYS: &[Key] = &[
         .required("the line that `keys new` prints"),
     key("roles", List(&STRING), "The roles of the caller."),
     key("expires", DAY_OR_TIME, "The last day (UTC) on which it is accepted, or the time."),
-    key("revoked", DAY_OR_TIME, "The day (UTC) or the time from which it is refused."),
     key("note", STRING, "For people: who has it, and what for."),
 ];
 
@@ -103,10 +106,15 @@ pub(crate) static REVOKED: Table =
     Table { name: "an element of `revoked`", keys: REVOKED_KEYS, is_open: false };
 
 static REVOKED_KEYS: &[Key] = &[
-    key("subject", STRING, "A caller's id, such as agency:1f0c.").alternative(),
+    key("subject", STRING, "A caller's id, such as agency:1f0c or key:nightly-export.")
+        .alternative(),
     key("issuer", STRING, "The name of an issuer, all of whose tokens are meant.").alternative(),
-    key("before", Time, "Tokens that were issued before this time are refused.")
-        .required("2026-11-20T08:00:00Z"),
+    key(
+        "before",
+        Time,
+        "Tokens that were issued before this time are refused; a key is refused from it on.",
+    )
+    .required("2026-11-20T08:00:00Z"),
 ];
 
 /// Returns the JSON Schema of an identity file.

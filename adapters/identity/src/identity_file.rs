@@ -1,16 +1,16 @@
 //! The content of identity files, all sound.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use application::{PublishedIdentity, PublishedIssuer};
 use domain::Operations;
 use jiff::Timestamp;
-use language::error::{ErrorCollector, FileErrors};
+use language::error::{ErrorCollector, FileErrors, Located, Location};
 use language::files::{Fingerprint, SourceFile};
-use language::keys::{Keys, known_words};
-use language::yaml::{self, Advice, Content, MOST_VALUES, Node};
+use language::keys::{Keys, did_you_mean, known_words};
+use language::yaml::{self, Advice, Content, MOST_VALUES, Node, Scalar};
 
 use crate::file_format::{FILE, REVOKED};
 use crate::issuer::Issuer;
@@ -26,7 +26,7 @@ const ADVICE: Advice = Advice {
     of_line: |_| "; an expression that begins with one of `! & * [ ] { } > | @ % \" '` is written in quotes",
 };
 
-/// The issuers, keys and revocations of some files.
+/// The issuers, keys and revocations of some files. Keys know when they are revoked.
 #[derive(Debug, Default)]
 pub(crate) struct IdentityFile {
     pub issuers: Vec<Arc<Issuer>>,
@@ -59,7 +59,7 @@ impl IdentityFile {
     ) -> Result<Self, FileErrors> {
         let edition = Fingerprint::of(files, &errors).number();
         let content = Self { edition, ..Self::default() };
-        let names = IssuerNames { are_partial: !errors.is_empty(), ..IssuerNames::default() };
+        let names = Names { are_partial: !errors.is_empty(), ..Names::default() };
         let mut reader = Reader { base_url, errors, content, known: HashMap::new(), names };
         let mut values_left = MOST_VALUES;
         let mut trees = Vec::with_capacity(files.len());
@@ -132,28 +132,55 @@ struct Reader<'a> {
     content: IdentityFile,
     /// Where each name and each URL stands: `issuer agency`, `key nightly-export`.
     known: HashMap<String, String>,
-    names: IssuerNames,
+    names: Names,
 }
 
-/// The names of issuers that stand in the files, also of those with an error of their own: a revocation
-/// that names one has no second error by that.
+/// The names that stand in the files, also of what has an error of its own: a revocation that names it
+/// has no second error by that.
 #[derive(Default)]
-struct IssuerNames {
-    names: Vec<Box<str>>,
+struct Names {
+    issuers: HashSet<Box<str>>,
+    keys: HashSet<Box<str>>,
     /// Whether there may be others, which cannot be read because of an error.
     are_partial: bool,
 }
 
-impl IssuerNames {
-    fn add(&mut self, issuer: &Node) {
-        let name = match &issuer.content {
+impl Names {
+    /// Notes the name of an element of `issuers` or `keys`.
+    fn add(&mut self, names: fn(&mut Self) -> &mut HashSet<Box<str>>, element: &Node) {
+        let name = match &element.content {
             Content::Mapping(entries) => entries.iter().find(|entry| entry.key == "name"),
             _ => None,
         };
         match name.and_then(|entry| entry.value.scalar()) {
-            Some(name) => self.names.push(name.text.as_str().into()),
+            Some(name) => {
+                names(self).insert(name.text.as_str().into());
+            }
             None => self.are_partial = true,
         }
+    }
+
+    /// Refuses a revocation of nobody, which would be taken for one that is in force.
+    fn check_issuer(&self, name: &str, place: Location) -> Result<(), Located> {
+        if self.are_partial || self.issuers.contains(name) {
+            return Ok(());
+        }
+        let mut known: Vec<_> = self.issuers.iter().map(|known| &**known).collect();
+        known.sort_unstable();
+        let known = match known[..] {
+            [] => "there are none".to_owned(),
+            _ => known_words(name, &known),
+        };
+        Err((place, format!("there is no issuer `{name}`; {known}")))
+    }
+
+    /// The same for a key.
+    fn check_key(&self, name: &str, place: Location) -> Result<(), Located> {
+        if self.are_partial || self.keys.contains(name) {
+            return Ok(());
+        }
+        let guess = did_you_mean(name, self.keys.iter().map(|known| &**known));
+        Err((place, format!("there is no key `{name}` in `keys`{guess}")))
     }
 }
 
@@ -161,7 +188,7 @@ impl Reader<'_> {
     fn issuers(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
         let folder = Path::new(&**file).parent().unwrap_or(Path::new(""));
         for node in keys.elements("issuers") {
-            self.names.add(node);
+            self.names.add(|names| &mut names.issuers, node);
             let mut errors = ErrorCollector::new(file, &mut self.errors);
             let read = issuer_definition::read(node, (self.base_url, folder), &mut errors);
             let Some(issuer) = read else { continue };
@@ -179,6 +206,7 @@ impl Reader<'_> {
 
     fn keys(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
         for node in keys.elements("keys") {
+            self.names.add(|names| &mut names.keys, node);
             let mut errors = ErrorCollector::new(file, &mut self.errors);
             let Some(key) = key_definition::read(node, &mut errors) else { continue };
             let names = [format!("key `{}`", key.name)];
@@ -224,32 +252,47 @@ impl Reader<'_> {
     fn revocation(&mut self, file: &Arc<str>, node: &Node) {
         let mut errors = ErrorCollector::new(file, &mut self.errors);
         let Some(keys) = Keys::of(node, &REVOKED, Some(&[]), &mut errors) else { return };
-        let named = keys.string("subject").or(keys.string("issuer"));
-        let (Some(named), Some(before)) = (named, keys.string("before")) else { return };
-        let subject = keys.scalar("subject").or(keys.scalar("issuer"));
-        let place = subject.map_or(node.place, |scalar| scalar.place);
-        let is_subject = keys.get("subject").is_some();
-        let issuer =
-            if is_subject { named.split_once(':').map_or(named, |(name, _)| name) } else { named };
-        if is_subject && issuer == "key" {
-            errors.add(place, "a key is revoked by `revoked: DAY` in its own element of `keys`");
-            return;
+        let before = keys.string("before").and_then(|before| before.parse().ok());
+        let revoked = match (keys.scalar("subject"), keys.scalar("issuer")) {
+            (Some(subject), _) => self.revoke_subject(subject, before),
+            (_, Some(issuer)) => self.names.check_issuer(&issuer.text, issuer.place).map(|()| {
+                let whom = Whom::Issuer(issuer.text.as_str().into());
+                let revoked = before.map(|before| Revocation { whom, before });
+                self.content.revoked.extend(revoked);
+            }),
+            // That there is neither is an error already.
+            (None, None) => Ok(()),
+        };
+        ErrorCollector::new(file, &mut self.errors).take(revoked);
+    }
+
+    /// Revokes the tokens of a caller, or a key of the service.
+    fn revoke_subject(
+        &mut self,
+        Scalar { text, place, .. }: &Scalar,
+        before: Option<Timestamp>,
+    ) -> Result<(), Located> {
+        match text.split_once(':') {
+            Some(("key", name)) => {
+                self.names.check_key(name, *place)?;
+                // A key has no time of issue.
+                if let (Some(key), Some(before)) = (self.content.keys.get_mut(name), before) {
+                    key.revoke(before);
+                }
+            }
+            Some((issuer, id)) if !id.is_empty() => {
+                self.names.check_issuer(issuer, *place)?;
+                let whom = Whom::Subject(text.as_str().into());
+                let revoked = before.map(|before| Revocation { whom, before });
+                self.content.revoked.extend(revoked);
+            }
+            _ => {
+                let form = format!(
+                    "`{text}` is not the id of a caller; a subject is written ISSUER:ID, or key:NAME"
+                );
+                return Err((*place, form));
+            }
         }
-        let known: Vec<_> = self.names.names.iter().map(|name| &**name).collect();
-        let is_id = !is_subject || named.split_once(':').is_some_and(|(_, id)| !id.is_empty());
-        let is_known = known.contains(&issuer);
-        if !is_known && self.names.are_partial {
-            return;
-        }
-        if !is_known || !is_id {
-            // A revocation of nobody would be taken for one that is in force.
-            let known = known_words(issuer, &known);
-            let form = if is_subject { "a subject is written ISSUER:ID; " } else { "" };
-            errors.add(place, format!("there is no issuer `{issuer}`; {form}{known}"));
-            return;
-        }
-        let Ok(before) = before.parse() else { return };
-        let whom = if is_subject { Whom::Subject } else { Whom::Issuer }(named.into());
-        self.content.revoked.push(Revocation { whom, before });
+        Ok(())
     }
 }

@@ -26,9 +26,7 @@ pub(crate) fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Known
             "`sha256` has 64 hexadecimal digits; copy the line that `proposal-service keys new NAME` prints",
         );
     }
-    // A day is accepted to its end, and revoked from its beginning.
-    let ends = time(&keys, "expires", |day| day.tomorrow().ok(), errors);
-    let revoked = time(&keys, "revoked", Some, errors);
+    let ends = end(&keys, errors);
     let roles: Vec<_> = keys.elements("roles").iter().filter_map(|role| role.scalar()).collect();
     for role in roles.iter().filter(|role| check_subject(&role.text).is_err()) {
         let reason = "a role has 1 to 255 characters, none of them a control character";
@@ -36,7 +34,7 @@ pub(crate) fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Known
     }
     let roles = roles.iter().map(|role| role.text.as_str().into()).collect();
     let (name, sha256) = (keys.string("name")?.into(), sha256?);
-    (errors.count() == before).then(|| KnownKey::new(name, sha256, roles, (ends, revoked)))
+    (errors.count() == before).then(|| KnownKey::new(name, sha256, roles, ends))
 }
 
 /// Returns why a thing cannot have a name.
@@ -58,24 +56,20 @@ fn digest_of(text: &str) -> Option<[u8; 32]> {
     Some(digest)
 }
 
-/// The time of a key, of which a day stands for the beginning of another one (UTC).
-fn time(
-    keys: &Keys<'_>,
-    key: &str,
-    of_day: fn(Date) -> Option<Date>,
-    errors: &mut ErrorCollector<'_>,
-) -> Option<Timestamp> {
-    let node = keys.get(key)?;
-    let text = &errors.take(keys::string(node, key))?.text;
-    let of_date = |day| of_day(day)?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
-    let time = match language::expression::date(text) {
-        Some(day) => of_date(day),
+/// The first moment at which a key is not accepted any more: its last day (UTC) is accepted to the end.
+fn end(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Option<Timestamp> {
+    let node = keys.get("expires")?;
+    let text = &errors.take(keys::string(node, "expires"))?.text;
+    let end_of = |day: Date| {
+        day.tomorrow().ok()?.to_zoned(TimeZone::UTC).ok().map(|begin| begin.timestamp())
+    };
+    let end = match language::expression::date(text) {
+        Some(day) => end_of(day),
         None => text.parse().ok(),
     };
-    if time.is_none() {
-        let reason =
-            format!("`{key}` is a date as YYYY-MM-DD or a time such as 2026-01-31T12:00:00Z");
+    if end.is_none() {
+        let reason = "`expires` is a date as YYYY-MM-DD or a time such as 2026-01-31T12:00:00Z";
         errors.add(node.place, reason);
     }
-    time
+    end
 }

@@ -104,6 +104,7 @@ pub(crate) struct KnownKey {
     pub sha256: [u8; 32],
     /// The first moment at which it is not accepted any more.
     pub ends: Option<Timestamp>,
+    /// The first moment at which it is refused.
     pub revoked: Option<Timestamp>,
     /// Who sends it.
     pub principal: Arc<Principal>,
@@ -115,14 +116,20 @@ impl KnownKey {
         name: Box<str>,
         sha256: [u8; 32],
         roles: Box<[Box<str>]>,
-        (ends, revoked): (Option<Timestamp>, Option<Timestamp>),
+        ends: Option<Timestamp>,
     ) -> Self {
         let id = format!("key:{name}").into();
-        // Whichever comes first.
-        let expires = ends.into_iter().chain(revoked).min();
         let principal = Principal::with(id, roles, &Members::default(), (None, None));
-        let principal = Arc::new(Principal { expires, ..principal });
-        Self { name, sha256, ends, revoked, principal }
+        let principal = Arc::new(Principal { expires: ends, ..principal });
+        Self { name, sha256, ends, revoked: None, principal }
+    }
+
+    /// Refuses it from a time on, the first of all.
+    pub fn revoke(&mut self, from: Timestamp) {
+        let first = |other: Option<Timestamp>| Some(other.map_or(from, |other| other.min(from)));
+        self.revoked = first(self.revoked);
+        let principal = Arc::make_mut(&mut self.principal);
+        principal.expires = first(principal.expires);
     }
 
     /// Returns whether a key that was sent is this one, in constant time.

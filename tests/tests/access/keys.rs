@@ -34,10 +34,10 @@ fn a_key_that_is_removed_or_revoked_is_refused_by_every_instance() {
     }
     let changed = |name: &str, line: &str| match name {
         "ana" => None,
-        "ben" => Some(line.replace('}', ", revoked: 2026-01-01}")),
         _ => Some(line.to_owned()),
     };
-    callers.write(changed, "");
+    let revoked = "revoked: [{subject: 'key:ben', before: 2026-01-01T00:00:00Z}]\n";
+    callers.write(changed, revoked);
     for name in ["ana", "ben"] {
         wait_for("a refusal", || both.iter().all(|service| status(&callers, service, name) == 401));
     }

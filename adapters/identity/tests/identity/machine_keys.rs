@@ -46,25 +46,38 @@ async fn a_typing_error_is_told_apart_from_a_wrong_key() {
 }
 
 #[tokio::test]
-async fn a_key_is_revoked_at_its_time() {
+async fn a_key_is_refused_from_the_time_of_its_revocation() {
     let key = new_key("a", &[], None).expect("sound test data");
-    let line = |revoked: &str| {
-        format!("keys:\n{}\n", key.line.replace('}', &format!(", revoked: {revoked}}}")))
-    };
+    let other = new_key("b", &[], None).expect("sound test data");
+    let file =
+        |revoked: &str| format!("keys:\n{}\n{}\nrevoked: [{revoked}]\n", key.line, other.line);
+    // It is 2027-01-15T08:00:00Z.
     for (revoked, is_refused) in [
-        ("2027-01-15", true),
-        ("2027-01-16", false),
-        ("2027-01-15T08:00:00Z", true),
-        ("2027-01-15T08:00:01Z", false),
+        ("{subject: 'key:a', before: 2027-01-15T00:00:00Z}", true),
+        ("{subject: 'key:a', before: 2027-01-15T08:00:00Z}", true),
+        ("{subject: 'key:a', before: 2027-01-15T08:00:01Z}", false),
+        ("{subject: 'key:b', before: 2027-01-15T08:00:00Z}", false),
+        (
+            "{subject: 'key:a', before: 2027-01-15T08:00:00Z}, {subject: 'key:a', before: 2028-01-01T00:00:00Z}",
+            true,
+        ),
+        (
+            "{subject: 'key:a', before: 2028-01-01T00:00:00Z}, {subject: 'key:a', before: 2027-01-15T08:00:00Z}",
+            true,
+        ),
     ] {
-        let world = World::new(&line(revoked));
+        let world = World::new(&file(revoked));
         let refusal = world.refusal(&key.printed).await;
         let expected = if is_refused { "the key was revoked" } else { "accepted as key:a" };
         assert_eq!(refusal, expected, "{revoked}");
     }
-    let world = World::new(&format!("keys:\n{}\n", key.line));
-    world.caller(&key.printed).await;
+    let world = World::new(&file("{subject: 'key:a', before: 2027-01-15T09:00:00Z}"));
+    let expires = world.caller(&key.printed).await.expires.map(|at| at.to_string());
+    assert_eq!(expires.as_deref(), Some("2027-01-15T09:00:00Z"), "streams end then");
+    world.advance(3_600);
+    assert_eq!(world.refusal(&key.printed).await, "the key was revoked");
+    world.caller(&other.printed).await;
     world.rewrite("keys: []\n");
     assert_eq!(world.identity.reload(), Ok(true));
-    assert_eq!(world.refusal(&key.printed).await, "there is no such key");
+    assert_eq!(world.refusal(&other.printed).await, "there is no such key");
 }

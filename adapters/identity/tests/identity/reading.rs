@@ -38,7 +38,10 @@ fn sound_files_are_read() {
             "  token_type: jwt\n  leeway: 0s\n  longest_lifetime: 1h 30m\n  jwks_uri: https://id.example/keys\n",
         ),
         key(", expires: 2027-03-31, note: someone"),
-        key(", revoked: 2026-11-20T08:00:00Z, roles: [a, b]"),
+        format!(
+            "{}\nrevoked: [{{subject: 'key:a', before: 2026-11-20T08:00:00Z}}]",
+            key(", roles: [a, b]")
+        ),
         with("revoked: [{subject: 'agency:1', before: 2026-11-20T08:00:00Z}]"),
         "issuers: [{name: a, issuer: 'http://[::1]:8080/realm'}]".to_owned(),
     ] {
@@ -122,7 +125,7 @@ fn each_error_has_its_location_and_fix() {
             "has 64 hexadecimal digits; copy the line",
         ),
         (key(", expires: 2027-02-30"), "2:", "`expires` is a date as YYYY-MM-DD or a time"),
-        (key(", revoked: yesterday"), "2:", "`revoked` is a date as YYYY-MM-DD or a time"),
+        (key(", revoked: 2026-01-01"), "2:", "a key has no key `revoked`"),
         (key(", role: a"), "2:", "did you mean `roles`?"),
         (key(&format!(", roles: [{}]", "a".repeat(256))), "2:", "a role has 1 to 255 characters"),
         (key("").replace("name: a", "name: a_b"), "2:10:", "`a_b` cannot name a key"),
@@ -149,7 +152,22 @@ fn each_error_has_its_location_and_fix() {
         (
             with("revoked: [{subject: 'key:a', before: 2026-11-20T08:00:00Z}]"),
             "4:21:",
-            "in its own element of `keys`",
+            "there is no key `a` in `keys`",
+        ),
+        (
+            format!("{}\nrevoked: [{{subject: 'key:b', before: 2026-11-20T08:00:00Z}}]", key("")),
+            "3:21:",
+            "there is no key `b` in `keys`",
+        ),
+        (
+            format!("{}\nrevoked: [{{subject: 'key:a', before: 2026-11-20}}]", key("")),
+            "3:",
+            "a time such as 2026-01-31T12:00:00Z",
+        ),
+        (
+            "revoked: [{issuer: agency, before: 2026-11-20T08:00:00Z}]".into(),
+            "1:20:",
+            "there is no issuer `agency`; there are none",
         ),
         (with("revoked: [{subject: 'agency:1', before: today}]"), "4:", "a time such as"),
         (with("revoked: [{subject: 'agency:1'}]"), "4:11:", "needs the key `before`"),
@@ -174,7 +192,7 @@ fn all_errors_are_told_at_once() {
 }
 
 #[test]
-fn a_revocation_has_no_second_error_by_that_of_its_issuer() {
+fn a_revocation_has_no_second_error_by_that_of_what_it_names() {
     let before = "before: 2026-11-20T08:00:00Z";
     let of_subject = format!("revoked: [{{subject: 'agency:1', {before}}}]\n");
     let of_issuer = format!("revoked: [{{issuer: agency, {before}}}]\n");
@@ -195,6 +213,11 @@ fn a_revocation_has_no_second_error_by_that_of_its_issuer() {
             assert!(is_first, "{issuers}{revoked}{errors:#?}");
         }
     }
+    // A key is no other matter.
+    let of_key =
+        format!("keys: [{{name: a, sha256: b}}]\nrevoked: [{{subject: 'key:a', {before}}}]\n");
+    let of_key = errors(&of_key);
+    assert!(of_key.len() == 1 && of_key[0].contains("`sha256`"), "{of_key:#?}");
     // What no issuer of the file is called is told beside the error.
     let errors = errors(&format!(
         "issuers: [{{name: agency, issuer: 'http://id.example'}}]\nrevoked: [{{issuer: agenzy, {before}}}]\n"
