@@ -60,20 +60,20 @@ impl OwnPaths<'_> {
         let documentation = Arc::new(Documentation::new(self.base_url(), self.changing()));
         let pages = self.explorer.documentation(documentation.document()).unwrap_or_default();
         let own = [
-            ("/", self.page(entry_point.boxed())),
+            ("/", self.page(Asks::Anybody, entry_point.boxed())),
             (CHANGES, self.get(&HAL, Asks::SomeRead, changes.boxed())),
             (CHANGE_STREAM, self.get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream.boxed())),
             (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, Health.boxed())),
             (READINESS, self.get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
-            ("/openapi.json", self.fixed(MediaType::JSON, Served::OpenApi(documentation).boxed())),
+            ("/openapi.json", self.public(MediaType::JSON, Served::OpenApi(documentation).boxed())),
             (
                 RULE_SCHEMA,
-                self.fixed(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed()),
+                self.public(MediaType::JSON, Served::RuleSchema(rule_schema.into()).boxed()),
             ),
-            ("/favicon.ico", self.fixed(MediaType::ICON, Served::Icon.boxed())),
+            ("/favicon.ico", self.public(MediaType::ICON, Served::Icon.boxed())),
         ];
         let pages = pages.into_iter().map(|page| {
-            (page.path, self.fixed(MediaType::HTML, Served::page(page.html, page.policy).boxed()))
+            (page.path, self.public(MediaType::HTML, Served::page(page.html, page.policy).boxed()))
         });
         let own = own.into_iter().chain(self.of_rules()).chain(self.of_access());
         let own = own.map(|(path, router)| (path.to_owned(), router)).chain(pages);
@@ -90,8 +90,8 @@ impl OwnPaths<'_> {
         let trials = RuleTrials { service, context: Arc::clone(self.context) };
         [
             (RULES, self.get(&HAL, Asks::Nothing, rules())),
-            (RULE, self.page(rules())),
-            (RULE_TRIAL, self.post(trials.boxed())),
+            (RULE, self.page(Asks::Anybody, rules())),
+            (RULE_TRIAL, self.post(Asks::SignedIn, trials.boxed())),
         ]
     }
 
@@ -110,9 +110,9 @@ impl OwnPaths<'_> {
             (POLICIES, self.get(&HAL, Asks::Nothing, policies())),
             (POLICY, self.get(&HAL, Asks::Nothing, policies())),
             (ACCESS, self.get(&HAL, Asks::Anybody, own_access.boxed())),
-            (EVALUATION, self.post(evaluation.boxed())),
+            (EVALUATION, self.post(Asks::SignedIn, evaluation.boxed())),
             (PROTECTED_RESOURCE, self.get(&[MediaType::JSON], Asks::Nothing, protected)),
-            (SIGN_IN, self.fixed(MediaType::JSON, sign_in)),
+            (SIGN_IN, self.public(MediaType::JSON, sign_in)),
         ]
     }
 
@@ -129,18 +129,18 @@ impl OwnPaths<'_> {
         MethodRouter::new(&self.context.gate, types.to_vec(), [(Method::GET, asks, endpoint)])
     }
 
-    fn post(&self, endpoint: BoxEndpoint<'static>) -> MethodRouter {
-        let methods = [(Method::POST, Asks::SignedIn, endpoint)];
+    fn post(&self, asks: Asks, endpoint: BoxEndpoint<'static>) -> MethodRouter {
+        let methods = [(Method::POST, asks, endpoint)];
         MethodRouter::new(&self.context.gate, HAL.to_vec(), methods)
     }
 
     /// A path that is a page for people, too.
-    fn page(&self, endpoint: BoxEndpoint<'static>) -> MethodRouter {
-        problem_pages::get(&self.context.gate, Asks::Anybody, endpoint)
+    fn page(&self, asks: Asks, endpoint: BoxEndpoint<'static>) -> MethodRouter {
+        problem_pages::get(&self.context.gate, asks, endpoint)
     }
 
-    /// A path with one representation, so that there is nothing to negotiate.
-    fn fixed(&self, kind: MediaType, endpoint: BoxEndpoint<'static>) -> MethodRouter {
+    /// A path with one representation, so that there is nothing to negotiate, for everybody.
+    fn public(&self, kind: MediaType, endpoint: BoxEndpoint<'static>) -> MethodRouter {
         let methods = [(Method::GET, Asks::Nothing, endpoint)];
         MethodRouter::unnegotiated(&self.context.gate, kind, methods)
     }

@@ -39,8 +39,8 @@ pub(crate) struct TokenCache {
 pub(crate) struct Verified {
     pub principal: Arc<Principal>,
     pub ends: Timestamp,
-    /// The edition of the identity file, which has the revocations.
-    pub file: u64,
+    /// The edition of what was in force, which has the revocations.
+    pub in_force: u64,
     /// The keys of the issuer, and their edition.
     pub keys: Arc<IssuerKeys>,
     pub keys_edition: u64,
@@ -50,7 +50,7 @@ pub(crate) struct Verified {
 struct Refused {
     reason: Reason,
     since: Timestamp,
-    file: u64,
+    in_force: u64,
     /// The keys that it was refused by, and their edition.
     keys: Option<(Arc<IssuerKeys>, u64)>,
 }
@@ -93,12 +93,12 @@ impl TokenCache {
     pub fn find(
         &self,
         digest: &TokenDigest,
-        file: u64,
+        in_force: u64,
         now: Timestamp,
     ) -> Option<Result<Arc<Principal>, Unrecognized>> {
         if let Some(known) = self.verified.get(digest) {
             let holds = now < known.ends
-                && known.file == file
+                && known.in_force == in_force
                 && known.keys.edition(now) == Some(known.keys_edition);
             if holds {
                 return Some(Ok(known.principal));
@@ -109,7 +109,7 @@ impl TokenCache {
         let known = self.refused.get(digest)?;
         let age = now.duration_since(known.since);
         let is_by = |(keys, edition): &(Arc<IssuerKeys>, u64)| keys.edition(now) == Some(*edition);
-        let holds = known.file == file
+        let holds = known.in_force == in_force
             && age < REFUSAL
             && !age.is_negative()
             && known.keys.as_ref().is_none_or(is_by);
@@ -127,10 +127,10 @@ impl TokenCache {
         &self,
         digest: TokenDigest,
         (reason, since): (Reason, Timestamp),
-        file: u64,
+        in_force: u64,
         keys: Option<(Arc<IssuerKeys>, u64)>,
     ) {
-        self.refused.insert(digest, Refused { reason, since, file, keys });
+        self.refused.insert(digest, Refused { reason, since, in_force, keys });
     }
 }
 

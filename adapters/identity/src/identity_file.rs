@@ -32,7 +32,7 @@ pub(crate) struct IdentityFile {
     pub issuers: Vec<Arc<Issuer>>,
     pub keys: HashMap<Box<str>, KnownKey>,
     revoked: Vec<Revocation>,
-    edition: u64,
+    fingerprint: u64,
 }
 
 /// Tokens that are refused before they expire.
@@ -57,8 +57,8 @@ impl IdentityFile {
         errors: FileErrors,
         base_url: &str,
     ) -> Result<Self, FileErrors> {
-        let edition = Fingerprint::of(files, &errors).number();
-        let content = Self { edition, ..Self::default() };
+        let fingerprint = Fingerprint::of(files, &errors).number();
+        let content = Self { fingerprint, ..Self::default() };
         let names = Names { are_partial: !errors.is_empty(), ..Names::default() };
         let mut reader = Reader { base_url, errors, content, known: HashMap::new(), names };
         let mut values_left = MOST_VALUES;
@@ -92,8 +92,8 @@ impl IdentityFile {
     }
 
     /// Returns a number that other content would not have.
-    pub const fn edition(&self) -> u64 {
-        self.edition
+    pub const fn fingerprint(&self) -> u64 {
+        self.fingerprint
     }
 
     /// Returns `true` if a token of a caller, which was issued at a time, is revoked.

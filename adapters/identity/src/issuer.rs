@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use crate::issuer_keys::KeySource;
 use crate::mapping::ClaimMapping;
-use crate::token::{Algorithm, Header, Reason, Rules};
+use crate::token::{Algorithm, Header, Reason, TokenConditions};
 
 /// An issuer whose access tokens are accepted.
 #[derive(Debug)]
@@ -55,8 +55,8 @@ impl Issuer {
     }
 
     /// Returns what its tokens have to fulfil.
-    pub fn rules(&self) -> Rules<'_> {
-        Rules {
+    pub fn conditions(&self) -> TokenConditions<'_> {
+        TokenConditions {
             audiences: &self.audiences,
             clients: self.clients.as_deref(),
             leeway: self.leeway,

@@ -87,7 +87,7 @@ impl Reload for ReloadableIdentity {
         self.files.read_again(|files, errors| {
             let file = IdentityFile::read(files, errors, &self.base_url)?;
             let old = self.current();
-            let is_other = old.file.edition() != file.edition();
+            let is_other = old.file.fingerprint() != file.fingerprint();
             let path = files.first().map_or(Path::new(""), |file| Path::new(&*file.name));
             let next = InForce::new(file, Some(&old), &self.clock);
             let next = Arc::new(next.map_err(|error| of_tls(path, &error))?);

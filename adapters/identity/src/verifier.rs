@@ -110,7 +110,7 @@ impl Verifier {
             .ok_or(Reason::from("the token's issuer is not one of those known here"))?;
         issuer.check_header(&token.header)?;
         let claims = Claims::read(&token.claims)?;
-        let ends = claims.check(&issuer.rules(), now).map_err(|reason| {
+        let ends = claims.check(&issuer.conditions(), now).map_err(|reason| {
             if claims.begins_later(now) {
                 Refusal::Passing(reason)
             } else {
@@ -133,8 +133,9 @@ impl Verifier {
             return Err(Refusal::Lasting("the token was revoked".into()));
         }
         let principal = Arc::new(Principal { expires: Some(ends), ..principal });
-        let (keys, file) = (keys.clone(), current.edition);
-        let verified = Verified { principal: principal.clone(), ends, file, keys, keys_edition };
+        let (keys, in_force) = (keys.clone(), current.edition);
+        let verified =
+            Verified { principal: principal.clone(), ends, in_force, keys, keys_edition };
         self.cache.keep(digest, verified);
         Ok(principal)
     }

@@ -1,6 +1,7 @@
 //! The part of the document about callers: only where they are asked who they are.
 
 use application::{PublishedIdentity, PublishedPolicy};
+use domain::Operations;
 use serde_json::{Map, Value, json};
 
 use super::model::documented_path;
@@ -81,11 +82,7 @@ fn security(
     open_id: &[String],
     policies: &[PublishedPolicy],
 ) -> Value {
-    let grants = |granted: &domain::Operations| {
-        operation.asks().iter().all(|asked| granted.contains(*asked))
-    };
-    let scopes = identity.scopes.iter().filter(|(_, granted)| grants(granted));
-    let scopes: Vec<_> = scopes.map(|(name, _)| &**name).collect();
+    let scopes = scopes_for(&identity.scopes, operation.asks().iter().copied().collect());
     let mut alternatives: Vec<_> =
         open_id.iter().map(|name| json!({ name.as_str(): scopes })).collect();
     alternatives.push(json!({ TOKEN: [] }));
@@ -103,7 +100,55 @@ fn security(
     alternatives.into()
 }
 
+/// Few scopes that together grant all operations: a requirement is all that it names. None, where scopes are
+/// not looked at, or do not suffice.
+fn scopes_for(scopes: &[(Box<str>, Operations)], asked: Operations) -> Vec<&str> {
+    let (mut chosen, mut missing) = (Vec::new(), asked);
+    while !missing.is_empty() {
+        let granted = |granted: Operations| granted.intersection(missing).iter().count();
+        // Of those that grant as much, the first.
+        let best = scopes.iter().rev().max_by_key(|(_, operations)| granted(*operations));
+        match best {
+            Some((name, operations)) if granted(*operations) > 0 => {
+                chosen.push(&**name);
+                missing = missing.without(*operations);
+            }
+            _ => return Vec::new(),
+        }
+    }
+    chosen
+}
+
 fn is_met(policy: &PublishedPolicy, group: Group, operation: Operation) -> bool {
     policy.collections.contains(&group.collection)
         && operation.asks().iter().any(|asked| policy.operations.contains(*asked))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Operation::{self, Create, Delete, Read, Replace};
+    use domain::Operations;
+
+    use super::scopes_for;
+
+    #[test]
+    fn few_scopes_together_grant_what_is_asked() {
+        let of = |operations: &[Operation]| operations.iter().copied().collect::<Operations>();
+        let scopes = [
+            ("read".into(), of(&[Read])),
+            ("write".into(), of(&[Create, Replace])),
+            ("all".into(), of(&[Read, Create, Replace])),
+        ];
+        for (asked, expected) in [
+            (&[Read][..], &["read"][..]),
+            (&[Read, Replace], &["all"]),
+            (&[Delete], &[]),
+            (&[Read, Delete], &[]),
+            (&[], &[]),
+        ] {
+            assert_eq!(scopes_for(&scopes, of(asked)), expected, "{asked:?}");
+        }
+        assert_eq!(scopes_for(&scopes[..2], of(&[Read, Replace])), ["read", "write"]);
+        assert!(scopes_for(&[], of(&[Read])).is_empty());
+    }
 }

@@ -55,7 +55,7 @@ pub(crate) struct Claims<'a> {
 }
 
 /// Conditions that an issuer's tokens have to fulfil.
-pub(crate) struct Rules<'a> {
+pub(crate) struct TokenConditions<'a> {
     pub audiences: &'a [Box<str>],
     pub clients: Option<&'a [Box<str>]>,
     pub leeway: SignedDuration,
@@ -127,8 +127,12 @@ impl<'a> Claims<'a> {
     }
 
     /// Checks the times, for whom it is, and through which client; returns when it ends.
-    pub fn check(&self, rules: &Rules<'_>, now: Timestamp) -> Result<Timestamp, Reason> {
-        let leeway = rules.leeway;
+    pub fn check(
+        &self,
+        conditions: &TokenConditions<'_>,
+        now: Timestamp,
+    ) -> Result<Timestamp, Reason> {
+        let leeway = conditions.leeway;
         let ends = self.expires.checked_add(leeway).unwrap_or(Timestamp::MAX);
         if now >= ends {
             return Err(format!(
@@ -145,14 +149,14 @@ impl<'a> Claims<'a> {
         if self.issued > soon {
             return Err("the token was issued in the future; a clock is wrong".into());
         }
-        if self.expires.duration_since(self.issued) > rules.longest_lifetime {
+        if self.expires.duration_since(self.issued) > conditions.longest_lifetime {
             return Err("the token is valid for longer than is accepted".into());
         }
-        let accepts = |audience: &str| rules.audiences.iter().any(|own| **own == *audience);
+        let accepts = |audience: &str| conditions.audiences.iter().any(|own| **own == *audience);
         if !self.strings("aud").iter().any(|audience| accepts(audience)) {
             return Err("the token was made for another audience".into());
         }
-        if let Some(clients) = rules.clients {
+        if let Some(clients) = conditions.clients {
             let is_known = |client: &str| clients.iter().any(|own| **own == *client);
             if !self.client.as_deref().is_some_and(is_known) {
                 return Err("the token's client is not accepted".into());

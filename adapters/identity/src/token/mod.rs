@@ -4,7 +4,7 @@ mod claims;
 mod header;
 mod signature;
 
-pub(crate) use claims::{Claims, Rules, check_subject};
+pub(crate) use claims::{Claims, TokenConditions, check_subject};
 pub(crate) use header::Header;
 pub(crate) use signature::{InvalidSignature, verify};
 
