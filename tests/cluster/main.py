@@ -81,6 +81,14 @@ def running():
         shutil.rmtree(state, ignore_errors=True)
 
 
+def check_names(known):
+    """Each scenario is what some guarantee is checked by."""
+    page = configuration.ROOT / "docs/guarantees.md"
+    text = page.read_text()
+    if unnamed := [name for name in known if f"`{name}`" not in text]:
+        raise Wrong(f"{page} names each scenario", f"not {', '.join(unnamed)}")
+
+
 def main(names):
     known = {scenario.__name__: scenario for scenario in SCENARIOS}
     if unknown := [name for name in names if name not in known]:
@@ -89,6 +97,7 @@ def main(names):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     begun = time.monotonic()
     try:
+        check_names(known)
         with running() as cluster:
             print(f"the cluster runs after {time.monotonic() - begun:.1f} s", flush=True)
             for name in names or known:

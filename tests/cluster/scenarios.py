@@ -16,8 +16,11 @@ SECONDS_OF_QUIET = 3
 # How long writes may be away: what docs/guarantees.md promises.
 FAILOVER = TTL + 5
 SWITCHOVER = 10
+STANDBY_LOSS = 10
 UNREADY = 20
 POOLER_RESTART = 10
+
+LOST_KEY = '"lost-with-the-primary"'
 
 EVERYWHERE = (BALANCER, *INSTANCES)
 
@@ -99,6 +102,18 @@ def synchronous_failover(run):
     run.check_pauses(begun, FAILOVER)
     run.finish()
     run.figures["lost"] = sum(counter.lost for counter in run.load.counters)
+    run.figures["standby back after"] = f"{run.database.await_healthy():.1f} s"
+
+
+def standby_failure(run):
+    """The synchronous standby and its Patroni are killed: writes wait until Patroni lets the primary go on alone."""
+    run.start_load()
+    begun = time.monotonic()
+    run.database.kill(run.database.standby())
+    run.permit(EVERYWHERE, begun, STANDBY_LOSS)
+    run.await_writes(begun + 5, STANDBY_LOSS)
+    run.check_pauses(begun, STANDBY_LOSS)
+    run.finish()
     run.figures["standby back after"] = f"{run.database.await_healthy():.1f} s"
 
 
@@ -198,8 +213,10 @@ def asynchronous_failover(run):
     run.load.is_restored()
     run.await_writes(time.monotonic() + 1, FAILOVER)
     run.check_pauses(begun, FAILOVER + 5)
+    check_lost_key(run, lost)
     for name in INSTANCES:
         check_lost(run, name, kept, lost)
+    check_rewritten(run, kept, lost)
     client.close()
     run.finish()
     run.figures["lost increments"] = sum(counter.lost for counter in run.load.counters)
@@ -207,8 +224,8 @@ def asynchronous_failover(run):
     run.figures["standby back after"] = f"{database.await_healthy():.1f} s"
 
 
-def create(client, name):
-    answer = client.send("POST", FILES, {"name": name})
+def create(client, name, **headers):
+    answer = client.send("POST", FILES, {"name": name}, **headers)
     if answer.status != 201:
         raise Wrong("an item is created", f"{answer.status} {answer.body}")
     return f"{FILES}/{answer.json['id']}"
@@ -219,7 +236,7 @@ def make_lost(client, kept):
     put = client.send("PUT", kept, {"name": "lost"})
     if put.status != 200 or client.send("GET", kept, If_None_Match=put.etag).status != 304:
         raise Wrong("an item is replaced, and in the cache", put)
-    item, collection = create(client, "lost"), client.send("GET", f"{FILES}?page_size=5").etag
+    item, collection = create(client, "lost", Idempotency_Key=LOST_KEY), client.send("GET", f"{FILES}?page_size=5").etag
     path = FEED
     while True:
         page = client.send("GET", path).json
@@ -249,8 +266,37 @@ def check_lost(run, name, kept, lost):
     client.close()
 
 
+def check_lost_key(run, lost):
+    """A create whose item was lost is done anew under its key, once."""
+    made = set()
+    for name in INSTANCES:
+        client = run.client(name)
+        made.add(create(client, "lost", Idempotency_Key=LOST_KEY))
+        client.close()
+    if len(made) != 1 or lost["item"] in made:
+        run.journal.violation(f"another item than {lost['item']}, once", made)
+
+
+def check_rewritten(run, kept, lost):
+    """The lost version of an item is written again, and is another one."""
+    client = run.client("one")
+    again = client.send("PUT", kept, {"name": "again"})
+    found = client.send("GET", kept, If_None_Match=lost["etag"])
+    client.close()
+    if again.etag == lost["etag"] or found.status != 200 or found.json["name"] != "again":
+        run.journal.violation(f"another tag than {lost['etag']}", f"{again.etag}, {found.status} {found.body}")
+
+
 def cursor_in(path):
     return path.partition("after=")[2].partition("&")[0]
 
 
-SCENARIOS = [switchover, synchronous_failover, rolling_restart, partition, pooler, asynchronous_failover]
+SCENARIOS = [
+    switchover,
+    standby_failure,
+    synchronous_failover,
+    rolling_restart,
+    partition,
+    pooler,
+    asynchronous_failover,
+]
