@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import urllib.request
@@ -44,21 +43,16 @@ class Database:
         self.await_healthy()
 
     def end(self):
-        """Ends everything, by ids; PostgreSQL outlives a Patroni that was killed."""
+        """Ends everything at once, by ids: PostgreSQL outlives a Patroni that was killed."""
         for node, patroni in self.nodes.items():
-            try:
-                patroni.stop()
-            except Wrong:
-                pass
+            if patroni.is_running:
+                patroni.kill()
             if postmaster := self.postmaster(node):
-                parts.kill_process(postmaster)
-            log = self.places.data(node) / "log"
-            if log.is_dir():
-                shutil.copytree(log, self.places.logs / f"postgresql-{node}", dirs_exist_ok=True)
-        try:
-            self.etcd.stop()
-        except Wrong:
-            pass
+                # It ends its processes and frees its memory, which it cannot when it is killed.
+                parts.send_signal(postmaster, signal.SIGQUIT)
+                parts.await_that(f"{node} ends", lambda node=node: not self.postmaster(node), parts.SECONDS_TO_END)
+        if self.etcd.is_running:
+            self.etcd.kill()
 
     def api(self, node, path, change=None):
         """The answer of a node's Patroni; `None` where it gives none."""
@@ -141,7 +135,7 @@ class Database:
         """Kills a server and its Patroni at once, so that nothing tells etcd."""
         postmaster = self.postmaster(node)
         self.nodes[node].send_signal(signal.SIGKILL)
-        parts.kill_process(postmaster)
+        parts.send_signal(postmaster, signal.SIGKILL)
         self.nodes[node].process.wait()
 
     def switch_over(self):

@@ -77,6 +77,8 @@ def running():
         cluster.start()
         yield cluster
     finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
         cluster.end()
         shutil.rmtree(state, ignore_errors=True)
 

@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import signal
 import socket
 import subprocess
 import time
@@ -81,9 +80,9 @@ def await_that(wanted, is_so, seconds=SECONDS_TO_START, pause=0.2):
     return time.monotonic() - start
 
 
-def kill_process(process):
-    """Kills a process that is no child of ours."""
+def send_signal(process, number):
+    """Sends a signal to a process that is no child of ours."""
     try:
-        os.kill(process, signal.SIGKILL)
+        os.kill(process, number)
     except ProcessLookupError:
         pass

@@ -1,5 +1,6 @@
 """What happens to the cluster, and what clients may see of it."""
 
+import signal
 import time
 
 import checks
@@ -207,7 +208,7 @@ def asynchronous_failover(run):
     lost = make_lost(client, kept)
     begun = time.monotonic()
     database.kill(database.primary())
-    parts.kill_process(receiver)
+    parts.send_signal(receiver, signal.SIGKILL)
     run.permit(EVERYWHERE, begun, FAILOVER + 5)
     parts.await_that("the standby takes over", database.primary)
     run.load.is_restored()
