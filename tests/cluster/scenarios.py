@@ -118,6 +118,29 @@ def standby_failure(run):
     run.figures["standby back after"] = f"{run.database.await_healthy():.1f} s"
 
 
+def hung_patroni(run):
+    """Patroni of the primary hangs, and its PostgreSQL goes on beside the next primary: HAProxy leads nobody to it."""
+    run.start_load(["one"] * 3, ["one"] * 2, ["one"], ["one"] * 2)
+    run.changes_of_history = 1
+    old, new = run.database.primary(), run.database.standby()
+    begun = time.monotonic()
+    run.database.nodes[old].send_signal(signal.SIGSTOP)
+    try:
+        run.permit(["one"], begun, FAILOVER)
+        parts.await_that(f"{new} takes over", lambda: run.database.is_primary(new))
+        run.await_writes(time.monotonic() + 1, FAILOVER, ["one"])
+        run.check_pauses(begun, FAILOVER, ["one"])
+        if run.database.query(old, "SELECT pg_is_in_recovery()") != [["f"]]:
+            raise Wrong(f"PostgreSQL of {old} goes on as a primary", "it does not, so nothing is tested")
+        time.sleep(SECONDS_OF_QUIET)
+    finally:
+        run.database.nodes[old].send_signal(signal.SIGCONT)
+    run.figures["standby back after"] = f"{run.database.await_healthy():.1f} s"
+    for name in INSTANCES:
+        service.await_ready(run.places, name)
+    run.finish()
+
+
 def switchover(run):
     """The standby is made the primary by patronictl, as before maintenance."""
     run.start_load()
@@ -296,6 +319,7 @@ SCENARIOS = [
     switchover,
     standby_failure,
     synchronous_failover,
+    hung_patroni,
     rolling_restart,
     partition,
     pooler,
