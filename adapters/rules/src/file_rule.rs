@@ -66,6 +66,8 @@ pub(crate) enum Message {
 struct Rejection {
     detail: String,
     undecided: Option<String>,
+    /// Whether the reason may quote items that were looked up.
+    quotes_others: bool,
 }
 
 impl FileRule {
@@ -184,9 +186,21 @@ impl FileRule {
         let is_met = || Ok(!self.guard(&scope, meter)? || self.check.boolean(&scope, meter)?);
         match is_met() {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Rejection { detail: self.message(&scope, meter), undecided: None }),
-            Err(error) => Err(self.undecided(error)),
+            Ok(false) => {
+                let detail = self.message(&scope, meter);
+                Err(Rejection { detail, undecided: None, quotes_others: false })
+            }
+            Err(error) => {
+                let rejection = self.undecided(error);
+                Err(Rejection { quotes_others: self.knows_others(transition.found), ..rejection })
+            }
         }
+    }
+
+    /// Returns whether expressions see items that were looked up: they do when all lookups are whole.
+    fn knows_others(&self, found: &[Found]) -> bool {
+        let is_whole = |found: &Found| matches!(found, Found::Items(_));
+        !self.targets.is_empty() && found.len() == self.targets.len() && found.iter().all(is_whole)
     }
 
     fn undecided(&self, error: EvaluationError) -> Rejection {
@@ -194,7 +208,7 @@ impl FileRule {
         let id = &self.id;
         let detail =
             format!("the rule `{id}` could not be decided, so it counts as not passed: {reason}");
-        Rejection { detail, undecided: Some(reason) }
+        Rejection { detail, undecided: Some(reason), quotes_others: false }
     }
 
     /// Judges a write of a case, of which everything is known, and returns the message of the
@@ -210,7 +224,15 @@ impl FileRule {
             .map_err(|rejection| shortened(&rejection.detail, LONGEST_MESSAGE).into_owned())
     }
 
-    fn violation(&self, Rejection { detail, undecided }: Rejection) -> Violation {
+    fn violation(&self, rejection: Rejection) -> Violation {
+        let Rejection { mut detail, undecided, quotes_others } = rejection;
+        if quotes_others {
+            // Whoever is told may not be permitted to read those items.
+            detail = format!(
+                "the rule `{}` could not be decided, so it counts as not passed; the log of the service says why",
+                self.id
+            );
+        }
         if let Some(reason) = undecided {
             tracing::warn!(
                 rule = &*self.id,

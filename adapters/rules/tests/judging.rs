@@ -209,6 +209,24 @@ fn lookups_are_by_id_by_member_and_by_parent() {
 }
 
 #[test]
+fn what_was_looked_up_is_not_quoted_where_a_rule_cannot_be_decided() {
+    let summed = rule(
+        "  lookup: {items: 'lib[parent = self.id]'}\n  check: sum(items.map(item, item.amount)) > 1\n  message: no",
+    );
+    let guarded = rule(
+        "  lookup: {items: 'lib[parent = self.id]'}\n  when: decimal(items[0].amount) > 1\n  check: 'true'\n  message: no",
+    );
+    for rule in [summed, guarded] {
+        let found = [Found::Items(vec![item(r#"{"amount":"secret"}"#)])];
+        let said = detail(&*rule, "{}", &found).expect("a violation");
+        assert_eq!(
+            said,
+            "the rule `the_rule` could not be decided, so it counts as not passed; the log of the service says why"
+        );
+    }
+}
+
+#[test]
 fn too_much_found_is_not_passed() {
     let counted =
         rule("  lookup: {same: 'files[name = self.name]'}\n  check: size(same) < 5\n  message: no");
