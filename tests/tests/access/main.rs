@@ -7,6 +7,7 @@ mod audit;
 mod keys;
 mod links;
 mod matrix;
+mod pages;
 mod paths;
 mod rates;
 mod record;

@@ -89,6 +89,20 @@ struct ProblemPage<'a> {
     detail: &'a str,
     explanation: &'a str,
     errors: Vec<&'a Violation>,
+    access: Option<Refusal>,
+    /// The policies that deny it.
+    policies: &'a [Box<str>],
+}
+
+/// What a person can do about a page that is not for them.
+#[derive(Clone, Copy)]
+enum Refusal {
+    /// They sign in.
+    SignIn,
+    /// Nothing: nobody can be known here.
+    Unknown,
+    /// They read the policies.
+    Policies,
 }
 
 impl Explorer {
@@ -138,6 +152,13 @@ impl Explorer {
     pub(super) fn refuse(&self, problem: &Problem) -> Response {
         let kind = problem.kind();
         let layout = self.layout(kind.title, "");
+        let access = match kind.code {
+            code if code == kinds::CREDENTIALS_REQUIRED.code => {
+                Some(layout.sign_in.as_ref().map_or(Refusal::Unknown, |_| Refusal::SignIn))
+            }
+            code if code == kinds::NOT_PERMITTED.code => Some(Refusal::Policies),
+            _ => None,
+        };
         let page = ProblemPage {
             layout,
             status: kind.status.as_u16(),
@@ -145,6 +166,8 @@ impl Explorer {
             detail: problem.detail(),
             explanation: kind.explanation,
             errors: problem.violations().collect(),
+            access,
+            policies: problem.policies(),
         };
         let mut response = Response::builder()
             .status(kind.status)
